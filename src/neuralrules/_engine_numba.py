@@ -1,0 +1,95 @@
+"""The fast engine: allocates buffers and threads; the kernels do the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from neuralrules import _kernels
+from neuralrules._engine import Batches, Examples, Optimizer
+from neuralrules._intrinsics import TILE
+from neuralrules._network import Layout, Network
+
+# Fewer rows than this are not worth a second thread.
+MIN_ROWS_PER_THREAD = 512
+
+
+class NumbaEngine:
+    """Implements `neuralrules._engine.Engine` on `n_threads` threads.
+
+    The kernels release the GIL and run on ordinary threads rather than on numba's
+    own, which cannot be entered by two Python threads at once nor after a fork.
+    """
+
+    def __init__(self, n_threads: int = 1) -> None:
+        self.n_threads = n_threads
+
+    def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
+        outputs = np.empty((len(X), network.n_outputs), np.float32)
+        parameters, layout = network.parameters, network.layout
+        n_threads = max(1, min(self.n_threads, len(X) // MIN_ROWS_PER_THREAD))
+        ends = np.linspace(0, len(X), n_threads + 1).astype(int)
+
+        def decide_part(part: int) -> None:
+            first, last = ends[part], ends[part + 1]
+            _kernels.decide(parameters, layout, X, network.features, first, last, outputs)
+
+        self._run(decide_part, n_threads)
+        return outputs + network.intercept
+
+    def train(
+        self,
+        optimizer: Optimizer,
+        layout: Layout,
+        examples: Examples,
+        batches: Batches,
+        loss: int,
+        l2: float,
+    ) -> float:
+        parameters = optimizer.parameters
+        n_rules, n_outputs = parameters.values.shape
+        n_blocks = len(layout.blocks) - 1
+        n_threads = min(self.n_threads, n_blocks)
+        size = n_rules * _kernels.SLICE
+        # With mini-batches the noise of sampling dwarfs rounding. A batch of all rows
+        # has no such noise: summed in float64, its gradient is the same, once rounded,
+        # whatever the order of the rows, and a row given twice equals weight 2.
+        whole = batches.size >= np.count_nonzero(examples.weights)
+        precision = np.float64 if whole else np.float32
+        arguments = (
+            np.zeros(1, np.int64),
+            parameters,
+            parameters.zeros(precision),
+            optimizer.means,
+            optimizer.squares,
+            layout,
+            examples,
+            batches,
+            loss,
+            np.float32(l2),
+            np.zeros((n_rules, _kernels.SLICE // TILE), np.int64),
+            _kernels.Records(
+                row=np.empty(size, np.int32),
+                literal=np.empty(size, np.int32),
+                value=np.empty(size, np.float32),
+                count=np.zeros(n_rules, np.int64),
+            ),
+            np.zeros((2, n_blocks, n_outputs, _kernels.SLICE), np.float32),
+        )
+        totals = np.zeros(n_threads)
+
+        def train_part(part: int) -> None:
+            totals[part] = _kernels.train(part, n_threads, *arguments)
+
+        self._run(train_part, n_threads)
+        return float(totals[0])  # every thread sees all losses
+
+    @staticmethod
+    def _run(part: Callable[[int], None], n_parts: int) -> None:
+        if n_parts == 1:
+            part(0)
+            return
+        with ThreadPoolExecutor(n_parts) as threads:
+            list(threads.map(part, range(n_parts)))
