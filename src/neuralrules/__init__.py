@@ -1,0 +1,13 @@
+"""Neural rule ensembles: tabular models that are small, accurate and readable."""
+
+from neuralrules._classifier import NeuralRuleClassifier
+from neuralrules._regressor import NeuralRuleRegressor
+from neuralrules._search import NeuralRuleClassifierCV, NeuralRuleRegressorCV
+
+__all__ = [
+    "NeuralRuleClassifier",
+    "NeuralRuleClassifierCV",
+    "NeuralRuleRegressor",
+    "NeuralRuleRegressorCV",
+]
+__version__ = "0.1.0"

@@ -1,0 +1,217 @@
+"""Neural rules for classes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d, compute_class_weight
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite
+
+from neuralrules._docs import documented
+from neuralrules._model import DEPTH_CONSTRAINTS, NeuralRuleModel
+from neuralrules._targets import Targets
+
+
+def _gives_probabilities(estimator: Any) -> bool:
+    if estimator.loss != "logistic":
+        raise AttributeError(
+            f"predict_proba needs loss='logistic'; this model has loss={estimator.loss!r}."
+        )
+    return True
+
+
+class ClassRules(ClassifierMixin, NeuralRuleModel):
+    """Class labels as targets; labels and probabilities as predictions."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **NeuralRuleModel._parameter_constraints,
+        "loss": [StrOptions({"logistic", "hinge", "squared"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def _encode_targets(
+        self, y: Any, weights: np.ndarray, classes: Any, *, known: bool
+    ) -> tuple[Targets, np.ndarray]:
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
+        check_classification_targets(y)
+        if not known:
+            self.classes_ = np.unique(y if classes is None else classes)
+        unseen = np.setdiff1d(y, self.classes_)
+        if len(unseen):
+            raise ValueError(
+                f"y holds {unseen[0]!r}, which is not one of the classes "
+                f"{list(self.classes_)}. Fit a new model to add classes."
+            )
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 classes in y, got 1 class: "
+                f"{self.classes_[0]!r}. Check that y is the target and not filtered."
+            )
+        codes = np.searchsorted(self.classes_, y)
+        if self.class_weight is not None:
+            present = np.unique(codes)
+            per_class = np.ones(len(self.classes_))
+            per_class[present] = compute_class_weight(
+                self.class_weight, classes=self.classes_[present], y=y
+            )
+            weights = (weights * per_class[codes]).astype(np.float32)
+        return Targets.from_classes(codes, len(self.classes_)), weights
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The sum of the rules.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            For two classes, positive where the second class is predicted.
+        """
+        outputs = self._decide(X)
+        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class, for ``loss="logistic"``.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        outputs = self._decide(X)
+        if outputs.shape[1] == 1:
+            positive = expit(outputs[:, 0])
+            return np.stack([1 - positive, positive], axis=1)
+        return softmax(outputs, axis=1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        outputs = self._decide(X)
+        if outputs.shape[1] == 1:
+            return self.classes_[(outputs[:, 0] > 0).astype(int)]
+        return self.classes_[outputs.argmax(axis=1)]
+
+
+@documented
+class NeuralRuleClassifier(ClassRules):
+    """Neural rule ensemble for two or more classes.
+
+    {mathematics}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+
+    References
+    ----------
+    {reference}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from neuralrules import NeuralRuleClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = NeuralRuleClassifier(max_depth=3, random_state=0).fit(X[:400], y[:400])
+    >>> model.score(X[400:], y[400:]) > 0.95
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ClassRules._parameter_constraints,
+        **DEPTH_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        max_depth: int | None = 6,
+        *,
+        rule_source: str = "tree",
+        n_trees: int = 10,
+        max_rules: int | None = None,
+        min_samples_leaf: int = 1,
+        deep: bool = False,
+        loss: str = "logistic",
+        l2: float = 0.0,
+        learning_rate: float = 0.01,
+        schedule: str = "cosine",
+        n_epochs: int = 100,
+        batch_size: int = 256,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        engine: str = "numba",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_depth = max_depth
+        self.rule_source = rule_source
+        self.n_trees = n_trees
+        self.max_rules = max_rules
+        self.min_samples_leaf = min_samples_leaf
+        self.deep = deep
+        self.loss = loss
+        self.l2 = l2
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Any:
+        """Train one epoch on these rows; the first call also grows the rules from them.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,)
+        classes : array-like of shape (n_classes,), optional
+            All classes that will ever be seen; needed in the first call unless all
+            of them are in y.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X, y, sample_weight, classes)

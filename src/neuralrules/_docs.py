@@ -1,0 +1,159 @@
+"""The parts of docstrings that all estimators share, written once.
+
+`documented` puts them in place of ``{mathematics}``, ``{parameters}``,
+``{attributes}`` and ``{reference}``. A parameter that a class does not have is
+left out, and defaults are taken from the signature, so neither can go stale.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from typing import TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+MATHEMATICS = """
+A decision tree is grown on the standardised table and every leaf becomes a rule.
+Every rule becomes a neural rule (equation 11 of [1]_)
+
+    r(x) = c * min_j ReLU(w_j . x_T + a_j),
+
+where x_T are the features that the tree uses. It starts exactly as the leaf: w_j is
+the literal's sign on its own feature and 0 elsewhere, a_j the threshold with the
+opposite sign and c the leaf's value. The output is the sum of all rules; their
+weights, biases and values are trained together by Adam.
+"""
+
+PARAMETERS: dict[str, tuple[str, str]] = {
+    "max_depths": (
+        "sequence of int",
+        "Depths to choose from by cross-validation; of equally good ones the smallest wins.",
+    ),
+    "cv": (
+        "int, splitter or iterable of splits",
+        "How to cross-validate. An integer means that many shuffled folds, stratified for "
+        "classes.",
+    ),
+    "max_depth": (
+        "int or None",
+        "Depth of the trees, and so the largest number of literals of a rule. The parameter "
+        "that matters most; the CV estimators choose it.",
+    ),
+    "rule_source": (
+        '{"tree", "forest", "boosting"}',
+        "Where rules come from: one tree as in the paper, a random forest, or gradient "
+        "boosting.",
+    ),
+    "n_trees": (
+        "int",
+        'Number of trees of a "forest" and of boosting rounds; a single "tree" ignores it.',
+    ),
+    "max_rules": (
+        "int or None",
+        "Keep only this many rules, those with the highest margin score m^2 (equation 8).",
+    ),
+    "min_samples_leaf": ("int", "Fewest training rows in a leaf, as in scikit-learn's trees."),
+    "deep": (
+        "bool",
+        "Deep neural rules: one more layer between literals and minimum, started as the "
+        "identity, lets a rule's support become non-convex.",
+    ),
+    "loss": (
+        "str",
+        'For classes "logistic" (softmax for more than two), "hinge" or "squared", the last '
+        'two one class against the others; for regression "squared".',
+    ),
+    "l2": (
+        "float",
+        "Shrinkage: l2 times the sum of all squared parameters is added to the loss.",
+    ),
+    "learning_rate": ("float", "Step size of Adam."),
+    "schedule": (
+        '{"constant", "cosine"}',
+        "Keep the learning rate, or let it fall to zero along half a cosine.",
+    ),
+    "n_epochs": ("int", "Passes over the training rows; 0 gives the untrained start."),
+    "batch_size": ("int", "Rows in a mini-batch."),
+    "early_stopping": (
+        "bool",
+        "Hold out a share of the rows, stop when their loss no longer falls and go back to "
+        "the best parameters.",
+    ),
+    "validation_fraction": ("float", "Share of the rows held out for early stopping."),
+    "patience": ("int", "Epochs without improvement before training stops early."),
+    "warm_start": ("bool", "Whether `fit` goes on training the rules of the last `fit`."),
+    "class_weight": (
+        'dict, "balanced" or None',
+        'Weight of each class; "balanced" makes them inversely proportional to the classes\' '
+        "numbers of rows.",
+    ),
+    "engine": (
+        '{"numba", "numpy"}',
+        "The fast compiled kernels, or the plain NumPy reference.",
+    ),
+    "n_jobs": (
+        "int or None",
+        "Threads to train and predict with (for the CV estimators, processes to search with); "
+        "None means 1, -1 all cores. The result does not depend on it.",
+    ),
+    "random_state": (
+        "int, RandomState or None",
+        "Seed of tree growing, batches, held-out rows and folds.",
+    ),
+    "verbose": ("int", "1 shows a progress bar with epoch, loss and time left."),
+}
+
+ATTRIBUTES = """
+rules_ : Rules
+    The trees' rules: literals, leaf values, counts and margin scores.
+network_ : Network
+    The trained neural rules as flat arrays: `weights` (n_literals, n_features),
+    `biases`, `offsets`, `values`, `features` and `intercept`.
+encoder_ : Encoder
+    The encoding of the table; `encoder_.columns` says what each encoded column is.
+history_ : dict of str to list of float
+    Mean "loss" of each epoch and, with early stopping, "validation_loss".
+n_iter_ : int
+    Epochs that were completed.
+interrupted_ : bool
+    Whether Ctrl-C ended training.
+n_features_in_ : int
+    Number of columns of the table.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Their names, if the table has names that are strings.
+"""
+
+REFERENCE = """
+.. [1] G. Dawer, Y. Guo, S. Liu and A. Barbu, "Neural Rule Ensembles: Encoding Sparse
+   Feature Interactions into Neural Networks", IJCNN 2020.
+"""
+
+
+def _indent(text: str, by: int = 4) -> str:
+    return textwrap.indent(text.strip(), " " * by).strip()
+
+
+def _describe(name: str, default: object) -> str:
+    kind, text = PARAMETERS[name]
+    body = textwrap.fill(text, 84)
+    return f"{name} : {kind}, default={default!r}\n{textwrap.indent(body, '    ')}"
+
+
+def documented(cls: Class) -> Class:
+    """Class decorator: fill the shared parts into the docstring."""
+    signature = inspect.signature(cls)
+    parameters = "\n".join(
+        _describe(name, parameter.default) for name, parameter in signature.parameters.items()
+    )
+    shared = {
+        "mathematics": MATHEMATICS,
+        "parameters": parameters,
+        "attributes": ATTRIBUTES,
+        "reference": REFERENCE,
+    }
+    doc = cls.__doc__ or ""
+    for name, text in shared.items():
+        doc = doc.replace("{" + name + "}", _indent(text))
+    cls.__doc__ = doc
+    return cls

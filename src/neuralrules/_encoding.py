@@ -1,0 +1,273 @@
+"""From a user's table to the standardised float32 columns that rules work on.
+
+A table may be a NumPy array, a pandas or a polars frame. Its columns become
+
+1. numeric and boolean columns, as they are;
+2. one indicator column for each of those that had missing values in training;
+3. one indicator column for each category of the others, missing being a category
+   of its own and rare categories sharing one;
+
+all standardised on the training rows. A missing number takes the column's mean,
+which is 0 after standardisation. All of it is done in chunks of rows, so that
+beside the table there is never more than its one float32 copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils import check_array
+
+CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
+MAX_CATEGORIES = 64  # of one column; the rarer ones share an indicator
+# Rows enter a network as float32; beyond this their products could overflow.
+LARGEST = np.sqrt(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class EncodedColumn:
+    """Where one encoded column comes from, so that rules can be read in user's units.
+
+    Attributes
+    ----------
+    source : int
+        Column of the user's table.
+    kind : {"number", "missing", "category", "rare"}
+        The number itself; an indicator that it is missing; of one category; of all
+        categories that share one indicator.
+    category : object
+        The category, None for the other kinds.
+    mean, scale : float
+        encoded = (original - mean) / scale.
+    """
+
+    source: int
+    kind: str
+    category: Any
+    mean: float
+    scale: float
+
+
+def is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape")
+
+
+def check_table(X: Any) -> Any:
+    """X as a two-dimensional array, or the frame itself; refuses sparse tables."""
+    if is_frame(X):
+        if 0 in X.shape:
+            raise ValueError(
+                f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) "
+                f"(shape={X.shape}) while a minimum of 1 is required."
+            )
+        return X
+    # Sparse input is refused by check_array, which says how to make it dense.
+    return check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+
+
+def _rows(X: Any, start: int, stop: int) -> Any:
+    return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+
+
+def _column(X: Any, index: int) -> Any:
+    if not is_frame(X):
+        return X[:, index]
+    return X.iloc[:, index] if hasattr(X, "iloc") else X[X.columns[index]]
+
+
+def _dtype_name(column: Any) -> str:
+    return str(getattr(column, "dtype", "")).lower()
+
+
+def _missing(column: Any, array: np.ndarray) -> np.ndarray:
+    """Which cells of a column, given also as an object array, are missing."""
+    if hasattr(column, "isna"):  # pandas knows best what it calls missing
+        return np.asarray(column.isna())
+    absent = np.array([item is None for item in array], bool)
+    return absent | np.not_equal(array, array).astype(bool)  # NaN differs from itself
+
+
+def _as_numbers(column: Any) -> np.ndarray | None:
+    """The column as float64 with NaN for missing, or None if it holds categories.
+
+    Dates come back as they are, for the caller to refuse.
+    """
+    name = _dtype_name(column)
+    if name.startswith(("category", "categorical", "enum")):
+        return None
+    if hasattr(column, "isna") and name.startswith(("int", "uint", "float", "bool")):
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    array = np.asarray(column)
+    if array.dtype.kind in "fiub":
+        return array.astype(np.float64, copy=False)
+    if array.dtype.kind in "mM":
+        return array
+    return _objects_as_numbers(column, array.astype(object, copy=False))
+
+
+def _objects_as_numbers(column: Any, array: np.ndarray) -> np.ndarray | None:
+    """Python objects as numbers if all of them are numbers or missing."""
+    present = ~_missing(column, array)
+    kinds = {type(item) for item in array[present]}
+    if any(issubclass(kind, str | bytes) for kind in kinds):
+        return None
+    for kind in kinds:
+        if not hasattr(kind, "__float__"):
+            raise TypeError(
+                f"argument must be a string or a number, got {kind.__name__!r} in X. "
+                "Turn each cell of the table into a number, a string or a missing value."
+            )
+    numbers = np.full(len(array), np.nan)
+    numbers[present] = array[present].astype(np.float64)
+    return numbers
+
+
+def _as_categories(column: Any) -> np.ndarray:
+    """The column as strings, with None for missing, shape (n_rows, 1) object."""
+    array = np.asarray(column, dtype=object)
+    present = ~_missing(column, array)
+    strings = np.full((len(array), 1), None, object)
+    strings[present, 0] = array[present].astype(str)
+    return strings
+
+
+class Encoder:
+    """Learns the encoding of a table and applies it.
+
+    Attributes
+    ----------
+    columns : list of EncodedColumn
+    names : list of str
+        The user's column names, ``x0, x1, ...`` for arrays.
+    """
+
+    def fit(self, X: Any, weights: np.ndarray) -> Encoder:
+        """Learn from a checked table X and the weights (n_rows,) of its rows."""
+        n_columns = X.shape[1]
+        self.names = (
+            [str(name) for name in X.columns]
+            if is_frame(X)
+            else [f"x{index}" for index in range(n_columns)]
+        )
+        self._numeric = [i for i in range(n_columns) if self._check_kind(X, i)]
+        self._categorical = [i for i in range(n_columns) if i not in set(self._numeric)]
+        self._one_hots = [
+            OneHotEncoder(
+                handle_unknown="infrequent_if_exist",
+                max_categories=MAX_CATEGORIES,
+                sparse_output=False,
+                dtype=np.float64,
+            ).fit(_as_categories(_column(X, index)))
+            for index in self._categorical
+        ]
+        missing = np.zeros(len(self._numeric), bool)
+        for _, _, numbers, _ in self._chunks(X):
+            missing |= np.isnan(numbers).any(axis=0)
+        self._with_missing = np.flatnonzero(missing)
+        self._scaler = StandardScaler(copy=False)
+        for start, stop, numbers, categories in self._chunks(X):
+            raw = self._raw(numbers, categories)
+            self._scaler.partial_fit(raw, sample_weight=weights[start:stop])
+        # A column that is missing in every training row has no mean: any will do.
+        self._scaler.mean_ = np.nan_to_num(self._scaler.mean_)
+        self._scaler.scale_ = np.nan_to_num(self._scaler.scale_, nan=1.0)
+        self.columns = self._describe_columns()
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Encode a checked table: (n_rows, n_encoded_columns) float32, C-contiguous."""
+        encoded = np.empty((X.shape[0], len(self.columns)), np.float32)
+        for start, stop, numbers, categories in self._chunks(X):
+            scaled = self._scaler.transform(self._raw(numbers, categories))
+            encoded[start:stop] = np.nan_to_num(scaled, copy=False)  # the mean is 0
+        return encoded
+
+    def chunks(self, X: Any) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Encode a checked table piece by piece: (first row, last row, encoded rows)."""
+        size = self._chunk_rows(X)
+        for start in range(0, X.shape[0], size):
+            stop = min(start + size, X.shape[0])
+            yield start, stop, self.transform(_rows(X, start, stop))
+
+    def _chunk_rows(self, X: Any) -> int:
+        return max(64, CHUNK_CELLS // max(X.shape[1], 1))
+
+    def _chunks(self, X: Any) -> Iterator[tuple[int, int, np.ndarray, list[np.ndarray]]]:
+        """Numeric columns (rows, n_numeric) float64 and categorical ones, in chunks."""
+        size = self._chunk_rows(X)
+        for start in range(0, X.shape[0], size):
+            piece = _rows(X, start, start + size)
+            numbers = self._numbers(piece)
+            self._check_finite(numbers)
+            categories = [_as_categories(_column(piece, index)) for index in self._categorical]
+            yield start, start + piece.shape[0], numbers, categories
+
+    def _numbers(self, piece: Any) -> np.ndarray:
+        """Numeric columns of some rows, (n_rows, n_numeric) float64."""
+        if isinstance(piece, np.ndarray) and piece.dtype.kind in "fiub":
+            return piece.astype(np.float64)
+        numbers = np.empty((piece.shape[0], len(self._numeric)))
+        for position, index in enumerate(self._numeric):
+            column = _as_numbers(_column(piece, index))
+            if column is None:
+                raise ValueError(
+                    f"Column {self.names[index]!r} held numbers when the model was fitted and "
+                    "holds text or categories now. Convert it to numbers, or fit again."
+                )
+            numbers[:, position] = column
+        return numbers
+
+    def _raw(self, numbers: np.ndarray, categories: list[np.ndarray]) -> np.ndarray:
+        """Numbers, missing indicators and one-hot columns side by side."""
+        indicators = np.isnan(numbers[:, self._with_missing])
+        one_hots = [
+            one_hot.transform(column)
+            for one_hot, column in zip(self._one_hots, categories, strict=True)
+        ]
+        return np.hstack([numbers, indicators, *one_hots])
+
+    def _check_kind(self, X: Any, index: int) -> bool:
+        """Whether a column is numeric; refuses dates, with a remedy."""
+        numbers = _as_numbers(_column(X, index))
+        if numbers is not None and numbers.dtype.kind in "mM":
+            raise TypeError(
+                f"Column {self.names[index]!r} holds dates or times, which have no unit to "
+                "split on. Turn it into a number first, for example days since a date."
+            )
+        if numbers is not None and numbers.dtype.kind == "c":
+            raise ValueError("Complex data not supported")
+        return numbers is not None
+
+    def _check_finite(self, numbers: np.ndarray) -> None:
+        too_large = (np.abs(numbers) > LARGEST).any(axis=0)
+        if too_large.any():
+            position = int(np.flatnonzero(too_large)[0])
+            column = numbers[:, position]
+            value = column[np.abs(column) > LARGEST][0]
+            raise ValueError(
+                f"Input X contains infinity or a value too large for float32: column "
+                f"{self.names[self._numeric[position]]!r} holds {value}. "
+                "Replace it by a finite number, or by NaN if it is missing."
+            )
+
+    def _describe_columns(self) -> list[EncodedColumn]:
+        origins: list[tuple[int, str, Any]] = [(i, "number", None) for i in self._numeric]
+        origins += [(self._numeric[i], "missing", None) for i in self._with_missing]
+        for index, one_hot in zip(self._categorical, self._one_hots, strict=True):
+            rare = one_hot.infrequent_categories_[0]
+            rare_ones = set() if rare is None else set(rare)
+            for category in one_hot.categories_[0]:
+                if category not in rare_ones:
+                    origins.append((index, "category", category))
+            if rare is not None:
+                origins.append((index, "rare", None))
+        return [
+            EncodedColumn(source, kind, category, float(mean), float(scale))
+            for (source, kind, category), mean, scale in zip(
+                origins, self._scaler.mean_, self._scaler.scale_, strict=True
+            )
+        ]

@@ -1,0 +1,212 @@
+"""Joint training of all rules: batches, schedules, early stopping, interruption."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from neuralrules._engine import Batches, Engine, Examples, Optimizer
+from neuralrules._losses import expand_codes, losses_and_slopes
+from neuralrules._network import Network
+from neuralrules._progress import Progress
+
+# Multiply-adds in one call of an engine, a fraction of a second: between two calls
+# Ctrl-C is noticed.
+OPERATIONS_PER_CALL = 2e9
+VALIDATION_CHUNK = 8192  # rows scored at a time
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train; the names are the estimators' parameters."""
+
+    loss: int
+    l2: float
+    learning_rate: float
+    schedule: str
+    n_epochs: int
+    batch_size: int
+    patience: int | None
+    verbose: bool
+
+    def rates(self, epoch: int, n_batches: int) -> np.ndarray:
+        """Learning rates of the steps of one epoch, (n_batches,) float64."""
+        if self.schedule == "constant":
+            return np.full(n_batches, self.learning_rate)
+        done = (epoch + np.arange(n_batches) / n_batches) / self.n_epochs
+        return self.learning_rate * (1 + np.cos(np.pi * done)) / 2
+
+
+@dataclass(frozen=True)
+class State:
+    """Where training stands: enough to go on from here."""
+
+    network: Network
+    optimizer: Optimizer
+    n_steps: int
+
+    @classmethod
+    def start(cls, network: Network) -> State:
+        return cls(network, Optimizer.start(network.parameters), 0)
+
+
+@dataclass
+class Outcome:
+    """Result of `train`.
+
+    Attributes
+    ----------
+    state : State
+    history : dict of str to list of float
+        One entry an epoch: "loss" and, with early stopping, "validation_loss".
+    n_epochs : int
+        Epochs that were completed.
+    interrupted : bool
+        Whether Ctrl-C ended training.
+    """
+
+    state: State
+    history: dict[str, list[float]] = field(default_factory=dict)
+    n_epochs: int = 0
+    interrupted: bool = False
+
+
+def train(
+    state: State,
+    examples: Examples,
+    order: np.ndarray,
+    validation: np.ndarray,
+    plan: Plan,
+    engine: Engine,
+    random_state: np.random.RandomState,
+) -> Outcome:
+    """Train the network of `state` on some rows of `examples`.
+
+    Parameters
+    ----------
+    state : State
+        Left as it is; the outcome holds a new one.
+    examples : Examples
+    order : (n_train,) int32
+        Training rows, neighbours in the tree next to each other.
+    validation : (n_validation,) int32
+        Rows to stop early on; may be empty.
+    plan : Plan
+    engine : Engine
+    random_state : RandomState
+    """
+    layout = state.network.layout
+    optimizer = state.optimizer.copy()
+    best, best_loss, best_epoch = None, math.inf, 0
+    n_steps = state.n_steps
+    weight = float(examples.weights[order].sum(dtype=np.float64))
+    outcome = Outcome(state, history={"loss": []})
+    if plan.patience is not None:
+        outcome.history["validation_loss"] = []
+    with interrupt_flag() as interrupted, Progress(plan.n_epochs, shown=plan.verbose) as bar:
+        for epoch in range(plan.n_epochs):
+            rows = shuffled_batches(order, plan.batch_size, random_state)
+            rates = plan.rates(epoch, math.ceil(len(rows) / plan.batch_size))
+            total = 0.0
+            for batches in calls(rows, rates, plan.batch_size, n_steps, state.network):
+                total += engine.train(optimizer, layout, examples, batches, plan.loss, plan.l2)
+                n_steps += len(batches.rates)
+                if interrupted():
+                    break
+            if interrupted():
+                outcome.interrupted = True
+                break
+            outcome.n_epochs += 1
+            loss = total / weight
+            if not math.isfinite(loss) or not np.isfinite(optimizer.parameters.weights).all():
+                raise ValueError(
+                    f"Training diverged in epoch {epoch + 1}: the loss is not finite. "
+                    f"Lower learning_rate (it is {plan.learning_rate})."
+                )
+            outcome.history["loss"].append(loss)
+            validation_loss = None
+            if plan.patience is not None:
+                network = state.network.with_parameters(optimizer.parameters)
+                validation_loss = mean_loss(network, examples, validation, plan.loss, engine)
+                outcome.history["validation_loss"].append(validation_loss)
+                if validation_loss < best_loss:
+                    best_loss, best_epoch = validation_loss, epoch
+                    best = optimizer.parameters.copy()
+            bar.update(epoch + 1, loss, validation_loss)
+            if plan.patience is not None and epoch - best_epoch >= plan.patience:
+                break
+    if best is not None:
+        optimizer = optimizer._replace(parameters=best)
+    network = state.network.with_parameters(optimizer.parameters)
+    outcome.state = State(network, optimizer, n_steps)
+    return outcome
+
+
+def shuffled_batches(
+    order: np.ndarray, batch_size: int, random_state: np.random.RandomState
+) -> np.ndarray:
+    """The rows in random batches, each batch sorted by place in `order`.
+
+    Which rows make a batch is random; their order within it only decides which
+    rows share a tile of the fast engine.
+    """
+    places = random_state.permutation(len(order)).astype(np.int32)
+    whole = len(order) // batch_size * batch_size
+    places[:whole].reshape(-1, batch_size).sort(axis=1)
+    places[whole:].sort()
+    return order[places]
+
+
+def calls(
+    rows: np.ndarray, rates: np.ndarray, batch_size: int, n_steps: int, network: Network
+) -> Iterator[Batches]:
+    """Split an epoch into runs of batches that each take a fraction of a second."""
+    operations = batch_size * max(network.weights.size + network.mixing.size, 1)
+    n_batches = max(1, int(OPERATIONS_PER_CALL / operations))
+    for first in range(0, len(rates), n_batches):
+        last = first + n_batches
+        part = rows[first * batch_size : last * batch_size]
+        yield Batches(part, batch_size, rates[first:last], n_steps + first)
+
+
+def mean_loss(
+    network: Network, examples: Examples, rows: np.ndarray, loss: int, engine: Engine
+) -> float:
+    """Weighted mean loss over some rows of the examples."""
+    total = 0.0
+    for start in range(0, len(rows), VALIDATION_CHUNK):
+        some = rows[start : start + VALIDATION_CHUNK]
+        outputs = engine.decide(network, examples.X[some]).astype(np.float64)
+        y = examples.targets[some].astype(np.float64)
+        if examples.coded:
+            y = expand_codes(y[:, 0], network.n_outputs)
+        total += float(examples.weights[some] @ losses_and_slopes(loss, outputs, y)[0])
+    return total / float(examples.weights[rows].sum(dtype=np.float64))
+
+
+@contextmanager
+def interrupt_flag() -> Iterator[Callable[[], bool]]:
+    """Turn Ctrl-C into a flag, so that it cannot strike in the middle of a step.
+
+    Only the main thread may handle signals; elsewhere the flag stays down.
+    """
+    raised = threading.Event()
+
+    def raise_flag(number: int, frame: Any) -> None:
+        raised.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield raised.is_set
+        return
+    previous = signal.signal(signal.SIGINT, raise_flag)
+    try:
+        yield raised.is_set
+    finally:
+        signal.signal(signal.SIGINT, previous)
