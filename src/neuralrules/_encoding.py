@@ -87,8 +87,13 @@ def _missing(column: Any, array: np.ndarray) -> np.ndarray:
     """Which cells of a column, given also as an object array, are missing."""
     if hasattr(column, "isna"):  # pandas knows best what it calls missing
         return np.asarray(column.isna())
-    absent = np.array([item is None for item in array], bool)
-    return absent | np.not_equal(array, array).astype(bool)  # NaN differs from itself
+    return np.array([_is_missing(item) for item in array], bool)
+
+
+def _is_missing(item: Any) -> bool:
+    if isinstance(item, float | np.floating):
+        return bool(np.isnan(item))
+    return item is None or type(item).__name__ == "NAType"  # pandas.NA in a NumPy array
 
 
 def _as_numbers(column: Any) -> np.ndarray | None:
@@ -170,11 +175,13 @@ class Encoder:
         self._with_missing = np.flatnonzero(missing)
         self._scaler = StandardScaler(copy=False)
         for start, stop, numbers, categories in self._chunks(X):
-            raw = self._raw(numbers, categories)
-            self._scaler.partial_fit(raw, sample_weight=weights[start:stop])
-        # A column that is missing in every training row has no mean: any will do.
-        self._scaler.mean_ = np.nan_to_num(self._scaler.mean_)
-        self._scaler.scale_ = np.nan_to_num(self._scaler.scale_, nan=1.0)
+            # A column that is missing in all rows so far has no mean yet: 0 will do, and
+            # must, because a NaN would never go away again.
+            with np.errstate(invalid="ignore"):
+                self._scaler.partial_fit(self._raw(numbers, categories), None, weights[start:stop])
+            np.nan_to_num(self._scaler.mean_, copy=False)
+            np.nan_to_num(self._scaler.var_, copy=False)
+            np.nan_to_num(self._scaler.scale_, copy=False, nan=1.0)
         self.columns = self._describe_columns()
         return self
 

@@ -73,15 +73,14 @@ class DepthSearch(NeuralRuleModel):
         return self._base(**parameters)
 
     def _check_depths(self) -> list[int]:
-        depths = sorted(set(self.max_depths))
+        depths = list(self.max_depths)
         allowed = Interval(Integral, 1, None, closed="left")
-        wrong = [depth for depth in depths if not allowed.is_satisfied_by(depth)]
-        if wrong or not depths:
+        if not depths or not all(allowed.is_satisfied_by(depth) for depth in depths):
             raise ValueError(
                 f"max_depths must hold at least one integer, each at least 1; got "
                 f"{self.max_depths!r}. For example max_depths={DEPTHS}."
             )
-        return depths
+        return sorted(set(depths))
 
     def _splits(self, X: Any, y: Any, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
         cv = self.cv

@@ -1,0 +1,52 @@
+"""Fixtures shared by the tests."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, settings
+
+# One CPU may serve several workers: no deadlines, and as many examples everywhere.
+settings.register_profile(
+    "tests",
+    deadline=None,
+    max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "40")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("tests")
+
+
+@pytest.fixture(scope="session")
+def rotated_xor() -> tuple[np.ndarray, np.ndarray]:
+    """Two classes in opposite quadrants of a plane turned by 45 degrees."""
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, (1200, 2))
+    return X @ np.array([[1, -1], [1, 1]]) / np.sqrt(2), (X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+@pytest.fixture(scope="session")
+def mixed_frame() -> tuple[pd.DataFrame, np.ndarray]:
+    """A frame with every kind of column, and holes in them."""
+    rng = np.random.RandomState(0)
+    n = 500
+    frame = pd.DataFrame(
+        {
+            "income": rng.lognormal(10, 1, n),
+            "children": rng.randint(0, 5, n),
+            "employed": rng.rand(n) > 0.4,
+            "city": rng.choice(["Oslo", "Rome", "Lima"], n),
+            "grade": pd.Categorical(rng.choice(["a", "b"], n)),
+            "age": pd.array(rng.randint(18, 90, n), dtype="Int64"),
+            "member": pd.array(rng.rand(n) > 0.5, dtype="boolean"),
+            "code": pd.Categorical(rng.choice([1, 2, 3], n)),
+        }
+    )
+    y = ((frame["income"] > 25000) ^ (frame["city"] == "Rome")).to_numpy().astype(int)
+    frame.loc[::7, "income"] = np.nan
+    frame.loc[::11, "city"] = None
+    frame.loc[::5, "age"] = pd.NA
+    frame.loc[::13, "member"] = pd.NA
+    return frame, y

@@ -1,0 +1,209 @@
+"""Tables of every kind become standardised float32 columns."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from neuralrules import NeuralRuleClassifier, _encoding
+from neuralrules._encoding import MAX_CATEGORIES, Encoder, check_table
+
+
+def encode(X, weights=None):
+    X = check_table(X)
+    weights = np.ones(X.shape[0], np.float32) if weights is None else weights
+    encoder = Encoder().fit(X, weights)
+    return encoder, encoder.transform(X)
+
+
+def test_numbers_are_standardised_and_constant_columns_become_zero():
+    X = np.random.RandomState(0).randn(300, 3) * [1, 100, 0] + 7
+    _, encoded = encode(X)
+    assert encoded.dtype == np.float32
+    np.testing.assert_allclose(encoded.mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_allclose(encoded.std(axis=0), [1, 1, 0], atol=1e-5)
+
+
+def test_weights_enter_mean_and_deviation():
+    X = np.random.RandomState(0).randn(50, 2)
+    weights = np.random.RandomState(1).randint(1, 4, 50)
+    _, repeated = encode(np.repeat(X, weights, axis=0))
+    _, weighted = encode(X, weights.astype(np.float32))
+    np.testing.assert_allclose(np.repeat(weighted, weights, axis=0), repeated, atol=1e-6)
+
+
+def test_chunks_change_nothing(monkeypatch, mixed_frame):
+    frame, _ = mixed_frame
+    _, at_once = encode(frame)
+    monkeypatch.setattr(_encoding, "CHUNK_CELLS", 1)
+    encoder, in_chunks = encode(frame)
+    np.testing.assert_allclose(in_chunks, at_once, atol=1e-5)
+    pieces = list(encoder.chunks(frame))
+    assert len(pieces) == -(-len(frame) // 64)
+    np.testing.assert_array_equal(np.vstack([piece for _, _, piece in pieces]), in_chunks)
+
+
+def test_columns_say_where_they_come_from(mixed_frame):
+    frame, _ = mixed_frame
+    encoder, encoded = encode(frame)
+    found = [(encoder.names[c.source], c.kind, c.category) for c in encoder.columns]
+    assert found == [
+        ("income", "number", None),
+        ("children", "number", None),
+        ("employed", "number", None),
+        ("age", "number", None),
+        ("member", "number", None),
+        ("income", "missing", None),
+        ("age", "missing", None),
+        ("member", "missing", None),
+        ("city", "category", "Lima"),
+        ("city", "category", "Oslo"),
+        ("city", "category", "Rome"),
+        ("city", "category", None),
+        ("grade", "category", "a"),
+        ("grade", "category", "b"),
+        ("code", "category", "1"),
+        ("code", "category", "2"),
+        ("code", "category", "3"),
+    ]
+    income = encoder.columns[0]
+    present = frame["income"].notna().to_numpy()
+    np.testing.assert_allclose(
+        encoded[present, 0] * income.scale + income.mean, frame["income"][present], rtol=1e-4
+    )
+    assert (encoded[~present, 0] == 0).all()  # a missing number takes the mean
+    rome = encoder.columns[10]
+    np.testing.assert_allclose(
+        encoded[:, 10] * rome.scale + rome.mean, frame["city"] == "Rome", atol=1e-6
+    )
+
+
+def test_polars_and_pandas_give_the_same_model(mixed_frame):
+    frame, y = mixed_frame
+    frame = frame.drop(columns="code")  # polars has no integer categories
+    same = pl.from_pandas(frame)
+    a = NeuralRuleClassifier(random_state=0).fit(frame, y)
+    b = NeuralRuleClassifier(random_state=0).fit(same, y)
+    assert list(b.feature_names_in_) == list(frame.columns)
+    np.testing.assert_array_equal(a.decision_function(frame), b.decision_function(same))
+
+
+def test_polars_kinds():
+    frame = pl.DataFrame(
+        {
+            "n": [1, None, 3, 4] * 10,
+            "s": ["a", None, "b", "b"] * 10,
+            "b": [True, False, None, True] * 10,
+            "e": pl.Series(["u", "v", "v", None] * 10, dtype=pl.Enum(["u", "v"])),
+            "c": pl.Series(["u", "v", "v", None] * 10, dtype=pl.Categorical),
+        }
+    )
+    encoder, encoded = encode(frame)
+    assert [c.kind for c in encoder.columns] == ["number"] * 2 + ["missing"] * 2 + [
+        "category"
+    ] * 9
+    assert np.isfinite(encoded).all()
+
+
+def test_object_arrays_may_mix_numbers_and_strings():
+    X = np.array([[1.5, "a"], [None, "b"], [np.nan, None], [4, "a"]], dtype=object)
+    encoder, _ = encode(X)
+    assert [c.kind for c in encoder.columns] == ["number", "missing"] + ["category"] * 3
+    assert encoder.names == ["x0", "x1"]
+
+
+def test_rare_categories_share_one_indicator_and_take_in_unseen_ones():
+    n = MAX_CATEGORIES + 20
+    values = np.repeat([f"c{i:03}" for i in range(n)], np.arange(n, 0, -1))
+    frame = pd.DataFrame({"name": values})
+    encoder, encoded = encode(frame)
+    assert len(encoder.columns) == MAX_CATEGORIES
+    assert encoder.columns[-1].kind == "rare"
+    unseen = encoder.transform(pd.DataFrame({"name": ["new"]}))
+    np.testing.assert_array_equal(unseen[0], encoded[-1])
+
+
+def test_an_unseen_category_is_none_of_the_known_ones():
+    frame = pd.DataFrame({"city": ["Oslo", "Rome"] * 10})
+    encoder, encoded = encode(frame)
+    unseen = encoder.transform(pd.DataFrame({"city": ["Lima"]}))[0]
+    assert (unseen == encoded.min(axis=0)).all()
+
+
+def test_missing_values_at_prediction_only():
+    X = np.random.RandomState(0).randn(100, 2)
+    y = (X[:, 0] > 0).astype(int)
+    model = NeuralRuleClassifier(2, random_state=0).fit(X, y)
+    with_hole = X[:1].copy()
+    with_hole[0, 1] = np.nan
+    assert np.isfinite(model.decision_function(with_hole)).all()
+
+
+def test_a_column_that_is_always_missing():
+    X = np.random.RandomState(0).randn(100, 2)
+    X[:, 1] = np.nan
+    _, encoded = encode(X)
+    assert np.isfinite(encoded).all()
+
+
+def test_a_column_that_is_missing_in_the_whole_first_chunk(monkeypatch):
+    X = np.random.RandomState(0).randn(200, 1)
+    X[:90] = np.nan
+    encoder, _ = encode(X)
+    monkeypatch.setattr(_encoding, "CHUNK_CELLS", 1)
+    in_chunks, _ = encode(X)
+    assert in_chunks.columns[0].mean == pytest.approx(encoder.columns[0].mean)
+    assert in_chunks.columns[0].scale == pytest.approx(encoder.columns[0].scale)
+
+
+@pytest.mark.parametrize(
+    ("table", "error", "message"),
+    [
+        (
+            pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2021-01-01"])}),
+            TypeError,
+            "Column 'when' holds dates or times, which have no unit to split on. Turn it into "
+            "a number first, for example days since a date.",
+        ),
+        (
+            pl.DataFrame({"when": ["2020-01-01", "2021-01-01"]}).with_columns(
+                pl.col("when").str.to_date()
+            ),
+            TypeError,
+            "Column 'when' holds dates or times",
+        ),
+        (
+            pd.DataFrame({"a": [1.0, np.inf]}),
+            ValueError,
+            "Input X contains infinity or a value too large for float32: column 'a' holds inf. "
+            "Replace it by a finite number, or by NaN if it is missing.",
+        ),
+        (np.array([[1e30], [0]]), ValueError, "column 'x0' holds 1e\\+30"),
+        (sparse.eye(3).tocsr(), TypeError, "Sparse data was passed"),
+        (np.array([1.0, 2.0]), ValueError, "Expected 2D array, got 1D array"),
+        (pd.DataFrame({"a": []}), ValueError, "0 sample"),
+        (np.empty((0, 3)), ValueError, "0 sample"),
+        (
+            np.array([[{}], [1]], dtype=object),
+            TypeError,
+            "argument must be a string or a number",
+        ),
+        (np.array([[1 + 2j], [0]]), ValueError, "Complex data not supported"),
+    ],
+    ids=lambda value: None,
+)
+def test_bad_tables_are_refused(table, error, message):
+    with pytest.raises(error, match=message):
+        encode(table)
+
+
+def test_a_numeric_column_that_turns_into_text_is_named():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]})
+    encoder, _ = encode(frame)
+    message = (
+        "Column 'a' held numbers when the model was fitted and holds text or categories now. "
+        "Convert it to numbers, or fit again."
+    )
+    with pytest.raises(ValueError, match=message):
+        encoder.transform(pd.DataFrame({"a": ["x"]}))

@@ -1,0 +1,191 @@
+"""Every engine against the reference, and the reference against finite differences."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import networks, random_network
+
+from neuralrules._engine import BETA_1, Batches, Examples, Optimizer, get_engine
+from neuralrules._engine_numba import NumbaEngine
+from neuralrules._engine_numpy import (
+    NumpyEngine,
+    activations,
+    gradient,
+    literals_forward,
+    units_forward,
+)
+from neuralrules._losses import HINGE, LOGISTIC, SOFTMAX, SQUARED, losses_and_slopes
+from neuralrules._network import Parameters
+
+
+def rows_off_kinks(network, rng, n_rows):
+    """Random rows at which no ReLU and no minimum is within rounding of a kink.
+
+    There, two engines may rightly pass the gradient to different literals.
+    """
+    X = rng.randn(20 * n_rows + 500, network.features.max() + 1).astype(np.float32)
+    parameters, layout = network.parameters, network.layout
+    literals = literals_forward(parameters, X[:, network.features])
+    units = units_forward(parameters, layout, literals)
+    clear = (np.abs(literals) > 1e-5).all(axis=1) & (np.abs(units) > 1e-5).all(axis=1)
+    for start, stop in zip(layout.offsets, layout.offsets[1:], strict=False):
+        if stop - start > 1:
+            smallest = np.partition(units[:, start:stop], 1, axis=1)
+            clear &= smallest[:, 1] - smallest[:, 0] > 1e-5
+    assert clear.sum() >= n_rows
+    return X[clear][:n_rows]
+
+
+def examples_for(network, loss, seed, n_rows):
+    """Random rows with targets that fit a loss."""
+    rng = np.random.RandomState(seed)
+    X = rows_off_kinks(network, rng, n_rows)
+    coded = loss != SQUARED
+    if coded:
+        targets = rng.randint(0, max(network.n_outputs, 2), (n_rows, 1)).astype(np.float32)
+    else:
+        targets = rng.randn(n_rows, network.n_outputs).astype(np.float32)
+    weights = rng.uniform(0.1, 2, n_rows).astype(np.float32)
+    return Examples(X, network.features, targets, weights, coded)
+
+
+def loss_for(network, choice):
+    return (SOFTMAX if network.n_outputs > 1 else LOGISTIC, HINGE, SQUARED)[choice]
+
+
+def run(engine, network, examples, loss, *, batch_size, l2=0.01, rate=0.01, seed=0):
+    rows = np.random.RandomState(seed).permutation(len(examples.X)).astype(np.int32)
+    n_batches = -(-len(rows) // batch_size)
+    optimizer = Optimizer.start(network.parameters)
+    batches = Batches(rows, batch_size, np.full(n_batches, rate), 0)
+    total = engine.train(optimizer, network.layout, examples, batches, loss, l2)
+    return optimizer, total
+
+
+@given(networks(), st.integers(0, 10**6), st.integers(1, 700))
+def test_outputs_agree_with_the_reference(network, seed, n_rows):
+    X = np.random.RandomState(seed).randn(n_rows, network.features.max() + 1)
+    X = X.astype(np.float32)
+    expected = NumpyEngine().decide(network, X)
+    for n_threads in (1, 2):
+        outputs = NumbaEngine(n_threads).decide(network, X)
+        np.testing.assert_allclose(outputs, expected, rtol=2e-4, atol=2e-4)
+
+
+@given(
+    networks(), st.sampled_from([0, 1, 2]), st.integers(0, 10**6), st.sampled_from([7, 64, 300])
+)
+def test_gradients_agree_with_the_reference(network, choice, seed, n_rows):
+    """After one step from zero, Adam's mean is (1 - beta_1) times the gradient."""
+    loss = loss_for(network, choice)
+    examples = examples_for(network, loss, seed, n_rows)
+    expected, expected_total = run(NumpyEngine(), network, examples, loss, batch_size=n_rows)
+    actual, total = run(NumbaEngine(), network, examples, loss, batch_size=n_rows)
+    assert total == pytest.approx(expected_total, rel=1e-4)
+    for ours, reference in zip(actual.means, expected.means, strict=True):
+        tolerance = 1e-4 * max(np.abs(reference).max(initial=0), 1e-3)
+        np.testing.assert_allclose(ours, reference, rtol=1e-3, atol=tolerance)
+
+
+@given(networks(), st.sampled_from([0, 1, 2]), st.integers(0, 10**6))
+def test_result_is_the_same_to_the_bit_for_any_number_of_threads(network, choice, seed):
+    loss = loss_for(network, choice)
+    examples = examples_for(network, loss, seed, 600)
+    one, one_total = run(NumbaEngine(1), network, examples, loss, batch_size=64)
+    for n_threads in (2, 3):
+        many, many_total = run(NumbaEngine(n_threads), network, examples, loss, batch_size=64)
+        assert one_total == many_total
+        for a, b in zip(one, many, strict=True):
+            for x, y in zip(a, b, strict=True):
+                np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("batch_size", [100, 256, 257, 1000])
+def test_batches_longer_than_a_slice(batch_size):
+    network = random_network(0)
+    examples = examples_for(network, LOGISTIC, 0, 1000)
+    expected, _ = run(NumpyEngine(), network, examples, LOGISTIC, batch_size=batch_size)
+    actual, _ = run(NumbaEngine(2), network, examples, LOGISTIC, batch_size=batch_size)
+    for ours, reference in zip(actual.parameters, expected.parameters, strict=True):
+        np.testing.assert_allclose(ours, reference, atol=2e-3)
+
+
+@given(networks(), st.integers(0, 10**6))
+def test_reference_gradient_by_finite_differences(network, seed):
+    """In float64, of a squared loss, at points that are not near a kink."""
+    rng = np.random.RandomState(seed)
+    layout = network.layout
+    parameters = Parameters(*(a.astype(np.float64) for a in network.parameters))
+    x = rng.randn(20, len(network.features))
+    y = rng.randn(20, network.n_outputs)
+
+    def loss(p):
+        outputs = activations(p, layout, x) @ p.values
+        return losses_and_slopes(SQUARED, outputs, y)[0].sum()
+
+    outputs = activations(parameters, layout, x) @ parameters.values
+    slopes = losses_and_slopes(SQUARED, outputs, y)[1]
+    exact = gradient(parameters, layout, x, slopes)
+    step = 1e-6
+    for number, (array, derivative) in enumerate(zip(parameters, exact, strict=True)):
+        for index in rng.permutation(array.size)[:8]:
+            values = []
+            for sign in (1, -1):
+                moved = list(parameters.copy())
+                moved[number].flat[index] += sign * step
+                values.append(loss(Parameters(*moved)))
+            here = loss(parameters)
+            forward, backward = (values[0] - here) / step, (here - values[1]) / step
+            if abs(forward - backward) < 1e-3 * max(1, abs(forward)):  # no kink in between
+                middle = (values[0] - values[1]) / (2 * step)
+                assert derivative.flat[index] == pytest.approx(middle, rel=1e-4, abs=1e-4)
+
+
+@given(networks(), st.integers(0, 10**6))
+def test_a_rows_output_does_not_depend_on_its_neighbours(network, seed):
+    rng = np.random.RandomState(seed)
+    X = rng.randn(300, network.features.max() + 1).astype(np.float32)
+    order = rng.permutation(300)
+    engine = NumbaEngine()
+    np.testing.assert_array_equal(
+        engine.decide(network, X)[order], engine.decide(network, X[order])
+    )
+    np.testing.assert_array_equal(
+        engine.decide(network, X)[7:12], engine.decide(network, X[7:12])
+    )
+
+
+def test_a_row_given_twice_equals_weight_two():
+    network = random_network(0)
+    single = examples_for(network, LOGISTIC, 0, 100)
+    weights = np.ones(100, np.float32)
+    weights[:30] = 3
+    weighted = single._replace(weights=weights)
+    rows = np.repeat(np.arange(100), weights.astype(int))
+    repeated = single._replace(
+        X=single.X[rows], targets=single.targets[rows], weights=np.ones(len(rows), np.float32)
+    )
+    a, _ = run(NumbaEngine(), network, weighted, LOGISTIC, batch_size=100)
+    b, _ = run(NumbaEngine(), network, repeated, LOGISTIC, batch_size=len(rows))
+    for x, y in zip(a.parameters, b.parameters, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-7)
+
+
+def test_penalty_shrinks_all_parameters():
+    network = random_network(0, deep=True)
+    examples = examples_for(network, LOGISTIC, 0, 50)._replace(
+        weights=np.full(50, 1e-12, np.float32)  # the batch's mean ignores their scale
+    )
+    for engine in (NumpyEngine(), NumbaEngine()):
+        plain, _ = run(engine, network, examples, LOGISTIC, batch_size=50, l2=0.0)
+        shrunk, _ = run(engine, network, examples, LOGISTIC, batch_size=50, l2=10.0)
+        for before, after in zip(network.parameters, shrunk.means, strict=True):
+            expected = (1 - BETA_1) * 20.0 * before
+            np.testing.assert_allclose(after, expected, atol=0.2)
+        assert not np.array_equal(plain.means.weights, shrunk.means.weights)
+
+
+def test_engines_by_name():
+    assert isinstance(get_engine("numpy", 1), NumpyEngine)
+    assert isinstance(get_engine("numba", 2), NumbaEngine)

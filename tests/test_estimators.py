@@ -1,0 +1,376 @@
+"""scikit-learn's contract, the interface, and errors as part of it."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_regression
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from neuralrules import (
+    NeuralRuleClassifier,
+    NeuralRuleClassifierCV,
+    NeuralRuleRegressor,
+    NeuralRuleRegressorCV,
+)
+
+CANCER = load_breast_cancer(return_X_y=True)
+IRIS = load_iris(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:The least populated class in y:UserWarning")
+@parametrize_with_checks(
+    [
+        NeuralRuleClassifier(),
+        NeuralRuleRegressor(),
+        NeuralRuleClassifierCV(),
+        NeuralRuleRegressorCV(),
+    ]
+)
+def test_scikit_learns_estimator_checks(estimator, check):
+    check(estimator)
+
+
+def test_a_plain_classifier_is_a_good_model():
+    ours = cross_val_score(NeuralRuleClassifier(random_state=0), *CANCER, cv=5).mean()
+    forest = cross_val_score(RandomForestClassifier(random_state=0), *CANCER, cv=5).mean()
+    assert ours > forest - 0.015
+
+
+def test_it_learns_an_oblique_boundary_that_a_tree_cannot(rotated_xor):
+    X, y = rotated_xor
+    train, test = slice(0, 800), slice(800, None)
+    start = NeuralRuleClassifier(3, n_epochs=0, random_state=0).fit(X[train], y[train])
+    model = NeuralRuleClassifier(3, random_state=0).fit(X[train], y[train])
+    assert model.score(X[test], y[test]) > 0.95 > start.score(X[test], y[test]) + 0.1
+
+
+def test_network_arrays_have_the_documented_shapes():
+    network = NeuralRuleClassifier(4, random_state=0).fit(*IRIS).network_
+    n_literals, n_features = network.weights.shape
+    assert network.biases.shape == (n_literals,)
+    assert network.offsets[0] == 0
+    assert network.offsets[-1] == n_literals
+    assert network.values.shape == (network.n_rules, 3)
+    assert network.features.shape == (n_features,)
+    assert network.intercept.tolist() == [0, 0, 0]
+    for array in (network.weights, network.biases, network.values):
+        assert array.dtype == np.float32
+
+
+@pytest.mark.parametrize("source", ["tree", "forest", "boosting"])
+@pytest.mark.parametrize("max_rules", [1, 7, None])
+def test_rule_pools_and_max_rules(source, max_rules):
+    model = NeuralRuleClassifier(
+        3, rule_source=source, n_trees=5, max_rules=max_rules, n_epochs=30, random_state=0
+    ).fit(*CANCER)
+    assert model.rules_.n_rules == model.network_.n_rules
+    if max_rules is not None:
+        assert model.network_.n_rules == max_rules
+    elif source != "tree":
+        assert model.network_.n_rules > 8
+    if max_rules != 1:
+        assert model.score(*CANCER) > 0.9
+
+
+@pytest.mark.parametrize("source", ["tree", "forest", "boosting"])
+def test_multi_output_regression(source):
+    X, y = make_regression(400, 6, n_targets=2, noise=1, random_state=0)
+    y = y * [1, 1000]
+    model = NeuralRuleRegressor(5, rule_source=source, n_epochs=200, random_state=0).fit(X, y)
+    assert model.predict(X).shape == (400, 2)
+    assert model.network_.values.shape[1] == 2
+    assert model.score(X, y) > 0.9
+
+
+def test_regression_in_any_unit_gives_the_same_model():
+    X, y = DIABETES
+    plain = NeuralRuleRegressor(3, random_state=0).fit(X, y)
+    scaled = NeuralRuleRegressor(3, random_state=0).fit(X, 1e6 * y + 1e8)
+    np.testing.assert_allclose(scaled.predict(X), 1e6 * plain.predict(X) + 1e8, rtol=1e-4)
+
+
+def test_shape_of_predictions_follows_y():
+    X, y = DIABETES
+    model = NeuralRuleRegressor(2, n_epochs=1)
+    assert model.fit(X, y).predict(X).shape == (442,)
+    assert model.fit(X, y[:, None]).predict(X).shape == (442, 1)
+
+
+@pytest.mark.parametrize("engine", ["numba", "numpy"])
+def test_n_jobs_does_not_change_the_result(engine):
+    fits = [
+        NeuralRuleClassifier(6, n_epochs=5, n_jobs=n, engine=engine, random_state=3).fit(
+            *CANCER
+        )
+        for n in (None, 2, -1)
+    ]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(fits[0].network_.weights, other.network_.weights)
+        np.testing.assert_array_equal(
+            fits[0].decision_function(CANCER[0]), other.decision_function(CANCER[0])
+        )
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("data", [CANCER, IRIS], ids=["two classes", "three classes"])
+def test_engines_train_to_the_same_model(deep, data):
+    # After its first step a deep rule has units that tie to within rounding wherever its
+    # literals are zero, and engines may break such ties differently: compare one step.
+    steps = {"n_epochs": 1, "batch_size": 1000} if deep else {"n_epochs": 5}
+    options = {"max_depth": 3, "deep": deep, "random_state": 0, **steps}
+    X, y = data
+    a = NeuralRuleClassifier(engine="numba", **options).fit(X, y).decision_function(X)
+    b = NeuralRuleClassifier(engine="numpy", **options).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3)
+
+
+def test_probabilities_and_labels_agree_with_the_decision_function():
+    model = NeuralRuleClassifier(3, random_state=0).fit(
+        CANCER[0], np.array(["no", "yes"])[CANCER[1]]
+    )
+    decision = model.decision_function(CANCER[0])
+    probability = model.predict_proba(CANCER[0])
+    np.testing.assert_allclose(probability.sum(axis=1), 1)
+    np.testing.assert_allclose(
+        np.log(probability[:, 1] / probability[:, 0]), decision, rtol=1e-6
+    )
+    np.testing.assert_array_equal(model.predict(CANCER[0]) == "yes", decision > 0)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared"])
+def test_only_the_logistic_loss_gives_probabilities(loss):
+    model = NeuralRuleClassifier(2, loss=loss).fit(*CANCER)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError) as caught:
+        model.predict_proba(CANCER[0])
+    assert f"predict_proba needs loss='logistic'; this model has loss='{loss}'." in str(
+        caught.value.__cause__
+    )
+
+
+@pytest.mark.parametrize(
+    ("estimator", "data"),
+    [
+        (NeuralRuleClassifier(3, random_state=0), IRIS),
+        (NeuralRuleRegressor(3, deep=True, random_state=0), DIABETES),
+        (NeuralRuleClassifierCV((2, 3), cv=2, n_epochs=5, random_state=0), IRIS),
+        (NeuralRuleRegressorCV((2, 3), cv=2, n_epochs=5, random_state=0), DIABETES),
+    ],
+)
+def test_pickle_and_clone(estimator, data):
+    X, y = data
+    model = clone(estimator).fit(X, y)
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    again = clone(model).fit(X, y)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_grid_search_pipeline_and_parallel_cross_validation(mixed_frame):
+    frame, y = mixed_frame
+    search = GridSearchCV(
+        NeuralRuleClassifier(n_epochs=20, random_state=0), {"max_depth": [1, 4]}, cv=3, n_jobs=2
+    ).fit(frame, y)
+    assert search.best_params_ == {"max_depth": 4}
+    pipeline = make_pipeline(StandardScaler(), NeuralRuleClassifier(3, random_state=0))
+    assert cross_val_score(pipeline, *CANCER, cv=2, n_jobs=2).mean() > 0.93
+
+
+def test_set_output_where_it_applies():
+    scaler = StandardScaler().set_output(transform="pandas")
+    frame = pd.DataFrame(CANCER[0]).rename(columns=str)
+    pipeline = make_pipeline(scaler, NeuralRuleClassifier(3, n_epochs=5, random_state=0))
+    model = pipeline.fit(frame, CANCER[1])[-1]
+    assert list(model.feature_names_in_) == list(frame.columns)
+
+
+def test_float_results_do_not_depend_on_how_the_table_is_stored():
+    X, y = CANCER
+    expected = NeuralRuleClassifier(3, random_state=0).fit(X, y).decision_function(X)
+    for other in (np.asfortranarray(X), pd.DataFrame(X).rename(columns=str), X.tolist()):
+        model = NeuralRuleClassifier(3, random_state=0).fit(other, y)
+        np.testing.assert_array_equal(model.decision_function(other), expected)
+
+
+# --- errors: full messages, and nothing is lost ---------------------------------------------
+
+NAN_Y = np.where(np.arange(442) == 5, np.nan, DIABETES[1])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"max_depth": 0},
+            "The 'max_depth' parameter of NeuralRuleClassifier must be an int in "
+            r"the range \[1, inf\) or None. Got 0 instead.",
+        ),
+        ({"max_depth": 2.5}, "'max_depth' .* Got 2.5 instead."),
+        ({"rule_source": "bush"}, "'rule_source' .* a str among .*Got 'bush' instead."),
+        ({"n_trees": 0}, "'n_trees' .* Got 0 instead."),
+        ({"max_rules": 0}, "'max_rules' .* Got 0 instead."),
+        ({"min_samples_leaf": 0}, "'min_samples_leaf' .* Got 0 instead."),
+        ({"deep": "yes"}, "'deep' .* Got 'yes' instead."),
+        ({"loss": "log"}, "'loss' .* a str among .* Got 'log' instead."),
+        ({"l2": -1}, "'l2' .* Got -1 instead."),
+        ({"learning_rate": 0}, "'learning_rate' .* Got 0 instead."),
+        ({"schedule": "step"}, "'schedule' .* Got 'step' instead."),
+        ({"n_epochs": -1}, "'n_epochs' .* Got -1 instead."),
+        ({"batch_size": 0}, "'batch_size' .* Got 0 instead."),
+        ({"early_stopping": 1.5}, "'early_stopping' .* Got 1.5 instead."),
+        ({"validation_fraction": 1.0}, "'validation_fraction' .* Got 1.0 instead."),
+        ({"patience": 0}, "'patience' .* Got 0 instead."),
+        ({"class_weight": "even"}, "'class_weight' .* Got 'even' instead."),
+        ({"engine": "cuda"}, "'engine' .* a str among .* Got 'cuda' instead."),
+        ({"n_jobs": "two"}, "'n_jobs' .* Got 'two' instead."),
+        ({"verbose": "loud"}, "'verbose' .* Got 'loud' instead."),
+        ({"random_state": "seed"}, "'random_state' .* Got 'seed' instead."),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_bad_parameters_are_named_and_nothing_is_lost(parameters, message):
+    model = NeuralRuleClassifier(2, n_epochs=3, random_state=0).fit(*CANCER)
+    before = model.decision_function(CANCER[0])
+    model.set_params(**parameters)
+    with pytest.raises(ValueError, match=message):
+        model.fit(*CANCER)
+    model.set_params(engine="numba", n_jobs=None, loss="logistic")
+    np.testing.assert_array_equal(model.decision_function(CANCER[0]), before)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X", "y", "message"),
+    [
+        (
+            NeuralRuleClassifier(),
+            CANCER[0],
+            np.zeros(569, int),
+            r"NeuralRuleClassifier needs at least 2 classes in y, got 1 class: .*0.*\. Check that "
+            "y is the target and not filtered.",
+        ),
+        (
+            NeuralRuleRegressor(),
+            DIABETES[0],
+            np.full(442, 3.5),
+            r"Target 0 of y has a single value, 3.5, in all 442 samples \(n_samples = 442\): there "
+            "is nothing to learn. Check that y is the target and not filtered.",
+        ),
+        (NeuralRuleRegressor(), DIABETES[0], NAN_Y, "Input y contains NaN"),
+        (
+            NeuralRuleClassifier(),
+            DIABETES[0],
+            (NAN_Y > 100) + 0 * NAN_Y,
+            "Input y contains NaN",
+        ),
+        (
+            NeuralRuleRegressor(),
+            DIABETES[0],
+            np.where(np.arange(442) == 5, np.inf, DIABETES[1]),
+            "Input y contains infinity",
+        ),
+        (NeuralRuleClassifier(), CANCER[0][:0], CANCER[1][:0], "0 sample"),
+        (NeuralRuleClassifier(), CANCER[0][:10], CANCER[1], "inconsistent numbers of samples"),
+        (
+            NeuralRuleClassifier(),
+            CANCER[0],
+            DIABETES[1][:10],
+            "inconsistent numbers of samples",
+        ),
+        (NeuralRuleClassifier(), DIABETES[0], DIABETES[1] + 0.5, "Unknown label type"),
+        (NeuralRuleClassifier(), CANCER[0], None, "requires y to be passed"),
+        (
+            NeuralRuleClassifier(early_stopping=True, validation_fraction=0.1),
+            IRIS[0][::15],
+            IRIS[1][::15],
+            "validation_fraction=0.1 of 10 rows leaves 1 rows to validate and 9 to train on, but "
+            "each part needs at least 3. Change validation_fraction, add rows, or set "
+            "early_stopping=False.",
+        ),
+        (
+            NeuralRuleClassifier(early_stopping=True),
+            CANCER[0][:30],
+            np.arange(30) == 3,
+            "early_stopping=True needs at least 2 rows of each class, one to train and one to "
+            "validate on; the smallest class has 1. Add rows, or set early_stopping=False.",
+        ),
+    ],
+)
+def test_bad_data_is_explained_and_nothing_is_lost(estimator, X, y, message):
+    model = clone(estimator)
+    good = IRIS if isinstance(model, NeuralRuleClassifier) else DIABETES
+    model.set_params(early_stopping=False, n_epochs=3, random_state=0).fit(*good)
+    before = model.predict(good[0])
+    state = dict(vars(model))
+    model.set_params(early_stopping=estimator.early_stopping)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    np.testing.assert_array_equal(model.predict(good[0]), before)
+    for name, value in state.items():
+        assert name == "early_stopping" or vars(model)[name] is value, name
+
+
+def test_weights_that_are_all_zero():
+    with pytest.raises(ValueError, match="(?i)sample.weight.* zero|non-zero"):
+        NeuralRuleClassifier().fit(*CANCER, sample_weight=np.zeros(569))
+    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+        NeuralRuleClassifier().fit(*CANCER, sample_weight=np.full(569, -1.0))
+
+
+def test_other_columns_at_prediction(mixed_frame):
+    frame, y = mixed_frame
+    model = NeuralRuleClassifier(2, n_epochs=1).fit(frame, y)
+    with pytest.raises(ValueError, match="seen at fit time, yet now missing:\n- income"):
+        model.predict(frame.drop(columns="income"))
+    with pytest.raises(ValueError, match="unseen at fit time:\n- salary"):
+        model.predict(frame.rename(columns={"income": "salary"}))
+    with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
+        model.predict(frame[frame.columns[::-1]])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(frame.to_numpy(dtype=object))
+
+
+def test_partial_fit_errors():
+    model = NeuralRuleClassifier(2, random_state=0).partial_fit(*IRIS)
+    with pytest.raises(
+        ValueError, match=r"y holds .*7.*, which is not one of the classes .* Fit a new"
+    ):
+        model.partial_fit(IRIS[0], np.full(150, 7))
+    with pytest.raises(
+        ValueError, match="X has 3 features, but NeuralRuleClassifier is expecting 4"
+    ):
+        model.partial_fit(IRIS[0][:, :3], IRIS[1])
+    with pytest.raises(ValueError, match="partial_fit does not support early_stopping=True"):
+        NeuralRuleClassifier(early_stopping=True).partial_fit(*IRIS)
+    regressor = NeuralRuleRegressor(2).partial_fit(*DIABETES)
+    with pytest.raises(
+        ValueError, match="y has 2 targets, but this model was fitted on 1. Fit a new"
+    ):
+        regressor.partial_fit(DIABETES[0], np.stack([DIABETES[1]] * 2, axis=1))
+
+
+def test_balanced_classes():
+    X, y = CANCER
+    rare = np.flatnonzero(y == 0)[:20]
+    keep = np.concatenate([rare, np.flatnonzero(y == 1)])
+    plain = NeuralRuleClassifier(2, random_state=0, n_epochs=20).fit(X[keep], y[keep])
+    balanced = clone(plain).set_params(class_weight="balanced").fit(X[keep], y[keep])
+    assert (balanced.predict(X) == 0).sum() > (plain.predict(X) == 0).sum()
+
+
+def test_min_samples_leaf_is_honoured():
+    model = NeuralRuleClassifier(8, min_samples_leaf=40, n_epochs=0).fit(*CANCER)
+    assert model.rules_.n.min() >= 40
+
+
+def test_single_row_and_single_column_predictions():
+    model = NeuralRuleClassifier(2, random_state=0).fit(CANCER[0][:, :1], CANCER[1])
+    assert model.predict(CANCER[0][:1, :1]).shape == (1,)

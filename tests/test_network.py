@@ -1,0 +1,145 @@
+"""The neural rules' start, and the paper's propositions about them."""
+
+import numpy as np
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from strategies import networks, rules_of, tables
+
+from neuralrules._engine_numba import NumbaEngine
+from neuralrules._engine_numpy import NumpyEngine, activations, gradient
+from neuralrules._network import Network
+
+
+def start_activations(rules, X, *, deep):
+    network = Network.from_rules(rules, deep=deep)
+    return activations(network.parameters, network.layout, X[:, network.features])
+
+
+@given(tables(n_classes=3), st.booleans(), st.integers(0, 10**6))
+def test_an_untrained_rule_is_positive_exactly_inside_its_leaf(table, deep, seed):
+    rules = rules_of(*table)
+    X = table[0]
+    rng = np.random.RandomState(seed)
+    elsewhere = (X[rng.randint(len(X), size=50)] + rng.randn(50, X.shape[1])).astype(np.float32)
+    on_splits = X[:1].repeat(max(rules.n_literals, 1), axis=0)
+    on_splits[np.arange(rules.n_literals), rules.features] = rules.thresholds
+    everywhere = np.vstack([X, elsewhere, on_splits])
+    positive = start_activations(rules, everywhere, deep=deep) > 0
+    np.testing.assert_array_equal(positive, rules.covers(everywhere))
+
+
+@given(tables(), st.booleans())
+def test_activations_of_different_rules_are_orthogonal_at_the_start(table, deep):
+    active = start_activations(rules_of(*table), table[0], deep=deep)
+    products = active.T @ active
+    assert (products == np.diag(np.diag(products))).all()
+
+
+@given(tables(), st.booleans())
+def test_start_is_the_papers(table, deep):
+    rules = rules_of(*table)
+    network = Network.from_rules(rules, deep=deep)
+    for literal in range(rules.n_literals):
+        row = np.zeros(len(network.features), np.float32)
+        row[network.features == rules.features[literal]] = rules.signs[literal]
+        np.testing.assert_array_equal(network.weights[literal], row)
+        assert network.biases[literal] == -rules.signs[literal] * rules.thresholds[literal]
+    np.testing.assert_array_equal(network.values, rules.values.astype(np.float32))
+    for rule, length in enumerate(np.diff(network.offsets)):
+        if deep:
+            start = network.layout.mixing_offsets[rule]
+            block = network.mixing[start : start + length**2].reshape(length, length)
+            np.testing.assert_array_equal(block, np.eye(length))
+    assert not network.shifts.any()
+
+
+def test_a_tree_without_a_split_becomes_one_rule_that_is_always_one():
+    X = np.ones((4, 2), np.float32)
+    rules = rules_of(X, np.array([0, 1, 1, 1]), np.ones(4, np.float32))
+    assert (rules.n_rules, rules.n_literals) == (1, 0)
+    network = Network.from_rules(rules, deep=False)
+    for engine in (NumpyEngine(), NumbaEngine()):
+        np.testing.assert_array_equal(engine.decide(network, X), np.full((4, 1), 0.5))
+
+
+@given(networks(deep=False), st.integers(0, 10**6), st.floats(0, 1))
+def test_the_support_of_a_neural_rule_is_convex(network, seed, theta):
+    """Proposition 1 of the paper, in float64 where the sum of positives is positive."""
+    rng = np.random.RandomState(seed)
+    parameters = type(network.parameters)(*(a.astype(float) for a in network.parameters))
+    x = rng.randn(400, len(network.features)) * 2
+    inside = activations(parameters, network.layout, x) > 1e-9
+    for rule in range(network.n_rules):
+        points = x[inside[:, rule]]
+        middle = theta * points + (1 - theta) * points[::-1]
+        assert (activations(parameters, network.layout, middle)[:, rule] > 0).all()
+
+
+@given(networks(), st.integers(0, 10**6))
+def test_rows_outside_a_rule_do_not_move_it(network, seed):
+    """The paper's restricted gradients."""
+    rng = np.random.RandomState(seed)
+    x = rng.randn(30, len(network.features)).astype(np.float32)
+    slopes = rng.randn(30, network.n_outputs).astype(np.float32)
+    active = activations(network.parameters, network.layout, x) > 0
+    moved = gradient(network.parameters, network.layout, x, slopes)
+    for rule in range(network.n_rules):
+        own = slice(network.offsets[rule], network.offsets[rule + 1])
+        if not active[:, rule].any():
+            assert not moved.weights[own].any()
+            assert not moved.biases[own].any()
+            assert not moved.values[rule].any()
+
+
+def test_a_deep_rule_can_have_a_support_that_is_not_convex():
+    network = Network(
+        weights=np.array([[1], [-1]], np.float32),
+        biases=np.zeros(2, np.float32),
+        offsets=np.array([0, 2]),
+        values=np.ones((1, 1), np.float32),
+        features=np.array([0], np.int32),
+        intercept=np.zeros(1, np.float32),
+        mixing=np.ones(4, np.float32),  # both units are |x| - 1/2
+        shifts=np.full(2, -0.5, np.float32),
+    )
+    x = np.array([[-1], [0], [1]], np.float32)
+    for engine in (NumpyEngine(), NumbaEngine()):
+        np.testing.assert_array_equal(engine.decide(network, x), [[0.5], [0], [0.5]])
+
+
+@given(networks(deep=False), st.integers(0, 10**6))
+def test_order_of_rules_and_features_does_not_matter(network, seed):
+    rng = np.random.RandomState(seed)
+    X = rng.randn(80, len(network.features) + 2).astype(np.float32)
+    rules, features = rng.permutation(network.n_rules), rng.permutation(len(network.features))
+    assume(len(rules) > 1)
+    literals = np.concatenate(
+        [np.arange(network.offsets[r], network.offsets[r + 1]) for r in rules]
+    )
+    permuted = Network(
+        weights=np.ascontiguousarray(network.weights[np.ix_(literals, features)]),
+        biases=network.biases[literals],
+        offsets=np.concatenate([[0], np.cumsum(np.diff(network.offsets)[rules])]),
+        values=network.values[rules],
+        features=network.features[features],
+        intercept=network.intercept,
+        mixing=network.mixing,
+        shifts=network.shifts,
+    )
+    for engine in (NumpyEngine(), NumbaEngine()):
+        np.testing.assert_allclose(
+            engine.decide(network, X), engine.decide(permuted, X), rtol=1e-4, atol=1e-4
+        )
+
+
+def test_target_units_are_undone():
+    rng = np.random.RandomState(0)
+    X = rng.randn(30, 2).astype(np.float32)
+    codes = (X[:, 0] > 0).astype(int)
+    network = Network.from_rules(rules_of(X, codes, np.ones(30, np.float32)), deep=False)
+    outputs = NumpyEngine().decide(network, X)
+    rescaled = network.in_target_units(np.array([5.0]), np.array([3.0]))
+    np.testing.assert_allclose(NumpyEngine().decide(rescaled, X), 5 + 3 * outputs, rtol=1e-6)
+    assert repr(network).startswith(
+        "Network(2 neural rules, 2 literals, 1 features, 1 outputs)"
+    )

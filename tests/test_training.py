@@ -1,0 +1,253 @@
+"""Schedules, batches, early stopping, interruption, progress."""
+
+import math
+import os
+import pty
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification, make_regression
+from sklearn.metrics import log_loss
+
+from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules._training import Plan, interrupt_flag, shuffled_batches
+
+X, Y = make_classification(600, 10, n_informative=6, random_state=0)
+
+
+def plan(**changes):
+    options = {
+        "loss": 0,
+        "l2": 0.0,
+        "learning_rate": 0.1,
+        "schedule": "constant",
+        "n_epochs": 10,
+        "batch_size": 16,
+        "patience": None,
+        "verbose": False,
+    }
+    return Plan(**{**options, **changes})
+
+
+def test_constant_and_cosine_schedules():
+    assert (plan().rates(3, 5) == 0.1).all()
+    cosine = np.concatenate([plan(schedule="cosine").rates(epoch, 5) for epoch in range(10)])
+    expected = 0.1 * (1 + np.cos(np.pi * np.arange(50) / 50)) / 2
+    np.testing.assert_allclose(cosine, expected)
+
+
+def test_batches_hold_every_row_once_in_tree_order():
+    order = np.random.RandomState(0).permutation(1000).astype(np.int32)
+    place = np.argsort(order)
+    rows = shuffled_batches(order, 64, np.random.RandomState(1))
+    assert sorted(rows) == list(range(1000))
+    for start in range(0, 1000, 64):
+        assert (np.diff(place[rows[start : start + 64]]) > 0).all()
+    again = shuffled_batches(order, 64, np.random.RandomState(2))
+    assert set(rows[:64]) != set(again[:64])
+
+
+def test_training_lowers_the_loss_and_records_it():
+    model = NeuralRuleClassifier(4, n_epochs=20, random_state=0).fit(X, Y)
+    losses = model.history_["loss"]
+    assert len(losses) == model.n_iter_ == 20
+    assert losses[-1] < 0.5 * losses[0]
+    assert "validation_loss" not in model.history_
+
+
+def test_no_epochs_give_the_tree_as_it_started():
+    model = NeuralRuleClassifier(4, n_epochs=0, random_state=0).fit(X, Y)
+    encoded = model.encoder_.transform(X)
+    inside = model.rules_.covers(encoded)
+    leaf_signs = np.sign(inside @ model.rules_.values[:, 0])
+    np.testing.assert_array_equal(np.sign(model.decision_function(X)), leaf_signs)
+    assert model.history_ == {"loss": []}
+
+
+def test_early_stopping_restores_the_best_parameters():
+    options = {"max_depth": 8, "learning_rate": 0.1, "schedule": "constant", "random_state": 0}
+    noisy = np.where(np.random.RandomState(0).rand(600) < 0.2, 1 - Y, Y)
+    model = NeuralRuleClassifier(
+        early_stopping=True, validation_fraction=0.3, patience=3, n_epochs=200, **options
+    ).fit(X, noisy)
+    losses = model.history_["validation_loss"]
+    best = int(np.argmin(losses))
+    assert model.n_iter_ == len(losses) == best + 4 < 200
+    shorter = NeuralRuleClassifier(
+        early_stopping=True, validation_fraction=0.3, patience=3, n_epochs=best + 1, **options
+    ).fit(X, noisy)
+    np.testing.assert_array_equal(model.network_.weights, shorter.network_.weights)
+
+
+def test_validation_rows_are_not_seen_by_the_tree():
+    model = NeuralRuleClassifier(
+        early_stopping=True, validation_fraction=0.25, random_state=0, n_epochs=1
+    ).fit(X, Y)
+    assert model.rules_.n.sum() == 450
+
+
+def test_warm_start_goes_on_from_where_it_was():
+    options = {"schedule": "constant", "batch_size": 600, "random_state": 0}
+    once = NeuralRuleClassifier(3, n_epochs=20, **options).fit(X, Y)
+    twice = NeuralRuleClassifier(3, n_epochs=10, warm_start=True, **options).fit(X, Y).fit(X, Y)
+    np.testing.assert_allclose(
+        twice.decision_function(X), once.decision_function(X), rtol=1e-4, atol=1e-4
+    )
+    assert len(twice.history_["loss"]) == 10
+
+
+def test_without_warm_start_a_second_fit_forgets_the_first():
+    model = NeuralRuleClassifier(3, n_epochs=5, random_state=0)
+    first = model.fit(X, Y).decision_function(X)
+    np.testing.assert_array_equal(first, model.fit(X, Y).decision_function(X))
+
+
+def test_partial_fit_trains_on_pieces():
+    whole = NeuralRuleClassifier(3, n_epochs=30, random_state=0).fit(X, Y).score(X, Y)
+    model = NeuralRuleClassifier(3, random_state=0)
+    model.partial_fit(X[:300], Y[:300], classes=[0, 1])
+    rules = model.rules_
+    for _ in range(15):
+        for start in range(0, 600, 150):
+            model.partial_fit(X[start : start + 150], Y[start : start + 150])
+    assert model.rules_ is rules
+    assert model.score(X, Y) > whole - 0.05
+
+
+def test_partial_fit_of_a_regression_keeps_the_first_scaling():
+    features, target = make_regression(400, 5, noise=1, random_state=0)
+    model = NeuralRuleRegressor(3, random_state=0)
+    for _ in range(40):
+        model.partial_fit(features[:200], target[:200]).partial_fit(
+            features[200:], target[200:]
+        )
+    assert model.score(features, target) > 0.8
+    assert model.network_.intercept == pytest.approx(target[:200].mean(), rel=1e-3)
+
+
+def test_a_class_may_come_only_later_in_partial_fit():
+    model = NeuralRuleClassifier(2, random_state=0)
+    some = Y < 2
+    model.partial_fit(X[some], Y[some], classes=[0, 1, 2])
+    model.partial_fit(X, np.full(len(X), 2))
+    assert model.predict_proba(X).shape == (600, 3)
+
+
+def test_divergence_is_an_error_that_names_the_remedy():
+    features, target = make_regression(300, 5, random_state=0)
+    model = NeuralRuleRegressor(3, learning_rate=1e30, n_epochs=50)
+    message = r"Training diverged in epoch \d+: the loss is not finite. Lower learning_rate"
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=message):
+        model.fit(features, target)
+
+
+def test_sample_weights_count_in_the_loss():
+    heavy = np.where(Y == 1, 20.0, 1.0)
+    plain = NeuralRuleClassifier(3, random_state=0).fit(X, Y)
+    weighted = NeuralRuleClassifier(3, random_state=0).fit(X, Y, heavy)
+    classed = NeuralRuleClassifier(3, random_state=0, class_weight={1: 20.0}).fit(X, Y)
+    assert weighted.predict_proba(X)[:, 1].mean() > plain.predict_proba(X)[:, 1].mean() + 0.02
+    np.testing.assert_array_equal(weighted.predict_proba(X), classed.predict_proba(X))
+    fitted = log_loss(Y, weighted.predict_proba(X), sample_weight=heavy)
+    assert fitted < log_loss(Y, plain.predict_proba(X), sample_weight=heavy)
+
+
+def test_interrupt_flag_is_raised_and_the_old_handler_restored():
+    before = signal.getsignal(signal.SIGINT)
+    with interrupt_flag() as interrupted:
+        assert not interrupted()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert interrupted()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+INTERRUPTED = """
+import warnings
+import numpy as np
+from neuralrules import NeuralRuleClassifier
+rng = np.random.RandomState(0)
+X = rng.randn(20000, 10)
+y = (X[:, 0] * X[:, 1] > 0).astype(int)
+NeuralRuleClassifier(2, n_epochs=1).fit(X, y)  # compile
+print("ready", flush=True)
+model = NeuralRuleClassifier(8, n_epochs=10**6, n_jobs={n_jobs})
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    model.fit(X, y)
+print("said:", caught[0].message)
+print("usable:", model.interrupted_, model.n_iter_ > 0, model.score(X, y) > 0.8)
+"""
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_leaves_a_usable_model_and_says_so(n_jobs):
+    script = textwrap.dedent(INTERRUPTED.format(n_jobs=n_jobs))
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+    assert "said: Training was interrupted after" in output
+    assert "This NeuralRuleClassifier is usable: it keeps what it learned so far." in output
+    assert "usable: True True True" in output
+
+
+def test_progress_bar_on_a_terminal_shows_epoch_loss_and_time_left():
+    script = (
+        "from sklearn.datasets import load_breast_cancer as f; "
+        "from neuralrules import NeuralRuleClassifier as M; "
+        "M(n_epochs=200, verbose=1, early_stopping=True, patience=500).fit(*f(return_X_y=True))"
+    )
+    leader, follower = pty.openpty()
+    subprocess.run([sys.executable, "-c", script], stderr=follower, check=True)
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(leader, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    last = shown.decode().rstrip().split("\r")[-1]
+    assert "█" * 24 + " epoch 200/200 · loss 0.0" in last
+    assert "validation 0." in last
+    assert last.endswith("0.0 s left")
+
+
+def test_progress_elsewhere_is_a_single_line(capsys):
+    NeuralRuleClassifier(2, n_epochs=30, verbose=1).fit(X, Y)
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "epoch 30/30" in error
+    assert "\r" not in error
+
+
+def test_silent_by_default(capsys):
+    NeuralRuleClassifier(2, n_epochs=3).fit(X, Y)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("deep", [False, True])
+def test_every_loss_learns(loss, n_classes, deep):
+    features, target = make_classification(
+        600, 8, n_informative=5, n_classes=n_classes, random_state=0
+    )
+    model = NeuralRuleClassifier(4, loss=loss, deep=deep, random_state=0).fit(features, target)
+    start = NeuralRuleClassifier(4, n_epochs=0, random_state=0).fit(features, target)
+    assert model.score(features, target) > max(0.9, start.score(features, target))
+    assert math.isfinite(model.history_["loss"][-1])

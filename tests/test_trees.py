@@ -1,0 +1,140 @@
+"""The paper's margin criterion is Gini: proved against a search of its formula."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import make_classification, make_regression
+from strategies import grow_tree, tables
+
+from neuralrules._targets import Targets
+from neuralrules._trees import grow
+
+
+def margin_gain(labels, weights, left):
+    """Equation 13 of the paper for one split, with weighted counts."""
+
+    def score(rows):
+        return (labels[rows] @ weights[rows]) ** 2 / weights[rows].sum()
+
+    return score(left) + score(~left) - score(np.ones(len(left), bool))
+
+
+def best_margin_gain(X, labels, weights):
+    gains = [
+        margin_gain(labels, weights, X[:, feature] <= value)
+        for feature in range(X.shape[1])
+        for value in np.unique(X[:, feature])[:-1]
+    ]
+    return max(gains, default=0.0)
+
+
+def rows_of_nodes(tree, X):
+    """For each node the rows that reach it."""
+    reached = {0: np.ones(len(X), bool)}
+    for node in range(len(tree.feature)):
+        if tree.left[node] >= 0:
+            goes_left = X[:, tree.feature[node]] <= tree.threshold[node]
+            reached[tree.left[node]] = reached[node] & goes_left
+            reached[tree.right[node]] = reached[node] & ~goes_left
+    return reached
+
+
+@given(tables())
+def test_every_split_maximises_the_margin_criterion(table):
+    X, codes, weights = table
+    (tree,), _, _ = grow_tree(X, codes, weights, max_depth=3)
+    labels = 2.0 * codes - 1
+    for node, rows in rows_of_nodes(tree, X).items():
+        if tree.left[node] < 0:
+            continue
+        left = X[rows, tree.feature[node]] <= tree.threshold[node]
+        gain = margin_gain(labels[rows], weights[rows].astype(float), left)
+        best = best_margin_gain(X[rows], labels[rows], weights[rows].astype(float))
+        assert gain == pytest.approx(best, rel=1e-6, abs=1e-9)
+
+
+@given(tables())
+def test_a_node_is_left_whole_only_if_pure_or_deep_or_unsplittable(table):
+    X, codes, weights = table
+    (tree,), _, _ = grow_tree(X, codes, weights, max_depth=3)
+    depth = {0: 0}
+    for node, rows in rows_of_nodes(tree, X).items():
+        if tree.left[node] >= 0:
+            depth[tree.left[node]] = depth[tree.right[node]] = depth[node] + 1
+        else:
+            pure = len(set(codes[rows])) == 1
+            assert pure or depth[node] == 3 or len(np.unique(X[rows], axis=0)) == 1
+
+
+@given(tables(), st.integers(0, 10**6))
+def test_regression_trees_maximise_the_same_formula(table, seed):
+    X, _, weights = table
+    y = np.random.RandomState(seed).randn(len(X), 1)
+    targets = Targets.from_numbers(y, weights)
+    (tree,), _ = grow(
+        X,
+        targets,
+        weights,
+        source="tree",
+        n_trees=1,
+        max_depth=2,
+        min_samples_leaf=1,
+        n_jobs=None,
+        random_state=np.random.RandomState(0),
+    )
+    y = targets.array[:, 0].astype(float)
+    for node, rows in rows_of_nodes(tree, X).items():
+        if tree.left[node] >= 0:
+            left = X[rows, tree.feature[node]] <= tree.threshold[node]
+            gain = margin_gain(y[rows], weights[rows].astype(float), left)
+            best = best_margin_gain(X[rows], y[rows], weights[rows].astype(float))
+            assert gain == pytest.approx(best, rel=1e-5, abs=1e-6)
+
+
+def test_rows_of_weight_zero_take_no_part():
+    X, y = make_classification(200, random_state=0)
+    X = X.astype(np.float32)
+    weights = np.ones(200, np.float32)
+    weights[100:] = 0
+    (some,), _, _ = grow_tree(X, y, weights)
+    (alone,), _, _ = grow_tree(X[:100], y[:100], weights[:100])
+    np.testing.assert_array_equal(some.threshold, alone.threshold)
+    np.testing.assert_array_equal(some.totals, alone.totals)
+
+
+@pytest.mark.parametrize(("source", "expected"), [("tree", 1), ("forest", 5), ("boosting", 15)])
+def test_number_of_trees(source, expected):
+    X, y = make_classification(200, n_informative=5, n_classes=3, random_state=0)
+    trees, _, _ = grow_tree(
+        X.astype(np.float32), y, np.ones(200, np.float32), source=source, n_trees=5
+    )
+    assert len(trees) == expected  # boosting grows one tree a class and round
+
+
+def test_boosted_leaf_values_add_up_to_the_boosted_model():
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    X, y = make_regression(300, 5, random_state=0)
+    X = X.astype(np.float32)
+    weights = np.ones(300, np.float32)
+    targets = Targets.from_numbers(y[:, None], weights)
+    trees, _ = grow(
+        X,
+        targets,
+        weights,
+        source="boosting",
+        n_trees=10,
+        max_depth=3,
+        min_samples_leaf=1,
+        n_jobs=None,
+        random_state=np.random.RandomState(0),
+    )
+    total = np.zeros(300)
+    for tree in trees:
+        for node, rows in rows_of_nodes(tree, X).items():
+            if tree.left[node] < 0:
+                total[rows] += tree.values[node, 0]
+    model = GradientBoostingRegressor(n_estimators=10, max_depth=3, random_state=0)
+    model.fit(X, targets.tree_targets)
+    np.testing.assert_allclose(total, model.predict(X), atol=1e-6)
