@@ -17,6 +17,7 @@ from neuralrules._engine_numpy import (
 )
 from neuralrules._losses import HINGE, LOGISTIC, SOFTMAX, SQUARED, losses_and_slopes
 from neuralrules._network import Parameters
+from neuralrules._training import rule_gates
 
 
 def rows_off_kinks(network, rng, n_rows):
@@ -54,11 +55,14 @@ def loss_for(network, choice):
     return (SOFTMAX if network.n_outputs > 1 else LOGISTIC, HINGE, SQUARED)[choice]
 
 
-def run(engine, network, examples, loss, *, batch_size, l2=0.01, rate=0.01, seed=0):
+def run(
+    engine, network, examples, loss, *, batch_size, l2=0.01, rate=0.01, seed=0, dropout=0.3
+):
     rows = np.random.RandomState(seed).permutation(len(examples.X)).astype(np.int32)
     n_batches = -(-len(rows) // batch_size)
     optimizer = Optimizer.start(network.parameters)
-    batches = Batches(rows, batch_size, np.full(n_batches, rate), 0)
+    gates = rule_gates((n_batches, network.n_rules), dropout, np.random.RandomState(seed))
+    batches = Batches(rows, batch_size, np.full(n_batches, rate), gates, 0)
     total = engine.train(optimizer, network.layout, examples, batches, loss, l2)
     return optimizer, total
 

@@ -222,6 +222,7 @@ NAN_Y = np.where(np.arange(442) == 5, np.nan, DIABETES[1])
         ({"deep": "yes"}, "'deep' .* Got 'yes' instead."),
         ({"loss": "log"}, "'loss' .* a str among .* Got 'log' instead."),
         ({"l2": -1}, "'l2' .* Got -1 instead."),
+        ({"rule_dropout": 1.0}, "'rule_dropout' .* Got 1.0 instead."),
         ({"learning_rate": 0}, "'learning_rate' .* Got 0 instead."),
         ({"schedule": "step"}, "'schedule' .* Got 'step' instead."),
         ({"n_epochs": -1}, "'n_epochs' .* Got -1 instead."),

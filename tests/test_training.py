@@ -15,7 +15,7 @@ from sklearn.datasets import make_classification, make_regression
 from sklearn.metrics import log_loss
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
-from neuralrules._training import Plan, interrupt_flag, shuffled_batches
+from neuralrules._training import Plan, interrupt_flag, rule_gates, shuffled_batches
 
 X, Y = make_classification(600, 10, n_informative=6, random_state=0)
 
@@ -24,6 +24,7 @@ def plan(**changes):
     options = {
         "loss": 0,
         "l2": 0.0,
+        "rule_dropout": 0.0,
         "learning_rate": 0.1,
         "schedule": "constant",
         "n_epochs": 10,
@@ -50,6 +51,13 @@ def test_batches_hold_every_row_once_in_tree_order():
         assert (np.diff(place[rows[start : start + 64]]) > 0).all()
     again = shuffled_batches(order, 64, np.random.RandomState(2))
     assert set(rows[:64]) != set(again[:64])
+
+
+def test_gates_drop_rules_and_keep_the_expected_output():
+    gates = rule_gates((400, 50), 0.2, np.random.RandomState(0))
+    assert set(np.unique(gates)) == {0, np.float32(1.25)}
+    assert gates.mean() == pytest.approx(1, abs=0.01)
+    assert (rule_gates((3, 2), 0.0, np.random.RandomState(0)) == 1).all()
 
 
 def test_training_lowers_the_loss_and_records_it():
@@ -92,7 +100,12 @@ def test_validation_rows_are_not_seen_by_the_tree():
 
 
 def test_warm_start_goes_on_from_where_it_was():
-    options = {"schedule": "constant", "batch_size": 600, "random_state": 0}
+    options = {
+        "schedule": "constant",
+        "batch_size": 600,
+        "rule_dropout": 0.0,
+        "random_state": 0,
+    }
     once = NeuralRuleClassifier(3, n_epochs=20, **options).fit(X, Y)
     twice = NeuralRuleClassifier(3, n_epochs=10, warm_start=True, **options).fit(X, Y).fit(X, Y)
     np.testing.assert_allclose(

@@ -159,11 +159,12 @@ class NeuralRuleClassifier(ClassRules):
         min_samples_leaf: int = 1,
         deep: bool = False,
         loss: str = "logistic",
-        l2: float = 0.0,
+        l2: float = 0.1,
+        rule_dropout: float = 0.1,
         learning_rate: float = 0.01,
         schedule: str = "cosine",
-        n_epochs: int = 100,
-        batch_size: int = 256,
+        n_epochs: int = 200,
+        batch_size: int | str = "auto",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         patience: int = 10,
@@ -182,6 +183,7 @@ class NeuralRuleClassifier(ClassRules):
         self.deep = deep
         self.loss = loss
         self.l2 = l2
+        self.rule_dropout = rule_dropout
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.n_epochs = n_epochs

@@ -68,13 +68,22 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "float",
         "Shrinkage: l2 times the sum of all squared parameters is added to the loss.",
     ),
+    "rule_dropout": (
+        "float",
+        "Share of the rules that sit out each mini-batch, so that no rule relies on another. "
+        "Not in the paper; 0 turns it off.",
+    ),
     "learning_rate": ("float", "Step size of Adam."),
     "schedule": (
         '{"constant", "cosine"}',
         "Keep the learning rate, or let it fall to zero along half a cosine.",
     ),
     "n_epochs": ("int", "Passes over the training rows; 0 gives the untrained start."),
-    "batch_size": ("int", "Rows in a mini-batch."),
+    "batch_size": (
+        'int or "auto"',
+        'Rows in a mini-batch; "auto" takes a sixteenth of the training rows, but at least 128 '
+        "and at most 256.",
+    ),
     "early_stopping": (
         "bool",
         "Hold out a share of the rows, stop when their loss no longer falls and go back to "

@@ -178,7 +178,9 @@ class Encoder:
             # A column that is missing in all rows so far has no mean yet: 0 will do, and
             # must, because a NaN would never go away again.
             with np.errstate(invalid="ignore"):
-                self._scaler.partial_fit(self._raw(numbers, categories), None, weights[start:stop])
+                self._scaler.partial_fit(
+                    self._raw(numbers, categories), None, weights[start:stop]
+                )
             np.nan_to_num(self._scaler.mean_, copy=False)
             np.nan_to_num(self._scaler.var_, copy=False)
             np.nan_to_num(self._scaler.scale_, copy=False, nan=1.0)

@@ -49,6 +49,9 @@ class Batches(NamedTuple):
         Rows in each batch; the last one may be shorter.
     rates : (n_batches,) float64
         Learning rate of each step.
+    gates : (n_batches, n_rules) float32
+        Factor of each rule in each batch: 0 for a rule that is dropped, else 1 or,
+        with dropout, more than 1, so that the expected output stays the same.
     first_step : int
         Number of Adam steps taken before the first batch.
     """
@@ -56,6 +59,7 @@ class Batches(NamedTuple):
     rows: np.ndarray
     size: int
     rates: np.ndarray
+    gates: np.ndarray
     first_step: int
 
 

@@ -120,10 +120,13 @@ class NumpyEngine:
             y, weights = examples.targets[rows], examples.weights[rows]
             if examples.coded:
                 y = expand_codes(y[:, 0], parameters.values.shape[1])
-            outputs = activations(parameters, layout, x) @ parameters.values
+            gates = batches.gates[number][:, None]
+            gated = parameters._replace(values=parameters.values * gates)
+            outputs = activations(gated, layout, x) @ gated.values
             losses, slopes = losses_and_slopes(loss, outputs, y)
             total += float(weights @ losses)
             slopes *= weights[:, None] / weights.sum()
-            step = batches.first_step + number + 1
-            adam_step(optimizer, gradient(parameters, layout, x, slopes), rate, step, l2)
+            slope = gradient(gated, layout, x, slopes)
+            slope = slope._replace(values=slope.values * gates)
+            adam_step(optimizer, slope, rate, batches.first_step + number + 1, l2)
         return total

@@ -24,11 +24,12 @@ changes of `_intrinsics.py`: run ``make clean`` after editing that one.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 from neuralrules._engine import BETA_1, BETA_2, EPSILON
 from neuralrules._intrinsics import (
@@ -41,8 +42,19 @@ from neuralrules._intrinsics import (
 )
 from neuralrules._losses import HINGE, LOGISTIC, SOFTMAX
 
+MAX_SPINS = 20_000  # tens of microseconds
+PAUSE_MICROSECONDS = 20
 SLICE = 256  # rows whose activations are held at a time; a whole number of tiles
 TINY = np.float32(1e-20)  # far below what EPSILON lets through
+
+
+if sys.platform == "win32":
+
+    @njit
+    def pause(microseconds):
+        """There is no short sleep to be had: keep spinning."""
+else:
+    pause = types.ExternalFunction("usleep", types.int32(types.uint32))
 
 
 def kernel(function: Callable[..., Any], **more: Any) -> Any:
@@ -150,11 +162,13 @@ def load_row(X, row, features, tiles, i):
 
 
 @kernel
-def activate_block(parameters, layout, block, tiles, n_rows, scratch, hints, records, outputs):
+def activate_block(
+    parameters, layout, block, tiles, n_rows, gates, scratch, hints, records, outputs
+):
     """Forward pass of one block of rules over a slice.
 
-    Adds each rule's contribution to outputs (n_outputs, SLICE) and lists the
-    active rows in `records`. Of literals that tie for the minimum the first
+    Adds each rule's contribution, times its gate, to outputs (n_outputs, SLICE) and
+    lists the active rows in `records`; a rule with gate 0 is left out. Of literals that tie for the minimum the first
     counts; a rule at exactly zero is not active (the paper's H(0) = 0).
     """
     literals, units, minimum = scratch
@@ -163,6 +177,9 @@ def activate_block(parameters, layout, block, tiles, n_rows, scratch, hints, rec
         first = layout.offsets[rule]
         n_literals = layout.offsets[rule + 1] - first
         begin = end = rule * SLICE
+        if gates[rule] == 0:
+            records.count[rule] = 0
+            continue
         for t in range((n_rows + TILE - 1) // TILE):
             active, hints[rule, t] = evaluate_rule(
                 parameters, layout, rule, tiles[t], literals, units, minimum, hints[rule, t]
@@ -182,7 +199,7 @@ def activate_block(parameters, layout, block, tiles, n_rows, scratch, hints, rec
                 end += 1
         records.count[rule] = end - begin
         for k in range(n_outputs):
-            c = parameters.values[rule, k]
+            c = gates[rule] * parameters.values[rule, k]
             for i in range(begin, end):
                 outputs[k, records.row[i]] += c * records.value[i]
 
@@ -250,7 +267,7 @@ def differentiate_literals(parameters, gradient, layout, rule, unit, x, slope):
 
 
 @kernel
-def differentiate_block(parameters, gradient, layout, block, x, records, slopes):
+def differentiate_block(parameters, gradient, layout, block, x, gates, records, slopes):
     """Backward pass of one block: add the records' gradients to `gradient`.
 
     x is (SLICE, n_features), slopes is (n_outputs, SLICE).
@@ -263,8 +280,9 @@ def differentiate_block(parameters, gradient, layout, block, x, records, slopes)
             j = records.literal[i]
             slope = slopes[0, row] * 0  # of the gradient's precision
             for k in range(n_outputs):
-                gradient.values[rule, k] += slopes[k, row] * records.value[i]
-                slope += slopes[k, row] * parameters.values[rule, k]
+                output_slope = gates[rule] * slopes[k, row]
+                gradient.values[rule, k] += output_slope * records.value[i]
+                slope += output_slope * parameters.values[rule, k]
             if layout.deep:
                 differentiate_literals(parameters, gradient, layout, rule, j, x[row], slope)
             else:
@@ -324,10 +342,17 @@ def update_block(parameters, gradient, means, squares, layout, block, rate, step
 
 @kernel
 def wait_for_all(arrivals, target):
-    """Barrier: announce this thread, then wait for `target` arrivals in all."""
+    """Barrier: announce this thread, then wait for `target` arrivals in all.
+
+    The others are mostly microseconds away. If they are not, another program has
+    their core: sleep, so that the system can give them this one.
+    """
     atomic_add(arrivals)
+    spins = 0
     while atomic_load(arrivals) < target:
-        pass
+        spins += 1
+        if spins > MAX_SPINS:
+            pause(PAUSE_MICROSECONDS)
 
 
 @kernel
@@ -393,6 +418,7 @@ def train(
     for b in range(batches.rates.size):
         start = b * batches.size
         stop = min(start + batches.size, batches.rows.size)
+        gates = batches.gates[b]
         weight = 0.0
         for i in range(start, stop):
             weight += all_weights[batches.rows[i]]
@@ -409,6 +435,7 @@ def train(
                     block,
                     tiles,
                     n_rows,
+                    gates,
                     scratch,
                     hints,
                     records,
@@ -439,7 +466,9 @@ def train(
                 for i in range(n_rows):
                     slopes[k, i] /= weight
             for block in range(thread, n_blocks, n_threads):
-                differentiate_block(parameters, gradient, layout, block, x, records, slopes)
+                differentiate_block(
+                    parameters, gradient, layout, block, x, gates, records, slopes
+                )
         for block in range(thread, n_blocks, n_threads):
             update_block(
                 parameters,

@@ -29,6 +29,7 @@ from neuralrules._losses import loss_code
 from neuralrules._network import Network
 from neuralrules._rules import decompose, select
 from neuralrules._targets import Targets
+from neuralrules._text import rules_text
 from neuralrules._training import Outcome, Plan, State, train
 from neuralrules._trees import grow
 
@@ -49,10 +50,11 @@ class NeuralRuleModel(BaseEstimator):
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "deep": ["boolean"],
         "l2": [Interval(Real, 0, None, closed="left")],
+        "rule_dropout": [Interval(Real, 0, 1, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "schedule": [StrOptions({"constant", "cosine"})],
         "n_epochs": [Interval(Integral, 0, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "patience": [Interval(Integral, 1, None, closed="left")],
@@ -150,10 +152,11 @@ class NeuralRuleModel(BaseEstimator):
         plan = Plan(
             loss=loss_code(self.loss, multiclass=targets.n_classes > 2),
             l2=float(self.l2),
+            rule_dropout=float(self.rule_dropout),
             learning_rate=float(self.learning_rate),
             schedule=self.schedule,
             n_epochs=n_epochs,
-            batch_size=int(min(self.batch_size, len(order))),
+            batch_size=self._rows_per_batch(len(order)),
             patience=self.patience if self.early_stopping else None,
             verbose=bool(self.verbose),
         )
@@ -243,6 +246,11 @@ class NeuralRuleModel(BaseEstimator):
         training, validation = next(split.split(np.empty((len(rows), 0)), groups))
         return np.sort(rows[training]), np.sort(rows[validation])
 
+    def _rows_per_batch(self, n_rows: int) -> int:
+        if self.batch_size == "auto":
+            return int(min(np.clip(n_rows // 16, 128, 256), n_rows))
+        return int(min(self.batch_size, n_rows))
+
     def _engine(self) -> Engine:
         n_threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
         return get_engine(self.engine, n_threads)
@@ -256,6 +264,25 @@ class NeuralRuleModel(BaseEstimator):
         for start, stop, encoded in self.encoder_.chunks(X):
             outputs[start:stop] = engine.decide(self.network_, encoded)
         return outputs
+
+    def rules_text(self, *, precision: int = 3, max_terms: int = 3) -> str:
+        """The rules for people to read, in the table's column names and units.
+
+        Parameters
+        ----------
+        precision : int, default=3
+            Significant digits.
+        max_terms : int, default=3
+            Columns shown in one literal, those of largest weight.
+
+        Returns
+        -------
+        str
+            For each rule its value, the tree leaf it started as and the inequalities
+            that it consists of now.
+        """
+        check_is_fitted(self)
+        return rules_text(self, precision=precision, max_terms=max_terms)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -29,6 +29,7 @@ class Plan:
 
     loss: int
     l2: float
+    rule_dropout: float
     learning_rate: float
     schedule: str
     n_epochs: int
@@ -104,19 +105,29 @@ def train(
     """
     layout = state.network.layout
     optimizer = state.optimizer.copy()
+    size = state.network.weights.size + state.network.mixing.size
     best, best_loss, best_epoch = None, math.inf, 0
     n_steps = state.n_steps
+    batch_random, gate_random = (
+        # Streams of their own: how many rows are shuffled must not change which rules drop.
+        np.random.RandomState(random_state.randint(2**31 - 1))
+        for _ in range(2)
+    )
     weight = float(examples.weights[order].sum(dtype=np.float64))
+    l2 = plan.l2 / weight  # the paper's penalty stands beside the sum of losses, not the mean
     outcome = Outcome(state, history={"loss": []})
     if plan.patience is not None:
         outcome.history["validation_loss"] = []
     with interrupt_flag() as interrupted, Progress(plan.n_epochs, shown=plan.verbose) as bar:
         for epoch in range(plan.n_epochs):
-            rows = shuffled_batches(order, plan.batch_size, random_state)
+            rows = shuffled_batches(order, plan.batch_size, batch_random)
             rates = plan.rates(epoch, math.ceil(len(rows) / plan.batch_size))
+            gates = rule_gates(
+                (len(rates), state.network.n_rules), plan.rule_dropout, gate_random
+            )
             total = 0.0
-            for batches in calls(rows, rates, plan.batch_size, n_steps, state.network):
-                total += engine.train(optimizer, layout, examples, batches, plan.loss, plan.l2)
+            for batches in calls(Batches(rows, plan.batch_size, rates, gates, n_steps), size):
+                total += engine.train(optimizer, layout, examples, batches, plan.loss, l2)
                 n_steps += len(batches.rates)
                 if interrupted():
                     break
@@ -164,16 +175,31 @@ def shuffled_batches(
     return order[places]
 
 
-def calls(
-    rows: np.ndarray, rates: np.ndarray, batch_size: int, n_steps: int, network: Network
-) -> Iterator[Batches]:
-    """Split an epoch into runs of batches that each take a fraction of a second."""
-    operations = batch_size * max(network.weights.size + network.mixing.size, 1)
-    n_batches = max(1, int(OPERATIONS_PER_CALL / operations))
-    for first in range(0, len(rates), n_batches):
+def rule_gates(
+    shape: tuple[int, int], dropout: float, random_state: np.random.RandomState
+) -> np.ndarray:
+    """Gates (n_batches, n_rules) float32 that drop each rule with probability `dropout`."""
+    if dropout == 0:
+        return np.ones(shape, np.float32)
+    kept = random_state.random_sample(shape) >= dropout
+    return (kept / (1 - dropout)).astype(np.float32)
+
+
+def calls(epoch: Batches, size: int) -> Iterator[Batches]:
+    """Split an epoch into runs of batches that each take a fraction of a second.
+
+    `size` is the number of multiply-adds for one row.
+    """
+    n_batches = max(1, int(OPERATIONS_PER_CALL / (epoch.size * max(size, 1))))
+    for first in range(0, len(epoch.rates), n_batches):
         last = first + n_batches
-        part = rows[first * batch_size : last * batch_size]
-        yield Batches(part, batch_size, rates[first:last], n_steps + first)
+        yield Batches(
+            rows=epoch.rows[first * epoch.size : last * epoch.size],
+            size=epoch.size,
+            rates=epoch.rates[first:last],
+            gates=epoch.gates[first:last],
+            first_step=epoch.first_step + first,
+        )
 
 
 def mean_loss(

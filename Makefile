@@ -1,0 +1,44 @@
+# Everything from a bare machine with python3, pip and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST_WORKERS ?= 2
+
+.PHONY: demo test lint wheel benchmark clean
+
+demo: $(VENV)/.installed  ## train, compare and print the rules
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.tested lint wheel  ## lint, types, the clean-install check and all tests
+	$(BIN)/python -m pytest -q -n $(PYTEST_WORKERS)
+
+lint: $(VENV)/.tested
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+wheel: $(VENV)/.tested  ## the built wheel, alone in a clean environment, must fit a model
+	$(BIN)/python tests/clean_install.py
+
+benchmark: $(VENV)/.benchmarks  ## measure speed and rewrite docs/speed.md
+	$(BIN)/python benchmarks/speed.py --write
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+$(VENV)/.benchmarks: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[benchmarks]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +

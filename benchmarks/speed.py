@@ -1,0 +1,321 @@
+"""How fast the engine is, next to the bare matrix product and to other models.
+
+    python benchmarks/speed.py [--data FOLDER] [--quick] [--write]
+
+For each data set, at depth 10 and batches of 256 rows, one epoch of training and one
+prediction are timed against the *bare product*: the float32 matrix product of all
+rows with all literals, by BLAS, in batches of 256 rows, and nothing else. Everything
+is measured in one process, in turns, and compared as a ratio.
+
+--write puts the results into docs/speed.md, with versions, CPU and commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from catboost import CatBoostClassifier
+from datasets import data_folder, load
+from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.utils._testing import ignore_warnings
+from threadpoolctl import threadpool_limits
+
+from neuralrules import NeuralRuleClassifier
+from neuralrules._engine import Examples, get_engine
+from neuralrules._losses import LOGISTIC
+from neuralrules._network import Network
+from neuralrules._training import Batches, Optimizer, shuffled_batches
+
+NAMES = ("phoneme", "magic", "adult", "twonorm", "spambase")
+BATCH = 256
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "speed.md"
+RECORDS = PAGE.with_suffix(".json")
+
+
+def best_of(times: int, work: Callable[[], object]) -> float:
+    """Seconds of the fastest of some runs: the one that was disturbed least."""
+    seconds = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def bare_product(X: np.ndarray, weights: np.ndarray) -> Callable[[], None]:
+    """All rows times all literals, in batches, into one buffer."""
+    transposed = np.ascontiguousarray(weights.T)
+    buffer = np.empty((BATCH, len(weights)), np.float32)
+
+    def work() -> None:
+        for start in range(0, len(X), BATCH):
+            rows = X[start : start + BATCH]
+            np.matmul(rows, transposed, out=buffer[: len(rows)])
+
+    return work
+
+
+class Epochs:
+    """Training of one network, an epoch a call, on a number of threads."""
+
+    def __init__(self, model: NeuralRuleClassifier, encoded, y, order, n_threads: int) -> None:
+        self.network: Network = model.network_
+        self.optimizer = Optimizer.start(self.network.parameters)
+        weights = np.ones(len(encoded), np.float32)
+        targets = y.astype(np.float32)[:, None]
+        self.examples = Examples(encoded, self.network.features, targets, weights, True)
+        self.order = order
+        self.engine = get_engine("numba", n_threads)
+        self.random_state = np.random.RandomState(0)
+        self.n_steps = 0
+
+    def __call__(self) -> None:
+        rows = shuffled_batches(self.order, BATCH, self.random_state)
+        rates = np.full(-(-len(rows) // BATCH), 0.01)
+        gates = np.ones((len(rates), self.network.n_rules), np.float32)
+        batches = Batches(rows, BATCH, rates, gates, self.n_steps)
+        layout = self.network.layout
+        self.engine.train(self.optimizer, layout, self.examples, batches, LOGISTIC, 0.0)
+        self.n_steps += len(rates)
+
+    @property
+    def trained(self) -> Network:
+        return self.network.with_parameters(self.optimizer.parameters)
+
+
+def engine_record(name: str, X: np.ndarray, y: np.ndarray, n_epochs: int) -> dict:
+    """Seconds per epoch and per prediction beside the bare product, on 1 and 2 threads."""
+    model = NeuralRuleClassifier(10, n_epochs=0, random_state=0).fit(X, y)
+    encoded = model.encoder_.transform(X)
+    network = model.network_
+    order = np.argsort(model.rules_.covers(encoded).argmax(axis=1), kind="stable")
+    used = np.ascontiguousarray(encoded[:, network.features])
+    record = {
+        "name": name,
+        "rows": len(X),
+        "rules": network.n_rules,
+        "literals": network.n_literals,
+        "features": len(network.features),
+    }
+    product = bare_product(used, network.weights)
+    for n_threads in (1, 2):
+        epochs = Epochs(model, encoded, y, order.astype(np.int32), n_threads)
+        engine = get_engine("numba", n_threads)
+        epochs()
+        engine.decide(network, encoded)
+        bare, trained, predicted = [], [], []
+        with threadpool_limits(n_threads):
+            for _ in range(n_epochs):  # in turns, so that all three see the same noise
+                bare.append(best_of(2, product))
+                trained.append(best_of(1, epochs))
+                predicted.append(best_of(2, lambda: engine.decide(epochs.trained, encoded)))
+        record[f"{n_threads}"] = {
+            "bare": float(np.median(bare)),
+            "epoch": float(np.median(trained)),
+            "epoch_ratio": float(np.median(np.divide(trained, bare))),
+            "last_epoch_ratio": float(np.median(np.divide(trained, bare)[-5:])),
+            "predict": float(np.median(predicted)),
+            "predict_ratio": float(np.median(np.divide(predicted, bare))),
+        }
+    record["speed_up"] = record["1"]["epoch"] / record["2"]["epoch"]
+    return record
+
+
+@ignore_warnings()
+def model_times(X: np.ndarray, y: np.ndarray) -> dict[str, list[float]]:
+    """Seconds to fit and to predict the same rows, each model with two threads."""
+    models = {
+        "neuralrules": NeuralRuleClassifier(n_jobs=2, random_state=0),
+        "MLP(256)": MLPClassifier(256, random_state=0),
+        "random forest(256)": RandomForestClassifier(256, n_jobs=2, random_state=0),
+        "hist. boosting": HistGradientBoostingClassifier(random_state=0),
+        "CatBoost": CatBoostClassifier(verbose=0, thread_count=2, random_seed=0),
+    }
+    return {
+        name: [
+            best_of(1, lambda m=model: m.fit(X, y)),
+            best_of(3, lambda m=model: m.predict(X)),
+        ]
+        for name, model in models.items()
+    }
+
+
+def rows_records(largest: int) -> list[dict]:
+    """Seconds per epoch and million rows on synthetic tables of growing length."""
+    records = []
+    n_rows = 10_000
+    while n_rows <= largest:
+        X, y = make_classification(n_rows, 20, n_informative=10, random_state=0)
+        model = NeuralRuleClassifier(6, n_epochs=0, random_state=0)
+        start = time.perf_counter()
+        model.fit(X, y)
+        tree = time.perf_counter() - start
+        encoded = model.encoder_.transform(X)
+        order = np.random.RandomState(0).permutation(n_rows).astype(np.int32)
+        epochs = Epochs(model, encoded, y, order, 1)
+        epochs()
+        epoch = best_of(3, epochs)
+        predict = best_of(3, lambda m=model, X=X: m.predict(X))
+        literals = model.network_.n_literals
+        records.append(
+            {
+                "rows": n_rows,
+                "literals": literals,
+                "tree": tree,
+                "epoch": epoch,
+                "predict": predict,
+                "epoch_per_million": epoch / n_rows * 1e6,
+            }
+        )
+        n_rows *= 10 if n_rows < 100_000 else 5 if n_rows == 100_000 else 2
+    return records
+
+
+@ignore_warnings()
+def default_fit_record() -> dict:
+    """A warm default fit on 5000 x 20 rows beside MLPClassifier(256)."""
+    X, y = make_classification(5000, 20, n_informative=10, random_state=0)
+    ours = best_of(3, lambda: NeuralRuleClassifier(random_state=0).fit(X, y))
+    two = best_of(3, lambda: NeuralRuleClassifier(random_state=0, n_jobs=2).fit(X, y))
+    mlp = best_of(1, lambda: MLPClassifier(256, random_state=0).fit(X, y))
+    return {"ours": ours, "ours_two_threads": two, "mlp": mlp}
+
+
+def environment() -> dict[str, str]:
+    import catboost
+    import numba
+    import sklearn
+
+    import neuralrules
+
+    cpu = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next((line.split(":")[1].strip() for line in lines if "model name" in line), cpu)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return {
+        "CPU": f"{cpu}, {os.cpu_count()} cores",
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+        "numba": numba.__version__,
+        "scikit-learn": sklearn.__version__,
+        "CatBoost": catboost.__version__,
+        "neuralrules": f"{neuralrules.__version__} ({commit})",
+    }
+
+
+def render(results: dict) -> str:
+    """The results as Markdown tables."""
+    lines = [
+        "### Engine",
+        "",
+        "Depth 10, batches of 256 rows, median over epochs. *Bare* is the float32 product of "
+        "all rows with all literals; the ratios are to it. *Last* is the ratio over the last "
+        "five epochs, when more rules are active.",
+        "",
+        "| data | rows | rules | literals | features | threads | bare | epoch | ratio | last "
+        "| predict | ratio | speed-up |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for record in results["engine"]:
+        for threads in ("1", "2"):
+            r = record[threads]
+            speed_up = f"{record['speed_up']:.2f}" if threads == "2" else ""
+            lines.append(
+                f"| {record['name']} | {record['rows']} | {record['rules']} "
+                f"| {record['literals']} | {record['features']} | {threads} "
+                f"| {1e3 * r['bare']:.1f} ms | {1e3 * r['epoch']:.1f} ms "
+                f"| **{r['epoch_ratio']:.2f}** | {r['last_epoch_ratio']:.2f} "
+                f"| {1e3 * r['predict']:.1f} ms | **{r['predict_ratio']:.2f}** | {speed_up} |"
+            )
+    names = list(results["models"][0]["seconds"])
+    lines += [
+        "",
+        "### Other models on the same rows",
+        "",
+        "Seconds to fit / to predict all rows, defaults, two threads.",
+        "",
+        f"| data | {' | '.join(names)} |",
+        f"|---|{'--:|' * len(names)}",
+    ]
+    for record in results["models"]:
+        cells = [f"{fit:.2f} / {predict:.3f}" for fit, predict in record["seconds"].values()]
+        lines.append(f"| {record['name']} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        "### Growing tables",
+        "",
+        "20 columns, depth 6, one thread.",
+        "",
+        "| rows | literals | encode and tree | epoch | epoch per million rows | predict |",
+        "|--:|--:|--:|--:|--:|--:|",
+    ]
+    for r in results["rows"]:
+        lines.append(
+            f"| {r['rows']:,} | {r['literals']} | {r['tree']:.2f} s | {r['epoch']:.3f} s "
+            f"| {r['epoch_per_million']:.2f} s | {r['predict']:.3f} s |"
+        )
+    d = results["default"]
+    lines += [
+        "",
+        "### A default fit",
+        "",
+        f"5000 × 20 rows, warm: {d['ours']:.2f} s on one thread, {d['ours_two_threads']:.2f} s "
+        f"on two; `MLPClassifier(256)` {d['mlp']:.2f} s ({d['mlp'] / d['ours']:.1f} times as "
+        "long as one thread).",
+        "",
+        "### Where",
+        "",
+        *[f"- {key}: {value}" for key, value in results["environment"].items()],
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def write_page(text: str) -> None:
+    """Replace what follows the marker in docs/speed.md."""
+    marker = "<!-- results -->"
+    head = PAGE.read_text().split(marker)[0]
+    PAGE.write_text(f"{head}{marker}\n\n{text}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", help="folder of the data sets")
+    parser.add_argument("--quick", action="store_true", help="few epochs, short tables")
+    parser.add_argument("--write", action="store_true", help="update docs/speed.md")
+    options = parser.parse_args()
+    folder = data_folder(options.data)
+    results: dict = {"engine": [], "models": [], "environment": environment()}
+    for name in NAMES:
+        X, y = load(name, folder)
+        print(f"{name} …", file=sys.stderr, flush=True)
+        results["engine"].append(engine_record(name, X, y, 5 if options.quick else 25))
+    for name in NAMES:
+        X, y = load(name, folder)
+        print(f"other models on {name} …", file=sys.stderr, flush=True)
+        results["models"].append({"name": name, "seconds": model_times(X, y)})
+    results["rows"] = rows_records(10**5 if options.quick else 10**6)
+    results["default"] = default_fit_record()
+    text = render(results)
+    print(text)
+    if options.write:
+        write_page(text)
+        RECORDS.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

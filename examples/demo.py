@@ -1,0 +1,84 @@
+"""Train on two small tables, compare with other models, print the rules."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from neuralrules import NeuralRuleClassifier
+
+
+def rotated_xor(n_rows: int = 2000) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes in opposite quadrants, turned by 45 degrees, with a little noise."""
+    rng = np.random.RandomState(0)
+    square = rng.uniform(-1, 1, (n_rows, 2))
+    y = (square[:, 0] * square[:, 1] > 0).astype(int)
+    turned = square @ np.array([[1, -1], [1, 1]]) / np.sqrt(2)
+    return turned + rng.normal(0, 0.02, turned.shape), y
+
+
+def parameters(model) -> int:
+    """Numbers that make up a fitted model."""
+    if isinstance(model, NeuralRuleClassifier):
+        network = model.network_
+        return network.weights.size + network.biases.size + network.values.size
+    if isinstance(model, RandomForestClassifier):
+        return sum(3 * tree.tree_.node_count for tree in model.estimators_)
+    if isinstance(model, GradientBoostingClassifier):
+        return sum(3 * tree.tree_.node_count for tree in model.estimators_.ravel())
+    return sum(layer.size for layer in [*model[-1].coefs_, *model[-1].intercepts_])
+
+
+def compare(name: str, X, y, depth: int) -> NeuralRuleClassifier:
+    """Print the test errors of four models; return ours."""
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, test_size=0.3, stratify=y, random_state=0
+    )
+    models = {
+        "neural rules": NeuralRuleClassifier(depth, random_state=0),
+        "random forest": RandomForestClassifier(random_state=0),
+        "gradient boosting": GradientBoostingClassifier(random_state=0),
+        "MLP(100)": make_pipeline(
+            StandardScaler(), MLPClassifier(100, max_iter=1000, random_state=0)
+        ),
+    }
+    print(
+        f"{name}: {len(X_train)} training and {len(X_test)} test rows, {X.shape[1]} columns\n"
+    )
+    print(f"  {'model':<20}{'test error':>12}{'parameters':>12}{'fit':>10}")
+    for label, model in models.items():
+        start = time.perf_counter()
+        model.fit(X_train, y_train)
+        seconds = time.perf_counter() - start
+        error = 100 * (1 - model.score(X_test, y_test))
+        print(f"  {label:<20}{error:>10.1f} %{parameters(model):>12,}{seconds:>8.2f} s")
+    return models["neural rules"]
+
+
+def main() -> None:
+    cancer = load_breast_cancer(as_frame=True)
+    print("Compiling the kernels, once …", flush=True)
+    start = time.perf_counter()
+    NeuralRuleClassifier(2, n_epochs=1).fit(cancer.data, cancer.target).predict(cancer.data)
+    print(f"… {time.perf_counter() - start:.1f} s\n")
+
+    model = compare("Breast cancer", cancer.data, cancer.target, depth=3)
+    print(f"\nIts {model.network_.n_rules} rules (a positive value speaks for benign):\n")
+    print(model.rules_text())
+
+    X, y = rotated_xor()
+    print()
+    model = compare("Rotated XOR", X, y, depth=3)
+    print(f"\nIts {model.network_.n_rules} rules (a positive value speaks for class 1):\n")
+    print(model.rules_text())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Rules written in the user's column names and units. Text is made last, from arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from neuralrules._encoding import EncodedColumn, Encoder
+
+if TYPE_CHECKING:
+    from neuralrules._model import NeuralRuleModel
+
+
+def rules_text(model: NeuralRuleModel, *, precision: int, max_terms: int) -> str:
+    """All rules of a fitted model, those with the largest value times rows first.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    precision : int
+        Significant digits.
+    max_terms : int
+        Columns shown in one literal; "…" stands for those of smaller weight.
+    """
+    rules, network = model.rules_, model.network_
+    weight = np.abs(network.values).max(axis=1) * rules.n
+    blocks = []
+    for rule in np.argsort(-weight, kind="stable"):
+        share = rules.n[rule] / rules.n.sum()
+        values = ", ".join(number(value, precision) for value in network.values[rule])
+        lines = [
+            f"Rule {rule}: value {values} (its leaf held {share:.0%} of the training rows)",
+            f"  leaf  {tree_rule_text(model, rule, precision)}",
+        ]
+        literals = [
+            literal_text(model, literal, precision, max_terms)
+            for literal in range(network.offsets[rule], network.offsets[rule + 1])
+        ]
+        lines += [f"  {'now' if i == 0 else 'and'}   {text}" for i, text in enumerate(literals)]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def tree_rule_text(model: NeuralRuleModel, rule: int, precision: int) -> str:
+    """The tree rule behind a neural rule, without redundancy."""
+    rules = model.rules_
+    lower: dict[int, float] = {}
+    upper: dict[int, float] = {}
+    for literal in range(rules.offsets[rule], rules.offsets[rule + 1]):
+        feature = int(rules.features[literal])
+        threshold = float(rules.thresholds[literal])
+        if rules.signs[literal] > 0:
+            lower[feature] = max(threshold, lower.get(feature, -np.inf))
+        else:
+            upper[feature] = min(threshold, upper.get(feature, np.inf))
+    parts = [
+        split_text(model.encoder_, feature, lower.get(feature), upper.get(feature), precision)
+        for feature in dict.fromkeys([*lower, *upper])
+    ]
+    return " and ".join(parts) or "every row"
+
+
+def split_text(
+    encoder: Encoder, feature: int, lower: float | None, upper: float | None, precision: int
+) -> str:
+    """Bounds on one encoded column in the user's words."""
+    column = encoder.columns[feature]
+    if column.kind != "number":
+        return indicator_text(encoder, column, present=lower is not None)
+    name = encoder.names[column.source]
+    low = None if lower is None else number(lower * column.scale + column.mean, precision)
+    high = None if upper is None else number(upper * column.scale + column.mean, precision)
+    if low is None:
+        return f"{name} ≤ {high}"
+    return f"{name} > {low}" if high is None else f"{low} < {name} ≤ {high}"
+
+
+def indicator_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True) -> str:
+    """What an indicator column says, or that it does not hold."""
+    name = encoder.names[column.source]
+    if column.kind == "missing" or (column.kind == "category" and column.category is None):
+        return f"{name} is missing" if present else f"{name} is known"
+    value = "a rare value" if column.kind == "rare" else column.category
+    return f"{name} {'=' if present else '≠'} {value}"
+
+
+def literal_text(model: NeuralRuleModel, literal: int, precision: int, max_terms: int) -> str:
+    """A neural literal w . x + a > 0 as an inequality in the user's units.
+
+    It is divided by the largest weight per standard deviation, so that the column
+    that matters most stands first, with the factor 1.
+    """
+    network, encoder = model.network_, model.encoder_
+    weights = network.weights[literal].astype(float)
+    if not weights.any():
+        return "every row" if network.biases[literal] > 0 else "no row"
+    columns = [encoder.columns[feature] for feature in network.features]
+    factors = weights / np.array([column.scale for column in columns])
+    bound = np.dot(factors, [column.mean for column in columns]) - network.biases[literal]
+    order = np.argsort(-np.abs(weights), kind="stable")
+    unit = factors[order[0]]
+    text = ""
+    for place in order[:max_terms]:
+        factor = factors[place] / unit
+        if factor == 0:
+            break
+        column = columns[place]
+        name = encoder.names[column.source]
+        term = name if column.kind == "number" else f"[{indicator_text(encoder, column)}]"
+        size = number(abs(factor), precision)
+        term = term if size == "1" else f"{size}·{term}"
+        text += f" {'-' if factor < 0 else '+'} {term}" if text else term
+    if np.count_nonzero(weights) > max_terms:
+        text += " + …"
+    return f"{text} {'>' if unit > 0 else '<'} {number(bound / unit, precision)}"
+
+
+def number(value: float, precision: int) -> str:
+    return f"{value:.{precision}g}"
