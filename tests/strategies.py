@@ -47,7 +47,7 @@ def grow_tree(X, codes, weights, *, max_depth=4, source="tree", n_trees=3):
 
 def rules_of(X, codes, weights, **options) -> Rules:
     trees, _, _ = grow_tree(X, codes, weights, **options)
-    return decompose(trees, classes=True)
+    return decompose(trees, n_classes=int(codes.max()) + 1)
 
 
 def random_network(seed, n_rules=12, n_features=5, n_outputs=1, *, deep=False) -> Network:

@@ -147,14 +147,50 @@ def test_a_column_that_is_always_missing():
     assert np.isfinite(encoded).all()
 
 
-def test_a_column_that_is_missing_in_the_whole_first_chunk(monkeypatch):
-    X = np.random.RandomState(0).randn(200, 1)
-    X[:90] = np.nan
-    encoder, _ = encode(X)
+@pytest.mark.parametrize("gone", [slice(0, 90), slice(60, 140), slice(120, 200)])
+@pytest.mark.parametrize("by", ["missing", "weight zero"])
+def test_a_column_that_is_missing_in_a_whole_chunk(monkeypatch, gone, by):
+    X = 50 * np.random.RandomState(0).randn(200, 1) + 7
+    weights = np.random.RandomState(1).uniform(0.5, 2, 200).astype(np.float32)
+    if by == "missing":
+        X[gone] = np.nan
+    else:
+        weights[gone] = 0
+    present = ~np.isnan(X[:, 0])
+    mean = np.average(X[present, 0], weights=weights[present])
+    deviation = np.sqrt(np.average((X[present, 0] - mean) ** 2, weights=weights[present]))
     monkeypatch.setattr(_encoding, "CHUNK_CELLS", 1)
-    in_chunks, _ = encode(X)
-    assert in_chunks.columns[0].mean == pytest.approx(encoder.columns[0].mean)
-    assert in_chunks.columns[0].scale == pytest.approx(encoder.columns[0].scale)
+    encoder, _ = encode(X, weights)
+    assert encoder.columns[0].mean == pytest.approx(mean)
+    assert encoder.columns[0].scale == pytest.approx(deviation)
+
+
+def test_constant_columns_far_from_zero_stay_zero(monkeypatch):
+    monkeypatch.setattr(_encoding, "CHUNK_CELLS", 1)
+    _, encoded = encode(np.full((1000, 1), 1e9 + 0.1))
+    assert np.abs(encoded).max() < 1e-3
+
+
+def test_categories_do_not_depend_on_their_neighbours():
+    """A hole turns integer categories into floats, but only in its own piece."""
+    frame = pd.DataFrame({"code": pd.Categorical([1, 2, 3, None] * 20)})
+    y = (frame["code"] == 2).to_numpy()
+    model = NeuralRuleClassifier(2, random_state=0).fit(frame, y)
+    assert [c.category for c in model.encoder_.columns] == ["1", "2", "3", None]
+    whole = model.decision_function(frame)
+    one_by_one = [model.decision_function(frame.iloc[[row]])[0] for row in range(4)]
+    np.testing.assert_array_equal(whole[:4], one_by_one)
+
+
+def test_lists_keep_numbers_beside_strings():
+    encoder, _ = encode([[1.5, "a"], [2.5, "b"]])
+    assert [c.kind for c in encoder.columns] == ["number", "category", "category"]
+
+
+def test_numbers_for_a_model_fitted_with_categories():
+    frame = pd.DataFrame({"a": ["x", "y"] * 20, "b": np.arange(40.0)})
+    model = NeuralRuleClassifier(2, n_epochs=1).fit(frame.to_numpy(), np.arange(40) % 2)
+    assert model.predict(np.zeros((3, 2))).shape == (3,)  # unknown categories
 
 
 @pytest.mark.parametrize(
@@ -176,7 +212,8 @@ def test_a_column_that_is_missing_in_the_whole_first_chunk(monkeypatch):
         (
             pd.DataFrame({"a": [1.0, np.inf]}),
             ValueError,
-            "Input X contains infinity or a value too large for float32: column 'a' holds inf. "
+            "Input X contains infinity or a value too large to multiply in float32: column 'a' "
+            "holds inf. "
             "Replace it by a finite number, or by NaN if it is missing.",
         ),
         (np.array([[1e30], [0]]), ValueError, "column 'x0' holds 1e\\+30"),

@@ -98,6 +98,13 @@ def test_regression_in_any_unit_gives_the_same_model():
     np.testing.assert_allclose(scaled.predict(X), 1e6 * plain.predict(X) + 1e8, rtol=1e-4)
 
 
+def test_targets_far_from_zero():
+    X, y = DIABETES
+    plain = NeuralRuleRegressor(3, random_state=0).fit(X, y)
+    far = NeuralRuleRegressor(3, random_state=0).fit(X, y + 1.7e9)
+    np.testing.assert_allclose(far.predict(X) - 1.7e9, plain.predict(X), atol=0.1)
+
+
 def test_shape_of_predictions_follows_y():
     X, y = DIABETES
     model = NeuralRuleRegressor(2, n_epochs=1)
@@ -170,9 +177,11 @@ def test_pickle_and_clone(estimator, data):
     X, y = data
     model = clone(estimator).fit(X, y)
     loaded = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    method = "decision_function" if hasattr(model, "decision_function") else "predict"
+    expected = getattr(model, method)(X)
+    np.testing.assert_array_equal(getattr(loaded, method)(X), expected)
     again = clone(model).fit(X, y)
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(getattr(again, method)(X), expected)
 
 
 def test_grid_search_pipeline_and_parallel_cross_validation(mixed_frame):
@@ -255,15 +264,15 @@ def test_bad_parameters_are_named_and_nothing_is_lost(parameters, message):
             NeuralRuleClassifier(),
             CANCER[0],
             np.zeros(569, int),
-            r"NeuralRuleClassifier needs at least 2 classes in y, got 1 class: .*0.*\. Check that "
-            "y is the target and not filtered.",
+            r"NeuralRuleClassifier needs at least 2 classes in y, got 1 class: .*0.*\. Check "
+            "that y is the target and not filtered.",
         ),
         (
             NeuralRuleRegressor(),
             DIABETES[0],
             np.full(442, 3.5),
-            r"Target 0 of y has a single value, 3.5, in all 442 samples \(n_samples = 442\): there "
-            "is nothing to learn. Check that y is the target and not filtered.",
+            r"Target 0 of y has a single value, 3.5, in all 442 samples \(n_samples = 442\): "
+            "there is nothing to learn. Check that y is the target and not filtered.",
         ),
         (NeuralRuleRegressor(), DIABETES[0], NAN_Y, "Input y contains NaN"),
         (
@@ -277,6 +286,13 @@ def test_bad_parameters_are_named_and_nothing_is_lost(parameters, message):
             DIABETES[0],
             np.where(np.arange(442) == 5, np.inf, DIABETES[1]),
             "Input y contains infinity",
+        ),
+        (
+            NeuralRuleClassifier(),
+            IRIS[0],
+            np.array(["a", "b", None] * 50, dtype=object),
+            r"Input y contains missing values: row 2 is None\. Remove such rows, or give them "
+            "a class of their own.",
         ),
         (NeuralRuleClassifier(), CANCER[0][:0], CANCER[1][:0], "0 sample"),
         (NeuralRuleClassifier(), CANCER[0][:10], CANCER[1], "inconsistent numbers of samples"),
@@ -292,8 +308,8 @@ def test_bad_parameters_are_named_and_nothing_is_lost(parameters, message):
             NeuralRuleClassifier(early_stopping=True, validation_fraction=0.1),
             IRIS[0][::15],
             IRIS[1][::15],
-            "validation_fraction=0.1 of 10 rows leaves 1 rows to validate and 9 to train on, but "
-            "each part needs at least 3. Change validation_fraction, add rows, or set "
+            "validation_fraction=0.1 of 10 rows leaves 1 rows to validate and 9 to train on, "
+            "but each part needs at least 3. Change validation_fraction, add rows, or set "
             "early_stopping=False.",
         ),
         (
@@ -320,10 +336,20 @@ def test_bad_data_is_explained_and_nothing_is_lost(estimator, X, y, message):
 
 
 def test_weights_that_are_all_zero():
-    with pytest.raises(ValueError, match="(?i)sample.weight.* zero|non-zero"):
+    with pytest.raises(ValueError, match=r"(?i)sample.weight.* zero|non-zero"):
         NeuralRuleClassifier().fit(*CANCER, sample_weight=np.zeros(569))
     with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
         NeuralRuleClassifier().fit(*CANCER, sample_weight=np.full(569, -1.0))
+
+
+@pytest.mark.parametrize("weights", [{0: 0, 1: 0}, {0: -1, 1: 1}])
+def test_bad_class_weights(weights):
+    message = (
+        r"class_weight=\{.*\} must give no class a negative weight and some rows of y a "
+        "positive one."
+    )
+    with pytest.raises(ValueError, match=message):
+        NeuralRuleClassifier(class_weight=weights).fit(*CANCER)
 
 
 def test_other_columns_at_prediction(mixed_frame):
@@ -353,7 +379,7 @@ def test_partial_fit_errors():
         NeuralRuleClassifier(early_stopping=True).partial_fit(*IRIS)
     regressor = NeuralRuleRegressor(2).partial_fit(*DIABETES)
     with pytest.raises(
-        ValueError, match="y has 2 targets, but this model was fitted on 1. Fit a new"
+        ValueError, match=r"y has 2 targets, but this model was fitted on 1\. Fit a new"
     ):
         regressor.partial_fit(DIABETES[0], np.stack([DIABETES[1]] * 2, axis=1))
 

@@ -139,7 +139,8 @@ def test_target_units_are_undone():
     network = Network.from_rules(rules_of(X, codes, np.ones(30, np.float32)), deep=False)
     outputs = NumpyEngine().decide(network, X)
     rescaled = network.in_target_units(np.array([5.0]), np.array([3.0]))
-    np.testing.assert_allclose(NumpyEngine().decide(rescaled, X), 5 + 3 * outputs, rtol=1e-6)
+    np.testing.assert_allclose(NumpyEngine().decide(rescaled, X), 3 * outputs, rtol=1e-6)
+    assert rescaled.intercept == [5.0]
     assert repr(network).startswith(
         "Network(2 neural rules, 2 literals, 1 features, 1 outputs)"
     )

@@ -13,7 +13,7 @@ from neuralrules._rules import decompose, leaf_paths, literal_threshold, margin_
 def test_the_rules_of_a_tree_partition_the_table_as_the_tree_does(table):
     X, codes, weights = table
     (tree,), leaves, _ = grow_tree(X, codes, weights)
-    rules = decompose([tree], classes=True)
+    rules = decompose([tree], n_classes=2)
     inside = rules.covers(X)
     assert (inside.sum(axis=1) == 1).all()
     nodes = [node for node, _ in leaf_paths(tree)]
@@ -75,12 +75,12 @@ def test_equal_rules_are_merged_and_their_values_added():
     trees, _, _ = grow_tree(
         X, codes, np.ones(200, np.float32), source="forest", n_trees=20, max_depth=1
     )
-    rules = decompose(trees, classes=True)
+    rules = decompose(trees, n_classes=2)
     literals = set(zip(rules.features, rules.signs, rules.thresholds, strict=True))
     assert rules.n_rules == len(literals) < 40
     inside = rules.covers(X)
     separate = sum(
-        decompose([t], classes=True).covers(X) @ t.values[[n for n, _ in leaf_paths(t)]]
+        decompose([t], n_classes=2).covers(X) @ t.values[[n for n, _ in leaf_paths(t)]]
         for t in trees
     )
     np.testing.assert_allclose(inside @ rules.values, separate)
@@ -102,3 +102,12 @@ def test_repr():
         *(np.array([[0], [1]], np.float32), np.array([0, 1]), np.ones(2, np.float32))
     )
     assert repr(rules) == "Rules(2 rules, 2 literals)"
+
+
+def test_positive_and_negative_counts_need_two_classes():
+    X = np.arange(6, dtype=np.float32)[:, None]
+    rules = rules_of(X, np.array([0, 1, 2, 0, 1, 2]), np.ones(6, np.float32))
+    message = "n_positive and n_negative need two classes; here are 3. Look at totals."
+    with pytest.raises(AttributeError, match=message):
+        rules.n_positive  # noqa: B018, the access is what is tested
+    assert rules.n_training == 6

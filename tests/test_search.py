@@ -10,6 +10,7 @@ from neuralrules import (
     NeuralRuleClassifierCV,
     NeuralRuleRegressor,
     NeuralRuleRegressorCV,
+    _search,
 )
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -92,3 +93,36 @@ def test_a_failed_fit_leaves_the_last_one():
     with pytest.raises(ValueError, match="Input X contains infinity"):
         model.fit(np.where(CANCER[0] > 20, np.inf, CANCER[0]), CANCER[1])
     np.testing.assert_array_equal(model.decision_function(CANCER[0]), before)
+
+
+def test_a_class_with_a_single_row():
+    X, y = CANCER[0][:50], np.arange(50) == 7
+    message = (
+        "cv=5 needs at least 2 rows of each of two classes, or one fold has only the other class "
+        "to learn. Add rows, or give the splits as cv."
+    )
+    with pytest.raises(ValueError, match=message):
+        NeuralRuleClassifierCV().fit(X, y)
+
+
+@pytest.mark.parametrize(("n_before", "depth"), [(0, 1), (5, 2)])
+def test_an_interrupted_search_uses_what_it_has(monkeypatch, n_before, depth):
+    calls = iter(range(100))
+
+    def score(model, *_):
+        if next(calls) == n_before:
+            raise KeyboardInterrupt
+        return float(model.max_depth)
+
+    monkeypatch.setattr(_search, "fit_and_score", score)
+    model = NeuralRuleClassifierCV((1, 2, 3), cv=2, n_epochs=2, random_state=0)
+    message = (
+        f"The search for max_depth was interrupted after {n_before} of 6 fits. This "
+        f"NeuralRuleClassifierCV is fitted with max_depth={depth}, the best depth that was "
+        "fully scored or else the smallest."
+    )
+    with pytest.warns(UserWarning, match=message):
+        model.fit(*CANCER)
+    assert model.max_depth_ == depth
+    assert np.isnan(model.cv_scores_).sum() == 6 - n_before
+    assert model.score(*CANCER) > 0.8

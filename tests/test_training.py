@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 from sklearn.metrics import log_loss
 
-from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, _training
 from neuralrules._training import Plan, interrupt_flag, rule_gates, shuffled_batches
 
 X, Y = make_classification(600, 10, n_informative=6, random_state=0)
@@ -143,6 +143,23 @@ def test_partial_fit_of_a_regression_keeps_the_first_scaling():
     assert model.network_.intercept == pytest.approx(target[:200].mean(), rel=1e-3)
 
 
+def test_no_rule_is_dropped_in_every_call_of_partial_fit():
+    model = NeuralRuleClassifier(4, rule_dropout=0.5, random_state=0).partial_fit(X, Y)
+    start = NeuralRuleClassifier(4, n_epochs=0, random_state=0).fit(X, Y).network_.values
+    for _ in range(12):
+        model.partial_fit(X[:100], Y[:100])
+    covered = model.rules_.n > 5
+    assert (model.network_.values[covered] != start[covered]).all()
+
+
+def test_how_an_epoch_is_split_into_calls_does_not_matter(monkeypatch):
+    options = {"n_epochs": 3, "batch_size": 32, "rule_dropout": 0.3, "random_state": 0}
+    at_once = NeuralRuleClassifier(3, **options).fit(X, Y)
+    monkeypatch.setattr(_training, "OPERATIONS_PER_CALL", 1)
+    split = NeuralRuleClassifier(3, **options).fit(X, Y)
+    np.testing.assert_array_equal(at_once.network_.weights, split.network_.weights)
+
+
 def test_a_class_may_come_only_later_in_partial_fit():
     model = NeuralRuleClassifier(2, random_state=0)
     some = Y < 2
@@ -240,7 +257,14 @@ def test_progress_bar_on_a_terminal_shows_epoch_loss_and_time_left():
     assert last.endswith("0.0 s left")
 
 
-def test_progress_elsewhere_is_a_single_line(capsys):
+def test_progress_elsewhere_is_a_line_now_and_then(capsys, monkeypatch):
+    monkeypatch.setattr("neuralrules._progress.SECONDS_BETWEEN_LINES", 0)
+    NeuralRuleClassifier(2, n_epochs=3, verbose=1).fit(X, Y)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split("epoch ")[1][:3] for line in lines] == ["1/3", "2/3", "3/3", "3/3"]
+
+
+def test_progress_elsewhere_is_a_single_line_for_short_work(capsys):
     NeuralRuleClassifier(2, n_epochs=30, verbose=1).fit(X, Y)
     error = capsys.readouterr().err
     assert error.count("\n") == 1

@@ -138,3 +138,30 @@ def test_boosted_leaf_values_add_up_to_the_boosted_model():
     model = GradientBoostingRegressor(n_estimators=10, max_depth=3, random_state=0)
     model.fit(X, targets.tree_targets)
     np.testing.assert_allclose(total, model.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("present", [(1, 2), (0, 1, 3)])
+def test_boosted_values_go_to_their_own_class_when_classes_are_absent(present):
+    rng = np.random.RandomState(0)
+    codes = np.array(present)[np.arange(300) % len(present)]
+    X = (codes[:, None] + 0.01 * rng.randn(300, 1)).astype(np.float32)
+    targets = Targets.from_classes(codes, 4)
+    trees, _ = grow(
+        X,
+        targets,
+        np.ones(300, np.float32),
+        source="boosting",
+        n_trees=20,
+        max_depth=2,
+        min_samples_leaf=1,
+        n_jobs=None,
+        random_state=np.random.RandomState(0),
+    )
+    outputs = np.zeros((300, 4))
+    for tree in trees:
+        for node, rows in rows_of_nodes(tree, X).items():
+            if tree.left[node] < 0:
+                outputs[rows] += tree.values[node]
+    np.testing.assert_array_equal(outputs.argmax(axis=1), codes)
+    absent = sorted(set(range(4)) - set(present))
+    assert not outputs[:, absent].any()

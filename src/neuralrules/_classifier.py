@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
 from neuralrules._docs import documented
+from neuralrules._encoding import missing_cells
 from neuralrules._model import DEPTH_CONSTRAINTS, NeuralRuleModel
 from neuralrules._targets import Targets
 
@@ -40,6 +41,12 @@ class ClassRules(ClassifierMixin, NeuralRuleModel):
     ) -> tuple[Targets, np.ndarray]:
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
+        if y.dtype == object and missing_cells(y).any():
+            row = int(np.argmax(missing_cells(y)))
+            raise ValueError(
+                f"Input y contains missing values: row {row} is {y[row]!r}. "
+                "Remove such rows, or give them a class of their own."
+            )
         check_classification_targets(y)
         if not known:
             self.classes_ = np.unique(y if classes is None else classes)
@@ -62,6 +69,11 @@ class ClassRules(ClassifierMixin, NeuralRuleModel):
                 self.class_weight, classes=self.classes_[present], y=y
             )
             weights = (weights * per_class[codes]).astype(np.float32)
+            if (per_class < 0).any() or not weights.any():
+                raise ValueError(
+                    f"class_weight={self.class_weight!r} must give no class a negative weight "
+                    "and some rows of y a positive one."
+                )
         return Targets.from_classes(codes, len(self.classes_)), weights
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -159,7 +171,7 @@ class NeuralRuleClassifier(ClassRules):
         min_samples_leaf: int = 1,
         deep: bool = False,
         loss: str = "logistic",
-        l2: float = 0.1,
+        l2: float = 0.15,
         rule_dropout: float = 0.1,
         learning_rate: float = 0.01,
         schedule: str = "cosine",

@@ -135,7 +135,7 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 
 REFERENCE = """
 .. [1] G. Dawer, Y. Guo, S. Liu and A. Barbu, "Neural Rule Ensembles: Encoding Sparse
-   Feature Interactions into Neural Networks", IJCNN 2020.
+   Feature Interactions into Neural Networks", arXiv:2002.04319, 2020.
 """
 
 

@@ -5,11 +5,12 @@ A table may be a NumPy array, a pandas or a polars frame. Its columns become
 1. numeric and boolean columns, as they are;
 2. one indicator column for each of those that had missing values in training;
 3. one indicator column for each category of the others, missing being a category
-   of its own and rare categories sharing one;
+   too; beyond ``MAX_CATEGORIES`` the rarest share one;
 
 all standardised on the training rows. A missing number takes the column's mean,
-which is 0 after standardisation. All of it is done in chunks of rows, so that
-beside the table there is never more than its one float32 copy.
+which is 0 after standardisation. Encoding goes through chunks of rows, so that
+beside the table there is only its encoded float32 copy and, while categories are
+learned, one column of strings.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_array
 
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
@@ -65,6 +66,8 @@ def check_table(X: Any) -> Any:
                 f"(shape={X.shape}) while a minimum of 1 is required."
             )
         return X
+    if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
+        X = np.array(X, dtype=object)  # or numbers beside strings would become strings
     # Sparse input is refused by check_array, which says how to make it dense.
     return check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
 
@@ -83,11 +86,11 @@ def _dtype_name(column: Any) -> str:
     return str(getattr(column, "dtype", "")).lower()
 
 
-def _missing(column: Any, array: np.ndarray) -> np.ndarray:
-    """Which cells of a column, given also as an object array, are missing."""
+def missing_cells(column: Any) -> np.ndarray:
+    """Which cells of a column of objects are missing, (n_rows,) bool."""
     if hasattr(column, "isna"):  # pandas knows best what it calls missing
         return np.asarray(column.isna())
-    return np.array([_is_missing(item) for item in array], bool)
+    return np.array([_is_missing(item) for item in np.asarray(column, dtype=object)], bool)
 
 
 def _is_missing(item: Any) -> bool:
@@ -96,35 +99,37 @@ def _is_missing(item: Any) -> bool:
     return item is None or type(item).__name__ == "NAType"  # pandas.NA in a NumPy array
 
 
-def _as_numbers(column: Any) -> np.ndarray | None:
-    """The column as float64 with NaN for missing, or None if it holds categories.
-
-    Dates come back as they are, for the caller to refuse.
-    """
-    name = _dtype_name(column)
-    if name.startswith(("category", "categorical", "enum")):
+def _as_numbers(column: Any, name: str) -> np.ndarray | None:
+    """The column as float64 with NaN for missing, or None if it holds categories."""
+    dtype = _dtype_name(column)
+    if dtype.startswith(("category", "categorical", "enum")):
         return None
-    if hasattr(column, "isna") and name.startswith(("int", "uint", "float", "bool")):
+    if hasattr(column, "isna") and dtype.startswith(("int", "uint", "float", "bool")):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     array = np.asarray(column)
     if array.dtype.kind in "fiub":
         return array.astype(np.float64, copy=False)
-    if array.dtype.kind in "mM":
-        return array
-    return _objects_as_numbers(column, array.astype(object, copy=False))
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: column {name!r}.")
+    if array.dtype.kind in "mM" or dtype.startswith(("datetime", "period", "interval")):
+        raise TypeError(
+            f"Column {name!r} holds dates or times, which have no unit to split on. Turn it "
+            "into a number first, for example days since a date."
+        )
+    return _objects_as_numbers(column, array.astype(object, copy=False), name)
 
 
-def _objects_as_numbers(column: Any, array: np.ndarray) -> np.ndarray | None:
+def _objects_as_numbers(column: Any, array: np.ndarray, name: str) -> np.ndarray | None:
     """Python objects as numbers if all of them are numbers or missing."""
-    present = ~_missing(column, array)
+    present = ~missing_cells(column)
     kinds = {type(item) for item in array[present]}
     if any(issubclass(kind, str | bytes) for kind in kinds):
         return None
     for kind in kinds:
         if not hasattr(kind, "__float__"):
             raise TypeError(
-                f"argument must be a string or a number, got {kind.__name__!r} in X. "
-                "Turn each cell of the table into a number, a string or a missing value."
+                f"argument must be a string or a number: column {name!r} of X holds a "
+                f"{kind.__name__}. Turn it into numbers, strings or missing values."
             )
     numbers = np.full(len(array), np.nan)
     numbers[present] = array[present].astype(np.float64)
@@ -134,10 +139,48 @@ def _objects_as_numbers(column: Any, array: np.ndarray) -> np.ndarray | None:
 def _as_categories(column: Any) -> np.ndarray:
     """The column as strings, with None for missing, shape (n_rows, 1) object."""
     array = np.asarray(column, dtype=object)
-    present = ~_missing(column, array)
+    present = ~missing_cells(column)
     strings = np.full((len(array), 1), None, object)
-    strings[present, 0] = array[present].astype(str)
+    strings[present, 0] = [_category(item) for item in array[present]]
     return strings
+
+
+def _category(item: Any) -> str:
+    """A category's name; 1 and 1.0 are the same: holes turn integers into floats."""
+    if type(item) is str:
+        return item
+    return str(int(item)) if isinstance(item, float) and item.is_integer() else str(item)
+
+
+class Moments:
+    """Weighted mean and deviation of columns, gathered chunk by chunk; NaN is left out."""
+
+    def __init__(self, n_columns: int) -> None:
+        self._weight = np.zeros(n_columns)
+        self.mean = np.zeros(n_columns)
+        self._squares = np.zeros(n_columns)
+
+    def add(self, columns: np.ndarray, weights: np.ndarray) -> None:
+        """Take in some rows (n_rows, n_columns) with their weights (n_rows,)."""
+        present = ~np.isnan(columns)
+        weight = weights @ present
+        total = np.where(self._weight + weight > 0, self._weight + weight, 1)
+        mean = weights @ np.where(present, columns, 0) / np.where(weight > 0, weight, 1)
+        squares = weights @ np.where(present, columns - mean, 0) ** 2
+        # Chan, Golub and LeVeque's rule for joining the moments of two samples.
+        step = np.where(weight > 0, mean - self.mean, 0)
+        self._squares += squares + step**2 * self._weight * weight / total
+        self.mean += step * weight / total
+        self._weight += weight
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Standard deviation; 1 where a column is constant, or never present."""
+        n = np.where(self._weight > 0, self._weight, 1)
+        deviation = np.sqrt(self._squares / n)
+        # What rounding leaves of a constant column is no deviation.
+        noise = np.finfo(np.float64).eps * n * np.abs(self.mean)
+        return np.where(deviation > noise, deviation, 1.0)
 
 
 class Encoder:
@@ -158,7 +201,9 @@ class Encoder:
             if is_frame(X)
             else [f"x{index}" for index in range(n_columns)]
         )
-        self._numeric = [i for i in range(n_columns) if self._check_kind(X, i)]
+        self._numeric = [
+            i for i in range(n_columns) if _as_numbers(_column(X, i), self.names[i]) is not None
+        ]
         self._categorical = [i for i in range(n_columns) if i not in set(self._numeric)]
         self._one_hots = [
             OneHotEncoder(
@@ -173,17 +218,13 @@ class Encoder:
         for _, _, numbers, _ in self._chunks(X):
             missing |= np.isnan(numbers).any(axis=0)
         self._with_missing = np.flatnonzero(missing)
-        self._scaler = StandardScaler(copy=False)
+        moments: Moments | None = None
         for start, stop, numbers, categories in self._chunks(X):
-            # A column that is missing in all rows so far has no mean yet: 0 will do, and
-            # must, because a NaN would never go away again.
-            with np.errstate(invalid="ignore"):
-                self._scaler.partial_fit(
-                    self._raw(numbers, categories), None, weights[start:stop]
-                )
-            np.nan_to_num(self._scaler.mean_, copy=False)
-            np.nan_to_num(self._scaler.var_, copy=False)
-            np.nan_to_num(self._scaler.scale_, copy=False, nan=1.0)
+            raw = self._raw(numbers, categories)
+            moments = moments or Moments(raw.shape[1])
+            moments.add(raw, weights[start:stop].astype(np.float64))
+        assert moments is not None  # a checked table has rows
+        self._mean, self._scale = moments.mean, moments.scale
         self.columns = self._describe_columns()
         return self
 
@@ -191,23 +232,25 @@ class Encoder:
         """Encode a checked table: (n_rows, n_encoded_columns) float32, C-contiguous."""
         encoded = np.empty((X.shape[0], len(self.columns)), np.float32)
         for start, stop, numbers, categories in self._chunks(X):
-            scaled = self._scaler.transform(self._raw(numbers, categories))
+            scaled = (self._raw(numbers, categories) - self._mean) / self._scale
             encoded[start:stop] = np.nan_to_num(scaled, copy=False)  # the mean is 0
         return encoded
 
     def chunks(self, X: Any) -> Iterator[tuple[int, int, np.ndarray]]:
         """Encode a checked table piece by piece: (first row, last row, encoded rows)."""
-        size = self._chunk_rows(X)
+        size = self._chunk_rows()
         for start in range(0, X.shape[0], size):
             stop = min(start + size, X.shape[0])
             yield start, stop, self.transform(_rows(X, start, stop))
 
-    def _chunk_rows(self, X: Any) -> int:
-        return max(64, CHUNK_CELLS // max(X.shape[1], 1))
+    def _chunk_rows(self) -> int:
+        """Rows encoded at a time: few enough that their one-hot columns stay small too."""
+        widths = [len(one_hot.get_feature_names_out()) for one_hot in self._one_hots]
+        return max(64, CHUNK_CELLS // max(2 * len(self._numeric) + sum(widths), 1))
 
     def _chunks(self, X: Any) -> Iterator[tuple[int, int, np.ndarray, list[np.ndarray]]]:
         """Numeric columns (rows, n_numeric) float64 and categorical ones, in chunks."""
-        size = self._chunk_rows(X)
+        size = self._chunk_rows()
         for start in range(0, X.shape[0], size):
             piece = _rows(X, start, start + size)
             numbers = self._numbers(piece)
@@ -217,11 +260,15 @@ class Encoder:
 
     def _numbers(self, piece: Any) -> np.ndarray:
         """Numeric columns of some rows, (n_rows, n_numeric) float64."""
-        if isinstance(piece, np.ndarray) and piece.dtype.kind in "fiub":
+        if (
+            isinstance(piece, np.ndarray)
+            and piece.dtype.kind in "fiub"
+            and not self._categorical
+        ):
             return piece.astype(np.float64)
         numbers = np.empty((piece.shape[0], len(self._numeric)))
         for position, index in enumerate(self._numeric):
-            column = _as_numbers(_column(piece, index))
+            column = _as_numbers(_column(piece, index), self.names[index])
             if column is None:
                 raise ValueError(
                     f"Column {self.names[index]!r} held numbers when the model was fitted and "
@@ -239,18 +286,6 @@ class Encoder:
         ]
         return np.hstack([numbers, indicators, *one_hots])
 
-    def _check_kind(self, X: Any, index: int) -> bool:
-        """Whether a column is numeric; refuses dates, with a remedy."""
-        numbers = _as_numbers(_column(X, index))
-        if numbers is not None and numbers.dtype.kind in "mM":
-            raise TypeError(
-                f"Column {self.names[index]!r} holds dates or times, which have no unit to "
-                "split on. Turn it into a number first, for example days since a date."
-            )
-        if numbers is not None and numbers.dtype.kind == "c":
-            raise ValueError("Complex data not supported")
-        return numbers is not None
-
     def _check_finite(self, numbers: np.ndarray) -> None:
         too_large = (np.abs(numbers) > LARGEST).any(axis=0)
         if too_large.any():
@@ -258,8 +293,8 @@ class Encoder:
             column = numbers[:, position]
             value = column[np.abs(column) > LARGEST][0]
             raise ValueError(
-                f"Input X contains infinity or a value too large for float32: column "
-                f"{self.names[self._numeric[position]]!r} holds {value}. "
+                "Input X contains infinity or a value too large to multiply in float32: "
+                f"column {self.names[self._numeric[position]]!r} holds {value}. "
                 "Replace it by a finite number, or by NaN if it is missing."
             )
 
@@ -277,6 +312,6 @@ class Encoder:
         return [
             EncodedColumn(source, kind, category, float(mean), float(scale))
             for (source, kind, category), mean, scale in zip(
-                origins, self._scaler.mean_, self._scaler.scale_, strict=True
+                origins, self._mean, self._scale, strict=True
             )
         ]

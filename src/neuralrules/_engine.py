@@ -80,7 +80,10 @@ class Optimizer(NamedTuple):
 
 class Engine(Protocol):
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
-        """Outputs (n_rows, n_outputs) float32 for the encoded rows X."""
+        """Sum of the rules, without the intercept, for the encoded rows X.
+
+        Returns (n_rows, n_outputs) float32.
+        """
 
     def train(
         self,
@@ -94,7 +97,7 @@ class Engine(Protocol):
         """Take one Adam step a batch, in place; return the weighted sum of losses.
 
         The gradient of a batch is that of the weighted mean of its losses plus
-        l2 times the sum of all squared parameters.
+        l2 times the sum of all squared parameters but the biases.
         """
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -25,6 +26,8 @@ class NumbaEngine:
 
     def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads
+        # Threads start when they are first needed and end with the engine.
+        self._threads = ThreadPoolExecutor(n_threads)
 
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
         outputs = np.empty((len(X), network.n_outputs), np.float32)
@@ -37,7 +40,7 @@ class NumbaEngine:
             _kernels.decide(parameters, layout, X, network.features, first, last, outputs)
 
         self._run(decide_part, n_threads)
-        return outputs + network.intercept
+        return outputs
 
     def train(
         self,
@@ -58,8 +61,9 @@ class NumbaEngine:
         # whatever the order of the rows, and a row given twice equals weight 2.
         whole = batches.size >= np.count_nonzero(examples.weights)
         precision = np.float64 if whole else np.float32
+        arrivals = np.zeros(1, np.int64)
         arguments = (
-            np.zeros(1, np.int64),
+            arrivals,
             parameters,
             parameters.zeros(precision),
             optimizer.means,
@@ -81,15 +85,26 @@ class NumbaEngine:
         totals = np.zeros(n_threads)
 
         def train_part(part: int) -> None:
-            totals[part] = _kernels.train(part, n_threads, *arguments)
+            with open_on_error(arrivals):
+                totals[part] = _kernels.train(part, n_threads, *arguments)
 
-        self._run(train_part, n_threads)
+        with open_on_error(arrivals):
+            self._run(train_part, n_threads)
         return float(totals[0])  # every thread sees all losses
 
-    @staticmethod
-    def _run(part: Callable[[int], None], n_parts: int) -> None:
+    def _run(self, part: Callable[[int], None], n_parts: int) -> None:
+        """Run part(0) to part(n_parts - 1) at once: parts of training wait for each other."""
         if n_parts == 1:
             part(0)
-            return
-        with ThreadPoolExecutor(n_parts) as threads:
-            list(threads.map(part, range(n_parts)))
+        else:
+            list(self._threads.map(part, range(n_parts)))
+
+
+@contextmanager
+def open_on_error(arrivals: np.ndarray) -> Iterator[None]:
+    """Open the barrier if the block fails: the others must not wait for who never comes."""
+    try:
+        yield
+    except BaseException:
+        arrivals[0] = np.iinfo(np.int64).max // 2
+        raise

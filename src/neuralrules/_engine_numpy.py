@@ -12,6 +12,8 @@ from neuralrules._engine import BETA_1, BETA_2, EPSILON, Batches, Examples, Opti
 from neuralrules._losses import expand_codes, losses_and_slopes
 from neuralrules._network import Layout, Network, Parameters
 
+# Shrinking biases would draw thresholds towards the mean of their column.
+UNSHRUNK = ("biases", "shifts")
 CHUNK = 1024  # rows whose literals are held at a time
 
 
@@ -81,10 +83,11 @@ def adam_step(
     optimizer: Optimizer, gradient: Parameters, rate: float, step: int, l2: float
 ) -> None:
     """Adam step number `step` (from 1), in place, with the penalty's gradient added."""
-    for parameter, data_slope, mean, square in zip(
-        optimizer.parameters, gradient, optimizer.means, optimizer.squares, strict=True
-    ):
-        slope = data_slope + 2 * l2 * parameter
+    for name in Parameters._fields:
+        parameter, mean, square = (getattr(part, name) for part in optimizer)
+        slope = getattr(gradient, name)
+        if name not in UNSHRUNK:
+            slope = slope + 2 * l2 * parameter
         mean[:] = BETA_1 * mean + (1 - BETA_1) * slope
         square[:] = BETA_2 * square + (1 - BETA_2) * slope**2
         corrected_mean = mean / (1 - BETA_1**step)
@@ -101,7 +104,7 @@ class NumpyEngine:
             x = X[start : start + CHUNK, network.features]
             active = activations(network.parameters, network.layout, x)
             outputs[start : start + CHUNK] = active @ network.values
-        return outputs + network.intercept
+        return outputs
 
     def train(
         self,

@@ -1,6 +1,6 @@
 """The few instructions that plain numba code cannot express.
 
-``literal_group`` evaluates up to four literals on a tile of ``TILE`` rows with
+``literal_group`` evaluates one or two literals on a tile of ``TILE`` rows with
 every accumulator in a vector register. Written as loops, LLVM keeps the
 accumulators in memory and reaches half the speed of a matrix product; written
 as vector IR it reaches the speed of a matrix product. The vectors are plain

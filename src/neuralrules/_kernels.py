@@ -3,10 +3,10 @@
 How a batch is worked through, and why it is fast:
 
 - Rows lie in the lanes of vector registers, in tiles of ``TILE`` rows. A rule's
-  literals are evaluated four at a time and their minimum is kept in registers.
-- Only rows of similar leaves share a tile (the caller orders each batch), so
-  most rules are found dead on a whole tile after their first four literals and
-  the others are never computed.
+  literals are evaluated two at a time, all their sums in registers.
+- Rows of neighbouring leaves share a tile (the caller orders each batch), so most
+  rules are found dead on a whole tile after a pair or two of literals and the
+  others are never computed. A rule begins with the pair that settled it last time.
 - An active rule leaves one short record a row: which literal was the minimum,
   and its value. Only that literal receives a gradient (the paper's "restricted
   gradients"), so the backward pass walks these records and nothing else.
@@ -24,6 +24,7 @@ changes of `_intrinsics.py`: run ``make clean`` after editing that one.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -67,9 +68,24 @@ def kernel(function: Callable[..., Any], **more: Any) -> Any:
         **more,
     }
     try:
-        return njit(cache=True, **options)(function)
+        compiled = njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no writable place for its cache
         return njit(**options)(function)
+    discard_broken_cache(compiled)
+    return compiled
+
+
+def discard_broken_cache(compiled: Any) -> None:
+    """Forget cached code that cannot be read, which numba itself would not survive.
+
+    A file may be damaged, or name a class that another version of this package had.
+    """
+    with contextlib.suppress(AttributeError, OSError):  # numba's internals may change
+        index = compiled._cache._cache_file
+        try:
+            index._load_index()
+        except Exception:  # whatever unpickling may raise
+            compiled._cache.flush()
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -168,8 +184,9 @@ def activate_block(
     """Forward pass of one block of rules over a slice.
 
     Adds each rule's contribution, times its gate, to outputs (n_outputs, SLICE) and
-    lists the active rows in `records`; a rule with gate 0 is left out. Of literals that tie for the minimum the first
-    counts; a rule at exactly zero is not active (the paper's H(0) = 0).
+    lists the active rows in `records`; a rule with gate 0 is left out. Of literals
+    that tie for the minimum the first counts; a rule at exactly zero is not active
+    (the paper's H(0) = 0).
     """
     literals, units, minimum = scratch
     n_outputs = parameters.values.shape[1]
@@ -312,6 +329,7 @@ def update_block(parameters, gradient, means, squares, layout, block, rate, step
     correction = np.sqrt(1.0 - BETA_2**step)
     rate = np.float32(rate * correction / (1.0 - BETA_1**step))
     epsilon = np.float32(EPSILON * correction)
+    free = np.float32(0.0)  # biases are not shrunk, see the reference engine
     p, g, m, v = parameters, gradient, means, squares
     a, b = layout.blocks[block], layout.blocks[block + 1]
     adam(
@@ -333,9 +351,9 @@ def update_block(parameters, gradient, means, squares, layout, block, rate, step
         epsilon,
         l2,
     )
-    adam(p.biases[i:j], g.biases[i:j], m.biases[i:j], v.biases[i:j], rate, epsilon, l2)
+    adam(p.biases[i:j], g.biases[i:j], m.biases[i:j], v.biases[i:j], rate, epsilon, free)
     if layout.deep:
-        adam(p.shifts[i:j], g.shifts[i:j], m.shifts[i:j], v.shifts[i:j], rate, epsilon, l2)
+        adam(p.shifts[i:j], g.shifts[i:j], m.shifts[i:j], v.shifts[i:j], rate, epsilon, free)
         i, j = layout.mixing_offsets[a], layout.mixing_offsets[b]
         adam(p.mixing[i:j], g.mixing[i:j], m.mixing[i:j], v.mixing[i:j], rate, epsilon, l2)
 
@@ -377,6 +395,28 @@ def make_scratch(layout):
 
 
 @kernel
+def load_slice(examples, rows, first, n_rows, x, targets, weights):
+    """Gather rows `first` to `first + n_rows` of `rows`.
+
+    Fills x (SLICE, n_features), targets (n_outputs, SLICE) with classes coded -1
+    and +1, and weights (SLICE,).
+    """
+    n_outputs = targets.shape[0]
+    for i in range(n_rows):
+        row = rows[first + i]
+        weights[i] = examples.weights[row]
+        for f in range(examples.features.size):
+            x[i, f] = examples.X[row, examples.features[f]]
+        for k in range(n_outputs):
+            if not examples.coded:
+                targets[k, i] = examples.targets[row, k]
+            elif n_outputs == 1:
+                targets[k, i] = 2 * examples.targets[row, 0] - 1
+            else:
+                targets[k, i] = 1 if examples.targets[row, 0] == k else -1
+
+
+@kernel
 def train(
     thread,
     n_threads,
@@ -402,8 +442,7 @@ def train(
     another still reads the last. Slopes and sums have the precision of
     `gradient`. Returns the weighted sum of the losses.
     """
-    X, features, all_targets, all_weights, coded = examples
-    n_features = features.size
+    n_features = examples.features.size
     n_outputs = parameters.values.shape[1]
     n_blocks = layout.blocks.size - 1
     scratch = make_scratch(layout)
@@ -421,11 +460,11 @@ def train(
         gates = batches.gates[b]
         weight = 0.0
         for i in range(start, stop):
-            weight += all_weights[batches.rows[i]]
+            weight += examples.weights[batches.rows[i]]
         for first in range(start, stop, SLICE):
             n_rows = min(SLICE, stop - first)
             for i in range(n_rows):
-                load_row(X, batches.rows[first + i], features, tiles, i)
+                load_row(examples.X, batches.rows[first + i], examples.features, tiles, i)
             mine = partial[n_slices % 2]
             for block in range(thread, n_blocks, n_threads):
                 mine[block] = 0
@@ -449,18 +488,7 @@ def train(
                 for k in range(n_outputs):
                     for i in range(n_rows):
                         outputs[k, i] += mine[block, k, i]
-            for i in range(n_rows):
-                row = batches.rows[first + i]
-                weights[i] = all_weights[row]
-                for f in range(n_features):
-                    x[i, f] = X[row, features[f]]
-                for k in range(n_outputs):
-                    if not coded:
-                        targets[k, i] = all_targets[row, k]
-                    elif n_outputs == 1:
-                        targets[k, i] = 2 * all_targets[row, 0] - 1
-                    else:
-                        targets[k, i] = 1 if all_targets[row, 0] == k else -1
+            load_slice(examples, batches.rows, first, n_rows, x, targets, weights)
             total += loss_and_slopes(kind, outputs, targets, weights, n_rows, slopes)
             for k in range(n_outputs):
                 for i in range(n_rows):

@@ -84,23 +84,30 @@ class NeuralRuleModel(BaseEstimator):
         with unchanged_on_error(self):
             self._validate_params()
             if self.warm_start and hasattr(self, "network_"):
-                return self._resume(X, y, sample_weight, self.n_epochs)
-            return self._fit_from_scratch(X, y, sample_weight, self.n_epochs)
+                return self._resume(X, y, sample_weight, self.n_epochs, self.schedule)
+            return self._fit_from_scratch(X, y, sample_weight, self.n_epochs, self.schedule)
 
     def _fit_from_scratch(
-        self, X: Any, y: Any, sample_weight: Any, n_epochs: int, classes: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        n_epochs: int,
+        schedule: str,
+        classes: Any = None,
     ) -> Any:
         random_state = check_random_state(self.random_state)
         X = self._check_columns(X, reset=True)
         targets, weights = self._check_targets(X, y, sample_weight, classes)
         training, validation = self._split(targets, weights, random_state)
 
-        # 1. Encode and standardise the table.
-        encoder = Encoder().fit(X, weights)
-        encoded = encoder.transform(X)
-        # 2. Grow trees by the margin criterion, on the training rows only.
         own_weights = weights.copy()
         own_weights[validation] = 0
+
+        # 1. Encode the table, standardised on the training rows.
+        encoder = Encoder().fit(X, own_weights)
+        encoded = encoder.transform(X)
+        # 2. Grow trees by the margin criterion.
         trees, leaves = grow(
             encoded,
             targets,
@@ -113,57 +120,52 @@ class NeuralRuleModel(BaseEstimator):
             random_state=random_state,
         )
         # 3. Take every leaf as a rule.
-        rules = select(decompose(trees, classes=targets.are_classes), self.max_rules)
+        rules = select(decompose(trees, n_classes=targets.n_classes), self.max_rules)
         # 4. Turn every rule into a neural rule that starts as its leaf.
         state = State.start(Network.from_rules(rules, deep=self.deep))
         # 5. Train all rules together.
         order = training[np.argsort(leaves[training], kind="stable")]
-        outcome = self._train(
-            state, encoded, targets, weights, order, validation, n_epochs, random_state
-        )
+        examples = self._examples(state, encoded, targets, weights)
+        plan = self._plan(targets, len(order), n_epochs, schedule)
+        outcome = train(state, examples, order, validation, plan, self._engine(), random_state)
 
         self.encoder_ = encoder
         self.rules_ = rules
         return self._learn(outcome, targets)
 
-    def _resume(self, X: Any, y: Any, sample_weight: Any, n_epochs: int) -> Any:
+    def _resume(self, X: Any, y: Any, sample_weight: Any, n_epochs: int, schedule: str) -> Any:
         """Train the present rules further, with the present encoding."""
         random_state = check_random_state(self.random_state)
         X = self._check_columns(X, reset=False)
         targets, weights = self._check_targets(X, y, sample_weight, known=True)
         training, validation = self._split(targets, weights, random_state)
         encoded = self.encoder_.transform(X)
-        outcome = self._train(
-            self._state, encoded, targets, weights, training, validation, n_epochs, random_state
+        examples = self._examples(self._state, encoded, targets, weights)
+        plan = self._plan(targets, len(training), n_epochs, schedule)
+        outcome = train(
+            self._state, examples, training, validation, plan, self._engine(), random_state
         )
         return self._learn(outcome, targets)
 
-    def _train(
-        self,
-        state: State,
-        encoded: np.ndarray,
-        targets: Targets,
-        weights: np.ndarray,
-        order: np.ndarray,
-        validation: np.ndarray,
-        n_epochs: int,
-        random_state: np.random.RandomState,
-    ) -> Outcome:
-        plan = Plan(
+    @staticmethod
+    def _examples(
+        state: State, encoded: np.ndarray, targets: Targets, weights: np.ndarray
+    ) -> Examples:
+        features = state.network.features
+        return Examples(encoded, features, targets.array, weights, targets.are_classes)
+
+    def _plan(self, targets: Targets, n_rows: int, n_epochs: int, schedule: str) -> Plan:
+        return Plan(
             loss=loss_code(self.loss, multiclass=targets.n_classes > 2),
             l2=float(self.l2),
             rule_dropout=float(self.rule_dropout),
             learning_rate=float(self.learning_rate),
-            schedule=self.schedule,
+            schedule=schedule,
             n_epochs=n_epochs,
-            batch_size=self._rows_per_batch(len(order)),
+            batch_size=self._rows_per_batch(n_rows),
             patience=self.patience if self.early_stopping else None,
             verbose=bool(self.verbose),
         )
-        examples = Examples(
-            encoded, state.network.features, targets.array, weights, targets.are_classes
-        )
-        return train(state, examples, order, validation, plan, self._engine(), random_state)
 
     def _learn(self, outcome: Outcome, targets: Targets) -> Any:
         self._state = outcome.state
@@ -189,8 +191,8 @@ class NeuralRuleModel(BaseEstimator):
                     "Set early_stopping=False."
                 )
             if hasattr(self, "network_"):
-                return self._resume(X, y, sample_weight, 1)
-            return self._fit_from_scratch(X, y, sample_weight, 1, classes)
+                return self._resume(X, y, sample_weight, 1, "constant")
+            return self._fit_from_scratch(X, y, sample_weight, 1, "constant", classes)
 
     def _check_columns(self, X: Any, *, reset: bool) -> Any:
         """A table whose columns are those of the fit (or, with `reset`, become them)."""
@@ -263,13 +265,17 @@ class NeuralRuleModel(BaseEstimator):
         outputs = np.empty((X.shape[0], self.network_.n_outputs))
         for start, stop, encoded in self.encoder_.chunks(X):
             outputs[start:stop] = engine.decide(self.network_, encoded)
-        return outputs
+        return outputs + self.network_.intercept
 
-    def rules_text(self, *, precision: int = 3, max_terms: int = 3) -> str:
+    def rules_text(
+        self, *, max_rules: int | None = None, precision: int = 3, max_terms: int = 3
+    ) -> str:
         """The rules for people to read, in the table's column names and units.
 
         Parameters
         ----------
+        max_rules : int or None, default=None
+            How many rules, those with the largest value times rows first.
         precision : int, default=3
             Significant digits.
         max_terms : int, default=3
@@ -282,7 +288,7 @@ class NeuralRuleModel(BaseEstimator):
             that it consists of now.
         """
         check_is_fitted(self)
-        return rules_text(self, precision=precision, max_terms=max_terms)
+        return rules_text(self, max_rules=max_rules, precision=precision, max_terms=max_terms)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

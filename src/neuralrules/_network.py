@@ -8,7 +8,7 @@ The literals of all rules lie one after the other: rule ``i`` owns the literals
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -82,9 +82,10 @@ class Network:
     features : ndarray of shape (n_features,), int32
         Columns of the standardised, encoded table that the network looks at:
         those that its trees use.
-    intercept : ndarray of shape (n_outputs,), float32
+    intercept : ndarray of shape (n_outputs,), float64
         Added to the sum of the rules: zero for a classifier, the mean of the
-        training targets for a regressor.
+        training targets for a regressor. In float64, since targets may lie far from
+        zero compared with their spread.
     mixing : ndarray of shape (sum of squared rule lengths,), float32
         Second layers of deep rules, row by row; empty for shallow rules.
     shifts : ndarray of shape (n_literals,), float32
@@ -128,28 +129,19 @@ class Network:
             offsets=offsets,
             values=rules.values.astype(np.float32),
             features=features,
-            intercept=np.zeros(rules.values.shape[1], np.float32),
+            intercept=np.zeros(rules.values.shape[1]),
             mixing=mixing,
             shifts=shifts,
         )
 
     def with_parameters(self, parameters: Parameters) -> Network:
         """The same rules with other weights, biases, values and second layers."""
-        return Network(
-            offsets=self.offsets,
-            features=self.features,
-            intercept=self.intercept,
-            **parameters._asdict(),
-        )
+        return replace(self, **parameters._asdict())
 
     def in_target_units(self, mean: np.ndarray, scale: np.ndarray) -> Network:
         """Undo the standardisation of regression targets: mean + scale * output."""
-        parameters = self.parameters._replace(
-            values=(self.values * scale).astype(np.float32),
-        )
-        network = self.with_parameters(parameters)
-        intercept = (self.intercept * scale + mean).astype(np.float32)
-        return Network(**{**vars(network), "intercept": intercept})
+        values = (self.values * scale).astype(np.float32)
+        return replace(self, values=values, intercept=self.intercept * scale + mean)
 
     @property
     def parameters(self) -> Parameters:

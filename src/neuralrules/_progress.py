@@ -7,14 +7,15 @@ import time
 from types import TracebackType
 
 WIDTH = 24  # characters of the bar
-SECONDS_BETWEEN_UPDATES = 0.1
+SECONDS_BETWEEN_UPDATES = 0.1  # on a terminal
+SECONDS_BETWEEN_LINES = 10  # in a notebook or a log file
 
 
 class Progress:
     """Progress bar on standard error with epoch, loss and time left.
 
-    On a terminal the line is redrawn in place; elsewhere (a log file) only the
-    last state is written.
+    On a terminal the line is redrawn in place; elsewhere (a notebook, a log file) a
+    line is written now and then, and the last state at the end.
     """
 
     def __init__(self, n_epochs: int, *, shown: bool) -> None:
@@ -22,6 +23,8 @@ class Progress:
         self._shown = shown
         self._start = self._last = time.monotonic()
         self._line = ""
+        self._terminal = shown and sys.stderr.isatty()
+        self._pause = SECONDS_BETWEEN_UPDATES if self._terminal else SECONDS_BETWEEN_LINES
 
     def __enter__(self) -> Progress:
         return self
@@ -42,11 +45,13 @@ class Progress:
             f"{bar} epoch {epoch}/{self._n_epochs} · {losses} · "
             f"{_duration(elapsed)} · {_duration(left)} left"
         )
-        if sys.stderr.isatty() and (
-            now - self._last > SECONDS_BETWEEN_UPDATES or epoch == self._n_epochs
-        ):
+        if now - self._last > self._pause:
             self._last = now
-            print(f"\r\x1b[K{self._line}", end="", file=sys.stderr, flush=True)
+            self._write("")
+
+    def _write(self, end: str) -> None:
+        line = f"\r\x1b[K{self._line}{end}" if self._terminal else f"{self._line}\n"
+        print(line, end="", file=sys.stderr, flush=True)
 
     def __exit__(
         self,
@@ -55,8 +60,7 @@ class Progress:
         traceback: TracebackType | None,
     ) -> None:
         if self._line:
-            start = "\r\x1b[K" if sys.stderr.isatty() else ""
-            print(start + self._line, file=sys.stderr, flush=True)
+            self._write("\n")
 
 
 def _duration(seconds: float) -> str:

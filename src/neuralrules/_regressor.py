@@ -107,7 +107,7 @@ class NeuralRuleRegressor(NumberRules):
         min_samples_leaf: int = 1,
         deep: bool = False,
         loss: str = "squared",
-        l2: float = 0.1,
+        l2: float = 0.15,
         rule_dropout: float = 0.1,
         learning_rate: float = 0.01,
         schedule: str = "cosine",

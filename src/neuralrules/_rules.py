@@ -7,7 +7,7 @@ literal being ``sign * (x[feature] - threshold) > 0`` (equation 4 of the paper).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,6 +38,10 @@ class Rules:
         The margin score m^2 (equation 8): (n+ - n-)^2 / n for two classes.
     trees : ndarray of shape (n_rules,), int32
         The tree of the pool that each rule comes from.
+    n_training : float
+        All training rows (their weight, if they are weighted).
+    n_classes : int
+        Number of classes; 0 for a regression.
     """
 
     features: np.ndarray
@@ -49,6 +53,8 @@ class Rules:
     totals: np.ndarray
     scores: np.ndarray
     trees: np.ndarray
+    n_training: float
+    n_classes: int
 
     @property
     def n_rules(self) -> int:
@@ -61,12 +67,20 @@ class Rules:
     @property
     def n_positive(self) -> np.ndarray:
         """n+ of each rule, shape (n_rules,), for two classes."""
-        return self.totals[:, 1]
+        return self._of_two_classes()[:, 1]
 
     @property
     def n_negative(self) -> np.ndarray:
         """n- of each rule, shape (n_rules,), for two classes."""
-        return self.totals[:, 0]
+        return self._of_two_classes()[:, 0]
+
+    def _of_two_classes(self) -> np.ndarray:
+        if self.n_classes != 2:
+            raise AttributeError(
+                f"n_positive and n_negative need two classes; here are {self.n_classes}. "
+                "Look at totals."
+            )
+        return self.totals
 
     def covers(self, X: np.ndarray) -> np.ndarray:
         """Which rows of the encoded table X satisfy which rules.
@@ -79,10 +93,12 @@ class Rules:
         -------
         (n_rows, n_rules) bool
         """
-        true = (X[:, self.features] - self.thresholds) * self.signs > 0
         inside = np.ones((len(X), self.n_rules), bool)
-        for rule, (start, stop) in enumerate(zip(self.offsets, self.offsets[1:], strict=False)):
-            inside[:, rule] = true[:, start:stop].all(axis=1)
+        owner = np.repeat(np.arange(self.n_rules), np.diff(self.offsets))
+        for rule, feature, sign, threshold in zip(
+            owner, self.features, self.signs, self.thresholds, strict=True
+        ):
+            inside[:, rule] &= (X[:, feature] - threshold) * sign > 0
         return inside
 
     def take(self, kept: np.ndarray) -> Rules:
@@ -91,7 +107,8 @@ class Rules:
         literals = np.concatenate(
             [np.arange(self.offsets[i], self.offsets[i + 1]) for i in kept]
         )
-        return Rules(
+        return replace(
+            self,
             features=self.features[literals],
             signs=self.signs[literals],
             thresholds=self.thresholds[literals],
@@ -151,11 +168,12 @@ def margin_scores(n: np.ndarray, totals: np.ndarray, *, classes: bool) -> np.nda
     return scores / 2 if classes else scores
 
 
-def decompose(trees: Sequence[Tree], *, classes: bool) -> Rules:
+def decompose(trees: Sequence[Tree], *, n_classes: int) -> Rules:
     """Take every leaf of every tree as a rule, then merge equal rules.
 
     Two rules are equal when they have the same set of literals; the merged rule's
     value is the sum of theirs. Leaves that no training row reaches are left out.
+    `n_classes` is 0 for a regression.
     """
     paths: list[list[tuple[int, int, np.float32]]] = []
     values: list[np.ndarray] = []
@@ -188,8 +206,10 @@ def decompose(trees: Sequence[Tree], *, classes: bool) -> Rules:
         values=np.array(values),
         n=covered,
         totals=np.array(totals),
-        scores=margin_scores(covered, np.array(totals), classes=classes),
+        scores=margin_scores(covered, np.array(totals), classes=n_classes > 0),
         trees=np.array(origins, np.int32),
+        n_training=float(trees[0].n.sum()),
+        n_classes=n_classes,
     )
 
 

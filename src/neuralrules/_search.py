@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar
@@ -53,8 +55,7 @@ class DepthSearch(NeuralRuleModel):
             seed = int(random_state.randint(2**31 - 1))
             splits = self._splits(X, y, seed)
             self.cv_scores_ = self._score_depths(X, y, sample_weight, depths, splits, seed)
-            means = self.cv_scores_.mean(axis=1)
-            self.max_depth_ = depths[int(np.argmax(means))]
+            self.max_depth_ = self._choose_depth(depths)
             model = self._model(self.max_depth_, seed, self.n_jobs, verbose=self.verbose)
             model.fit(X, y, sample_weight)
             parameters = model.get_params(deep=False)
@@ -91,6 +92,12 @@ class DepthSearch(NeuralRuleModel):
                     f"cv={cv} folds need at least {cv} rows, but n_samples = {n_rows}. "
                     "Lower cv or add rows."
                 )
+            counts = np.unique(y, return_counts=True)[1] if is_classifier(self) else []
+            if len(counts) == 2 and min(counts) < 2:
+                raise ValueError(
+                    f"cv={cv} needs at least 2 rows of each of two classes, or one fold has only "
+                    "the other class to learn. Add rows, or give the splits as cv."
+                )
             folds = StratifiedKFold if is_classifier(self) else KFold
             cv = folds(int(cv), shuffle=True, random_state=seed)
         splitter = check_cv(cv, y, classifier=is_classifier(self))
@@ -107,8 +114,27 @@ class DepthSearch(NeuralRuleModel):
             for depth in depths
             for train, test in splits
         )
-        scores = Parallel(n_jobs=self.n_jobs)(jobs)
-        return np.reshape(scores, (len(depths), len(splits)))
+        scores = np.full(len(depths) * len(splits), np.nan)
+        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
+        with contextlib.suppress(KeyboardInterrupt):  # what is scored by then is kept
+            for number, score in enumerate(results):
+                scores[number] = score
+        return scores.reshape(len(depths), len(splits))
+
+    def _choose_depth(self, depths: list[int]) -> int:
+        """The depth of the highest mean score; of equally good ones the smallest."""
+        means = self.cv_scores_.mean(axis=1)
+        if not np.isnan(means).any():
+            return depths[int(np.argmax(means))]
+        done = np.count_nonzero(~np.isnan(self.cv_scores_))
+        depth = depths[0] if np.isnan(means).all() else depths[int(np.nanargmax(means))]
+        warnings.warn(
+            f"The search for max_depth was interrupted after {done} of "
+            f"{self.cv_scores_.size} fits. This {type(self).__name__} is fitted with "
+            f"max_depth={depth}, the best depth that was fully scored or else the smallest.",
+            stacklevel=3,
+        )
+        return depth
 
 
 def as_array(data: Any) -> np.ndarray | None:
@@ -130,7 +156,10 @@ def fit_and_score(
         weights = None if sample_weight is None else sample_weight[rows]
         return _safe_indexing(X, rows), y[rows], weights
 
-    model.fit(*part(train))
+    with warnings.catch_warnings():
+        # Said of the whole search instead.
+        warnings.filterwarnings("ignore", message="Training was interrupted")
+        model.fit(*part(train))
     if model.interrupted_:
         raise KeyboardInterrupt
     return model.score(*part(test))
@@ -178,7 +207,7 @@ class NeuralRuleClassifierCV(DepthSearch, ClassRules):
         min_samples_leaf: int = 1,
         deep: bool = False,
         loss: str = "logistic",
-        l2: float = 0.1,
+        l2: float = 0.15,
         rule_dropout: float = 0.1,
         learning_rate: float = 0.01,
         schedule: str = "cosine",
@@ -257,7 +286,7 @@ class NeuralRuleRegressorCV(DepthSearch, NumberRules):
         min_samples_leaf: int = 1,
         deep: bool = False,
         loss: str = "squared",
-        l2: float = 0.1,
+        l2: float = 0.15,
         rule_dropout: float = 0.1,
         learning_rate: float = 0.01,
         schedule: str = "cosine",

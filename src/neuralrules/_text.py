@@ -12,12 +12,16 @@ if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
 
 
-def rules_text(model: NeuralRuleModel, *, precision: int, max_terms: int) -> str:
-    """All rules of a fitted model, those with the largest value times rows first.
+def rules_text(
+    model: NeuralRuleModel, *, max_rules: int | None, precision: int, max_terms: int
+) -> str:
+    """Rules of a fitted model, those with the largest value times rows first.
 
     Parameters
     ----------
     model : fitted estimator
+    max_rules : int or None
+        How many rules; None means all.
     precision : int
         Significant digits.
     max_terms : int
@@ -26,11 +30,11 @@ def rules_text(model: NeuralRuleModel, *, precision: int, max_terms: int) -> str
     rules, network = model.rules_, model.network_
     weight = np.abs(network.values).max(axis=1) * rules.n
     blocks = []
-    for rule in np.argsort(-weight, kind="stable"):
-        share = rules.n[rule] / rules.n.sum()
+    for rule in np.argsort(-weight, kind="stable")[:max_rules]:
+        share = number(100 * rules.n[rule] / rules.n_training, 2)
         values = ", ".join(number(value, precision) for value in network.values[rule])
         lines = [
-            f"Rule {rule}: value {values} (its leaf held {share:.0%} of the training rows)",
+            f"Rule {rule}: value {values} (its leaf held {share} % of the training rows)",
             f"  leaf  {tree_rule_text(model, rule, precision)}",
         ]
         literals = [
@@ -38,6 +42,8 @@ def rules_text(model: NeuralRuleModel, *, precision: int, max_terms: int) -> str
             for literal in range(network.offsets[rule], network.offsets[rule + 1])
         ]
         lines += [f"  {'now' if i == 0 else 'and'}   {text}" for i, text in enumerate(literals)]
+        if network.deep:
+            lines.append("        as seen through its second layer, which is not shown")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
@@ -117,4 +123,9 @@ def literal_text(model: NeuralRuleModel, literal: int, precision: int, max_terms
 
 
 def number(value: float, precision: int) -> str:
-    return f"{value:.{precision}g}"
+    """A number with some significant digits, in powers of ten only where it must be."""
+    if value == 0 or not 1e-4 <= abs(value) < 1e7:
+        return f"{value:.{precision}g}"
+    decimals = max(precision - 1 - int(np.floor(np.log10(abs(value)))), 0)
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

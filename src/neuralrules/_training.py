@@ -14,12 +14,13 @@ import numpy as np
 
 from neuralrules._engine import Batches, Engine, Examples, Optimizer
 from neuralrules._losses import expand_codes, losses_and_slopes
-from neuralrules._network import Network
+from neuralrules._network import Network, Parameters
 from neuralrules._progress import Progress
 
 # Multiply-adds in one call of an engine, a fraction of a second: between two calls
 # Ctrl-C is noticed.
 OPERATIONS_PER_CALL = 2e9
+GATES_PER_CALL = 1e6  # bounds their memory when batches are small and rules are many
 VALIDATION_CHUNK = 8192  # rows scored at a time
 
 
@@ -103,61 +104,118 @@ def train(
     engine : Engine
     random_state : RandomState
     """
-    layout = state.network.layout
-    optimizer = state.optimizer.copy()
-    size = state.network.weights.size + state.network.mixing.size
-    best, best_loss, best_epoch = None, math.inf, 0
-    n_steps = state.n_steps
-    batch_random, gate_random = (
-        # Streams of their own: how many rows are shuffled must not change which rules drop.
-        np.random.RandomState(random_state.randint(2**31 - 1))
-        for _ in range(2)
-    )
-    weight = float(examples.weights[order].sum(dtype=np.float64))
-    l2 = plan.l2 / weight  # the paper's penalty stands beside the sum of losses, not the mean
+    trainer = Trainer(state, examples, order, plan, engine, random_state)
+    best = Best()
     outcome = Outcome(state, history={"loss": []})
     if plan.patience is not None:
         outcome.history["validation_loss"] = []
     with interrupt_flag() as interrupted, Progress(plan.n_epochs, shown=plan.verbose) as bar:
         for epoch in range(plan.n_epochs):
-            rows = shuffled_batches(order, plan.batch_size, batch_random)
-            rates = plan.rates(epoch, math.ceil(len(rows) / plan.batch_size))
-            gates = rule_gates(
-                (len(rates), state.network.n_rules), plan.rule_dropout, gate_random
-            )
-            total = 0.0
-            for batches in calls(Batches(rows, plan.batch_size, rates, gates, n_steps), size):
-                total += engine.train(optimizer, layout, examples, batches, plan.loss, l2)
-                n_steps += len(batches.rates)
-                if interrupted():
-                    break
+            loss = trainer.train_epoch(epoch, interrupted)
             if interrupted():
                 outcome.interrupted = True
                 break
             outcome.n_epochs += 1
-            loss = total / weight
-            if not math.isfinite(loss) or not np.isfinite(optimizer.parameters.weights).all():
-                raise ValueError(
-                    f"Training diverged in epoch {epoch + 1}: the loss is not finite. "
-                    f"Lower learning_rate (it is {plan.learning_rate})."
-                )
             outcome.history["loss"].append(loss)
             validation_loss = None
             if plan.patience is not None:
-                network = state.network.with_parameters(optimizer.parameters)
-                validation_loss = mean_loss(network, examples, validation, plan.loss, engine)
+                validation_loss = mean_loss(
+                    trainer.network, examples, validation, plan.loss, engine
+                )
                 outcome.history["validation_loss"].append(validation_loss)
-                if validation_loss < best_loss:
-                    best_loss, best_epoch = validation_loss, epoch
-                    best = optimizer.parameters.copy()
+                best.consider(epoch, validation_loss, trainer.optimizer.parameters)
             bar.update(epoch + 1, loss, validation_loss)
-            if plan.patience is not None and epoch - best_epoch >= plan.patience:
+            if plan.patience is not None and epoch - best.epoch >= plan.patience:
                 break
-    if best is not None:
-        optimizer = optimizer._replace(parameters=best)
-    network = state.network.with_parameters(optimizer.parameters)
-    outcome.state = State(network, optimizer, n_steps)
+    if best.parameters is not None:
+        trainer.optimizer = trainer.optimizer._replace(parameters=best.parameters)
+    outcome.state = State(trainer.network, trainer.optimizer, trainer.n_steps)
     return outcome
+
+
+class Trainer:
+    """Takes a network through one epoch after the other."""
+
+    def __init__(
+        self,
+        state: State,
+        examples: Examples,
+        order: np.ndarray,
+        plan: Plan,
+        engine: Engine,
+        random_state: np.random.RandomState,
+    ) -> None:
+        self.optimizer = state.optimizer.copy()
+        self.n_steps = state.n_steps
+        self._start = state.network
+        self._layout = state.network.layout
+        self._examples, self._order = examples, order
+        self._plan, self._engine = plan, engine
+        # Two streams: how many rows are shuffled must not change which rules are dropped.
+        # And others in each continued fit, or it would drop the same rules again.
+        self._row_random, self._gate_random = (
+            np.random.RandomState([random_state.randint(2**31 - 1), state.n_steps])
+            for _ in range(2)
+        )
+        self._weight = float(examples.weights[order].sum(dtype=np.float64))
+
+    @property
+    def network(self) -> Network:
+        return self._start.with_parameters(self.optimizer.parameters)
+
+    def train_epoch(self, epoch: int, interrupted: Callable[[], bool]) -> float:
+        """Train on all rows once; return their mean loss."""
+        plan = self._plan
+        rows = shuffled_batches(self._order, plan.batch_size, self._row_random)
+        rates = plan.rates(epoch, math.ceil(len(rows) / plan.batch_size))
+        # The paper's penalty stands beside the sum of the losses, not beside their mean.
+        l2 = plan.l2 / self._weight
+        total = 0.0
+        for batches in self._calls(rows, rates):
+            total += self._engine.train(
+                self.optimizer, self._layout, self._examples, batches, plan.loss, l2
+            )
+            self.n_steps += len(batches.rates)
+            if interrupted():
+                break
+        finite = np.isfinite(self.optimizer.parameters.weights).all()
+        if not (math.isfinite(total) and finite):
+            raise ValueError(
+                f"Training diverged in epoch {epoch + 1}: the loss is not finite. "
+                f"Lower learning_rate (it is {plan.learning_rate})."
+            )
+        return total / self._weight
+
+    def _calls(self, rows: np.ndarray, rates: np.ndarray) -> Iterator[Batches]:
+        """Split an epoch into runs of batches that each take a fraction of a second."""
+        size, n_rules = self._plan.batch_size, self._start.n_rules
+        operations = size * max(self._start.weights.size + self._start.mixing.size, 1)
+        n_batches = min(OPERATIONS_PER_CALL / operations, GATES_PER_CALL / n_rules)
+        n_batches = max(1, int(n_batches))
+        for first in range(0, len(rates), n_batches):
+            last = min(first + n_batches, len(rates))
+            yield Batches(
+                rows=rows[first * size : last * size],
+                size=size,
+                rates=rates[first:last],
+                gates=rule_gates(
+                    (last - first, n_rules), self._plan.rule_dropout, self._gate_random
+                ),
+                first_step=self.n_steps,
+            )
+
+
+class Best:
+    """The parameters with the lowest validation loss so far."""
+
+    def __init__(self) -> None:
+        self.parameters: Parameters | None = None
+        self.loss = math.inf
+        self.epoch = 0
+
+    def consider(self, epoch: int, loss: float, parameters: Parameters) -> None:
+        if loss < self.loss:
+            self.epoch, self.loss, self.parameters = epoch, loss, parameters.copy()
 
 
 def shuffled_batches(
@@ -183,23 +241,6 @@ def rule_gates(
         return np.ones(shape, np.float32)
     kept = random_state.random_sample(shape) >= dropout
     return (kept / (1 - dropout)).astype(np.float32)
-
-
-def calls(epoch: Batches, size: int) -> Iterator[Batches]:
-    """Split an epoch into runs of batches that each take a fraction of a second.
-
-    `size` is the number of multiply-adds for one row.
-    """
-    n_batches = max(1, int(OPERATIONS_PER_CALL / (epoch.size * max(size, 1))))
-    for first in range(0, len(epoch.rates), n_batches):
-        last = first + n_batches
-        yield Batches(
-            rows=epoch.rows[first * epoch.size : last * epoch.size],
-            size=epoch.size,
-            rates=epoch.rates[first:last],
-            gates=epoch.gates[first:last],
-            first_step=epoch.first_step + first,
-        )
 
 
 def mean_loss(
@@ -235,4 +276,4 @@ def interrupt_flag() -> Iterator[Callable[[], bool]]:
     try:
         yield raised.is_set
     finally:
-        signal.signal(signal.SIGINT, previous)
+        signal.signal(signal.SIGINT, previous or signal.SIG_DFL)

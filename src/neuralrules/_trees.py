@@ -112,33 +112,42 @@ def grow(
 class _Grown:
     """A scikit-learn tree and how its leaf values enter the network's outputs.
 
-    `output` is None for a tree that predicts all outputs from the rows in its
-    leaves, scaled by `scale`. A boosted tree adds `scale` times its own leaf value
-    to one output.
+    `effect` is None for a tree whose leaves have the value of their rows, times
+    `scale`. A boosted tree adds `scale` times its own leaf value times `effect`, of
+    shape (n_outputs,).
     """
 
     tree: Any
     scale: float = 1.0
-    output: int | None = None
+    effect: np.ndarray | None = None
 
 
 def _boost(
     X: np.ndarray, targets: Targets, weights: np.ndarray, n_trees: int, options: dict[str, Any]
 ) -> list[_Grown]:
     """Gradient boosting; of several regression targets each is boosted by itself."""
-    models: list[tuple[Any, int | None]] = []
-    if targets.are_classes:
-        model = GradientBoostingClassifier(n_estimators=n_trees, **options)
-        models.append((model.fit(X, targets.tree_targets, sample_weight=weights), None))
-    else:
-        for target, y in enumerate(np.reshape(targets.tree_targets, (len(X), -1)).T):
+    effects = np.eye(targets.n_outputs)
+    if not targets.are_classes:
+        grown = []
+        for effect, y in zip(effects, targets.array.T, strict=True):
             model = GradientBoostingRegressor(n_estimators=n_trees, **options)
-            models.append((model.fit(X, y, sample_weight=weights), target))
+            model.fit(X, y, sample_weight=weights)
+            grown += [
+                _Grown(tree.tree_, model.learning_rate, effect) for (tree,) in model.estimators_
+            ]
+        return grown
+    model = GradientBoostingClassifier(n_estimators=n_trees, **options)
+    model.fit(X, targets.tree_targets, sample_weight=weights)
+    # The first rows of a partial_fit may lack classes that come later.
+    present = model.classes_.astype(int)
+    if targets.n_classes > 2:
+        effects = effects[present]
+        if len(present) == 2:  # one tree a round, for the second and against the first
+            effects = effects[1:] - effects[:1]
     return [
-        _Grown(tree.tree_, model.learning_rate, k if target is None else target)
-        for model, target in models
+        _Grown(tree.tree_, model.learning_rate, effect)
         for stage in model.estimators_
-        for k, tree in enumerate(stage)
+        for tree, effect in zip(stage, effects, strict=True)
     ]
 
 
@@ -148,11 +157,10 @@ def _measure(grown: _Grown, X: np.ndarray, targets: Targets, weights: np.ndarray
     leaves = tree.apply(X)
     n = np.bincount(leaves, weights, minlength=tree.node_count)
     totals = targets.totals(leaves, weights, tree.node_count)
-    if grown.output is None:
+    if grown.effect is None:
         values = grown.scale * targets.leaf_values(n, totals)
     else:
-        values = np.zeros((tree.node_count, targets.n_outputs))
-        values[:, grown.output] = grown.scale * tree.value[:, 0, 0]
+        values = grown.scale * tree.value[:, 0] * grown.effect
     return Tree(
         feature=tree.feature,
         threshold=tree.threshold,

@@ -1,0 +1,190 @@
+"""The package as a whole: imports, cache, documentation, memory."""
+
+import doctest
+import inspect
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from numpydoc_lite import parameters_in
+
+import neuralrules
+from neuralrules import _classifier, _regressor
+
+ROOT = Path(__file__).resolve().parents[1]
+ESTIMATORS = [getattr(neuralrules, name) for name in neuralrules.__all__]
+
+
+def run(script, **environment):
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_import_is_light():
+    loaded = set(run("import sys, neuralrules; print(*sys.modules)").split())
+    anyway = set(run("import sys, sklearn.ensemble; print(*sys.modules)").split())
+    for heavy in ("numba", "llvmlite", "matplotlib", "torch", "pandas", "polars"):
+        assert heavy not in loaded - anyway
+
+
+def test_import_takes_little_longer_than_scikit_learn():
+    script = """
+        import time
+        start = time.perf_counter()
+        import {module}
+        print(time.perf_counter() - start)
+    """
+    ratios = []
+    for _ in range(3):
+        ours = float(run(script.format(module="neuralrules")))
+        theirs = float(run(script.format(module="sklearn.ensemble")))
+        ratios.append(ours / theirs)
+    assert min(ratios) < 1.5
+
+
+FIT = """
+    import time
+    from sklearn.datasets import load_iris
+    from neuralrules import NeuralRuleClassifier
+    from neuralrules import _kernels
+    start = time.perf_counter()
+    NeuralRuleClassifier(2, n_epochs=1, batch_size=32).fit(*load_iris(return_X_y=True))
+    print(time.perf_counter() - start, sum(_kernels.train.stats.cache_hits.values()))
+"""
+
+
+def test_a_second_process_does_not_compile_again(tmp_path):
+    run(FIT, NUMBA_CACHE_DIR=str(tmp_path))
+    seconds, hits = run(FIT, NUMBA_CACHE_DIR=str(tmp_path)).split()
+    assert int(hits) == 1
+    assert float(seconds) < 2
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
+    blocked = tmp_path / "a file, not a folder"
+    blocked.write_text("")
+    script = FIT.replace("_kernels.train.stats.cache_hits.values()", "[0]")
+    run(script, NUMBA_CACHE_DIR=str(blocked / "cache"))
+
+
+def test_a_damaged_cache_is_no_error(tmp_path):
+    run(FIT, NUMBA_CACHE_DIR=str(tmp_path))
+    indices = list(tmp_path.rglob("*.nbi"))
+    assert indices
+    for index in indices:
+        index.write_bytes(index.read_bytes()[:-20])
+    _, hits = run(FIT, NUMBA_CACHE_DIR=str(tmp_path)).split()
+    assert int(hits) == 0
+
+
+def test_fits_in_threads_and_after_a_fork():
+    script = """
+        import os
+        from concurrent.futures import ThreadPoolExecutor
+        import numpy as np
+        from sklearn.datasets import load_breast_cancer
+        from neuralrules import NeuralRuleClassifier
+        X, y = load_breast_cancer(return_X_y=True)
+        def fit(seed):
+            model = NeuralRuleClassifier(4, n_epochs=5, n_jobs=2, random_state=0)
+            return model.fit(X, y).decision_function(X)
+        with ThreadPoolExecutor(4) as threads:
+            first, *others = threads.map(fit, range(4))
+        assert all((first == other).all() for other in others)
+        import warnings
+        warnings.simplefilter("ignore")  # forking with threads about is what is tested
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if (fit(0) == first).all() else 1)
+        assert os.waitpid(child, 0)[1] == 0
+    """
+    run(script)
+
+
+def test_memory_beyond_the_table_is_bounded():
+    """One float32 copy of the table and 200 MB, for training and for prediction."""
+    script = """
+        import resource
+        import numpy as np
+        from neuralrules import NeuralRuleClassifier
+        def peak():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        rng = np.random.RandomState(0)
+        X = rng.randn(1_000_000, 8)
+        y = X[:, 0] * X[:, 1] > 0
+        NeuralRuleClassifier(2, n_epochs=1).fit(X[:1000], y[:1000]).predict(X[:1000])
+        before = peak()
+        model = NeuralRuleClassifier(3, n_epochs=1, n_jobs=2).fit(X, y)
+        fitted = peak()
+        model.predict(X)
+        predicted = peak()
+        copy = 4 * X.size
+        print((fitted - before - copy) / 1e6, (predicted - fitted) / 1e6)
+    """
+    beyond_in_fit, more_in_prediction = map(float, run(script).split())
+    assert beyond_in_fit < 200
+    assert more_in_prediction < 100
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_documented_parameters_and_defaults_are_the_real_ones(estimator):
+    documented = parameters_in(estimator.__doc__)
+    signature = inspect.signature(estimator)
+    assert list(documented) == list(signature.parameters)
+    for name, parameter in signature.parameters.items():
+        assert documented[name] == repr(parameter.default)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_docstrings_are_filled_in(estimator):
+    assert "{" not in re.sub(r'\{"[^}]*\}', "", estimator.__doc__)
+    for name, method in inspect.getmembers(estimator, inspect.isfunction):
+        if not name.startswith("_") and method.__module__.startswith("neuralrules"):
+            assert method.__doc__, name
+
+
+@pytest.mark.parametrize("module", [_classifier, _regressor])
+def test_docstring_examples(module):
+    results = doctest.testmod(module)
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/method.md"])
+def test_code_blocks_of_the_pages_run_and_print_what_they_say(page):
+    """Python blocks run one after the other; a text block after one is its output."""
+    text = (ROOT / page).read_text()
+    blocks = re.findall(r"```(python|text)\n(.*?)```", text, re.DOTALL)
+    assert any(kind == "python" for kind, _ in blocks)
+    script, expected = "", ""
+    for kind, body in blocks:
+        if kind == "python":
+            script += body
+        else:
+            expected += body
+    assert run_plain(script) == expected
+
+
+def run_plain(script):
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_version_is_in_the_changelog_and_the_citation():
+    version = neuralrules.__version__
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"version: {version}" in (ROOT / "CITATION.cff").read_text()

@@ -1,0 +1,115 @@
+"""Rules in the user's words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules._text import literal_text, number, tree_rule_text
+
+
+def fitted(frame, y, **options):
+    return NeuralRuleClassifier(random_state=0, **options).fit(frame, y)
+
+
+def test_tree_rules_are_written_in_original_units():
+    ages = np.arange(20.0, 60.0)
+    model = fitted(pd.DataFrame({"age": ages}), ages > 39.5, max_depth=1, n_epochs=0)
+    assert tree_rule_text(model, 0, 4) == "age ≤ 39.5"
+    assert tree_rule_text(model, 1, 4) == "age > 39.5"
+    assert literal_text(model, 0, 4, 3) == "age < 39.5"
+    assert literal_text(model, 1, 4, 3) == "age > 39.5"
+
+
+def test_bounds_are_merged():
+    x = np.arange(100.0)
+    model = fitted(pd.DataFrame({"x": x}), (x > 20) & (x < 60), max_depth=2, n_epochs=0)
+    texts = [tree_rule_text(model, rule, 3) for rule in range(model.rules_.n_rules)]
+    assert texts == ["x ≤ 20.5", "20.5 < x ≤ 59.5", "x > 59.5"]
+
+
+def test_categories_and_missing_values():
+    frame = pd.DataFrame({"city": ["Oslo", "Rome", "Lima"] * 20})
+    model = fitted(frame, frame["city"] == "Rome", max_depth=1, n_epochs=0)
+    assert {tree_rule_text(model, 0, 3), tree_rule_text(model, 1, 3)} == {
+        "city = Rome",
+        "city ≠ Rome",
+    }
+    assert literal_text(model, 1, 3, 3) == "[city = Rome] > 0.5"
+    frame = pd.DataFrame({"income": [1.0, np.nan] * 30})
+    model = fitted(frame, frame["income"].isna(), max_depth=1, n_epochs=0)
+    assert {tree_rule_text(model, 0, 3), tree_rule_text(model, 1, 3)} == {
+        "income is missing",
+        "income is known",
+    }
+
+
+def test_a_literals_text_holds_exactly_where_the_literal_is_positive(rotated_xor):
+    X, y = rotated_xor
+    frame = pd.DataFrame(X * [3, 50] + [100, -7], columns=["u", "v"])
+    model = fitted(frame, y, max_depth=3)
+    network = model.network_
+    encoded = model.encoder_.transform(frame)[:, network.features]
+    values = encoded @ network.weights.T + network.biases
+    for literal in range(network.n_literals):
+        text = literal_text(model, literal, precision=9, max_terms=2).replace("·", "*")
+        holds = frame.eval(text)
+        clear = np.abs(values[:, literal]) > 1e-3
+        assert (holds == (values[:, literal] > 0))[clear].all(), text
+
+
+def test_long_literals_are_cut(mixed_frame):
+    frame, y = mixed_frame
+    model = fitted(frame, y, max_depth=4, n_epochs=3)
+    text = model.rules_text(max_terms=1)
+    assert " + … " in text
+    assert text.count("Rule ") == model.network_.n_rules
+    assert text.startswith("Rule ")
+
+
+def test_text_of_every_kind_of_model():
+    rng = np.random.RandomState(0)
+    X = rng.randn(200, 3)
+    regressor = NeuralRuleRegressor(2, deep=True).fit(X, X[:, :2])
+    assert "as seen through its second layer, which is not shown" in regressor.rules_text()
+    constant = fitted(np.ones((20, 1)), np.arange(20) % 2, max_depth=1, n_epochs=0)
+    assert constant.rules_text() == (
+        "Rule 0: value 0 (its leaf held 100 % of the training rows)\n"
+        "  leaf  every row\n"
+        "  now   every row"
+    )
+
+
+def test_text_needs_a_fit():
+    with pytest.raises(NotFittedError):
+        NeuralRuleClassifier().rules_text()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (1, "1"),
+        (1234.5, "1234"),
+        (0.012345, "0.0123"),
+        (1e-9, "1e-09"),
+        (-2.50, "-2.5"),
+    ],
+)
+def test_numbers(value, text):
+    assert number(value, 3) == text
+
+
+def test_share_of_rows_is_of_all_training_rows():
+    X = np.arange(100.0)[:, None]
+    y = X[:, 0] > 79.5
+    best = fitted(X, y, max_depth=1, n_epochs=0, max_rules=1)
+    assert "its leaf held 80 % of the training rows" in best.rules_text()
+    forest = fitted(X, y, max_depth=1, n_epochs=0, rule_source="forest", n_trees=5)
+    shares = [
+        float(line.split("held ")[1].split(" %")[0])
+        for line in forest.rules_text().splitlines()
+        if "held" in line
+    ]
+    assert max(shares) > 60
