@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from datasets import data_folder, load
 from joblib import Parallel, delayed
+from pages import DOCS, environment, environment_list, write_page
 from sklearn.model_selection import StratifiedKFold
 
 from neuralrules import NeuralRuleClassifierCV
@@ -39,8 +40,6 @@ PUBLISHED = {
 TEST_ROWS_AT_END = {"wilt": 500, "madelon": 600}
 PUBLISHED_TEST_ROWS = {"wilt": 500, "madelon": 1000}
 N_FOLDS, N_SEEDS = 5, 10
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "accuracy.md"
-RECORDS = PAGE.with_suffix(".csv")
 
 
 def bar(name: str, n_rows: int) -> float:
@@ -112,13 +111,11 @@ def main() -> None:
     text = render(records)
     print(text)
     if options.write:
-        with RECORDS.open("w", newline="") as file:
+        with (DOCS / "accuracy.csv").open("w", newline="") as file:
             writer = csv.DictWriter(file, records[0])
             writer.writeheader()
             writer.writerows(records)
-        marker = "<!-- results -->"
-        head = PAGE.read_text().split(marker)[0]
-        PAGE.write_text(f"{head}{marker}\n\n{text}")
+        write_page("accuracy.md", f"{text}\n{environment_list(environment())}")
 
 
 if __name__ == "__main__":

@@ -98,8 +98,8 @@ def test_a_failed_fit_leaves_the_last_one():
 def test_a_class_with_a_single_row():
     X, y = CANCER[0][:50], np.arange(50) == 7
     message = (
-        "cv=5 needs at least 2 rows of each of two classes, or one fold has only the other class "
-        "to learn. Add rows, or give the splits as cv."
+        "cv=5 needs at least 2 rows of each of two classes, or one fold has only the other "
+        "class to learn. Add rows, or give the splits as cv."
     )
     with pytest.raises(ValueError, match=message):
         NeuralRuleClassifierCV().fit(X, y)

@@ -95,8 +95,8 @@ class DepthSearch(NeuralRuleModel):
             counts = np.unique(y, return_counts=True)[1] if is_classifier(self) else []
             if len(counts) == 2 and min(counts) < 2:
                 raise ValueError(
-                    f"cv={cv} needs at least 2 rows of each of two classes, or one fold has only "
-                    "the other class to learn. Add rows, or give the splits as cv."
+                    f"cv={cv} needs at least 2 rows of each of two classes, or one fold has "
+                    "only the other class to learn. Add rows, or give the splits as cv."
                 )
             folds = StratifiedKFold if is_classifier(self) else KFold
             cv = folds(int(cv), shuffle=True, random_state=seed)

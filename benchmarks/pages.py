@@ -1,0 +1,41 @@
+"""What the benchmarks share: where they ran, and pages with generated results."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+MARKER = "<!-- results -->"
+
+
+def environment(*packages: str) -> dict[str, str]:
+    """CPU, versions and commit."""
+    cpu = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next((line.split(":")[1].strip() for line in lines if "model name" in line), cpu)
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    names = ("numpy", "scikit-learn", "numba", *packages)
+    return {
+        "CPU": f"{cpu}, {os.cpu_count()} cores",
+        "Python": platform.python_version(),
+        **{name: version(name) for name in names},
+        "neuralrules": f"{version('neuralrules')} ({commit})",
+    }
+
+
+def environment_list(found: dict[str, str]) -> str:
+    return "\n".join(f"- {name}: {value}" for name, value in found.items())
+
+
+def write_page(name: str, results: str) -> None:
+    """Replace what follows the marker in a page of the documentation."""
+    page = DOCS / name
+    head = page.read_text().split(MARKER)[0]
+    page.write_text(f"{head}{MARKER}\n\n{results.rstrip()}\n")
