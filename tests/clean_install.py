@@ -1,48 +1,64 @@
-"""Build the wheel, install it alone into a fresh environment and fit a model there.
+"""Install the built wheel alone into fresh environments and fit a model there.
 
-Not a pytest module: it takes its own minute, and `make test` runs it by itself. It
-finds a dependency that is used but not declared, and a file missing from the wheel.
+Once with the newest and once with the lowest versions that are declared. It finds a
+dependency that is used but not declared, a file missing from the wheel and a lower
+bound that is too low. Not a pytest module: it takes its own minutes, and `make test`
+runs it by itself.
 """
 
 import subprocess
 import sys
 import tempfile
+import tomllib
 import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = """
 import sys
+from importlib.resources import files
 import numpy as np
-import neuralrules
+import sklearn
 from neuralrules import NeuralRuleClassifierCV, NeuralRuleRegressor
+
 assert "numba" not in sys.modules and "matplotlib" not in sys.modules
+assert files("neuralrules").joinpath("py.typed").is_file()
 rng = np.random.RandomState(0)
 X = rng.randn(300, 4)
+X[::9, 3] = np.nan
 y = X[:, 0] * X[:, 1]
 model = NeuralRuleClassifierCV((2, 4), cv=3, random_state=0).fit(X, y > 0)
 assert model.score(X, y > 0) > 0.9
-print(NeuralRuleRegressor(4).fit(X, y).score(X, y))
-print(model.rules_text().splitlines()[0])
-files = {file.name for file in neuralrules.__spec__.loader.get_resource_reader(
-    "neuralrules").files().iterdir()}
-assert "py.typed" in files, files
+assert NeuralRuleRegressor(4, n_jobs=2, random_state=0).fit(X, y).score(X, y) > 0.8
+assert model.rules_text().startswith("Rule ")
+print("  fits with NumPy", np.__version__, "and scikit-learn", sklearn.__version__)
 """
 
 
+def lowest() -> list[str]:
+    """The declared dependencies at their lower bounds."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [requirement.replace(">=", "==") for requirement in project["dependencies"]]
+
+
+def check(wheel: Path, folder: Path, requirements: list[str]) -> None:
+    venv.create(folder, with_pip=True)
+    python = str(folder / "bin" / "python")
+    command = [python, "-m", "pip", "--disable-pip-version-check"]
+    subprocess.run([*command, "install", "--quiet", str(wheel), *requirements], check=True)
+    subprocess.run([*command, "check"], check=True)
+    subprocess.run([python, "-c", SCRIPT], check=True, cwd=folder)
+
+
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(
-            [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, str(ROOT)],
-            check=True,
-        )
-        (wheel,) = Path(folder).glob("neuralrules-*.whl")
-        venv.create(Path(folder) / "clean", with_pip=True)
-        python = str(Path(folder) / "clean" / "bin" / "python")
-        subprocess.run([python, "-m", "pip", "install", "-q", str(wheel)], check=True)
-        subprocess.run([python, "-m", "pip", "check"], check=True)
-        subprocess.run([python, "-c", SCRIPT], check=True, cwd=folder)
-    print("clean install: passed")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+        subprocess.run([*command, "--wheel-dir", str(folder), str(ROOT)], check=True)
+        (wheel,) = folder.glob("neuralrules-*.whl")
+        for name, requirements in (("newest", []), ("lowest", lowest())):
+            print(f"clean install with the {name} dependencies", flush=True)
+            check(wheel, folder / name, requirements)
 
 
 if __name__ == "__main__":

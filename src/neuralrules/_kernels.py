@@ -43,10 +43,11 @@ from neuralrules._intrinsics import (
 )
 from neuralrules._losses import HINGE, LOGISTIC, SOFTMAX
 
-MAX_SPINS = 20_000  # tens of microseconds
+MAX_SPINS = 200_000  # a fraction of a millisecond
 PAUSE_MICROSECONDS = 20
 SLICE = 256  # rows whose activations are held at a time; a whole number of tiles
-TINY = np.float32(1e-20)  # far below what EPSILON lets through
+# Far below what EPSILON lets through: for means, and for squares.
+TINY_MEAN, TINY_SQUARE = np.float32(1e-20), np.float32(1e-30)
 
 
 if sys.platform == "win32":
@@ -177,48 +178,67 @@ def load_row(X, row, features, tiles, i):
         tiles[i // TILE, f, i % TILE] = X[row, features[f]]
 
 
-@kernel
-def activate_block(
-    parameters, layout, block, tiles, n_rows, gates, scratch, hints, records, outputs
-):
-    """Forward pass of one block of rules over a slice.
+@inlined
+def first_block(thread, n_threads, layout):
+    """First block of a thread. Its blocks lie side by side: cache lines are not shared."""
+    return thread * (layout.blocks.size - 1) // n_threads
 
-    Adds each rule's contribution, times its gate, to outputs (n_outputs, SLICE) and
-    lists the active rows in `records`; a rule with gate 0 is left out. Of literals
+
+@kernel
+def activate_blocks(
+    thread,
+    n_threads,
+    parameters,
+    layout,
+    tiles,
+    n_rows,
+    gates,
+    scratch,
+    hints,
+    records,
+    partial,
+):
+    """Forward pass of a thread's blocks of rules over a slice.
+
+    Sums the rules of each block, times their gates, in partial (n_blocks, n_outputs,
+    SLICE) and lists the active rows in `records`; a rule with gate 0 is left out. Of literals
     that tie for the minimum the first counts; a rule at exactly zero is not active
     (the paper's H(0) = 0).
     """
     literals, units, minimum = scratch
     n_outputs = parameters.values.shape[1]
-    for rule in range(layout.blocks[block], layout.blocks[block + 1]):
-        first = layout.offsets[rule]
-        n_literals = layout.offsets[rule + 1] - first
-        begin = end = rule * SLICE
-        if gates[rule] == 0:
-            records.count[rule] = 0
-            continue
-        for t in range((n_rows + TILE - 1) // TILE):
-            active, hints[rule, t] = evaluate_rule(
-                parameters, layout, rule, tiles[t], literals, units, minimum, hints[rule, t]
-            )
-            while active != 0:
-                r = lowest_bit(active)
-                if t * TILE + r >= n_rows:
-                    break
-                active &= active - np.uint64(1)  # clears that bit
-                value = minimum[r]
-                j = 0
-                for i in range(n_literals - 1, -1, -1):  # without a branch to mispredict
-                    j = i if units[i, r] == value else j
-                records.row[end] = t * TILE + r
-                records.literal[end] = first + j
-                records.value[end] = value
-                end += 1
-        records.count[rule] = end - begin
-        for k in range(n_outputs):
-            c = gates[rule] * parameters.values[rule, k]
-            for i in range(begin, end):
-                outputs[k, records.row[i]] += c * records.value[i]
+    own = first_block(thread, n_threads, layout), first_block(thread + 1, n_threads, layout)
+    for block in range(own[0], own[1]):
+        partial[block] = 0
+        for rule in range(layout.blocks[block], layout.blocks[block + 1]):
+            first = layout.offsets[rule]
+            n_literals = layout.offsets[rule + 1] - first
+            begin = end = rule * SLICE
+            if gates[rule] == 0:
+                records.count[rule] = 0
+                continue
+            for t in range((n_rows + TILE - 1) // TILE):
+                active, hints[rule, t] = evaluate_rule(
+                    parameters, layout, rule, tiles[t], literals, units, minimum, hints[rule, t]
+                )
+                while active != 0:
+                    r = lowest_bit(active)
+                    if t * TILE + r >= n_rows:
+                        break
+                    active &= active - np.uint64(1)  # clears that bit
+                    value = minimum[r]
+                    j = 0
+                    for i in range(n_literals - 1, -1, -1):  # without a branch to mispredict
+                        j = i if units[i, r] == value else j
+                    records.row[end] = t * TILE + r
+                    records.literal[end] = first + j
+                    records.value[end] = value
+                    end += 1
+            records.count[rule] = end - begin
+            for k in range(n_outputs):
+                c = gates[rule] * parameters.values[rule, k]
+                for i in range(begin, end):
+                    partial[block, k, records.row[i]] += c * records.value[i]
 
 
 @kernel
@@ -284,78 +304,88 @@ def differentiate_literals(parameters, gradient, layout, rule, unit, x, slope):
 
 
 @kernel
-def differentiate_block(parameters, gradient, layout, block, x, gates, records, slopes):
-    """Backward pass of one block: add the records' gradients to `gradient`.
+def differentiate_blocks(
+    thread, n_threads, parameters, gradient, layout, x, gates, records, slopes
+):
+    """Backward pass of a thread's blocks: add the records' gradients to `gradient`.
 
     x is (SLICE, n_features), slopes is (n_outputs, SLICE).
     """
     n_outputs = parameters.values.shape[1]
-    for rule in range(layout.blocks[block], layout.blocks[block + 1]):
-        begin = rule * SLICE
-        for i in range(begin, begin + records.count[rule]):
-            row = records.row[i]
-            j = records.literal[i]
-            slope = slopes[0, row] * 0  # of the gradient's precision
-            for k in range(n_outputs):
-                output_slope = gates[rule] * slopes[k, row]
-                gradient.values[rule, k] += output_slope * records.value[i]
-                slope += output_slope * parameters.values[rule, k]
-            if layout.deep:
-                differentiate_literals(parameters, gradient, layout, rule, j, x[row], slope)
-            else:
-                gradient.biases[j] += slope
-                for f in range(x.shape[1]):
-                    gradient.weights[j, f] += slope * x[row, f]
+    own = first_block(thread, n_threads, layout), first_block(thread + 1, n_threads, layout)
+    for block in range(own[0], own[1]):
+        for rule in range(layout.blocks[block], layout.blocks[block + 1]):
+            begin = rule * SLICE
+            for i in range(begin, begin + records.count[rule]):
+                row = records.row[i]
+                j = records.literal[i]
+                slope = slopes[0, row] * 0  # of the gradient's precision
+                for k in range(n_outputs):
+                    output_slope = gates[rule] * slopes[k, row]
+                    gradient.values[rule, k] += output_slope * records.value[i]
+                    slope += output_slope * parameters.values[rule, k]
+                if layout.deep:
+                    differentiate_literals(parameters, gradient, layout, rule, j, x[row], slope)
+                else:
+                    gradient.biases[j] += slope
+                    for f in range(x.shape[1]):
+                        gradient.weights[j, f] += slope * x[row, f]
 
 
-@kernel
+@inlined
 def adam(parameter, gradient, mean, square, rate, epsilon, l2):
     """One Adam step on flat arrays; clears the gradient for the next batch."""
     for i in range(parameter.size):
         g = np.float32(gradient[i]) + np.float32(2.0) * l2 * parameter[i]
         m = np.float32(BETA_1) * mean[i] + np.float32(1 - BETA_1) * g
         v = np.float32(BETA_2) * square[i] + np.float32(1 - BETA_2) * g * g
-        # Means of idle parameters decay towards subnormal numbers, which are slow.
-        mean[i] = m if abs(m) > TINY else np.float32(0.0)
-        square[i] = v
+        # Moments of idle parameters decay towards subnormal numbers, which are slow.
+        mean[i] = m if abs(m) > TINY_MEAN else np.float32(0.0)
+        square[i] = v if v > TINY_SQUARE else np.float32(0.0)
         parameter[i] -= rate * m / (np.sqrt(v) + epsilon)
         gradient[i] = 0
 
 
 @kernel
-def update_block(parameters, gradient, means, squares, layout, block, rate, step, l2):
-    """Adam step `step` (from 1) on the parameters of one block of rules."""
+def update_blocks(
+    thread, n_threads, parameters, gradient, means, squares, layout, rate, step, l2
+):
+    """Adam step `step` (from 1) on the parameters of a thread's blocks."""
     # The bias corrections, moved into the rate and epsilon as in the Adam paper.
     correction = np.sqrt(1.0 - BETA_2**step)
     rate = np.float32(rate * correction / (1.0 - BETA_1**step))
     epsilon = np.float32(EPSILON * correction)
     free = np.float32(0.0)  # biases are not shrunk, see the reference engine
     p, g, m, v = parameters, gradient, means, squares
-    a, b = layout.blocks[block], layout.blocks[block + 1]
-    adam(
-        p.values[a:b].reshape(-1),
-        g.values[a:b].reshape(-1),
-        m.values[a:b].reshape(-1),
-        v.values[a:b].reshape(-1),
-        rate,
-        epsilon,
-        l2,
-    )
-    i, j = layout.offsets[a], layout.offsets[b]
-    adam(
-        p.weights[i:j].reshape(-1),
-        g.weights[i:j].reshape(-1),
-        m.weights[i:j].reshape(-1),
-        v.weights[i:j].reshape(-1),
-        rate,
-        epsilon,
-        l2,
-    )
-    adam(p.biases[i:j], g.biases[i:j], m.biases[i:j], v.biases[i:j], rate, epsilon, free)
-    if layout.deep:
-        adam(p.shifts[i:j], g.shifts[i:j], m.shifts[i:j], v.shifts[i:j], rate, epsilon, free)
-        i, j = layout.mixing_offsets[a], layout.mixing_offsets[b]
-        adam(p.mixing[i:j], g.mixing[i:j], m.mixing[i:j], v.mixing[i:j], rate, epsilon, l2)
+    own = first_block(thread, n_threads, layout), first_block(thread + 1, n_threads, layout)
+    for block in range(own[0], own[1]):
+        a, b = layout.blocks[block], layout.blocks[block + 1]
+        adam(
+            p.values[a:b].reshape(-1),
+            g.values[a:b].reshape(-1),
+            m.values[a:b].reshape(-1),
+            v.values[a:b].reshape(-1),
+            rate,
+            epsilon,
+            l2,
+        )
+        i, j = layout.offsets[a], layout.offsets[b]
+        adam(
+            p.weights[i:j].reshape(-1),
+            g.weights[i:j].reshape(-1),
+            m.weights[i:j].reshape(-1),
+            v.weights[i:j].reshape(-1),
+            rate,
+            epsilon,
+            l2,
+        )
+        adam(p.biases[i:j], g.biases[i:j], m.biases[i:j], v.biases[i:j], rate, epsilon, free)
+        if layout.deep:
+            adam(
+                p.shifts[i:j], g.shifts[i:j], m.shifts[i:j], v.shifts[i:j], rate, epsilon, free
+            )
+            i, j = layout.mixing_offsets[a], layout.mixing_offsets[b]
+            adam(p.mixing[i:j], g.mixing[i:j], m.mixing[i:j], v.mixing[i:j], rate, epsilon, l2)
 
 
 @kernel
@@ -465,21 +495,20 @@ def train(
             n_rows = min(SLICE, stop - first)
             for i in range(n_rows):
                 load_row(examples.X, batches.rows[first + i], examples.features, tiles, i)
-            mine = partial[n_slices % 2]
-            for block in range(thread, n_blocks, n_threads):
-                mine[block] = 0
-                activate_block(
-                    parameters,
-                    layout,
-                    block,
-                    tiles,
-                    n_rows,
-                    gates,
-                    scratch,
-                    hints,
-                    records,
-                    mine[block],
-                )
+            current = partial[n_slices % 2]
+            activate_blocks(
+                thread,
+                n_threads,
+                parameters,
+                layout,
+                tiles,
+                n_rows,
+                gates,
+                scratch,
+                hints,
+                records,
+                current,
+            )
             n_slices += 1
             if n_threads > 1:
                 wait_for_all(arrivals, n_threads * n_slices)
@@ -487,28 +516,27 @@ def train(
             for block in range(n_blocks):
                 for k in range(n_outputs):
                     for i in range(n_rows):
-                        outputs[k, i] += mine[block, k, i]
+                        outputs[k, i] += current[block, k, i]
             load_slice(examples, batches.rows, first, n_rows, x, targets, weights)
             total += loss_and_slopes(kind, outputs, targets, weights, n_rows, slopes)
             for k in range(n_outputs):
                 for i in range(n_rows):
                     slopes[k, i] /= weight
-            for block in range(thread, n_blocks, n_threads):
-                differentiate_block(
-                    parameters, gradient, layout, block, x, gates, records, slopes
-                )
-        for block in range(thread, n_blocks, n_threads):
-            update_block(
-                parameters,
-                gradient,
-                means,
-                squares,
-                layout,
-                block,
-                batches.rates[b],
-                batches.first_step + b + 1,
-                l2,
+            differentiate_blocks(
+                thread, n_threads, parameters, gradient, layout, x, gates, records, slopes
             )
+        update_blocks(
+            thread,
+            n_threads,
+            parameters,
+            gradient,
+            means,
+            squares,
+            layout,
+            batches.rates[b],
+            batches.first_step + b + 1,
+            l2,
+        )
     return total
 
 

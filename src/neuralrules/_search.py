@@ -92,8 +92,8 @@ class DepthSearch(NeuralRuleModel):
                     f"cv={cv} folds need at least {cv} rows, but n_samples = {n_rows}. "
                     "Lower cv or add rows."
                 )
-            counts = np.unique(y, return_counts=True)[1] if is_classifier(self) else []
-            if len(counts) == 2 and min(counts) < 2:
+            _, counts = np.unique(y, return_counts=True)
+            if is_classifier(self) and len(counts) == 2 and counts.min() < 2:
                 raise ValueError(
                     f"cv={cv} needs at least 2 rows of each of two classes, or one fold has "
                     "only the other class to learn. Add rows, or give the splits as cv."
