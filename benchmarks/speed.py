@@ -37,6 +37,7 @@ from neuralrules._training import Batches, Optimizer, shuffled_batches
 
 NAMES = ("phoneme", "magic", "adult", "twonorm", "spambase")
 BATCH = 256
+REPEATS = 3  # of each measurement in turn; the fastest counts
 # BLAS threads keep spinning for a while after a product and would take our core.
 BLAS_REST = 0.1
 
@@ -115,13 +116,13 @@ def engine_record(name: str, X: np.ndarray, y: np.ndarray, n_epochs: int) -> dic
         bare, trained, predicted = [], [], []
         with threadpool_limits(n_threads):
             for _ in range(n_epochs):  # in turns, so that all three see the same noise
-                bare.append(best_of(2, product))
+                bare.append(best_of(REPEATS, product))
                 if n_threads > 1:
                     time.sleep(BLAS_REST)
                     epochs()  # wakes the core again
-                trained.append(best_of(2, epochs))
+                trained.append(best_of(REPEATS, epochs))
                 predict = partial(engine.decide, epochs.trained, encoded)
-                predicted.append(best_of(2, predict))
+                predicted.append(best_of(REPEATS, predict))
         record[f"{n_threads}"] = {
             "bare": float(np.median(bare)),
             "epoch": float(np.median(trained)),

@@ -1,5 +1,6 @@
 """The package as a whole: imports, cache, documentation, memory."""
 
+import csv
 import doctest
 import inspect
 import os
@@ -173,15 +174,31 @@ def test_code_blocks_of_the_pages_run_and_print_what_they_say(page):
             script += body
         else:
             expected += body
-    assert run_plain(script) == expected
+    assert run_plain("-c", script) == expected
 
 
-def run_plain(script):
+def run_plain(*command):
     result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+        [sys.executable, *command], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
     return result.stdout
+
+
+def test_the_demo_compares_four_models_on_two_tables_and_prints_rules():
+    output = run_plain(str(ROOT / "examples" / "demo.py"))
+    for model in ("neural rules", "random forest", "gradient boosting", "MLP(100)"):
+        assert len(re.findall(rf"^  {re.escape(model)} .* %", output, re.MULTILINE)) == 2
+    assert output.count("Rule 0: value") == 2
+
+
+def test_the_accuracy_page_is_made_from_its_records(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import accuracy
+
+    with (ROOT / "docs" / "accuracy.csv").open() as file:
+        table = accuracy.render(list(csv.DictReader(file)))
+    assert table in (ROOT / "docs" / "accuracy.md").read_text()
 
 
 def test_version_is_in_the_changelog_and_the_citation():
