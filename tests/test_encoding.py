@@ -82,7 +82,15 @@ def test_columns_say_where_they_come_from(mixed_frame):
 def test_polars_and_pandas_give_the_same_model(mixed_frame):
     frame, y = mixed_frame
     frame = frame.drop(columns="code")  # polars has no integer categories
-    same = pl.from_pandas(frame)
+    same = pl.DataFrame(
+        {
+            name: [
+                None if missing else cell
+                for cell, missing in zip(column, column.isna(), strict=True)
+            ]
+            for name, column in frame.items()
+        }
+    )
     a = NeuralRuleClassifier(random_state=0).fit(frame, y)
     b = NeuralRuleClassifier(random_state=0).fit(same, y)
     assert list(b.feature_names_in_) == list(frame.columns)

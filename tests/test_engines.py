@@ -176,17 +176,28 @@ def test_a_row_given_twice_equals_weight_two():
         np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-7)
 
 
-def test_penalty_shrinks_all_parameters_but_biases():
+def test_penalty_shrinks_active_rules_but_not_their_biases():
     network = random_network(0, deep=True)
-    examples = examples_for(network, LOGISTIC, 0, 50)
+    examples = examples_for(network, LOGISTIC, 0, 5)
+    x = examples.X[:, network.features]
+    active = (activations(network.parameters, network.layout, x) > 0).any(axis=0)
+    assert 0 < active.sum() < network.n_rules
+    lengths = np.diff(network.offsets)
+    owned = {
+        "weights": np.repeat(active, lengths)[:, None],
+        "values": active[:, None],
+        "mixing": np.repeat(active, lengths**2),
+    }
     for engine in (NumpyEngine(), NumbaEngine()):
-        plain, _ = run(engine, network, examples, LOGISTIC, batch_size=50, l2=0.0)
-        shrunk, _ = run(engine, network, examples, LOGISTIC, batch_size=50, l2=10.0)
+        options = {"batch_size": 5, "dropout": 0.0}
+        plain, _ = run(engine, network, examples, LOGISTIC, l2=0.0, **options)
+        shrunk, _ = run(engine, network, examples, LOGISTIC, l2=10.0, **options)
         for name in network.parameters._fields:
-            before = getattr(network.parameters, name)
             difference = getattr(shrunk.means, name) - getattr(plain.means, name)
-            factor = 0.0 if name in ("biases", "shifts") else 20.0
-            np.testing.assert_allclose(difference, (1 - BETA_1) * factor * before, atol=1e-4)
+            expected = (
+                (1 - BETA_1) * 20 * getattr(network.parameters, name) * owned.get(name, 0)
+            )
+            np.testing.assert_allclose(difference, expected, atol=1e-4)
 
 
 def test_engines_by_name():

@@ -288,3 +288,13 @@ def test_every_loss_learns(loss, n_classes, deep):
     start = NeuralRuleClassifier(4, n_epochs=0, random_state=0).fit(features, target)
     assert model.score(features, target) > max(0.9, start.score(features, target))
     assert math.isfinite(model.history_["loss"][-1])
+
+
+def test_rules_for_rare_rows_are_not_worn_away():
+    rng = np.random.RandomState(0)
+    features = rng.randn(60_000, 3)
+    target = np.zeros(60_000, int)
+    features[-6:, :2] += 8
+    target[-6:] = 1
+    model = NeuralRuleClassifier(3, n_epochs=15, random_state=0).fit(features, target)
+    assert model.predict(features)[-6:].sum() == 6

@@ -96,8 +96,9 @@ class Engine(Protocol):
     ) -> float:
         """Take one Adam step a batch, in place; return the weighted sum of losses.
 
-        The gradient of a batch is that of the weighted mean of its losses plus
-        l2 times the sum of all squared parameters but the biases.
+        The gradient of a batch is that of the weighted mean of its losses plus, for
+        the rules with an active row in it, l2 times the sum of their squared
+        parameters but the biases.
         """
 
 

@@ -12,8 +12,6 @@ from neuralrules._engine import BETA_1, BETA_2, EPSILON, Batches, Examples, Opti
 from neuralrules._losses import expand_codes, losses_and_slopes
 from neuralrules._network import Layout, Network, Parameters
 
-# Shrinking biases would draw thresholds towards the mean of their column.
-UNSHRUNK = ("biases", "shifts")
 CHUNK = 1024  # rows whose literals are held at a time
 
 
@@ -79,15 +77,31 @@ def gradient(
     return result
 
 
-def adam_step(
-    optimizer: Optimizer, gradient: Parameters, rate: float, step: int, l2: float
-) -> None:
-    """Adam step number `step` (from 1), in place, with the penalty's gradient added."""
-    for name in Parameters._fields:
-        parameter, mean, square = (getattr(part, name) for part in optimizer)
-        slope = getattr(gradient, name)
-        if name not in UNSHRUNK:
-            slope = slope + 2 * l2 * parameter
+def penalty_gradient(
+    parameters: Parameters, layout: Layout, active: np.ndarray, l2: float
+) -> Parameters:
+    """Gradient of l2 times the sum of squares, for the rules with an active row.
+
+    `active` is (n_rules,) bool. A rule that no row of the batch touches is left alone:
+    Adam turns even the smallest steady slope into full steps, which would wear rules
+    for rare rows away between two sightings. Biases are free: shrinking them would
+    draw thresholds towards the mean of their column.
+    """
+    lengths = np.diff(layout.offsets)
+    literals = np.repeat(active, lengths)
+    mixing = np.repeat(active, lengths**2) if layout.deep else np.empty(0, bool)
+    return parameters.zeros()._replace(
+        weights=2 * l2 * parameters.weights * literals[:, None],
+        values=2 * l2 * parameters.values * active[:, None],
+        mixing=2 * l2 * parameters.mixing * mixing,
+    )
+
+
+def adam_step(optimizer: Optimizer, gradient: Parameters, rate: float, step: int) -> None:
+    """Adam step number `step` (from 1), in place."""
+    for parameter, slope, mean, square in zip(
+        optimizer.parameters, gradient, optimizer.means, optimizer.squares, strict=True
+    ):
         mean[:] = BETA_1 * mean + (1 - BETA_1) * slope
         square[:] = BETA_2 * square + (1 - BETA_2) * slope**2
         corrected_mean = mean / (1 - BETA_1**step)
@@ -125,11 +139,15 @@ class NumpyEngine:
                 y = expand_codes(y[:, 0], parameters.values.shape[1])
             gates = batches.gates[number][:, None]
             gated = parameters._replace(values=parameters.values * gates)
-            outputs = activations(gated, layout, x) @ gated.values
+            active = activations(gated, layout, x) * gates[:, 0]
+            outputs = active @ parameters.values
             losses, slopes = losses_and_slopes(loss, outputs, y)
             total += float(weights @ losses)
             slopes *= weights[:, None] / weights.sum()
             slope = gradient(gated, layout, x, slopes)
             slope = slope._replace(values=slope.values * gates)
-            adam_step(optimizer, slope, rate, batches.first_step + number + 1, l2)
+            touched = (active > 0).any(axis=0)
+            penalty = penalty_gradient(parameters, layout, touched, l2)
+            slope = Parameters(*(a + b for a, b in zip(slope, penalty, strict=True)))
+            adam_step(optimizer, slope, rate, batches.first_step + number + 1)
         return total

@@ -305,17 +305,19 @@ def differentiate_literals(parameters, gradient, layout, rule, unit, x, slope):
 
 @kernel
 def differentiate_blocks(
-    thread, n_threads, parameters, gradient, layout, x, gates, records, slopes
+    thread, n_threads, parameters, gradient, layout, x, gates, records, slopes, touched
 ):
     """Backward pass of a thread's blocks: add the records' gradients to `gradient`.
 
-    x is (SLICE, n_features), slopes is (n_outputs, SLICE).
+    x is (SLICE, n_features), slopes is (n_outputs, SLICE); rules with an active row are
+    marked in touched (n_rules,).
     """
     n_outputs = parameters.values.shape[1]
     own = first_block(thread, n_threads, layout), first_block(thread + 1, n_threads, layout)
     for block in range(own[0], own[1]):
         for rule in range(layout.blocks[block], layout.blocks[block + 1]):
             begin = rule * SLICE
+            touched[rule] |= records.count[rule] > 0
             for i in range(begin, begin + records.count[rule]):
                 row = records.row[i]
                 j = records.literal[i]
@@ -333,10 +335,10 @@ def differentiate_blocks(
 
 
 @inlined
-def adam(parameter, gradient, mean, square, rate, epsilon, l2):
+def adam(parameter, gradient, mean, square, rate, epsilon):
     """One Adam step on flat arrays; clears the gradient for the next batch."""
     for i in range(parameter.size):
-        g = np.float32(gradient[i]) + np.float32(2.0) * l2 * parameter[i]
+        g = np.float32(gradient[i])
         m = np.float32(BETA_1) * mean[i] + np.float32(1 - BETA_1) * g
         v = np.float32(BETA_2) * square[i] + np.float32(1 - BETA_2) * g * g
         # Moments of idle parameters decay towards subnormal numbers, which are slow.
@@ -346,20 +348,45 @@ def adam(parameter, gradient, mean, square, rate, epsilon, l2):
         gradient[i] = 0
 
 
+@inlined
+def add_penalty(parameter, gradient, l2):
+    """Add the gradient of l2 times the sum of squares, on flat arrays."""
+    for i in range(parameter.size):
+        gradient[i] += np.float32(2.0) * l2 * parameter[i]
+
+
+@kernel
+def penalize_rule(parameters, gradient, layout, rule, l2):
+    """Add the penalty of one rule; biases are free, see the reference engine."""
+    add_penalty(parameters.values[rule], gradient.values[rule], l2)
+    i, j = layout.offsets[rule], layout.offsets[rule + 1]
+    add_penalty(parameters.weights[i:j].reshape(-1), gradient.weights[i:j].reshape(-1), l2)
+    if layout.deep:
+        i, j = layout.mixing_offsets[rule], layout.mixing_offsets[rule + 1]
+        add_penalty(parameters.mixing[i:j], gradient.mixing[i:j], l2)
+
+
 @kernel
 def update_blocks(
-    thread, n_threads, parameters, gradient, means, squares, layout, rate, step, l2
+    thread, n_threads, parameters, gradient, means, squares, layout, rate, step, l2, touched
 ):
-    """Adam step `step` (from 1) on the parameters of a thread's blocks."""
+    """Adam step `step` (from 1) on the parameters of a thread's blocks.
+
+    Only rules with an active row in the batch, marked in touched (n_rules,), are
+    shrunk. Clears the marks and the gradient.
+    """
     # The bias corrections, moved into the rate and epsilon as in the Adam paper.
     correction = np.sqrt(1.0 - BETA_2**step)
     rate = np.float32(rate * correction / (1.0 - BETA_1**step))
     epsilon = np.float32(EPSILON * correction)
-    free = np.float32(0.0)  # biases are not shrunk, see the reference engine
     p, g, m, v = parameters, gradient, means, squares
     own = first_block(thread, n_threads, layout), first_block(thread + 1, n_threads, layout)
     for block in range(own[0], own[1]):
         a, b = layout.blocks[block], layout.blocks[block + 1]
+        for rule in range(a, b):
+            if touched[rule] and l2 > 0:
+                penalize_rule(parameters, gradient, layout, rule, l2)
+            touched[rule] = False
         adam(
             p.values[a:b].reshape(-1),
             g.values[a:b].reshape(-1),
@@ -367,7 +394,6 @@ def update_blocks(
             v.values[a:b].reshape(-1),
             rate,
             epsilon,
-            l2,
         )
         i, j = layout.offsets[a], layout.offsets[b]
         adam(
@@ -377,15 +403,12 @@ def update_blocks(
             v.weights[i:j].reshape(-1),
             rate,
             epsilon,
-            l2,
         )
-        adam(p.biases[i:j], g.biases[i:j], m.biases[i:j], v.biases[i:j], rate, epsilon, free)
+        adam(p.biases[i:j], g.biases[i:j], m.biases[i:j], v.biases[i:j], rate, epsilon)
         if layout.deep:
-            adam(
-                p.shifts[i:j], g.shifts[i:j], m.shifts[i:j], v.shifts[i:j], rate, epsilon, free
-            )
+            adam(p.shifts[i:j], g.shifts[i:j], m.shifts[i:j], v.shifts[i:j], rate, epsilon)
             i, j = layout.mixing_offsets[a], layout.mixing_offsets[b]
-            adam(p.mixing[i:j], g.mixing[i:j], m.mixing[i:j], v.mixing[i:j], rate, epsilon, l2)
+            adam(p.mixing[i:j], g.mixing[i:j], m.mixing[i:j], v.mixing[i:j], rate, epsilon)
 
 
 @kernel
@@ -482,6 +505,7 @@ def train(
     targets = np.empty((n_outputs, SLICE), np.float32)
     slopes = np.empty((n_outputs, SLICE), gradient.values.dtype)
     weights = np.empty(SLICE, np.float32)
+    touched = np.zeros(parameters.values.shape[0], np.bool_)
     total = 0.0
     n_slices = 0
     for b in range(batches.rates.size):
@@ -523,7 +547,16 @@ def train(
                 for i in range(n_rows):
                     slopes[k, i] /= weight
             differentiate_blocks(
-                thread, n_threads, parameters, gradient, layout, x, gates, records, slopes
+                thread,
+                n_threads,
+                parameters,
+                gradient,
+                layout,
+                x,
+                gates,
+                records,
+                slopes,
+                touched,
             )
         update_blocks(
             thread,
@@ -536,6 +569,7 @@ def train(
             batches.rates[b],
             batches.first_step + b + 1,
             l2,
+            touched,
         )
     return total
 
