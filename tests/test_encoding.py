@@ -252,3 +252,15 @@ def test_a_numeric_column_that_turns_into_text_is_named():
     )
     with pytest.raises(ValueError, match=message):
         encoder.transform(pd.DataFrame({"a": ["x"]}))
+
+
+def test_rows_far_outside_the_training_rows_do_not_overflow():
+    X = np.random.RandomState(0).randn(100, 2) * 1e-25
+    model = NeuralRuleClassifier(2, n_epochs=5, random_state=0).fit(X, X[:, 0] > 0)
+    assert np.isfinite(model.decision_function(np.full((2, 2), 1e15))).all()
+
+
+def test_deviation_is_kept_however_far_the_column_and_heavy_the_rows():
+    column = 1.7e12 + np.arange(2000.0) % 1000
+    encoder, _ = encode(column[:, None], np.full(2000, 1e11, np.float32))
+    assert encoder.columns[0].scale == pytest.approx(column.std(), rel=1e-3)

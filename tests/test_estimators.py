@@ -377,6 +377,12 @@ def test_partial_fit_errors():
         model.partial_fit(IRIS[0][:, :3], IRIS[1])
     with pytest.raises(ValueError, match="partial_fit does not support early_stopping=True"):
         NeuralRuleClassifier(early_stopping=True).partial_fit(*IRIS)
+    message = (
+        "The first call of partial_fit grows the rules and needs rows of at least 2 classes, "
+        "got 1 class: 0. Shuffle the rows before splitting them."
+    )
+    with pytest.raises(ValueError, match=message):
+        NeuralRuleClassifier().partial_fit(IRIS[0][:50], IRIS[1][:50], classes=[0, 1, 2])
     regressor = NeuralRuleRegressor(2).partial_fit(*DIABETES)
     with pytest.raises(
         ValueError, match=r"y has 2 targets, but this model was fitted on 1\. Fit a new"

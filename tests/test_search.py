@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
 from neuralrules import (
     NeuralRuleClassifier,
@@ -124,5 +124,16 @@ def test_an_interrupted_search_uses_what_it_has(monkeypatch, n_before, depth):
     with pytest.warns(UserWarning, match=message):
         model.fit(*CANCER)
     assert model.max_depth_ == depth
+    assert model.interrupted_
     assert np.isnan(model.cv_scores_).sum() == 6 - n_before
     assert model.score(*CANCER) > 0.8
+
+
+def test_folds_of_one_row():
+    message = (
+        r"cv=LeaveOneOut\(\) makes folds on which R\^2 is not defined: it needs two rows. Use"
+    )
+    with pytest.raises(ValueError, match=message):
+        NeuralRuleRegressorCV((1,), cv=LeaveOneOut(), n_epochs=1).fit(
+            DIABETES[0][:10], DIABETES[1][:10]
+        )

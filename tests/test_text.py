@@ -113,3 +113,18 @@ def test_share_of_rows_is_of_all_training_rows():
         if "held" in line
     ]
     assert max(shares) > 60
+
+
+def test_columns_far_from_zero_get_enough_digits():
+    rng = np.random.RandomState(0)
+    frame = pd.DataFrame(
+        {"t": 1.6e9 + rng.rand(500) * 1e6, "year": rng.randint(2000, 2020, 500)}
+    )
+    y = (frame["t"] > 1.6e9 + 5e5) ^ (frame["year"] > 2010)
+    model = fitted(frame, y, max_depth=3, n_epochs=20)
+    network = model.network_
+    values = model.encoder_.transform(frame)[:, network.features] @ network.weights.T
+    values += network.biases
+    for literal in range(network.n_literals):
+        holds = frame.eval(literal_text(model, literal, 3, 2).replace("·", "*"))
+        assert (holds == (values[:, literal] > 0)).mean() > 0.97

@@ -40,26 +40,31 @@ class ClassRules(ClassifierMixin, NeuralRuleModel):
         self, y: Any, weights: np.ndarray, classes: Any, *, known: bool
     ) -> tuple[Targets, np.ndarray]:
         y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
         if y.dtype == object and missing_cells(y).any():
             row = int(np.argmax(missing_cells(y)))
             raise ValueError(
                 f"Input y contains missing values: row {row} is {y[row]!r}. "
                 "Remove such rows, or give them a class of their own."
             )
+        assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
         check_classification_targets(y)
         if not known:
             self.classes_ = np.unique(y if classes is None else classes)
+            if classes is not None and len(np.unique(y)) < 2:
+                raise ValueError(
+                    "The first call of partial_fit grows the rules and needs rows of at least "
+                    f"2 classes, got 1 class: {y[0]}. Shuffle the rows before splitting them."
+                )
         unseen = np.setdiff1d(y, self.classes_)
         if len(unseen):
             raise ValueError(
-                f"y holds {unseen[0]!r}, which is not one of the classes "
-                f"{list(self.classes_)}. Fit a new model to add classes."
+                f"y holds {unseen[0]}, which is not one of the classes "
+                f"{self.classes_.tolist()}. Fit a new model to add classes."
             )
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 classes in y, got 1 class: "
-                f"{self.classes_[0]!r}. Check that y is the target and not filtered."
+                f"{self.classes_[0]}. Check that y is the target and not filtered."
             )
         codes = np.searchsorted(self.classes_, y)
         if self.class_weight is not None:

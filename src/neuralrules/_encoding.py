@@ -126,7 +126,7 @@ def _objects_as_numbers(column: Any, array: np.ndarray, name: str) -> np.ndarray
     if any(issubclass(kind, str | bytes) for kind in kinds):
         return None
     for kind in kinds:
-        if not hasattr(kind, "__float__"):
+        if not hasattr(kind, "__float__") or issubclass(kind, np.ndarray):
             raise TypeError(
                 f"argument must be a string or a number: column {name!r} of X holds a "
                 f"{kind.__name__}. Turn it into numbers, strings or missing values."
@@ -159,6 +159,8 @@ class Moments:
         self._weight = np.zeros(n_columns)
         self.mean = np.zeros(n_columns)
         self._squares = np.zeros(n_columns)
+        self._lowest = np.full(n_columns, np.inf)
+        self._highest = np.full(n_columns, -np.inf)
 
     def add(self, columns: np.ndarray, weights: np.ndarray) -> None:
         """Take in some rows (n_rows, n_columns) with their weights (n_rows,)."""
@@ -172,15 +174,19 @@ class Moments:
         self._squares += squares + step**2 * self._weight * weight / total
         self.mean += step * weight / total
         self._weight += weight
+        counted = present & (weights > 0)[:, None]
+        lowest = np.where(counted, columns, np.inf).min(axis=0)
+        highest = np.where(counted, columns, -np.inf).max(axis=0)
+        self._lowest = np.minimum(self._lowest, lowest)
+        self._highest = np.maximum(self._highest, highest)
 
     @property
     def scale(self) -> np.ndarray:
         """Standard deviation; 1 where a column is constant, or never present."""
-        n = np.where(self._weight > 0, self._weight, 1)
-        deviation = np.sqrt(self._squares / n)
-        # What rounding leaves of a constant column is no deviation.
-        noise = np.finfo(np.float64).eps * n * np.abs(self.mean)
-        return np.where(deviation > noise, deviation, 1.0)
+        deviation = np.sqrt(self._squares / np.where(self._weight > 0, self._weight, 1))
+        # Rounding may leave a constant column a deviation, and a tiny one none.
+        varies = (self._lowest < self._highest) & (deviation > 0)
+        return np.where(varies, deviation, 1.0)
 
 
 class Encoder:
@@ -233,7 +239,9 @@ class Encoder:
         encoded = np.empty((X.shape[0], len(self.columns)), np.float32)
         for start, stop, numbers, categories in self._chunks(X):
             scaled = (self._raw(numbers, categories) - self._mean) / self._scale
-            encoded[start:stop] = np.nan_to_num(scaled, copy=False)  # the mean is 0
+            # A missing number takes the mean, 0. Rows far outside the training rows must
+            # not overflow.
+            encoded[start:stop] = np.clip(np.nan_to_num(scaled, copy=False), -LARGEST, LARGEST)
         return encoded
 
     def chunks(self, X: Any) -> Iterator[tuple[int, int, np.ndarray]]:

@@ -54,8 +54,10 @@ class DepthSearch(NeuralRuleModel):
             self._check_targets(X, y, sample_weight)
             seed = int(random_state.randint(2**31 - 1))
             splits = self._splits(X, y, seed)
-            self.cv_scores_ = self._score_depths(X, y, sample_weight, depths, splits, seed)
-            self.max_depth_ = self._choose_depth(depths)
+            self.cv_scores_, done = self._score_depths(
+                X, y, sample_weight, depths, splits, seed
+            )
+            self.max_depth_ = self._choose_depth(depths, done)
             model = self._model(self.max_depth_, seed, self.n_jobs, verbose=self.verbose)
             model.fit(X, y, sample_weight)
             parameters = model.get_params(deep=False)
@@ -63,6 +65,7 @@ class DepthSearch(NeuralRuleModel):
                 name: vars(model)[name] for name in vars(model) if name not in parameters
             }
             self.__dict__.update(learned)
+            self.interrupted_ |= done < self.cv_scores_.size
         return self
 
     def _model(
@@ -105,8 +108,8 @@ class DepthSearch(NeuralRuleModel):
 
     def _score_depths(
         self, X: Any, y: Any, sample_weight: Any, depths: list[int], splits: Any, seed: int
-    ) -> np.ndarray:
-        """Score of each depth on each fold, (n_depths, n_folds)."""
+    ) -> tuple[np.ndarray, int]:
+        """Score of each depth on each fold, (n_depths, n_folds), and how many there are."""
         jobs = (
             delayed(fit_and_score)(
                 self._model(depth, seed, 1, verbose=0), X, y, sample_weight, train, test
@@ -115,18 +118,24 @@ class DepthSearch(NeuralRuleModel):
             for train, test in splits
         )
         scores = np.full(len(depths) * len(splits), np.nan)
+        done = 0
         results = Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
         with contextlib.suppress(KeyboardInterrupt):  # what is scored by then is kept
             for number, score in enumerate(results):
                 scores[number] = score
-        return scores.reshape(len(depths), len(splits))
+                done = number + 1
+        if np.isnan(scores[:done]).any():
+            raise ValueError(
+                f"cv={self.cv!r} makes folds on which R^2 is not defined: it needs two rows. "
+                "Use larger folds."
+            )
+        return scores.reshape(len(depths), len(splits)), done
 
-    def _choose_depth(self, depths: list[int]) -> int:
+    def _choose_depth(self, depths: list[int], done: int) -> int:
         """The depth of the highest mean score; of equally good ones the smallest."""
         means = self.cv_scores_.mean(axis=1)
-        if not np.isnan(means).any():
+        if done == self.cv_scores_.size:
             return depths[int(np.argmax(means))]
-        done = np.count_nonzero(~np.isnan(self.cv_scores_))
         depth = depths[0] if np.isnan(means).all() else depths[int(np.nanargmax(means))]
         warnings.warn(
             f"The search for max_depth was interrupted after {done} of "
@@ -157,12 +166,13 @@ def fit_and_score(
         return _safe_indexing(X, rows), y[rows], weights
 
     with warnings.catch_warnings():
-        # Said of the whole search instead.
+        # Both are said of the whole search instead.
         warnings.filterwarnings("ignore", message="Training was interrupted")
+        warnings.filterwarnings("ignore", message="R.* score is not well-defined")
         model.fit(*part(train))
-    if model.interrupted_:
-        raise KeyboardInterrupt
-    return model.score(*part(test))
+        if model.interrupted_:
+            raise KeyboardInterrupt
+        return model.score(*part(test))
 
 
 @documented

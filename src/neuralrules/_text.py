@@ -75,8 +75,12 @@ def split_text(
     if column.kind != "number":
         return indicator_text(encoder, column, present=lower is not None)
     name = encoder.names[column.source]
-    low = None if lower is None else number(lower * column.scale + column.mean, precision)
-    high = None if upper is None else number(upper * column.scale + column.mean, precision)
+    low, high = (
+        None
+        if bound is None
+        else resolved(bound * column.scale + column.mean, column.scale, precision)
+        for bound in (lower, upper)
+    )
     if low is None:
         return f"{name} ≤ {high}"
     return f"{name} > {low}" if high is None else f"{low} < {name} ≤ {high}"
@@ -114,18 +118,29 @@ def literal_text(model: NeuralRuleModel, literal: int, precision: int, max_terms
         column = columns[place]
         name = encoder.names[column.source]
         term = name if column.kind == "number" else f"[{indicator_text(encoder, column)}]"
-        size = number(abs(factor), precision)
+        # A column far from zero needs more digits for the same accuracy.
+        distance = max(abs(column.mean) / column.scale, 1)
+        size = number(abs(factor), precision + int(np.ceil(np.log10(distance))))
         term = term if size == "1" else f"{size}·{term}"
         text += f" {'-' if factor < 0 else '+'} {term}" if text else term
     if np.count_nonzero(weights) > max_terms:
         text += " + …"
-    return f"{text} {'>' if unit > 0 else '<'} {number(bound / unit, precision)}"
+    scale = columns[order[0]].scale
+    return f"{text} {'>' if unit > 0 else '<'} {resolved(bound / unit, scale, precision)}"
 
 
 def number(value: float, precision: int) -> str:
     """A number with some significant digits, in powers of ten only where it must be."""
-    if value == 0 or not 1e-4 <= abs(value) < 1e7:
+    if value == 0 or not 1e-4 <= abs(value) < 1e15:
         return f"{value:.{precision}g}"
     decimals = max(precision - 1 - int(np.floor(np.log10(abs(value)))), 0)
     text = f"{value:.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def resolved(value: float, scale: float, precision: int) -> str:
+    """A number with as many digits as tell apart parts of a column's deviation `scale`."""
+    if value == 0:
+        return "0"
+    extra = int(np.ceil(np.log10(abs(value) / scale))) if abs(value) > scale else 0
+    return number(value, precision + extra)
