@@ -143,13 +143,13 @@ def test_partial_fit_of_a_regression_keeps_the_first_scaling():
     assert model.network_.intercept == pytest.approx(target[:200].mean(), rel=1e-3)
 
 
-def test_no_rule_is_dropped_in_every_call_of_partial_fit():
-    model = NeuralRuleClassifier(4, rule_dropout=0.5, random_state=0).partial_fit(X, Y)
-    start = NeuralRuleClassifier(4, n_epochs=0, random_state=0).fit(X, Y).network_.values
+def test_partial_fit_drops_other_rules_in_each_call():
+    model = NeuralRuleClassifier(4, rule_dropout=0.5, random_state=0)
+    model.partial_fit(X[:100], Y[:100])  # a single batch: half of the rules sit out
+    before = model.network_.values
     for _ in range(12):
         model.partial_fit(X[:100], Y[:100])
-    covered = model.rules_.n > 5
-    assert (model.network_.values[covered] != start[covered]).all()
+    assert (model.network_.values != before).mean() > 0.9
 
 
 def test_how_an_epoch_is_split_into_calls_does_not_matter(monkeypatch):
