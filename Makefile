@@ -21,7 +21,7 @@ wheel: $(VENV)/.tested  ## the built wheel, alone in a clean environment, must f
 	$(BIN)/python tests/clean_install.py
 
 benchmark: $(VENV)/.benchmarks  ## measure speed and rewrite docs/speed.md
-	$(BIN)/python benchmarks/speed.py --write
+	$(BIN)/python -m benchmarks.speed --write
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

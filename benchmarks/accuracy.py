@@ -1,6 +1,6 @@
 """Test errors of the CV classifier beside the paper's, on eight of its data sets.
 
-    python benchmarks/accuracy.py [--data FOLDER] [--write]
+    python -m benchmarks.accuracy [--data FOLDER] [--write]
 
 Five stratified folds, or ten seeds for the two sets that come with test rows of
 their own (wilt and madelon); the depth is chosen by cross-validation inside each
@@ -19,11 +19,11 @@ import time
 from pathlib import Path
 
 import numpy as np
-from datasets import data_folder, load
 from joblib import Parallel, delayed
-from pages import DOCS, environment, environment_list, write_page
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.datasets import data_folder, load
+from benchmarks.pages import DOCS, environment, environment_list, write_page
 from neuralrules import NeuralRuleClassifierCV
 
 # Published test errors in per cent (table IV of the paper) and the rows behind them.

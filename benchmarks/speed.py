@@ -1,6 +1,6 @@
 """How fast the engine is, next to the bare matrix product and to other models.
 
-    python benchmarks/speed.py [--data FOLDER] [--quick] [--write]
+    python -m benchmarks.speed [--data FOLDER] [--quick] [--write]
 
 For each data set, at depth 10 and batches of 256 rows, one epoch of training and one
 prediction are timed against the *bare product*: the float32 matrix product of all
@@ -21,14 +21,14 @@ from functools import partial
 
 import numpy as np
 from catboost import CatBoostClassifier
-from datasets import data_folder, load
-from pages import DOCS, environment, environment_list, write_page
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.utils._testing import ignore_warnings
 from threadpoolctl import threadpool_limits
 
+from benchmarks.datasets import data_folder, load
+from benchmarks.pages import DOCS, environment, environment_list, write_page
 from neuralrules import NeuralRuleClassifier
 from neuralrules._engine import Examples, get_engine
 from neuralrules._losses import LOGISTIC
