@@ -1,31 +1,200 @@
-"""The paper's data sets, read from a folder laid out as the pmlb package's cache is."""
+"""The paper's 19 data sets: found in a folder or downloaded, and checked.
+
+A folder is laid out as the pmlb package's cache is: NAME/NAME.tsv.gz, tab-separated, with
+a column "target". What each table must hold is written in datasets.csv beside this file.
+"""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import hashlib
 import os
+import tempfile
+import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 VARIABLE = "NEURALRULES_DATA"
+FOLDERS = (
+    Path(__file__).resolve().parents[2] / "shared" / "data",
+    Path(__file__).resolve().parent / "data",
+)
 
 
-def data_folder(given: str | None = None) -> Path:
-    """The folder given, else the one named by the environment, else ../shared/data."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(given or os.environ.get(VARIABLE) or beside)
-    if not folder.is_dir():
-        raise SystemExit(
-            f"No data folder at {folder}. Name one with --data or ${VARIABLE}; it must hold "
-            "NAME/NAME.tsv.gz for each data set, as pmlb.fetch_data(NAME, local_cache_dir=...) "
-            "leaves it."
+class DataError(Exception):
+    """A table is missing, damaged or not the one it should be."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a data set must hold.
+
+    Attributes
+    ----------
+    name : str
+    rows, features : int
+    counts : tuple of int
+        Rows of each class, in the order of the sorted targets.
+    test_rows : int
+        How many rows at the end are the published test set; 0 for none.
+    openml : int
+        Number of the data set on OpenML; 0 when it comes from PMLB.
+    sha256 : str
+        Checksum of the values, see `checksum`.
+    """
+
+    name: str
+    rows: int
+    features: int
+    counts: tuple[int, ...]
+    test_rows: int
+    openml: int
+    sha256: str
+
+
+def _tables() -> dict[str, Table]:
+    with Path(__file__).with_suffix(".csv").open(newline="") as file:
+        return {
+            row["name"]: Table(
+                row["name"],
+                int(row["rows"]),
+                int(row["features"]),
+                tuple(int(count) for count in row["counts"].split()),
+                int(row["test_rows"]),
+                int(row["openml"]),
+                row["sha256"],
+            )
+            for row in csv.DictReader(file)
+        }
+
+
+TABLES = _tables()
+
+
+def data_folder(given: str | Path | None = None) -> Path:
+    """The folder given, else the one named by the environment, else the usual ones.
+
+    A folder that was asked for must exist. Data sets that are not in it are downloaded
+    into it.
+    """
+    asked = given or os.environ.get(VARIABLE)
+    if asked:
+        if not Path(asked).is_dir():
+            raise DataError(
+                f"No data folder at {asked}. Name another with --data or ${VARIABLE}, or "
+                "create it empty and let the data sets be downloaded into it."
+            )
+        return Path(asked)
+    return next((folder for folder in FOLDERS if folder.is_dir()), FOLDERS[-1])
+
+
+def load(name: str, folder: Path | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """A data set, downloaded if need be, and checked.
+
+    Parameters
+    ----------
+    name : str
+        One of the 19 names in TABLES.
+    folder : Path, optional
+        Where to look; without it `data_folder()`.
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, n_features), float64
+    y : ndarray of shape (n_rows,), int64
+        Class codes, 0 for the smallest target.
+    """
+    if name not in TABLES:
+        raise DataError(f"No data set {name!r}. There are {', '.join(TABLES)}.")
+    table = TABLES[name]
+    path = (folder or data_folder()) / name / f"{name}.tsv.gz"
+    if not path.exists():
+        download(table, path)
+    frame = read(path)
+    X = frame.drop(columns="target").to_numpy(np.float64)
+    y = np.unique(frame["target"], return_inverse=True)[1]
+    check(table, X, y, path)
+    return X, y
+
+
+def read(path: Path) -> pd.DataFrame:
+    """A compressed table with a column "target", all numbers."""
+    try:
+        frame = pd.read_csv(path, sep="\t")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, pd.errors.ParserError) as error:
+        raise _wrong(path, f"it cannot be read ({error})") from error
+    except pd.errors.EmptyDataError as error:
+        raise _wrong(path, "it is empty") from error
+    if "target" not in frame:
+        raise _wrong(path, f"it has no column 'target' but {', '.join(map(str, frame)):.80}")
+    words = [name for name, dtype in frame.dtypes.items() if dtype.kind not in "biuf"]
+    if words:
+        raise _wrong(path, f"column {words[0]!r} holds more than numbers")
+    return frame
+
+
+def check(table: Table, X: np.ndarray, y: np.ndarray, path: Path) -> None:
+    """Compare shape, class counts and values with what the data set must hold."""
+    if X.shape != (table.rows, table.features):
+        raise _wrong(
+            path,
+            f"it has {X.shape[0]} rows and {X.shape[1]} features, not {table.rows} and "
+            f"{table.features}",
         )
-    return folder
+    counts = tuple(int(count) for count in np.bincount(y))
+    if counts != table.counts:
+        raise _wrong(path, f"its classes have {counts} rows, not {table.counts}")
+    if checksum(X, y) != table.sha256:
+        raise _wrong(path, "its checksum is wrong: some values differ")
 
 
-def load(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Features (n_rows, n_columns) float64 and class codes (n_rows,)."""
-    table = pd.read_csv(folder / name / f"{name}.tsv.gz", sep="\t")
-    y = table.pop("target").to_numpy()
-    return table.to_numpy(np.float64), np.unique(y, return_inverse=True)[1]
+def checksum(X: np.ndarray, y: np.ndarray) -> str:
+    """SHA-256 of the values in single precision and the class codes, row by row.
+
+    Of the values and not of the file, because pmlb compresses anew what it downloads; in
+    single precision, because it may write the last digit of a double differently.
+    """
+    digest = hashlib.sha256(np.ascontiguousarray(X, "<f4").tobytes())
+    digest.update(np.ascontiguousarray(y, "<i1").tobytes())
+    return digest.hexdigest()
+
+
+def download(table: Table, path: Path) -> None:
+    """Fetch a data set from PMLB or OpenML into the folder, whole or not at all."""
+    try:
+        frame = _from_openml(table.openml) if table.openml else _from_pmlb(table.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(gzip.compress(frame.to_csv(sep="\t", index=False).encode(), mtime=0))
+        os.replace(file.name, path)
+    except Exception as error:  # whatever a network, two libraries and a disk may raise
+        source = f"OpenML ({table.openml})" if table.openml else "PMLB"
+        raise DataError(
+            f"{table.name} is not at {path} and could not be downloaded from {source}: "
+            f"{type(error).__name__}: {error}. Name a folder that holds it with --data or "
+            f"${VARIABLE}."
+        ) from error
+
+
+def _from_pmlb(name: str) -> pd.DataFrame:
+    from pmlb import fetch_data
+
+    return fetch_data(name, dropna=False)
+
+
+def _from_openml(number: int) -> pd.DataFrame:
+    from sklearn.datasets import fetch_openml
+
+    bunch = fetch_openml(data_id=number, as_frame=True, parser="liac-arff", cache=False)
+    return bunch.data.assign(target=np.unique(bunch.target, return_inverse=True)[1])
+
+
+def _wrong(path: Path, reason: str) -> DataError:
+    return DataError(
+        f"{path} is not the table it should be: {reason}. Remove it to have it downloaded "
+        f"again, or name another folder with --data or ${VARIABLE}."
+    )

@@ -19,14 +19,18 @@ def environment(*packages: str) -> dict[str, str]:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         cpu = next((line.split(":")[1].strip() for line in lines if "model name" in line), cpu)
     commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+        ["git", "describe", "--always", "--dirty"],
+        cwd=DOCS,
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.strip()
-    names = ("numpy", "scikit-learn", "numba", *packages)
+    names = ("numpy", "scikit-learn", "numba", *packages, "neuralrules")
     return {
         "CPU": f"{cpu}, {os.cpu_count()} cores",
         "Python": platform.python_version(),
         **{name: version(name) for name in names},
-        "neuralrules": f"{version('neuralrules')} ({commit})",
+        "commit": commit,
     }
 
 

@@ -1,0 +1,125 @@
+"""The paper's four methods: what is tuned, how a model is made, and how large it is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from neuralrules import NeuralRuleClassifier
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of the paper.
+
+    Attributes
+    ----------
+    name : str
+        As in the paper's tables.
+    parameter : str
+        What inner cross-validation chooses.
+    candidates : tuple of int
+        From what it chooses; among equally good ones the first.
+    make : callable (candidate, seed) -> estimator
+    size : callable (fitted estimator) -> dict of counts
+    """
+
+    name: str
+    parameter: str
+    candidates: tuple[int, ...]
+    make: Callable[[int, int], Any]
+    size: Callable[[Any], dict[str, int]]
+
+    def fit(self, candidate: int, seed: int, X: np.ndarray, y: np.ndarray) -> Any:
+        """The fitted estimator."""
+        with warnings.catch_warnings():
+            # scikit-learn's network stops at its default of 200 epochs, converged or not.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self.make(candidate, seed).fit(X, y)
+
+    def errors(
+        self,
+        seed: int,
+        train: tuple[np.ndarray, np.ndarray],
+        test: tuple[np.ndarray, np.ndarray],
+    ) -> np.ndarray:
+        """How many test rows each candidate gets wrong, (n_candidates,) int64."""
+        X, y = test
+        models = (self.fit(candidate, seed, *train) for candidate in self.candidates)
+        return np.array([np.sum(model.predict(X) != y) for model in models])
+
+
+class Forest(Method):
+    """Grown once to the largest number of trees and read at its prefixes.
+
+    A tree's random state is drawn before the next tree's, so that the first 32 trees of
+    512 are the forest of 32.
+    """
+
+    def errors(
+        self,
+        seed: int,
+        train: tuple[np.ndarray, np.ndarray],
+        test: tuple[np.ndarray, np.ndarray],
+    ) -> np.ndarray:
+        X, y = test
+        forest = self.fit(max(self.candidates), seed, *train)
+        votes = np.cumsum([tree.predict_proba(X) for tree in forest.estimators_], axis=0)
+        return np.array(
+            [np.sum(forest.classes_[votes[n - 1].argmax(axis=1)] != y) for n in self.candidates]
+        )
+
+
+def forest(n_trees: int, seed: int) -> RandomForestClassifier:
+    return RandomForestClassifier(n_trees, random_state=seed)
+
+
+def boosting(depth: int, seed: int) -> GradientBoostingClassifier:
+    return GradientBoostingClassifier(n_estimators=100, max_depth=depth, random_state=seed)
+
+
+def network(n_units: int, seed: int) -> Any:
+    return make_pipeline(
+        StandardScaler(), MLPClassifier((n_units,), activation="relu", random_state=seed)
+    )
+
+
+def rule_ensemble(depth: int, seed: int) -> NeuralRuleClassifier:
+    return NeuralRuleClassifier(max_depth=depth, random_state=seed)
+
+
+def trees_size(model: Any) -> dict[str, int]:
+    trees = np.ravel(model.estimators_)
+    return {"trees": len(trees), "nodes": sum(tree.tree_.node_count for tree in trees)}
+
+
+def network_size(model: Any) -> dict[str, int]:
+    layers = model[-1]
+    return {"weights": sum(array.size for array in (*layers.coefs_, *layers.intercepts_))}
+
+
+def rules_size(model: NeuralRuleClassifier) -> dict[str, int]:
+    rules = model.network_
+    nonzero = sum(int(np.count_nonzero(array)) for array in rules.parameters)
+    return {"rules": rules.n_rules, "literals": rules.n_literals, "nonzero": nonzero}
+
+
+DEPTHS = (2, 4, 6, 8, 10)
+METHODS = {
+    method.name: method
+    for method in (
+        Method("GB", "max_depth", DEPTHS, boosting, trees_size),
+        Forest("RF", "n_estimators", (32, 64, 128, 256, 512), forest, trees_size),
+        Method("ANN", "hidden units", (64, 128, 256, 512, 1024), network, network_size),
+        Method("NRE", "max_depth", DEPTHS, rule_ensemble, rules_size),
+    )
+}

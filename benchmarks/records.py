@@ -1,0 +1,133 @@
+"""A folder of records, one file each, that survives kills and serves several runners."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from benchmarks.protocol import Protocol, Task
+
+CHECKSUM = "sha256"
+
+
+class SettingsError(Exception):
+    """The folder holds records of another protocol."""
+
+
+class Damaged(Exception):  # noqa: N818 - a state of a file, not of the program
+    """A record cannot be trusted."""
+
+
+class Records:
+    """Records of one protocol in one folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Created when it is not there. On a cluster, a folder that all workers share.
+    protocol : Protocol
+        Must be the one that the folder was begun with.
+    """
+
+    def __init__(self, folder: Path, protocol: Protocol) -> None:
+        self.folder = folder
+        self.protocol = protocol
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = folder / "protocol.json"
+        ours = json.dumps(asdict(protocol))
+        with FileLock(folder / "protocol.lock"):
+            if not settings.exists():
+                write_whole(settings, ours)
+        theirs = settings.read_text()
+        if theirs != ours:
+            raise SettingsError(
+                f"{folder} holds records of {theirs}, and these would be of {ours}. Give the "
+                "same options, or another folder with --records."
+            )
+
+    def path(self, task: Task) -> Path:
+        return self.folder / task.data / f"{task.method}-{task.fold}.json"
+
+    def read(self, task: Task) -> dict[str, Any] | None:
+        """The record of a task; None when there is none. Raises Damaged."""
+        try:
+            text = self.path(task).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise Damaged(f"{self.path(task)}: {error}") from error
+        try:
+            record = json.loads(text)
+            promised = record.pop(CHECKSUM)
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise Damaged(f"{self.path(task)} is no whole record") from error
+        if promised != checksum(record):
+            raise Damaged(f"{self.path(task)} does not match its checksum")
+        if Task(record["data"], record["method"], record["fold"]) != task:
+            raise Damaged(f"{self.path(task)} is the record of another task")
+        return record
+
+    def write(self, task: Task, record: dict[str, Any]) -> None:
+        path = self.path(task)
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, json.dumps({**record, CHECKSUM: checksum(record)}, indent=1))
+
+    def complete(
+        self, task: Task, measure: Callable[[Protocol, Task], dict[str, Any]], wait: bool
+    ) -> dict[str, Any] | None:
+        """The record of a task, measured now unless it is there.
+
+        While another runner measures the same task, wait for it or return None. The
+        operating system frees the lock of a runner that was killed.
+        """
+        path = self.path(task)
+        path.parent.mkdir(exist_ok=True)
+        lock = FileLock(path.with_suffix(".lock"))
+        try:
+            with lock.acquire(timeout=-1 if wait else 0):
+                try:
+                    record = self.read(task)
+                except Damaged:  # reported by the runner
+                    record = None
+                if record is None:
+                    record = measure(self.protocol, task)
+                    self.write(task, record)
+                return record
+        except Timeout:
+            return None
+
+    def survey(self, tasks: Iterable[Task]) -> tuple[dict[Task, dict[str, Any]], list[str]]:
+        """The records that are there, and what is wrong with those that are damaged."""
+        found, damage = {}, []
+        for task in tasks:
+            try:
+                record = self.read(task)
+            except Damaged as error:
+                damage.append(str(error))
+            else:
+                if record is not None:
+                    found[task] = record
+        return found, damage
+
+
+def checksum(record: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all: another process never sees half of it."""
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.parent, prefix=".", delete=False
+    ) as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(file.name, path)
