@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo test lint wheel benchmark clean
+.PHONY: demo test lint wheel figures reproduce benchmark clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/python examples/demo.py
@@ -19,6 +19,12 @@ lint: $(VENV)/.tested
 
 wheel: $(VENV)/.tested  ## the built wheel, alone in a clean environment, must fit a model
 	$(BIN)/python tests/clean_install.py
+
+figures: $(VENV)/.reproduction  ## draw the paper's simulations into docs/figures
+	$(BIN)/python -m benchmarks.simulations
+
+reproduce: $(VENV)/.reproduction  ## measure the paper's table (hours; resumes); ARGS="--help"
+	$(BIN)/python -m benchmarks.reproduce $(ARGS)
 
 benchmark: $(VENV)/.benchmarks  ## measure speed and rewrite docs/speed.md
 	$(BIN)/python -m benchmarks.speed --write
@@ -35,8 +41,12 @@ $(VENV)/.tested: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group test
 	touch $@
 
+$(VENV)/.reproduction: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group reproduction
+	touch $@
+
 $(VENV)/.benchmarks: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable ".[benchmarks]"
+	$(BIN)/python -m pip install --quiet --group benchmarks
 	touch $@
 
 clean:

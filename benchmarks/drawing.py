@@ -1,0 +1,154 @@
+"""Pictures of two-dimensional tables, rules and rankings, for colour-blind readers too.
+
+The classes differ in marker as well as in colour, and in a greyscale print the colours
+differ in lightness.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+from matplotlib.animation import FuncAnimation, PillowWriter
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+if TYPE_CHECKING:
+    from benchmarks.simulations import Support
+
+# From the palette of Okabe and Ito.
+BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#666666"
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.titlesize": 10.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.dpi": 150,
+}
+EXTENT = 1.5
+N_GRID = 201
+
+
+def grid_points() -> np.ndarray:
+    """Points of a square around rotated XOR, (N_GRID ** 2, 2) float64."""
+    axis = np.linspace(-EXTENT, EXTENT, N_GRID)
+    return np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+
+
+def draw_classes(axes: Axes, X: np.ndarray, y: np.ndarray, size: float = 9) -> None:
+    axes.scatter(*X[y == 0].T, s=size, c=ORANGE, marker="x", linewidths=0.7, zorder=3)
+    axes.scatter(*X[y == 1].T, s=size, c=BLUE, marker="o", linewidths=0, zorder=3)
+    axes.set_xlabel("$x_1$")
+    axes.set_aspect("equal")
+
+
+def class_handles() -> list[Line2D]:
+    looks: dict[str, Any] = {"linestyle": "", "markersize": 6}
+    return [
+        Line2D([], [], color=BLUE, marker="o", label="positive", **looks),
+        Line2D([], [], color=ORANGE, marker="x", label="negative", **looks),
+    ]
+
+
+def draw_support(axes: Axes, support: Support) -> None:
+    axis = np.linspace(-EXTENT, EXTENT, N_GRID)
+    inside = support.on_grid.astype(float)
+    axes.contourf(axis, axis, inside, levels=[0.5, 1.5], colors=[SKY], alpha=0.35)
+    axes.contour(axis, axis, inside, levels=[0.5], colors=["black"], linewidths=1.4, zorder=4)
+    ticks = [-1, 0, 1]
+    limits = (-EXTENT, EXTENT)
+    axes.set(xlim=limits, ylim=limits, xticks=ticks, yticks=ticks)
+    axes.set_title(
+        f"{stage_name(support.iteration)}\ninside: {100 * support.positives:.1f} % of "
+        f"positives,\n{100 * support.negatives:.1f} % of negatives"
+    )
+
+
+def stage_name(iteration: int) -> str:
+    return "At the start" if iteration == 0 else f"After {iteration} iterations"
+
+
+def support_handle() -> Patch:
+    return Patch(facecolor=SKY, edgecolor="black", alpha=0.6, label="support of the rule")
+
+
+def draw_stages(path: Path, X: np.ndarray, y: np.ndarray, supports: list[Support]) -> None:
+    """The support of a rule at each stage, side by side."""
+    with mpl.rc_context(STYLE):
+        figure, panels = plt.subplots(
+            1, len(supports), figsize=(10.5, 4.9), sharey=True, layout="constrained"
+        )
+        for axes, support in zip(panels, supports, strict=True):
+            draw_classes(axes, X, y)
+            draw_support(axes, support)
+        panels[0].set_ylabel("$x_2$")
+        legend_below(figure, [*class_handles(), support_handle()])
+        save(figure, path)
+
+
+def animate(path: Path, X: np.ndarray, y: np.ndarray, supports: list[Support]) -> None:
+    """The same as a film; the last frame stays for a while."""
+    with mpl.rc_context({**STYLE, "figure.dpi": 90}):
+        figure, axes = plt.subplots(figsize=(4.4, 5.5), layout="constrained")
+        legend_below(figure, [*class_handles(), support_handle()])
+
+        def draw(number: int) -> list:
+            axes.clear()
+            draw_classes(axes, X, y)
+            draw_support(axes, supports[min(number, len(supports) - 1)])
+            axes.set_ylabel("$x_2$")
+            return []
+
+        film = FuncAnimation(figure, draw, frames=len(supports) + 12)
+        film.save(path, PillowWriter(fps=8))
+        plt.close(figure)
+
+
+def draw_boundaries(
+    path: Path, X: np.ndarray, y: np.ndarray, models: dict[str, Any], errors: dict[str, float]
+) -> None:
+    """A table in the unit square, and what each model makes of it."""
+    axis = np.linspace(0, 1, 401)
+    points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    with mpl.rc_context(STYLE):
+        figure, panels = plt.subplots(
+            1, 1 + len(models), figsize=(12.5, 3.9), sharey=True, layout="constrained"
+        )
+        panels[0].set_title("Separable by a line at 45°")
+        for axes, (name, model) in zip(panels[1:], models.items(), strict=True):
+            predicted = model.predict(points).reshape(len(axis), len(axis))
+            axes.contourf(axis, axis, predicted, levels=[0.5, 1.5], colors=[SKY], alpha=0.35)
+            axes.contour(axis, axis, predicted, levels=[0.5], colors=["black"], linewidths=1.4)
+            axes.set_title(f"{name}: {errors[name]:.1f} % wrong")
+        for axes in panels:
+            draw_classes(axes, X, y)
+            axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1)
+            axes.set(xlim=(0, 1), ylim=(0, 1))
+        panels[0].set_ylabel("$x_2$")
+        handles = [
+            *class_handles(),
+            Line2D([], [], color=GREY, linestyle="--", label="true boundary"),
+            Patch(facecolor=SKY, edgecolor="black", alpha=0.6, label="predicted positive"),
+        ]
+        legend_below(figure, handles)
+        save(figure, path)
+
+
+def legend_below(figure: Figure, handles: list) -> None:
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=len(handles), frameon=False
+    )
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a picture without a date or version in it, so that the same is the same."""
+    figure.savefig(path, metadata={"Software": None}, facecolor="white")
+    plt.close(figure)
