@@ -10,13 +10,14 @@ import csv
 import gzip
 import hashlib
 import os
-import tempfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+from benchmarks.files import write_whole
 
 VARIABLE = "NEURALRULES_DATA"
 FOLDERS = (
@@ -168,9 +169,7 @@ def download(table: Table, path: Path) -> None:
     try:
         frame = _from_openml(table.openml) if table.openml else _from_pmlb(table.name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(gzip.compress(frame.to_csv(sep="\t", index=False).encode(), mtime=0))
-        os.replace(file.name, path)
+        write_whole(path, gzip.compress(frame.to_csv(sep="\t", index=False).encode(), mtime=0))
     except Exception as error:  # whatever a network, two libraries and a disk may raise
         source = f"OpenML ({table.openml})" if table.openml else "PMLB"
         raise DataError(

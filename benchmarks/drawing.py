@@ -142,6 +142,57 @@ def draw_boundaries(
         save(figure, path)
 
 
+def draw_ranks(path: Path, sources: dict[str, dict[str, float]], difference: float) -> None:
+    """A critical-difference diagram (Demsar 2006) for each source of mean ranks."""
+    n_methods = len(next(iter(sources.values())))
+    with mpl.rc_context(STYLE):
+        figure, panels = plt.subplots(
+            1, len(sources), figsize=(10.5, 2.6), layout="constrained"
+        )
+        for axes, (source, ranks) in zip(panels, sources.items(), strict=True):
+            axes.hlines(0, 1, n_methods, color="black")
+            for rank in range(1, n_methods + 1):
+                axes.vlines(rank, 0, 0.12, color="black")
+                axes.text(rank, 0.18, str(rank), ha="center", va="bottom")
+            ordered = sorted(ranks, key=lambda name: ranks[name])
+            for place, name in enumerate(ordered):
+                label_rank(axes, name, ranks[name], place, len(ordered))
+            for level, (first, last) in enumerate(
+                indistinct(sorted(ranks.values()), difference)
+            ):
+                y = -0.16 - 0.13 * level
+                axes.plot([first - 0.04, last + 0.04], [y, y], color=BLUE, linewidth=4)
+            axes.plot([1, 1 + difference], [0.75, 0.75], color=GREY, linewidth=2, marker="|")
+            axes.text(
+                1 + difference / 2, 0.88, f"critical difference {difference:.2f}", ha="center"
+            )
+            axes.set(xlim=(0.2, n_methods + 0.8), ylim=(-1.3, 1.2), title=source)
+            axes.axis("off")
+        save(figure, path)
+
+
+def label_rank(axes: Axes, name: str, rank: float, place: int, n: int) -> None:
+    """A method's name at the side, the better half left, with a line to its rank."""
+    left = place < n / 2
+    depth = place if left else n - 1 - place
+    y, x = -0.75 - 0.35 * depth, 0.75 if left else n + 0.25
+    axes.plot([rank, rank, x], [0, y, y], color="black", linewidth=1)
+    text = f"{name} {rank:.2f}"
+    axes.text(
+        x, y, f"{text} " if left else f" {text}", ha="right" if left else "left", va="center"
+    )
+
+
+def indistinct(ranks: list[float], difference: float) -> list[tuple[float, float]]:
+    """Longest runs of sorted ranks that differ by less than the critical difference."""
+    runs: list[tuple[float, float]] = []
+    for i, first in enumerate(ranks):
+        last = max(rank for rank in ranks[i:] if rank - first < difference)
+        if last > first and not any(last <= end for _, end in runs):
+            runs.append((first, last))
+    return runs
+
+
 def legend_below(figure: Figure, handles: list) -> None:
     figure.legend(
         handles=handles, loc="outside lower center", ncols=len(handles), frameon=False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,8 +94,8 @@ def network(n_units: int, seed: int) -> Any:
     )
 
 
-def rule_ensemble(depth: int, seed: int) -> NeuralRuleClassifier:
-    return NeuralRuleClassifier(max_depth=depth, random_state=seed)
+def rule_ensemble(depth: int, seed: int, **changed: Any) -> NeuralRuleClassifier:
+    return NeuralRuleClassifier(max_depth=depth, random_state=seed, **changed)
 
 
 def trees_size(model: Any) -> dict[str, int]:
@@ -122,4 +123,17 @@ METHODS = {
         Method("ANN", "hidden units", (64, 128, 256, 512, 1024), network, network_size),
         Method("NRE", "max_depth", DEPTHS, rule_ensemble, rules_size),
     )
+}
+
+# Ways to train a neural rule ensemble that differ from the library's defaults.
+CHANGES: dict[str, dict[str, Any]] = {
+    "NRE-start": {"n_epochs": 0},
+    "NRE-plain": {"l2": 0, "rule_dropout": 0, "schedule": "constant"},
+    "NRE-long": {"n_epochs": 1000},
+    "NRE-deep": {"deep": True},
+    "NRE-boosting": {"rule_source": "boosting"},
+}
+VARIANTS = {
+    name: Method(name, "max_depth", DEPTHS, partial(rule_ensemble, **changed), rules_size)
+    for name, changed in CHANGES.items()
 }

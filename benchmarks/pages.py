@@ -8,6 +8,8 @@ import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.files import write_whole
+
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 MARKER = "<!-- results -->"
 
@@ -42,4 +44,4 @@ def write_page(name: str, results: str) -> None:
     """Replace what follows the marker in a page of the documentation."""
     page = DOCS / name
     head = page.read_text().split(MARKER)[0]
-    page.write_text(f"{head}{MARKER}\n\n{results.rstrip()}\n")
+    write_whole(page, f"{head}{MARKER}\n\n{results.rstrip()}\n")

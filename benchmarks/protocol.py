@@ -23,9 +23,10 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, tra
 from threadpoolctl import threadpool_limits
 
 from benchmarks.datasets import TABLES, load
-from benchmarks.methods import METHODS
+from benchmarks.methods import METHODS, VARIANTS
 from benchmarks.pages import environment
 
+MEASURABLE = METHODS | VARIANTS
 N_FOLDS = 5
 N_INNER_FOLDS = 5
 HOLDOUT_SHARE = 0.15
@@ -97,7 +98,7 @@ def tuning_errors(
             random_state=task.seed,
         )
         X, y = X[rows], y[rows]
-    method = METHODS[task.method]
+    method = MEASURABLE[task.method]
     folds = StratifiedKFold(N_INNER_FOLDS, shuffle=True, random_state=task.seed)
     counts = [
         method.errors(task.seed, (X[train], y[train]), (X[test], y[test]))
@@ -114,7 +115,7 @@ def measure(protocol: Protocol, task: Task, folder: Path | None = None) -> dict[
     """
     X, y = load(task.data, folder)
     train, test = split(protocol, task, y)
-    method = METHODS[task.method]
+    method = MEASURABLE[task.method]
     with threadpool_limits(1):
         start = time.perf_counter()
         counts, n_tuned = tuning_errors(protocol, task, X[train], y[train])

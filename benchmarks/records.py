@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from benchmarks.files import write_whole
 from benchmarks.protocol import Protocol, Task
 
 CHECKSUM = "sha256"
@@ -120,14 +119,3 @@ class Records:
 
 def checksum(record: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all: another process never sees half of it."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=".", delete=False
-    ) as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(file.name, path)

@@ -22,10 +22,10 @@ from joblib import Parallel, delayed, parallel_config
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from benchmarks import summary
+from benchmarks import reproduction_page, summary
 from benchmarks.datasets import TABLES, VARIABLE, DataError, data_folder, load
 from benchmarks.methods import METHODS
-from benchmarks.protocol import Protocol, Task, measure
+from benchmarks.protocol import MEASURABLE, Protocol, Task, measure
 from benchmarks.records import Records, SettingsError
 
 FOLDER = Path(__file__).resolve().parent / "records"
@@ -86,7 +86,7 @@ def run(
         console.print(f"Damaged, so measured again: {trouble}", style="yellow", soft_wrap=True)
     missing = [task for task in tasks if task not in found]
     console.print(f"{len(found)} records are there, {len(missing)} are to be measured.")
-    seconds = summary.seconds_per_task()
+    seconds = summary.seconds_per_task(records.protocol)
     with Progress(
         TextColumn("{task.fields[n_done]} of {task.fields[n_tasks]}"),
         BarColumn(),
@@ -133,10 +133,20 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--protocol", choices=("paper", "holdout"), default="paper")
     parser.add_argument(
-        "--data-sets", nargs="+", choices=list(TABLES), default=list(TABLES), metavar="NAME"
+        "--data-sets",
+        nargs="+",
+        choices=list(TABLES),
+        default=list(TABLES),
+        metavar="NAME",
+        help=f"of {', '.join(TABLES)} (default all)",
     )
     parser.add_argument(
-        "--methods", nargs="+", choices=list(METHODS), default=list(METHODS), metavar="NAME"
+        "--methods",
+        nargs="+",
+        choices=list(MEASURABLE),
+        default=list(METHODS),
+        metavar="NAME",
+        help=f"of {', '.join(MEASURABLE)} (default {' '.join(METHODS)})",
     )
     parser.add_argument("--folds", type=positive, help="only so many folds or hold-outs")
     parser.add_argument(
@@ -175,7 +185,9 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console(stderr=True)
     protocol = Protocol(options.protocol, options.tune_rows)
     n_repeats = min(options.folds or protocol.n_repeats, protocol.n_repeats)
-    tasks = plan(options.data_sets, options.methods, n_repeats, summary.seconds_per_task())
+    tasks = plan(
+        options.data_sets, options.methods, n_repeats, summary.seconds_per_task(protocol)
+    )
     try:
         folder = data_folder(options.data)
         records = Records(options.records or FOLDER / protocol.name, protocol)
@@ -191,7 +203,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     print(errors_table(list(found.values())))
     if options.write:
-        summary.merge(found.values())
+        summary.merge(protocol, found.values())
+        reproduction_page.write()
     return 0
 
 
@@ -199,7 +212,7 @@ def errors_table(records: list[dict[str, Any]]) -> str:
     """Mean test errors in per cent, data sets by methods."""
     frame = pd.DataFrame(records)
     means = frame.pivot_table(index="data", columns="method", values="error", sort=False)
-    order = [name for name in METHODS if name in means]
+    order = [name for name in MEASURABLE if name in means]
     return means.loc[[name for name in TABLES if name in means.index], order].to_string(
         float_format="{:.2f}".format
     )

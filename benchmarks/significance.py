@@ -92,7 +92,7 @@ def critical_wilcoxon(n: int, level: float = 0.05) -> int:
 
 def critical_wins(n: int, level: float = 0.05) -> int:
     """Fewest wins of n that are significant in the exact two-sided sign test."""
-    return next(wins for wins in range(n + 1) if 2 * stats.binom.sf(wins - 1, n, 0.5) <= level)
+    return next(wins for wins in range(n + 1) if 2 * upper_tail(wins, n) <= level)
 
 
 def average_ranks(errors: np.ndarray) -> np.ndarray:
@@ -109,3 +109,8 @@ def critical_difference(n_methods: int, n_data: int, level: float = 0.05) -> flo
     """Nemenyi's: mean ranks that differ by less are not told apart (Demsar 2006)."""
     q = stats.studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_data)))
+
+
+def upper_tail(wins: int, n: int) -> float:
+    """Probability of at least so many wins of n by chance."""
+    return float(stats.binom.sf(wins - 1, n, 0.5))

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from benchmarks.files import write_whole
 from benchmarks.pages import DOCS
-from benchmarks.records import write_whole
+from benchmarks.protocol import Protocol
 
 PATH = DOCS / "reproduction.csv"
-SIZES = ("rules", "literals", "nonzero", "trees", "nodes", "weights")
-KEY = ["protocol", "data", "method", "fold"]
+KEY = ["protocol", "tune_limit", "data", "method", "fold"]
+# A method has some of these sizes and not the others.
+SIZES = dict.fromkeys(("rules", "literals", "nonzero", "trees", "nodes", "weights"), "Int64")
 
 
-def line(record: dict[str, Any]) -> dict[str, Any]:
-    """A record without nesting."""
-    flat = {
-        name: value for name, value in record.items() if name not in ("size", "environment")
-    }
-    found = dict(record["environment"])
+def line(protocol: Protocol, record: dict[str, Any]) -> dict[str, Any]:
+    """A record without nesting, and with the option it was measured under."""
+    flat = {"protocol": protocol.name, "tune_limit": protocol.tune_rows, **record}
+    size, found = flat.pop("size"), dict(flat.pop("environment"))
+    flat["tune_wrong"] = " ".join(map(str, record["tune_wrong"]))
     return {
         **flat,
-        "tune_wrong": " ".join(map(str, record["tune_wrong"])),
-        **{name: record["size"].get(name, "") for name in SIZES},
+        **{name: size.get(name) for name in SIZES},
         "cpu": found.pop("CPU"),
         "commit": found.pop("commit"),
         "versions": " ".join(f"{name}={version}" for name, version in found.items()),
@@ -39,27 +35,23 @@ def read() -> pd.DataFrame:
     """The committed records; empty when there are none."""
     if not PATH.exists():
         return pd.DataFrame(columns=KEY)
-    return pd.read_csv(PATH)
+    return pd.read_csv(PATH, dtype=SIZES)
 
 
-def merge(records: Iterable[dict[str, Any]]) -> None:
+def merge(protocol: Protocol, records: Iterable[dict[str, Any]]) -> None:
     """Put records into the table, in place of those of the same tasks."""
-    new = pd.read_csv(io.StringIO(as_csv([line(record) for record in records])))
-    table = pd.concat([read(), new]).drop_duplicates(KEY, keep="last").sort_values(KEY)
+    new = pd.DataFrame([line(protocol, record) for record in records]).astype(SIZES)
+    old = read()
+    table = pd.concat([old, new]) if len(old) else new
+    table = table.drop_duplicates(KEY, keep="last").sort_values(KEY)
     write_whole(PATH, table.to_csv(index=False, lineterminator="\n"))
 
 
-def as_csv(lines: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, lines[0])
-    writer.writeheader()
-    writer.writerows(lines)
-    return text.getvalue()
-
-
-def seconds_per_task() -> dict[tuple[str, str], float]:
+def seconds_per_task(protocol: Protocol) -> dict[tuple[str, str], float]:
     """Mean seconds that a data set and method took, from the committed records."""
-    times = defaultdict(list)
-    for row in read().itertuples():
-        times[row.data, row.method].append(row.tune_seconds + row.fit_seconds)
-    return {key: float(np.mean(seconds)) for key, seconds in times.items()}
+    table = read()
+    own = table[table["tune_limit"] == protocol.tune_rows]
+    if own.empty:
+        return {}
+    seconds = own["tune_seconds"] + own["fit_seconds"]
+    return seconds.groupby([own["data"], own["method"]]).mean().to_dict()
