@@ -22,7 +22,7 @@ from joblib import Parallel, delayed, parallel_config
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from benchmarks import reproduction_page, summary
+from benchmarks import summary
 from benchmarks.datasets import TABLES, VARIABLE, DataError, data_folder, load
 from benchmarks.methods import METHODS
 from benchmarks.protocol import MEASURABLE, Protocol, Task, measure
@@ -203,6 +203,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     print(errors_table(list(found.values())))
     if options.write:
+        from benchmarks import reproduction_page  # draws, so it loads matplotlib
+
         summary.merge(protocol, found.values())
         reproduction_page.write()
     return 0

@@ -1,6 +1,5 @@
 """The package as a whole: imports, cache, documentation, memory."""
 
-import csv
 import doctest
 import inspect
 import os
@@ -190,14 +189,6 @@ def test_the_demo_compares_four_models_on_two_tables_and_prints_rules():
     for model in ("neural rules", "random forest", "gradient boosting", "MLP(100)"):
         assert len(re.findall(rf"^  {re.escape(model)} .* %", output, re.MULTILINE)) == 2
     assert output.count("Rule 0: value") == 2
-
-
-def test_the_accuracy_page_is_made_from_its_records():
-    from benchmarks import accuracy
-
-    with (ROOT / "docs" / "accuracy.csv").open() as file:
-        table = accuracy.render(list(csv.DictReader(file)))
-    assert table in (ROOT / "docs" / "accuracy.md").read_text()
 
 
 def test_version_is_in_the_changelog_and_the_citation():

@@ -1,0 +1,219 @@
+"""The runner: killed and restarted, beside another one, on a cluster, and its messages."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import tiny_tables
+from rich.console import Console
+
+from benchmarks import datasets, reproduce
+from benchmarks.protocol import Protocol, Task
+from benchmarks.records import Records
+
+ROOT = Path(__file__).parents[1]
+TASKS = [
+    Task(data, method, fold)
+    for data in tiny_tables.TABLES
+    for method in ("RF", "NRE")
+    for fold in range(2)
+]
+OPTIONS = ["--data-sets", *tiny_tables.TABLES, "--methods", "RF", "NRE", "--folds", "2"]
+TIMES = ("tune_seconds", "fit_seconds", "predict_seconds")
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    tiny_tables.write(folder)
+    return folder
+
+
+def start(tables, records, *options):
+    """The runner on the small tables in a process of its own."""
+    return subprocess.Popen(
+        [
+            sys.executable,
+            str(ROOT / "tests" / "tiny_tables.py"),
+            str(tables),
+            "--records",
+            str(records),
+            *OPTIONS,
+            *options,
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process):
+    output, trouble = process.communicate(timeout=120)
+    assert process.returncode == 0, trouble
+    return output, trouble
+
+
+def results(folder):
+    """All records without what may differ from run to run."""
+    found, damage = Records(folder, Protocol()).survey(TASKS)
+    assert not damage
+    assert set(found) == set(TASKS)
+    return {
+        task: {name: value for name, value in record.items() if name not in TIMES}
+        for task, record in found.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tables, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    output, trouble = finish(start(tables, folder))
+    assert "0 records are there, 8 are to be measured." in trouble
+    assert "8 of 8" in trouble
+    assert output.splitlines()[0].split() == ["method", "RF", "NRE"]
+    return results(folder)
+
+
+def test_a_record_holds_what_it_promises(undisturbed):
+    record = undisturbed[Task("tiny_norm", "NRE", 1)]
+    assert record["test_rows"] == 60
+    assert record["train_rows"] == record["tune_rows"] == 180
+    assert record["error"] == pytest.approx(100 * record["wrong"] / 60, abs=1e-4)
+    assert record["parameter"] in (2, 4)
+    assert len(record["tune_wrong"]) == 2
+    assert set(record["size"]) == {"rules", "literals", "nonzero"}
+    assert set(undisturbed[TASKS[0]]["size"]) == {"trees", "nodes"}
+    assert record["seed"] == Task("tiny_norm", "NRE", 1).seed
+    assert set(record["environment"]) == {
+        "CPU",
+        "Python",
+        "numpy",
+        "scikit-learn",
+        "numba",
+        "neuralrules",
+        "commit",
+    }
+
+
+def test_a_killed_run_goes_on_and_ends_the_same(tables, tmp_path, undisturbed):
+    killed = start(tables, tmp_path)
+    while len(list(tmp_path.rglob("*-*.json"))) < 3:
+        assert killed.poll() is None, killed.stderr.read()
+        time.sleep(0.01)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    n_done = len(list(tmp_path.rglob("*-*.json")))
+    assert 3 <= n_done < 8
+    _, trouble = finish(start(tables, tmp_path))
+    assert f"{n_done} records are there, {8 - n_done} are to be measured." in trouble
+    assert results(tmp_path) == undisturbed
+
+
+def test_ctrl_c_stops_between_records_and_says_how_to_go_on(tables, tmp_path):
+    stopped = start(tables, tmp_path)
+    while not list(tmp_path.rglob("*-*.json")):
+        assert stopped.poll() is None, stopped.stderr.read()
+        time.sleep(0.01)
+    stopped.send_signal(signal.SIGINT)
+    _, trouble = stopped.communicate(timeout=60)
+    assert stopped.returncode == 130
+    assert trouble.rstrip().endswith("Stopped. The same command goes on from here.")
+    assert "Traceback" not in trouble
+
+
+def test_two_runners_share_a_folder(tables, tmp_path, undisturbed):
+    runners = [start(tables, tmp_path) for _ in range(2)]
+    tables_printed = [finish(runner)[0] for runner in runners]
+    assert tables_printed[0] == tables_printed[1]
+    assert results(tmp_path) == undisturbed
+
+
+def test_a_damaged_record_is_reported_and_measured_again(tables, tmp_path, undisturbed):
+    finish(start(tables, tmp_path))
+    path = Records(tmp_path, Protocol()).path(TASKS[3])
+    path.write_text(path.read_text()[:-40])
+    _, trouble = finish(start(tables, tmp_path))
+    assert f"Damaged, so measured again: {path} is no whole record" in trouble
+    assert "7 records are there, 1 are to be measured." in trouble
+    assert results(tmp_path) == undisturbed
+
+
+def test_a_dask_cluster_gives_the_same_records(tables, tmp_path, undisturbed):
+    from distributed import Client, LocalCluster
+    from joblib import parallel_config
+
+    records = Records(tmp_path, Protocol())
+    console = Console(file=io.StringIO(), width=120)
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=tmp_path
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        client.run(tiny_tables.install)
+        with parallel_config("dask"):
+            found = reproduce.run(records, TASKS, tables, -1, console)
+        n_workers = len(client.run(os.getpid))
+    assert n_workers == 2
+    assert set(found) == set(TASKS)
+    assert results(tmp_path) == undisturbed
+    assert "8 of 8" in console.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--folds", "0"], "argument --folds: must be a whole number of at least 1, not '0'"),
+        (["--folds", "x"], "argument --folds: must be a whole number of at least 1, not 'x'"),
+        (
+            ["--tune-rows", "-1"],
+            "argument --tune-rows: must be a whole number of at least 0, not '-1'",
+        ),
+        (["--data-sets", "iris"], "argument --data-sets: invalid choice: 'iris'"),
+        (["--methods", "SVM"], "argument --methods: invalid choice: 'SVM'"),
+        (["--protocol", "loo"], "argument --protocol: invalid choice: 'loo'"),
+        (["--data", "/nowhere"], "error: No data folder at /nowhere. Name another with --data"),
+    ],
+)
+def test_a_mistake_gets_one_line(options, message, tmp_path, capsys):
+    try:
+        status = reproduce.main([*options, "--records", str(tmp_path)])
+    except SystemExit as stopped:
+        status = stopped.code
+    assert status == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_protocol_needs_another_folder(tmp_path, capsys):
+    Records(tmp_path, Protocol("holdout"))
+    assert reproduce.main(["--records", str(tmp_path), "--data", str(tmp_path)]) == 2
+    trouble = capsys.readouterr().err
+    assert trouble.startswith(f"error: {tmp_path} holds records of")
+    assert trouble.endswith("Give the same options, or another folder with --records.\n")
+
+
+@pytest.mark.skipif(
+    not datasets.FOLDERS[0].is_dir(), reason="the paper's data sets are not here"
+)
+def test_processes_of_joblib_measure_a_real_table(tmp_path, capsys):
+    options = ["--data-sets", "titanic", "--methods", "NRE", "--folds", "2", "--n-jobs", "2"]
+    assert reproduce.main([*options, "--records", str(tmp_path)]) == 0
+    name, error = capsys.readouterr().out.splitlines()[-1].split()
+    assert name == "titanic"
+    assert 18 < float(error) < 25
+
+
+def test_long_tasks_come_first():
+    seconds = {("ring", "NRE"): 10.0, ("ring", "GB"): 100.0}
+    tasks = reproduce.plan(["ring"], ["NRE", "GB", "RF"], 2, seconds)
+    assert [task.method for task in tasks] == ["GB", "GB", "RF", "RF", "NRE", "NRE"]
