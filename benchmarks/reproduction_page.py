@@ -169,9 +169,9 @@ def what_did_not_add_up(titanic: pd.Series) -> list[str]:
 
 def render(table: pd.DataFrame) -> str:
     """The page below its marker."""
-    paper = tables.chosen(table, "paper", Protocol().tune_rows)
-    all_rows = tables.chosen(table, "paper", 0)
-    holdout = tables.chosen(table, "holdout", Protocol().tune_rows)
+    paper = tables.measured_by(table, "paper", Protocol().tune_rows)
+    all_rows = tables.chosen_on_all_rows(table)
+    holdout = tables.measured_by(table, "holdout", Protocol().tune_rows)
     errors = tables.mean_errors(paper)
     full = tables.mean_errors(all_rows)["NRE"]
     above = [
@@ -285,7 +285,7 @@ def where(table: pd.DataFrame) -> list[str]:
 def write() -> None:
     """Renew the page and its figure."""
     table = summary.read()
-    errors = tables.mean_errors(tables.chosen(table, "paper", Protocol().tune_rows))
+    errors = tables.mean_errors(tables.measured_by(table, "paper", Protocol().tune_rows))
     drawing.draw_ranks(
         DOCS / RANKS,
         {

@@ -34,9 +34,15 @@ def markdown(
     ]
 
 
-def chosen(table: pd.DataFrame, protocol: str, tune_limit: int) -> pd.DataFrame:
+def measured_by(table: pd.DataFrame, protocol: str, tune_limit: int) -> pd.DataFrame:
     """The records of one protocol."""
     return table[(table["protocol"] == protocol) & (table["tune_limit"] == tune_limit)]
+
+
+def chosen_on_all_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """The records of the paper's protocol for which no tuning sample was drawn."""
+    paper = table[(table["protocol"] == "paper") & (table["tune_rows"] == table["train_rows"])]
+    return paper.drop_duplicates(["data", "method", "fold"])
 
 
 def mean_errors(records: pd.DataFrame) -> pd.DataFrame:

@@ -19,13 +19,13 @@ TABLE = summary.read()
 
 
 def test_every_data_set_method_and_fold_was_measured():
-    paper = tables.chosen(TABLE, "paper", Protocol().tune_rows)
+    paper = tables.measured_by(TABLE, "paper", Protocol().tune_rows)
     measured = set(zip(paper["data"], paper["method"], paper["fold"], strict=True))
     wanted = {
         (data, method, fold) for data in TABLES for method in METHODS for fold in range(5)
     }
     assert wanted <= measured
-    full = tables.chosen(TABLE, "paper", 0)
+    full = tables.chosen_on_all_rows(TABLE)
     own = full[full["method"] == "NRE"]
     assert set(zip(own["data"], own["fold"], strict=True)) == {
         (data, fold) for data in TABLES for fold in range(5)
