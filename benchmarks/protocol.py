@@ -49,6 +49,10 @@ class Protocol:
     tune_rows: int = 5000
 
     @property
+    def label(self) -> str:
+        return f"{self.name}-{self.tune_rows or 'all'}"
+
+    @property
     def n_repeats(self) -> int:
         return N_FOLDS if self.name == "paper" else N_HOLDOUTS
 

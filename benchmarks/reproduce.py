@@ -30,6 +30,11 @@ from benchmarks.records import Records, SettingsError
 
 FOLDER = Path(__file__).resolve().parent / "records"
 UNKNOWN_SECONDS = 60.0
+CONNECT_SECONDS = 10
+
+
+class ClusterError(Exception):
+    """There is no cluster at the address."""
 
 
 def plan(
@@ -115,14 +120,23 @@ def run(
     return found
 
 
-def cluster(address: str | None) -> contextlib.AbstractContextManager:
-    """The joblib backend: processes here, or a Dask cluster."""
-    if address is None:
-        return contextlib.nullcontext()
+@contextlib.contextmanager
+def workers(scheduler: str | None) -> Iterator[None]:
+    """Let joblib use processes here, or a Dask cluster whose workers can import this."""
+    if scheduler is None:
+        yield
+        return
     from distributed import Client
 
-    Client(address)
-    return parallel_config("dask")
+    try:
+        client = Client(scheduler, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"--scheduler {scheduler} does not answer ({error}). Give the address that "
+            "`dask scheduler` printed, for example tcp://127.0.0.1:8786."
+        ) from error
+    with client, parallel_config("dask"):
+        yield
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -190,12 +204,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     try:
         folder = data_folder(options.data)
-        records = Records(options.records or FOLDER / protocol.name, protocol)
+        records = Records(options.records or FOLDER / protocol.label, protocol)
         for name in options.data_sets:
             load(name, folder)  # downloads and checks, before hours are spent
-        with cluster(options.scheduler):
+        with workers(options.scheduler):
             found = run(records, tasks, folder, options.n_jobs, console)
-    except (DataError, SettingsError) as error:
+    except (DataError, SettingsError, ClusterError) as error:
         console.print(f"error: {error}", style="red", soft_wrap=True, highlight=False)
         return 2
     except KeyboardInterrupt:
@@ -206,7 +220,10 @@ def main(arguments: list[str] | None = None) -> int:
         from benchmarks import reproduction_page  # draws, so it loads matplotlib
 
         summary.merge(protocol, found.values())
-        reproduction_page.write()
+        if lacking := reproduction_page.lacking(summary.read()):
+            console.print(f"{summary.PATH} is renewed. The page is not: it needs {lacking}.")
+        else:
+            reproduction_page.write()
     return 0
 
 
@@ -215,9 +232,9 @@ def errors_table(records: list[dict[str, Any]]) -> str:
     frame = pd.DataFrame(records)
     means = frame.pivot_table(index="data", columns="method", values="error", sort=False)
     order = [name for name in MEASURABLE if name in means]
-    return means.loc[[name for name in TABLES if name in means.index], order].to_string(
-        float_format="{:.2f}".format
-    )
+    means = means.loc[[name for name in TABLES if name in means.index], order]
+    table = means.rename_axis(index=None, columns=None).to_string(float_format="{:.2f}".format)
+    return f"Mean test errors in per cent\n{table}"
 
 
 if __name__ == "__main__":

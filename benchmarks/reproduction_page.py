@@ -274,6 +274,15 @@ def render(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def lacking(table: pd.DataFrame) -> str:
+    """What the page needs and the records have not; empty when they have all."""
+    paper = tables.measured_by(table, "paper", Protocol().tune_rows)
+    needed = [(data, method) for data in TABLES for method in METHODS]
+    there = set(zip(paper["data"], paper["method"], strict=True))
+    absent = [f"{method} on {data}" for data, method in needed if (data, method) not in there]
+    return ", ".join(absent[:3]) + (f" and {len(absent) - 3} more" if len(absent) > 3 else "")
+
+
 def where(table: pd.DataFrame) -> list[str]:
     """CPUs, versions and commits of all records."""
     return [

@@ -79,7 +79,8 @@ def undisturbed(tables, tmp_path_factory):
     output, trouble = finish(start(tables, folder))
     assert "0 records are there, 8 are to be measured." in trouble
     assert "8 of 8" in trouble
-    assert output.splitlines()[0].split() == ["method", "RF", "NRE"]
+    assert output.splitlines()[0] == "Mean test errors in per cent"
+    assert output.splitlines()[1].split() == ["RF", "NRE"]
     return results(folder)
 
 
@@ -200,6 +201,18 @@ def test_another_protocol_needs_another_folder(tmp_path, capsys):
     trouble = capsys.readouterr().err
     assert trouble.startswith(f"error: {tmp_path} holds records of")
     assert trouble.endswith("Give the same options, or another folder with --records.\n")
+
+
+def test_a_cluster_that_is_not_there_gets_one_line(tables, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(reproduce, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(reproduce, "load", lambda name, folder: None)
+    options = ["--scheduler", "tcp://127.0.0.1:9", "--records", str(tmp_path / "records")]
+    assert reproduce.main([*options, "--data", str(tables)]) == 2
+    trouble = capsys.readouterr().err
+    assert trouble.startswith("error: --scheduler tcp://127.0.0.1:9 does not answer (")
+    assert trouble.endswith(
+        "Give the address that `dask scheduler` printed, for example tcp://127.0.0.1:8786.\n"
+    )
 
 
 @pytest.mark.skipif(

@@ -86,6 +86,16 @@ def test_merging_replaces_the_same_tasks(tmp_path, monkeypatch):
     assert summary.seconds_per_task(Protocol()) == {("ring", "NRE"): 6.0, ("ring", "RF"): 6.0}
 
 
+def test_a_page_without_all_records_says_what_it_needs():
+    assert reproduction_page.lacking(TABLE) == ""
+    some = TABLE[~((TABLE["data"] == "ring") & (TABLE["method"] == "ANN"))]
+    assert reproduction_page.lacking(some) == "ANN on ring"
+    none = TABLE[:0]
+    assert reproduction_page.lacking(none) == (
+        "GB on wilt, RF on wilt, ANN on wilt and 73 more"
+    )
+
+
 def test_a_lower_error_than_the_bar_counts_and_a_higher_does_not():
     bar = published.bar("phoneme", "NRE")
     assert tables.reaches_bar("phoneme", bar)
