@@ -20,10 +20,8 @@ import pandas as pd
 from benchmarks.files import write_whole
 
 VARIABLE = "NEURALRULES_DATA"
-FOLDERS = (
-    Path(__file__).resolve().parents[2] / "shared" / "data",
-    Path(__file__).resolve().parent / "data",
-)
+DOWNLOADS = Path(__file__).resolve().parent / "data"
+BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 class DataError(Exception):
@@ -76,21 +74,29 @@ def _tables() -> dict[str, Table]:
 TABLES = _tables()
 
 
-def data_folder(given: str | Path | None = None) -> Path:
-    """The folder given, else the one named by the environment, else the usual ones.
+def data_folder(given: str | Path | None = None) -> Path | None:
+    """The folder given, else the one named by the environment, else None: the usual ones.
 
     A folder that was asked for must exist. Data sets that are not in it are downloaded
     into it.
     """
     asked = given or os.environ.get(VARIABLE)
-    if asked:
-        if not Path(asked).is_dir():
-            raise DataError(
-                f"No data folder at {asked}. Name another with --data or ${VARIABLE}, or "
-                "create it empty and let the data sets be downloaded into it."
-            )
-        return Path(asked)
-    return next((folder for folder in FOLDERS if folder.is_dir()), FOLDERS[-1])
+    if not asked:
+        return None
+    if not Path(asked).is_dir():
+        raise DataError(
+            f"No data folder at {asked}. Name another with --data or ${VARIABLE}, or "
+            "create it empty and let the data sets be downloaded into it."
+        )
+    return Path(asked).resolve()
+
+
+def find(name: str, folder: Path | None) -> Path:
+    """Where the table of a data set is, or is to be downloaded to."""
+    file = Path(name) / f"{name}.tsv.gz"
+    if folder is not None:
+        return folder / file
+    return BESIDE / file if (BESIDE / file).exists() else DOWNLOADS / file
 
 
 def load(name: str, folder: Path | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -101,7 +107,8 @@ def load(name: str, folder: Path | None = None) -> tuple[np.ndarray, np.ndarray]
     name : str
         One of the 19 names in TABLES.
     folder : Path, optional
-        Where to look; without it `data_folder()`.
+        Where to look, and where to put what was downloaded; see `data_folder`. Without
+        it, the folder shared/data beside the project and benchmarks/data.
 
     Returns
     -------
@@ -112,7 +119,7 @@ def load(name: str, folder: Path | None = None) -> tuple[np.ndarray, np.ndarray]
     if name not in TABLES:
         raise DataError(f"No data set {name!r}. There are {', '.join(TABLES)}.")
     table = TABLES[name]
-    path = (folder or data_folder()) / name / f"{name}.tsv.gz"
+    path = find(name, folder)
     if not path.exists():
         download(table, path)
     frame = read(path)

@@ -6,6 +6,8 @@ differ in lightness.
 
 from __future__ import annotations
 
+import io
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+
+from benchmarks.files import write_whole
 
 if TYPE_CHECKING:
     from benchmarks.simulations import Support
@@ -108,7 +112,9 @@ def animate(path: Path, X: np.ndarray, y: np.ndarray, supports: list[Support]) -
             return []
 
         film = FuncAnimation(figure, draw, frames=len(supports) + 12)
-        film.save(path, PillowWriter(fps=8))
+        with tempfile.TemporaryDirectory() as folder:
+            film.save(Path(folder) / path.name, PillowWriter(fps=8))
+            write_whole(path, (Path(folder) / path.name).read_bytes())
         plt.close(figure)
 
 
@@ -201,5 +207,7 @@ def legend_below(figure: Figure, handles: list) -> None:
 
 def save(figure: Figure, path: Path) -> None:
     """Write a picture without a date or version in it, so that the same is the same."""
-    figure.savefig(path, metadata={"Software": None}, facecolor="white")
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", metadata={"Software": None}, facecolor="white")
+    write_whole(path, picture.getvalue())
     plt.close(figure)

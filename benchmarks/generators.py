@@ -55,8 +55,9 @@ def hypercube(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Madelon's design: clusters at the corners of a five-dimensional cube.
 
-    Half of the 32 corners belong to each class, at random. To the five coordinates come
-    linear combinations of them and columns of noise, and the order of columns is random.
+    Half of the 32 corners belong to each class, at random, and one row in a hundred gets
+    its class by lot. To the five coordinates come linear combinations of them and columns
+    of noise, and the order of columns is random.
 
     Returns
     -------

@@ -45,7 +45,11 @@ class Method:
         with warnings.catch_warnings():
             # scikit-learn's network stops at its default of 200 epochs, converged or not.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return self.make(candidate, seed).fit(X, y)
+            model = self.make(candidate, seed).fit(X, y)
+        if getattr(model, "interrupted_", False):
+            # Ctrl-C ends our training early and leaves a usable model. Not for a record.
+            raise KeyboardInterrupt
+        return model
 
     def errors(
         self,

@@ -20,20 +20,23 @@ def environment(*packages: str) -> dict[str, str]:
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         cpu = next((line.split(":")[1].strip() for line in lines if "model name" in line), cpu)
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],
-        cwd=DOCS,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
     names = ("numpy", "scikit-learn", "numba", *packages, "neuralrules")
     return {
         "CPU": f"{cpu}, {os.cpu_count()} cores",
         "Python": platform.python_version(),
         **{name: version(name) for name in names},
-        "commit": commit,
+        "commit": commit(),
     }
+
+
+def commit() -> str:
+    """The commit of the working tree, "unknown" where git cannot tell."""
+    command = ["git", "describe", "--always", "--dirty"]
+    try:
+        found = subprocess.run(command, cwd=DOCS, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return found.stdout.strip()
 
 
 def environment_list(found: dict[str, str]) -> str:

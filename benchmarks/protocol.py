@@ -94,7 +94,8 @@ def tuning_errors(
     protocol: Protocol, task: Task, X: np.ndarray, y: np.ndarray
 ) -> tuple[np.ndarray, int]:
     """Errors of each candidate over the inner folds, and over how many rows."""
-    if 0 < protocol.tune_rows < len(y):
+    # A sample must leave a row of each class out, or there is nothing to stratify.
+    if 0 < protocol.tune_rows <= len(y) - 2:
         rows, _ = train_test_split(
             np.arange(len(y)),
             train_size=protocol.tune_rows,
@@ -111,8 +112,10 @@ def tuning_errors(
     return np.sum(counts, axis=0), len(y)
 
 
-def measure(protocol: Protocol, task: Task, folder: Path | None = None) -> dict[str, Any]:
-    """The record of a task.
+def measure(
+    protocol: Protocol, task: Task, folder: Path | None = None, commit: str | None = None
+) -> dict[str, Any]:
+    """The record of a task; the commit is that of the running code, if it is known.
 
     One thread, so that tasks beside each other disturb each other least and the result
     does not depend on how many cores there are.
@@ -146,5 +149,5 @@ def measure(protocol: Protocol, task: Task, folder: Path | None = None) -> dict[
         "predict_seconds": round(predicted - fitted, 4),
         "size": method.size(model),
         "seed": task.seed,
-        "environment": environment(),
+        "environment": environment() | ({"commit": commit} if commit else {}),
     }

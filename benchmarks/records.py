@@ -72,11 +72,13 @@ class Records:
             raise Damaged(f"{self.path(task)} does not match its checksum")
         if Task(record["data"], record["method"], record["fold"]) != task:
             raise Damaged(f"{self.path(task)} is the record of another task")
+        if record["protocol"] != self.protocol.name:
+            raise Damaged(f"{self.path(task)} is the record of another protocol")
         return record
 
     def write(self, task: Task, record: dict[str, Any]) -> None:
         path = self.path(task)
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps({**record, CHECKSUM: checksum(record)}, indent=1))
 
     def complete(
@@ -88,7 +90,7 @@ class Records:
         operating system frees the lock of a runner that was killed.
         """
         path = self.path(task)
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path.with_suffix(".lock"))
         try:
             with lock.acquire(timeout=-1 if wait else 0):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-# Errors have two decimals in the paper and four in our records: differences that print
-# alike are ties, whatever floating point makes of them.
-DECIMALS = 6
+# Errors are compared as they are printed, in the paper and by us: those that look alike
+# are ties, and so are differences that floating point tells apart.
+DECIMALS = 2
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Comparison:
         R+ and R- of the paper: sums of the ranks of the absolute differences, with all
         ranks of zero differences split in half between them.
     wilcoxon_p : float
-        SciPy's exact two-sided signed-rank test of the differences that are not zero;
-        where ranks are tied it errs on the careful side.
+        SciPy's exact two-sided signed-rank test of the differences that are not zero. It
+        takes the ranks for distinct, which is not quite exact where some are tied.
     sign_p : float
         SciPy's exact two-sided binomial test of wins against losses.
     """
@@ -39,8 +39,11 @@ class Comparison:
     sign_p: float
 
     @property
-    def n(self) -> int:
-        return self.wins + self.ties + self.losses
+    def n_counted(self) -> int:
+        """Data sets that the paper's sign test counts: one of an odd number of ties is
+        dropped.
+        """
+        return self.wins + self.losses + self.ties - self.ties % 2
 
     @property
     def t(self) -> float:
@@ -49,9 +52,7 @@ class Comparison:
 
     @property
     def paper_wins(self) -> int:
-        """Wins as the paper's sign test counts: one of an odd number of ties is dropped
-        and half of the others are wins.
-        """
+        """Wins as the paper's sign test counts them, with half of the counted ties."""
         return self.wins + self.ties // 2
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
@@ -34,7 +33,7 @@ class Support:
     ----------
     iteration : int
     on_grid : ndarray of shape (n, n), bool
-        Over `drawing.grid`.
+        Over `drawing.grid_points`.
     positives, negatives : float
         Share of the training rows of each class that lie inside.
     midpoints_outside : float
@@ -175,8 +174,8 @@ def main() -> int:
     text = render(errors, stages)
     write_page("simulations.md", text)
     print(text)
-    for path in sorted(FIGURES.glob("*.*")):
-        print(f"{path.relative_to(Path.cwd())}  {path.stat().st_size / 1e3:.0f} kB")
+    for path in sorted(FIGURES.iterdir()):
+        print(f"{path.name}  {path.stat().st_size / 1e3:.0f} kB")
     print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
     return 0
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
+from filelock import FileLock
 
 from benchmarks.files import write_whole
 from benchmarks.pages import DOCS
@@ -41,10 +42,11 @@ def read() -> pd.DataFrame:
 def merge(protocol: Protocol, records: Iterable[dict[str, Any]]) -> None:
     """Put records into the table, in place of those of the same tasks."""
     new = pd.DataFrame([line(protocol, record) for record in records]).astype(SIZES)
-    old = read()
-    table = pd.concat([old, new]) if len(old) else new
-    table = table.drop_duplicates(KEY, keep="last").sort_values(KEY)
-    write_whole(PATH, table.to_csv(index=False, lineterminator="\n"))
+    with FileLock(PATH.with_suffix(".lock")):  # another runner may end just now
+        old = read()
+        table = pd.concat([old, new]) if len(old) else new
+        table = table.drop_duplicates(KEY, keep="last").sort_values(KEY)
+        write_whole(PATH, table.to_csv(index=False, lineterminator="\n"))
 
 
 def seconds_per_task(protocol: Protocol) -> dict[tuple[str, str], float]:

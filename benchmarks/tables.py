@@ -14,11 +14,17 @@ from scipy import stats
 from benchmarks import published
 from benchmarks.datasets import TABLES
 from benchmarks.methods import METHODS
-from benchmarks.significance import DECIMALS, Comparison, compare
+from benchmarks.significance import (
+    DECIMALS,
+    Comparison,
+    compare,
+    critical_wilcoxon,
+    critical_wins,
+)
 
 OTHERS = ("GB", "RF", "ANN")
 # Two of the 19 tables are others once more: the same rows in another order under other
-# column names, and the same rows with 21 of them twice.
+# column names, and the same rows under other codes with 21 of them twice.
 COPIES = {"chess": "kr_vs_kp", "agaricus_lepiota": "mushroom"}
 
 
@@ -46,14 +52,26 @@ def chosen_on_all_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_errors(records: pd.DataFrame) -> pd.DataFrame:
-    """Data sets by methods, in the paper's order; NaN where nothing was measured."""
-    means = records.pivot_table(index="data", columns="method", values="error", aggfunc="mean")
-    return means.reindex(index=list(TABLES), columns=list(METHODS))
+    """Data sets by methods, in the paper's order; NaN where nothing was measured.
+
+    Wrong rows of all folds over all their rows, to two decimals as in the paper, so that
+    what looks the same is the same.
+    """
+    sums = records.groupby(["data", "method"])[["wrong", "test_rows"]].sum()
+    errors = (100 * sums["wrong"] / sums["test_rows"]).round(DECIMALS).unstack()
+    return errors.reindex(index=list(TABLES), columns=list(METHODS))
 
 
 def spread(records: pd.DataFrame) -> pd.DataFrame:
-    """Standard deviation over folds, data sets by methods."""
-    return records.pivot_table(index="data", columns="method", values="error", aggfunc="std")
+    """Standard deviation over folds, data sets by methods; NaN for a single one."""
+    return records.pivot_table(
+        index="data", columns="method", values="error", aggfunc="std", dropna=False
+    )
+
+
+def lowest_counts(errors: pd.DataFrame) -> pd.Series:
+    """On how many data sets each method has the lowest error, ties counted for all."""
+    return errors.eq(errors.min(axis=1), axis=0).sum()
 
 
 def errors_table(records: pd.DataFrame) -> list[str]:
@@ -61,25 +79,28 @@ def errors_table(records: pd.DataFrame) -> list[str]:
     means, spreads = mean_errors(records), spread(records)
     rows = []
     for data, table in TABLES.items():
-        lowest = means.loc[data].round(2).min()
         cells = [data, table.rows, table.features]
         for method in METHODS:
-            mean = means.loc[data, method]
-            text = f"{mean:.2f}"
-            cells.append(f"{published.ERRORS.loc[data, method]:.2f}")
-            cells.append(
-                (f"**{text}**" if round(mean, 2) == lowest else text)
-                + f" ± {spreads.loc[data, method]:.2f}"
-            )
+            low, high = published.interval(data, method)
+            error, deviation = means.loc[data, method], spreads.loc[data, method]
+            text = f"{error:.2f}"
+            text = f"**{text}**" if error == means.loc[data].min() else text
+            text += "" if np.isnan(deviation) else f" ± {deviation:.2f}"
+            text += "" if low <= error <= high else " †"
+            paper = published.ERRORS.loc[data, method]
+            cells += [f"{paper:.2f} [{low:.1f}, {high:.1f}]", text]
         rows.append(cells)
+    wins: list[object] = ["lowest", "", ""]
+    for method in METHODS:
+        wins += [lowest_counts(published.ERRORS)[method], lowest_counts(means)[method]]
     header = ["data", "rows", "features"]
     for method in METHODS:
         header += [f"{method} paper", f"{method} ours"]
-    return markdown(header, rows)
+    return markdown(header, [*rows, wins])
 
 
 def reaches_bar(data: str, error: float) -> bool:
-    return round(error, 4) <= round(published.bar(data, "NRE"), 4)
+    return error <= round(published.bar(data, "NRE"), DECIMALS)
 
 
 def inside_interval(data: str, method: str, error: float) -> bool:
@@ -135,7 +156,7 @@ def holdout_table(records: pd.DataFrame) -> list[str]:
         paper = published.ERRORS.loc[data, "NRE"]
         rows.append(
             (
-                data,
+                f"{data} ({len(own)} seeds)" if TABLES[data].test_rows else data,
                 len(own),
                 f"{own.min():.2f}",
                 f"{own.median():.2f}",
@@ -168,8 +189,8 @@ def significance_table(sets: dict[str, pd.DataFrame]) -> list[str]:
                     f"{c.wins} / {c.ties} / {c.losses}",
                     f"{c.rank_sum_won:g}",
                     f"{c.rank_sum_lost:g}",
-                    f"**{c.t:g}**",
-                    f"**{c.paper_wins}**",
+                    f"**{c.t:g}** ({critical_wilcoxon(len(errors))})",
+                    f"**{c.paper_wins}** ({critical_wins(c.n_counted)})",
                     probability(c.wilcoxon_p),
                     probability(c.sign_p),
                 )
@@ -180,8 +201,8 @@ def significance_table(sets: dict[str, pd.DataFrame]) -> list[str]:
         "wins / ties / losses",
         "R⁺",
         "R⁻",
-        "T",
-        "wins, ties split",
+        "T (critical)",
+        "wins, ties split (critical)",
         "Wilcoxon p",
         "sign p",
     )
@@ -225,22 +246,21 @@ def differences_table(errors: pd.DataFrame, other: str) -> list[str]:
     return markdown(header, rows)
 
 
-def numbers_stored(records: pd.DataFrame) -> pd.Series:
-    """How many numbers a model must keep: what size means across methods.
+def n_parameters(records: pd.DataFrame) -> pd.Series:
+    """Numbers that were learned: what size means across methods.
 
-    A tree keeps a feature and a threshold for each split and a value for each leaf; a
-    network its weights; a rule ensemble its parameters that are not zero.
+    A node of a tree has one, a threshold or a value; a network its weights; a rule
+    ensemble its parameters that are not zero. How they are wired (which feature, which
+    child, which weights are zero) and how features are scaled is not counted for any.
     """
-    splits = (records["nodes"] - records["trees"]) / 2
-    of_trees = 2 * splits + (splits + records["trees"])
-    return of_trees.fillna(records["weights"]).fillna(records["nonzero"]).astype(float)
+    return records["nodes"].fillna(records["weights"]).fillna(records["nonzero"]).astype(float)
 
 
 def sizes_table(records: pd.DataFrame) -> list[str]:
     """Mean size of the models, data sets by methods."""
-    records = records.assign(numbers=numbers_stored(records))
+    records = records.assign(parameters=n_parameters(records))
     means = records.groupby(["data", "method"])[
-        ["rules", "literals", "trees", "nodes", "numbers"]
+        ["rules", "literals", "trees", "nodes", "parameters"]
     ].mean()
     rows = []
     for data in TABLES:
@@ -251,21 +271,21 @@ def sizes_table(records: pd.DataFrame) -> list[str]:
                 data,
                 f"{rule['rules']:.0f}",
                 f"{rule['literals']:.0f}",
-                f"{rule['numbers']:,.0f}",
+                f"{rule['parameters']:,.0f}",
                 f"{boosting['nodes']:,.0f}",
-                f"{boosting['numbers'] / rule['numbers']:.1f}",
+                f"{boosting['parameters'] / rule['parameters']:.1f}",
                 f"{forest['trees']:.0f}",
                 f"{forest['nodes']:,.0f}",
-                f"{forest['numbers'] / rule['numbers']:.1f}",
-                f"{network['numbers']:,.0f}",
-                f"{network['numbers'] / rule['numbers']:.1f}",
+                f"{forest['parameters'] / rule['parameters']:.1f}",
+                f"{network['parameters']:,.0f}",
+                f"{network['parameters'] / rule['parameters']:.1f}",
             )
         )
     header = (
         "data",
         "NRE rules",
         "literals",
-        "numbers",
+        "parameters",
         "GB nodes",
         "× NRE",
         "RF trees",
@@ -278,9 +298,9 @@ def sizes_table(records: pd.DataFrame) -> list[str]:
 
 
 def size_ratios(records: pd.DataFrame) -> dict[str, float]:
-    """Median over data sets of how many times as many numbers the others keep."""
-    numbers = numbers_stored(records)
-    means = numbers.groupby([records["data"], records["method"]]).mean().unstack()
+    """Median over data sets of how many times as many parameters the others have."""
+    parameters = n_parameters(records)
+    means = parameters.groupby([records["data"], records["method"]]).mean().unstack()
     return {other: float((means[other] / means["NRE"]).median()) for other in OTHERS}
 
 

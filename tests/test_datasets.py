@@ -16,7 +16,7 @@ import tiny_tables
 from benchmarks import datasets
 from benchmarks.datasets import TABLES, DataError, Table, checksum, data_folder, load
 
-REAL = datasets.FOLDERS[0]
+REAL = datasets.BESIDE
 
 
 @pytest.fixture
@@ -132,6 +132,21 @@ def test_a_folder_that_was_asked_for_must_exist(tmp_path, monkeypatch):
         f"No data folder at {tmp_path / 'nowhere'}. Name another with --data or "
         "$NEURALRULES_DATA, or create it empty and let the data sets be downloaded into it."
     )
+
+
+def test_without_a_folder_the_usual_places_are_read_and_only_ours_is_written(
+    tmp_path, monkeypatch
+):
+    monkeypatch.delenv("NEURALRULES_DATA", raising=False)
+    monkeypatch.setattr(datasets, "BESIDE", tmp_path / "beside")
+    monkeypatch.setattr(datasets, "DOWNLOADS", tmp_path / "ours")
+    assert data_folder() is None
+    assert datasets.find("ring", None) == tmp_path / "ours" / "ring" / "ring.tsv.gz"
+    there = tmp_path / "beside" / "ring" / "ring.tsv.gz"
+    there.parent.mkdir(parents=True)
+    there.touch()
+    assert datasets.find("ring", None) == there
+    assert datasets.find("dis", None) == tmp_path / "ours" / "dis" / "dis.tsv.gz"
 
 
 def test_the_option_wins_over_the_environment(tmp_path, monkeypatch):

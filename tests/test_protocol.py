@@ -11,6 +11,7 @@ from benchmarks.datasets import TABLES
 from benchmarks.generators import rotated_xor, twonorm
 from benchmarks.methods import CHANGES, METHODS, VARIANTS
 from benchmarks.protocol import Protocol, Task, split, tuning_errors
+from neuralrules import NeuralRuleClassifier
 
 PAPER, HOLDOUT = Protocol("paper"), Protocol("holdout")
 
@@ -83,6 +84,19 @@ def test_errors_are_those_of_each_candidate(name):
         for candidate in method.candidates
     ]
     np.testing.assert_array_equal(method.errors(5, train, test), expected)
+
+
+def test_ctrl_c_in_training_makes_no_record(monkeypatch):
+    X, y = rotated_xor(100, 0)
+    fit = NeuralRuleClassifier.fit
+
+    def interrupted_fit(self, X, y):
+        fit(self, X, y).interrupted_ = True
+        return self
+
+    monkeypatch.setattr(NeuralRuleClassifier, "fit", interrupted_fit)
+    with pytest.raises(KeyboardInterrupt):
+        METHODS["NRE"].fit(2, 0, X, y)
 
 
 def test_the_tuning_sample_is_stratified_and_no_larger_than_asked(monkeypatch):

@@ -14,11 +14,18 @@ from benchmarks.protocol import Protocol, Task
 from benchmarks.records import Damaged, Records, SettingsError
 
 TASK = Task("phoneme", "NRE", 3)
-RESERVED = ("data", "method", "fold", "sha256")
+RESERVED = ("protocol", "data", "method", "fold", "sha256")
 
 
 def record_of(task, **more):
-    return {"data": task.data, "method": task.method, "fold": task.fold, "error": 9.5, **more}
+    return {
+        "protocol": "paper",
+        "data": task.data,
+        "method": task.method,
+        "fold": task.fold,
+        "error": 9.5,
+        **more,
+    }
 
 
 def measure(protocol, task):
@@ -32,9 +39,7 @@ def records(tmp_path):
 
 @given(
     st.dictionaries(
-        st.text(min_size=1).filter(
-            lambda name: name not in ("data", "method", "fold", "sha256")
-        ),
+        st.text(min_size=1).filter(lambda name: name not in RESERVED),
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
             st.lists,
@@ -93,6 +98,12 @@ def test_the_record_of_another_task_is_refused(records):
     records.complete(other, measure, wait=False)
     records.path(other).rename(records.path(TASK))
     with pytest.raises(Damaged, match=r"NRE-3\.json is the record of another task$"):
+        records.read(TASK)
+
+
+def test_the_record_of_another_protocol_is_refused(records):
+    records.write(TASK, record_of(TASK) | {"protocol": "holdout"})
+    with pytest.raises(Damaged, match=r"NRE-3\.json is the record of another protocol$"):
         records.read(TASK)
 
 

@@ -15,7 +15,7 @@ import tiny_tables
 from rich.console import Console
 
 from benchmarks import datasets, reproduce
-from benchmarks.protocol import Protocol, Task
+from benchmarks.protocol import MEASURABLE, Protocol, Task
 from benchmarks.records import Records
 
 ROOT = Path(__file__).parents[1]
@@ -54,6 +54,17 @@ def start(tables, records, *options):
         text=True,
         start_new_session=True,
     )
+
+
+def wait_for_records(process, folder, n_records):
+    """Wait until so many records are there."""
+    for _ in range(6000):
+        if len(list(folder.rglob("*-*.json"))) >= n_records:
+            return
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    process.kill()
+    raise AssertionError(process.communicate())
 
 
 def finish(process):
@@ -107,9 +118,7 @@ def test_a_record_holds_what_it_promises(undisturbed):
 
 def test_a_killed_run_goes_on_and_ends_the_same(tables, tmp_path, undisturbed):
     killed = start(tables, tmp_path)
-    while len(list(tmp_path.rglob("*-*.json"))) < 3:
-        assert killed.poll() is None, killed.stderr.read()
-        time.sleep(0.01)
+    wait_for_records(killed, tmp_path, 3)
     os.killpg(killed.pid, signal.SIGKILL)
     killed.communicate()
     n_done = len(list(tmp_path.rglob("*-*.json")))
@@ -119,16 +128,16 @@ def test_a_killed_run_goes_on_and_ends_the_same(tables, tmp_path, undisturbed):
     assert results(tmp_path) == undisturbed
 
 
-def test_ctrl_c_stops_between_records_and_says_how_to_go_on(tables, tmp_path):
+def test_ctrl_c_says_how_to_go_on(tables, tmp_path, undisturbed):
     stopped = start(tables, tmp_path)
-    while not list(tmp_path.rglob("*-*.json")):
-        assert stopped.poll() is None, stopped.stderr.read()
-        time.sleep(0.01)
+    wait_for_records(stopped, tmp_path, 1)
     stopped.send_signal(signal.SIGINT)
     _, trouble = stopped.communicate(timeout=60)
     assert stopped.returncode == 130
     assert trouble.rstrip().endswith("Stopped. The same command goes on from here.")
     assert "Traceback" not in trouble
+    finish(start(tables, tmp_path))
+    assert results(tmp_path) == undisturbed
 
 
 def test_two_runners_share_a_folder(tables, tmp_path, undisturbed):
@@ -148,26 +157,71 @@ def test_a_damaged_record_is_reported_and_measured_again(tables, tmp_path, undis
     assert results(tmp_path) == undisturbed
 
 
-def test_a_dask_cluster_gives_the_same_records(tables, tmp_path, undisturbed):
-    from distributed import Client, LocalCluster
-    from joblib import parallel_config
+@pytest.fixture
+def known_here():
+    """The small tables known in this process too, and forgotten afterwards."""
+    before = dict(datasets.TABLES), dict(MEASURABLE)
+    tiny_tables.install()
+    yield
+    for there, was in zip((datasets.TABLES, MEASURABLE), before, strict=True):
+        there.clear()
+        there.update(was)
 
-    records = Records(tmp_path, Protocol())
-    console = Console(file=io.StringIO(), width=120)
+
+@pytest.mark.usefixtures("known_here")
+def test_a_dask_cluster_gives_the_same_records(tables, tmp_path, undisturbed, capsys):
+    from distributed import Client, LocalCluster
+
     with (
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=tmp_path
         ) as cluster,
         Client(cluster) as client,
     ):
+        workers = client.run(os.getpid)
         client.run(tiny_tables.install)
-        with parallel_config("dask"):
-            found = reproduce.run(records, TASKS, tables, -1, console)
-        n_workers = len(client.run(os.getpid))
-    assert n_workers == 2
-    assert set(found) == set(TASKS)
-    assert results(tmp_path) == undisturbed
-    assert "8 of 8" in console.file.getvalue()
+        options = ["--data", str(tables), "--records", str(tmp_path / "records"), *OPTIONS]
+        status = reproduce.main([*options, "--scheduler", cluster.scheduler_address])
+    assert status == 0
+    assert len(set(workers.values()) - {os.getpid()}) == 2
+    assert "8 of 8" in capsys.readouterr().err
+    assert results(tmp_path / "records") == undisturbed
+
+
+def test_a_task_that_fails_does_not_stop_the_others(tables, tmp_path, monkeypatch):
+    def measure(protocol, task, folder, commit):
+        if task == TASKS[0]:
+            raise ValueError("no luck")
+        return {
+            "protocol": "paper",
+            "data": task.data,
+            "method": task.method,
+            "fold": task.fold,
+            "error": 1.0,
+        }
+
+    monkeypatch.setattr(reproduce, "measure", measure)
+    console = Console(file=io.StringIO(), width=120)
+    records = Records(tmp_path, Protocol())
+    found, failed = reproduce.run(records, TASKS, tables, 1, console)
+    assert set(found) == set(TASKS[1:])
+    assert failed == {TASKS[0]: reproduce.Failure("ValueError: no luck")}
+    assert f"{TASKS[0]} failed: ValueError: no luck" in console.file.getvalue()
+
+
+def test_records_of_other_versions_are_pointed_out(tables, tmp_path, undisturbed):
+    records = Records(tmp_path, Protocol())
+    for task, record in undisturbed.items():
+        old = record | {
+            "environment": record["environment"] | {"numpy": "1.0", "commit": "abc"}
+        }
+        records.write(task, old)
+    console = Console(file=io.StringIO(), width=120)
+    reproduce.run(records, TASKS, tables, 1, console)
+    assert (
+        "Records that are there come from commit abc, numpy 1.0. To measure them anew, give "
+        "another folder with --records."
+    ) in console.file.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -176,8 +230,13 @@ def test_a_dask_cluster_gives_the_same_records(tables, tmp_path, undisturbed):
         (["--folds", "0"], "argument --folds: must be a whole number of at least 1, not '0'"),
         (["--folds", "x"], "argument --folds: must be a whole number of at least 1, not 'x'"),
         (
-            ["--tune-rows", "-1"],
-            "argument --tune-rows: must be a whole number of at least 0, not '-1'",
+            ["--tune-rows", "50"],
+            "argument --tune-rows: must be a whole number of at least 500, or 0 for all rows, "
+            "not '50'",
+        ),
+        (
+            ["--n-jobs", "0"],
+            "argument --n-jobs: must be a whole number of at least 1, or -1, not '0'",
         ),
         (["--data-sets", "iris"], "argument --data-sets: invalid choice: 'iris'"),
         (["--methods", "SVM"], "argument --methods: invalid choice: 'SVM'"),
@@ -195,8 +254,20 @@ def test_a_mistake_gets_one_line(options, message, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-def test_another_protocol_needs_another_folder(tmp_path, capsys):
+def test_a_file_is_no_folder_for_records(tmp_path, capsys):
+    file = tmp_path / "notes.txt"
+    file.write_text("mine")
+    options = ["--records", str(file), "--data", str(tmp_path), "--data-sets", "ring"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduce, "load", lambda name, folder: None)
+        assert reproduce.main(options) == 2
+    assert capsys.readouterr().err == f"error: [Errno 17] File exists: '{file}'\n"
+    assert file.read_text() == "mine"
+
+
+def test_another_protocol_needs_another_folder(tmp_path, capsys, monkeypatch):
     Records(tmp_path, Protocol("holdout"))
+    monkeypatch.setattr(reproduce, "load", lambda name, folder: None)
     assert reproduce.main(["--records", str(tmp_path), "--data", str(tmp_path)]) == 2
     trouble = capsys.readouterr().err
     assert trouble.startswith(f"error: {tmp_path} holds records of")
@@ -215,9 +286,7 @@ def test_a_cluster_that_is_not_there_gets_one_line(tables, tmp_path, capsys, mon
     )
 
 
-@pytest.mark.skipif(
-    not datasets.FOLDERS[0].is_dir(), reason="the paper's data sets are not here"
-)
+@pytest.mark.skipif(not datasets.BESIDE.is_dir(), reason="the paper's data sets are not here")
 def test_processes_of_joblib_measure_a_real_table(tmp_path, capsys):
     options = ["--data-sets", "titanic", "--methods", "NRE", "--folds", "2", "--n-jobs", "2"]
     assert reproduce.main([*options, "--records", str(tmp_path)]) == 0

