@@ -23,7 +23,7 @@ wheel: $(VENV)/.tested  ## the built wheel, alone in a clean environment, must f
 figures: $(VENV)/.reproduction  ## draw the paper's simulations into docs/figures
 	$(BIN)/python -m benchmarks.simulations
 
-reproduce: $(VENV)/.reproduction  ## measure the paper's table (hours; resumes); ARGS="--help"
+reproduce: $(VENV)/.reproduction  ## measure the paper's table (hours; resumes); ARGS=--quick for a look
 	$(BIN)/python -m benchmarks.reproduce $(ARGS)
 
 benchmark: $(VENV)/.benchmarks  ## measure speed and rewrite docs/speed.md

@@ -1,6 +1,6 @@
 """Measure the paper's table: 19 data sets, four methods, resumably.
 
-    python -m benchmarks.reproduce [--protocol holdout] [--data-sets NAME ...] [--write]
+    python -m benchmarks.reproduce [--quick] [--protocol holdout] [--write]
 
 One record is written for each data set, method and fold the moment it is known, so that
 a run may be killed and started again, and several may share a folder. --write puts what
@@ -33,6 +33,7 @@ from benchmarks.records import Records, SettingsError
 FOLDER = Path(__file__).resolve().parent / "records"
 UNKNOWN_SECONDS = 60.0
 CONNECT_SECONDS = 10
+QUICK = ("banana", "titanic")
 
 
 class ClusterError(Exception):
@@ -235,7 +236,15 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         action="store_true",
         help="put the records into docs/reproduction.csv and renew docs/reproduction.md",
     )
-    return parser.parse_args(arguments)
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"a first look of a few minutes: --data-sets {' '.join(QUICK)} --folds 2",
+    )
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options.data_sets, options.folds = list(QUICK), 2
+    return options
 
 
 def whole_number(text: str, allowed: Callable[[int], bool], wanted: str) -> int:

@@ -295,6 +295,12 @@ def test_processes_of_joblib_measure_a_real_table(tmp_path, capsys):
     assert 18 < float(error) < 25
 
 
+def test_a_quick_look_is_two_tables_and_two_folds():
+    options = reproduce.parse(["--quick"])
+    assert len(options.data_sets) == options.folds == 2
+    assert options.methods == ["GB", "RF", "ANN", "NRE"]
+
+
 def test_long_tasks_come_first():
     seconds = {("ring", "NRE"): 10.0, ("ring", "GB"): 100.0}
     tasks = reproduce.plan(["ring"], ["NRE", "GB", "RF"], 2, seconds)
