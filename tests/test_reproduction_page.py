@@ -165,6 +165,8 @@ def test_what_the_page_says_of_the_data_is_so():
     np.testing.assert_array_equal(one, other)
     X, y = load("clean2", BESIDE)
     np.testing.assert_array_equal(y, X[:, 0] < 38.5)
+    assert np.sum(X[:, 0] == 38) == 6
+    assert np.sum(np.isin(X[:, 0], [39, 40])) == 563
     X, _ = load("titanic", BESIDE)
     assert len(np.unique(X, axis=0)) == 14
 
