@@ -35,7 +35,7 @@ def line(protocol: Protocol, record: dict[str, Any]) -> dict[str, Any]:
 def read() -> pd.DataFrame:
     """The committed records; empty when there are none."""
     if not PATH.exists():
-        return pd.DataFrame(columns=KEY)
+        return pd.DataFrame(columns=[*KEY, "train_rows", "tune_rows"])
     return pd.read_csv(PATH, dtype=SIZES)
 
 
