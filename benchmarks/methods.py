@@ -17,6 +17,8 @@ from sklearn.preprocessing import StandardScaler
 
 from neuralrules import NeuralRuleClassifier
 
+Rows = tuple[np.ndarray, np.ndarray]  # features and class codes
+
 
 @dataclass(frozen=True)
 class Method:
@@ -51,12 +53,7 @@ class Method:
             raise KeyboardInterrupt
         return model
 
-    def errors(
-        self,
-        seed: int,
-        train: tuple[np.ndarray, np.ndarray],
-        test: tuple[np.ndarray, np.ndarray],
-    ) -> np.ndarray:
+    def errors(self, seed: int, train: Rows, test: Rows) -> np.ndarray:
         """How many test rows each candidate gets wrong, (n_candidates,) int64."""
         X, y = test
         models = (self.fit(candidate, seed, *train) for candidate in self.candidates)
@@ -70,12 +67,7 @@ class Forest(Method):
     512 are the forest of 32.
     """
 
-    def errors(
-        self,
-        seed: int,
-        train: tuple[np.ndarray, np.ndarray],
-        test: tuple[np.ndarray, np.ndarray],
-    ) -> np.ndarray:
+    def errors(self, seed: int, train: Rows, test: Rows) -> np.ndarray:
         X, y = test
         forest = self.fit(max(self.candidates), seed, *train)
         votes = np.cumsum([tree.predict_proba(X) for tree in forest.estimators_], axis=0)

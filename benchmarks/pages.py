@@ -14,8 +14,8 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 MARKER = "<!-- results -->"
 
 
-def environment(*packages: str) -> dict[str, str]:
-    """CPU, versions and commit."""
+def environment(*packages: str, code: str | None = None) -> dict[str, str]:
+    """CPU, versions, and the commit of the code where it is not that of the tree now."""
     cpu = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -25,7 +25,7 @@ def environment(*packages: str) -> dict[str, str]:
         "CPU": f"{cpu}, {os.cpu_count()} cores",
         "Python": platform.python_version(),
         **{name: version(name) for name in names},
-        "commit": commit(),
+        "commit": code or commit(),
     }
 
 

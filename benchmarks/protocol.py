@@ -149,5 +149,5 @@ def measure(
         "predict_seconds": round(predicted - fitted, 4),
         "size": method.size(model),
         "seed": task.seed,
-        "environment": environment() | ({"commit": commit} if commit else {}),
+        "environment": environment(code=commit),
     }

@@ -29,6 +29,7 @@ from benchmarks.methods import METHODS
 from benchmarks.pages import commit, environment
 from benchmarks.protocol import MEASURABLE, Protocol, Task, measure
 from benchmarks.records import Records, SettingsError
+from benchmarks.tables import mean_errors
 
 FOLDER = Path(__file__).resolve().parent / "records"
 UNKNOWN_SECONDS = 60.0
@@ -310,11 +311,9 @@ def means_table(records: list[dict[str, Any]]) -> str:
     """Mean test errors in per cent, data sets by methods."""
     if not records:
         return "No records."
-    frame = pd.DataFrame(records)
-    means = frame.pivot_table(index="data", columns="method", values="error", sort=False)
-    order = [name for name in MEASURABLE if name in means]
-    means = means.loc[[name for name in TABLES if name in means.index], order]
-    table = means.rename_axis(index=None, columns=None).to_string(float_format="{:.2f}".format)
+    means = mean_errors(pd.DataFrame(records), MEASURABLE).dropna(how="all")
+    means = means.dropna(axis="columns", how="all").rename_axis(index=None, columns=None)
+    table = means.to_string(float_format="{:.2f}".format)
     return f"Mean test errors in per cent\n{table}"
 
 

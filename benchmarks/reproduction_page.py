@@ -1,6 +1,5 @@
-"""Make docs/reproduction.md from docs/reproduction.csv.
-
-python -m benchmarks.reproduction_page
+"""Make docs/reproduction.md from docs/reproduction.csv: `make reproduce ARGS=--write`, or
+`python -m benchmarks.reproduction_page` where there is nothing to measure.
 """
 
 from __future__ import annotations
@@ -25,8 +24,6 @@ VARIANT_TEXTS = {
     "NRE-deep": "deep rules",
     "NRE-boosting": "rules of 10 boosted trees",
 }
-
-
 EXPLANATIONS = {
     "kr_vs_kp": "the published error is one row of 480, so that its bar is narrower than its "
     "interval, in which we are. Training gains nothing over the tree here.",

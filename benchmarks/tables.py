@@ -51,7 +51,7 @@ def chosen_on_all_rows(table: pd.DataFrame) -> pd.DataFrame:
     return paper.drop_duplicates(["data", "method", "fold"])
 
 
-def mean_errors(records: pd.DataFrame) -> pd.DataFrame:
+def mean_errors(records: pd.DataFrame, methods: Iterable[str] = tuple(METHODS)) -> pd.DataFrame:
     """Data sets by methods, in the paper's order; NaN where nothing was measured.
 
     Wrong rows of all folds over all their rows, to two decimals as in the paper, so that
@@ -59,7 +59,7 @@ def mean_errors(records: pd.DataFrame) -> pd.DataFrame:
     """
     sums = records.groupby(["data", "method"])[["wrong", "test_rows"]].sum()
     errors = (100 * sums["wrong"] / sums["test_rows"]).round(DECIMALS).unstack()
-    return errors.reindex(index=list(TABLES), columns=list(METHODS))
+    return errors.reindex(index=list(TABLES), columns=list(methods))
 
 
 def spread(records: pd.DataFrame) -> pd.DataFrame:
@@ -86,7 +86,7 @@ def errors_table(records: pd.DataFrame) -> list[str]:
             text = f"{error:.2f}"
             text = f"**{text}**" if error == means.loc[data].min() else text
             text += "" if np.isnan(deviation) else f" ± {deviation:.2f}"
-            text += "" if low <= error <= high else " †"
+            text += "" if inside_interval(data, method, error) else " †"
             paper = published.ERRORS.loc[data, method]
             cells += [f"{paper:.2f} [{low:.1f}, {high:.1f}]", text]
         rows.append(cells)
@@ -338,17 +338,15 @@ def variants_table(
     variants: dict[str, str],
 ) -> list[str]:
     """What other ways of training give, on some data sets."""
-    means = records.groupby(["data", "method"])["error"].mean()
-    tuned = all_rows[all_rows["method"] == "NRE"].groupby("data")["error"].mean()
-
-    def cell(value: float | None) -> str:
-        return "" if value is None or np.isnan(value) else f"{value:.2f}"
-
+    means = mean_errors(records, ["NRE", *variants])
+    errors = {
+        "default": means["NRE"],
+        "parameter chosen on all rows": mean_errors(all_rows)["NRE"],
+        **{text: means[name] for name, text in variants.items()},
+        "*bar*": pd.Series({data: published.bar(data, "NRE") for data in data_sets}),
+    }
     rows = [
-        ("default", *(cell(means.get((data, "NRE"))) for data in data_sets)),
-        ("parameter chosen on all rows", *(cell(tuned.get(data)) for data in data_sets)),
+        (text, *("" if np.isnan(own[data]) else f"{own[data]:.2f}" for data in data_sets))
+        for text, own in errors.items()
     ]
-    for name, text in variants.items():
-        rows.append((text, *(cell(means.get((data, name))) for data in data_sets)))
-    rows.append(("*bar*", *(f"{published.bar(data, 'NRE'):.2f}" for data in data_sets)))
     return markdown(("", *data_sets), rows)
