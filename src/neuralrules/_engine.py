@@ -82,7 +82,8 @@ class Engine(Protocol):
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
         """Sum of the rules, without the intercept, for the encoded rows X.
 
-        Returns (n_rows, n_outputs) float32.
+        Returns (n_rows, n_outputs) float64: the products of float32 values and float32
+        activations, which are exact, summed in the order of the rules.
         """
 
     def train(

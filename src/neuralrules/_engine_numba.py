@@ -80,7 +80,7 @@ class NumbaEngine:
         self._workspace: Workspace | None = None
 
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
-        outputs = np.empty((len(X), network.n_outputs), np.float32)
+        outputs = np.empty((len(X), network.n_outputs))
         parameters, layout = network.parameters, network.layout
         n_threads = max(1, min(self.n_threads, len(X) // MIN_ROWS_PER_THREAD))
         ends = np.linspace(0, len(X), n_threads + 1).astype(int)

@@ -113,11 +113,12 @@ class NumpyEngine:
     """Implements `neuralrules._engine.Engine`."""
 
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
-        outputs = np.empty((len(X), network.n_outputs), np.float32)
+        outputs = np.zeros((len(X), network.n_outputs))
         for start in range(0, len(X), CHUNK):
             x = X[start : start + CHUNK, network.features]
-            active = activations(network.parameters, network.layout, x)
-            outputs[start : start + CHUNK] = active @ network.values
+            active = activations(network.parameters, network.layout, x).astype(np.float64)
+            for rule, values in enumerate(network.values):
+                outputs[start : start + CHUNK] += active[:, rule, None] * values
         return outputs
 
     def train(

@@ -578,13 +578,15 @@ def train(
 def decide(parameters, layout, X, features, first, last, outputs):
     """Sum of values times activations for rows `first` to `last` of X.
 
-    Fills outputs (n_rows, n_outputs) at those rows. The sums are taken in the
-    order of the rules, so that a row's result does not depend on its neighbours.
+    Fills outputs (n_rows, n_outputs) float64 at those rows. The product of two
+    float32 is exact in float64, and the sums are taken in the order of the rules: a
+    row's result does not depend on its neighbours, and its explanation can repeat it
+    bit for bit.
     """
     n_outputs = parameters.values.shape[1]
     literals, units, minimum = make_scratch(layout)
     tiles = aligned_zeros(features.size * TILE).reshape((1, features.size, TILE))
-    sums = np.empty((n_outputs, TILE), np.float32)
+    sums = np.empty((n_outputs, TILE), np.float64)
     hints = np.zeros(parameters.values.shape[0], np.int64)
     for start in range(first, last, TILE):
         n_rows = min(TILE, last - start)
@@ -597,7 +599,7 @@ def decide(parameters, layout, X, features, first, last, outputs):
             )
             if active != 0:
                 for k in range(n_outputs):
-                    c = parameters.values[rule, k]
+                    c = np.float64(parameters.values[rule, k])
                     for r in range(TILE):
                         sums[k, r] += c * max(minimum[r], np.float32(0.0))
         for r in range(n_rows):
