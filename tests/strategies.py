@@ -64,6 +64,7 @@ def random_network(seed, n_rules=12, n_features=5, n_outputs=1, *, deep=False) -
         intercept=rng.randn(n_outputs).astype(np.float32),
         mixing=rng.randn((lengths**2).sum() if deep else 0).astype(np.float32),
         shifts=rng.randn(n_literals if deep else 0).astype(np.float32),
+        origins=np.concatenate([np.arange(length) for length in lengths]),
     )
 
 

@@ -72,10 +72,11 @@ def test_text_of_every_kind_of_model():
     rng = np.random.RandomState(0)
     X = rng.randn(200, 3)
     regressor = NeuralRuleRegressor(2, deep=True).fit(X, X[:, :2])
-    assert "as seen through its second layer, which is not shown" in regressor.rules_text()
+    text = regressor.rules_text()
+    assert text.count("  where A = ") == text.count("  now   ") == regressor.network_.n_rules
     constant = fitted(np.ones((20, 1)), np.arange(20) % 2, max_depth=1, n_epochs=0)
     assert constant.rules_text() == (
-        "Rule 0: value 0 (its leaf held 100 % of the training rows)\n"
+        "Rule 0: value 0 (covers 100 % of the training rows)\n"
         "  leaf  every row\n"
         "  now   every row"
     )
@@ -105,12 +106,12 @@ def test_share_of_rows_is_of_all_training_rows():
     X = np.arange(100.0)[:, None]
     y = X[:, 0] > 79.5
     best = fitted(X, y, max_depth=1, n_epochs=0, max_rules=1)
-    assert "its leaf held 80 % of the training rows" in best.rules_text()
+    assert "covers 80 % of the training rows" in best.rules_text()
     forest = fitted(X, y, max_depth=1, n_epochs=0, rule_source="forest", n_trees=5)
     shares = [
-        float(line.split("held ")[1].split(" %")[0])
+        float(line.split("covers ")[1].split(" %")[0])
         for line in forest.rules_text().splitlines()
-        if "held" in line
+        if "covers" in line
     ]
     assert max(shares) > 60
 

@@ -1,6 +1,7 @@
 """Neural rule ensembles: tabular models that are small, accurate and readable."""
 
 from neuralrules._classifier import NeuralRuleClassifier
+from neuralrules._exact import read_rules
 from neuralrules._regressor import NeuralRuleRegressor
 from neuralrules._search import NeuralRuleClassifierCV, NeuralRuleRegressorCV
 
@@ -9,5 +10,6 @@ __all__ = [
     "NeuralRuleClassifierCV",
     "NeuralRuleRegressor",
     "NeuralRuleRegressorCV",
+    "read_rules",
 ]
 __version__ = "0.1.0"

@@ -76,7 +76,7 @@ def _rows(X: Any, start: int, stop: int) -> Any:
     return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
 
 
-def _column(X: Any, index: int) -> Any:
+def column_of(X: Any, index: int) -> Any:
     if not is_frame(X):
         return X[:, index]
     return X.iloc[:, index] if hasattr(X, "iloc") else X[X.columns[index]]
@@ -99,7 +99,7 @@ def _is_missing(item: Any) -> bool:
     return item is None or type(item).__name__ == "NAType"  # pandas.NA in a NumPy array
 
 
-def _as_numbers(column: Any, name: str) -> np.ndarray | None:
+def as_numbers(column: Any, name: str) -> np.ndarray | None:
     """The column as float64 with NaN for missing, or None if it holds categories."""
     dtype = _dtype_name(column)
     if dtype.startswith(("category", "categorical", "enum")):
@@ -136,7 +136,7 @@ def _objects_as_numbers(column: Any, array: np.ndarray, name: str) -> np.ndarray
     return numbers
 
 
-def _as_categories(column: Any) -> np.ndarray:
+def as_categories(column: Any) -> np.ndarray:
     """The column as strings, with None for missing, shape (n_rows, 1) object."""
     array = np.asarray(column, dtype=object)
     present = ~missing_cells(column)
@@ -208,7 +208,9 @@ class Encoder:
             else [f"x{index}" for index in range(n_columns)]
         )
         self._numeric = [
-            i for i in range(n_columns) if _as_numbers(_column(X, i), self.names[i]) is not None
+            i
+            for i in range(n_columns)
+            if as_numbers(column_of(X, i), self.names[i]) is not None
         ]
         self._categorical = [i for i in range(n_columns) if i not in set(self._numeric)]
         self._one_hots = [
@@ -217,7 +219,7 @@ class Encoder:
                 max_categories=MAX_CATEGORIES,
                 sparse_output=False,
                 dtype=np.float64,
-            ).fit(_as_categories(_column(X, index)))
+            ).fit(as_categories(column_of(X, index)))
             for index in self._categorical
         ]
         missing = np.zeros(len(self._numeric), bool)
@@ -251,6 +253,20 @@ class Encoder:
             stop = min(start + size, X.shape[0])
             yield start, stop, self.transform(_rows(X, start, stop))
 
+    @property
+    def missing_indicators(self) -> dict[int, int]:
+        """For the encoded numbers that had holes in training, where their indicator is."""
+        holes = {
+            column.source: place
+            for place, column in enumerate(self.columns)
+            if column.kind == "missing"
+        }
+        return {
+            place: holes[column.source]
+            for place, column in enumerate(self.columns)
+            if column.kind == "number" and column.source in holes
+        }
+
     def _chunk_rows(self) -> int:
         """Rows encoded at a time: few enough that their one-hot columns stay small too."""
         widths = [len(one_hot.get_feature_names_out()) for one_hot in self._one_hots]
@@ -263,7 +279,7 @@ class Encoder:
             piece = _rows(X, start, start + size)
             numbers = self._numbers(piece)
             self._check_finite(numbers)
-            categories = [_as_categories(_column(piece, index)) for index in self._categorical]
+            categories = [as_categories(column_of(piece, index)) for index in self._categorical]
             yield start, start + piece.shape[0], numbers, categories
 
     def _numbers(self, piece: Any) -> np.ndarray:
@@ -276,7 +292,7 @@ class Encoder:
             return piece.astype(np.float64)
         numbers = np.empty((piece.shape[0], len(self._numeric)))
         for position, index in enumerate(self._numeric):
-            column = _as_numbers(_column(piece, index), self.names[index])
+            column = as_numbers(column_of(piece, index), self.names[index])
             if column is None:
                 raise ValueError(
                     f"Column {self.names[index]!r} held numbers when the model was fitted and "

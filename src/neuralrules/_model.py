@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -23,11 +23,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from neuralrules._activity import measure
 from neuralrules._encoding import Encoder, check_table
 from neuralrules._engine import Engine, Examples, get_engine
+from neuralrules._exact import exact_text
+from neuralrules._explain import Explanation, explain
+from neuralrules._importance import Importances, importances
 from neuralrules._losses import loss_code
 from neuralrules._network import Network
 from neuralrules._rules import decompose, select
+from neuralrules._simplify import SimplificationPath, simplification_path, simplify
+from neuralrules._table import rules_table
 from neuralrules._targets import Targets
 from neuralrules._text import rules_text
 from neuralrules._training import Outcome, Plan, State, train
@@ -131,7 +137,7 @@ class NeuralRuleModel(BaseEstimator):
 
         self.encoder_ = encoder
         self.rules_ = rules
-        return self._learn(outcome, targets)
+        return self._learn(outcome, encoded, targets, weights)
 
     def _resume(self, X: Any, y: Any, sample_weight: Any, n_epochs: int, schedule: str) -> Any:
         """Train the present rules further, with the present encoding."""
@@ -145,7 +151,7 @@ class NeuralRuleModel(BaseEstimator):
         outcome = train(
             self._state, examples, training, validation, plan, self._engine(), random_state
         )
-        return self._learn(outcome, targets)
+        return self._learn(outcome, encoded, targets, weights)
 
     @staticmethod
     def _examples(
@@ -167,13 +173,19 @@ class NeuralRuleModel(BaseEstimator):
             verbose=bool(self.verbose),
         )
 
-    def _learn(self, outcome: Outcome, targets: Targets) -> Any:
+    def _learn(
+        self, outcome: Outcome, encoded: np.ndarray, targets: Targets, weights: np.ndarray
+    ) -> Any:
         self._state = outcome.state
         self._target_mean, self._target_scale = targets.mean, targets.scale
         self.network_ = outcome.state.network.in_target_units(targets.mean, targets.scale)
         self.history_ = outcome.history
         self.n_iter_ = outcome.n_epochs
         self.interrupted_ = outcome.interrupted
+        # Kept for people who read the rules when the training rows are gone.
+        self._activity = measure(
+            self.network_, self.rules_, encoded, targets, weights, self._engine()
+        )
         if outcome.interrupted:
             warnings.warn(
                 f"Training was interrupted after {outcome.n_epochs} whole epochs. "
@@ -267,6 +279,85 @@ class NeuralRuleModel(BaseEstimator):
             outputs[start:stop] = engine.decide(self.network_, encoded)
         return outputs + self.network_.intercept
 
+    def _unfitted_twin(self) -> NeuralRuleModel:
+        """An estimator that, fitted on the same rows, would become this one."""
+        return clone(self).set_params(warm_start=False, verbose=0)
+
+    def simplify(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        tolerance: float = 0.01,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Any:
+        """A smaller fitted estimator that is hardly worse; this one stays as it is.
+
+        Rules that never fire and literals that never decide are dropped, then, step by
+        step, the rules, literals and weights that matter least, with the rest trained
+        again after each step. The smallest model wins whose loss has grown by no more
+        than `tolerance`, both on the rows given and on rows that the model has not seen.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+            As a rule the rows of `fit`: the smaller model is trained on them.
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+        tolerance : float, default=0.01
+            By how much the mean loss may grow; for a regression in units of the
+            target's variance.
+        sample_weight : array-like of shape (n_rows,), optional
+        X_val, y_val : optional
+            Rows that the model has not seen. Without them a twin is fitted on four
+            fifths of the rows and simplified too, and what it loses on the last fifth
+            counts; that takes one more fit.
+
+        Returns
+        -------
+        fitted estimator
+            Of the same class. Training it further lets its zeros grow again.
+        """
+        return simplify(
+            self,
+            X,
+            y,
+            tolerance=tolerance,
+            sample_weight=sample_weight,
+            X_val=X_val,
+            y_val=y_val,
+        )
+
+    def simplification_path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> SimplificationPath:
+        """Error against size, to pick a model from; `simplify` says how it is made.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+        sample_weight : array-like of shape (n_rows,), optional
+        X_val, y_val : optional
+
+        Returns
+        -------
+        SimplificationPath
+            ``path.to_frame()`` is the table of steps, ``path.model(step)`` the fitted
+            estimator of one, and ``path.knee()`` the smallest step whose error is within
+            one standard error of the lowest.
+        """
+        return simplification_path(
+            self, X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val
+        )
+
     def rules_text(
         self, *, max_rules: int | None = None, precision: int = 3, max_terms: int = 3
     ) -> str:
@@ -289,6 +380,110 @@ class NeuralRuleModel(BaseEstimator):
         """
         check_is_fitted(self)
         return rules_text(self, max_rules=max_rules, precision=precision, max_terms=max_terms)
+
+    def exact_text(self) -> str:
+        """The whole model as text that loses nothing: `read_rules` turns it back.
+
+        In the table's column names and units, with every digit. It holds no code, so a
+        text from a stranger can do no harm.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self)
+        return exact_text(self)
+
+    def rules_table(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        precision: int = 3,
+        max_terms: int = 3,
+    ) -> Any:
+        """All rules as a pandas frame, the most important ones first.
+
+        Parameters
+        ----------
+        X, y : optional
+            Rows to measure the rules on; without them they are the training rows.
+        sample_weight : array-like of shape (n_rows,), optional
+        precision : int, default=3
+            Significant digits of the texts.
+        max_terms : int, default=3
+            Columns shown in one literal.
+
+        Returns
+        -------
+        DataFrame
+            One line a rule: ``text`` and the ``tree_rule`` it grew from; ``value`` (for
+            several outputs ``value_<name>``); ``rows`` and ``share`` of the rows that it
+            covers; the ``class`` that it speaks for with its ``precision`` and ``lift``
+            among them (for a regression their ``mean`` target, and its ``lift`` above
+            that of all rows); ``margin_score`` (equation 8); ``importance``, its mean
+            absolute contribution; ``n_literals`` and ``n_weights`` other than zero; and
+            how far training moved it: the ``angles`` in degrees between each literal and
+            its tree split, the largest ``angle``, and the ``overlap`` of the rows that it
+            covers with those of its leaf (rows in both over rows in either).
+        """
+        return rules_table(
+            self, X, y, sample_weight=sample_weight, precision=precision, max_terms=max_terms
+        )
+
+    def explain(self, X: Any) -> Explanation:
+        """Which rules fire on each row, what they contribute, and what limits them.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        Explanation
+            Its contributions and the intercept sum to the decision function exactly.
+            ``to_frame()`` and ``slopes_frame()`` are tidy tables.
+        """
+        return explain(self, X)
+
+    def importances(
+        self,
+        X: Any,
+        *,
+        kind: str = "columns",
+        n_resamples: int = 100,
+        max_rows: int | None = 2000,
+        random_state: Any = None,
+    ) -> Importances:
+        """Which rules, columns or pairs of columns matter on these rows, and how surely.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+        kind : {"rules", "columns", "pairs"}, default="columns"
+            Rules by their mean absolute contribution. Columns by the share of the
+            decision function's variance that is lost without them (total Sobol index),
+            pairs by the share that only both together explain (superset importance).
+        n_resamples : int, default=100
+            How often the rows are drawn with replacement, for the standard errors.
+        max_rows : int or None, default=2000
+            Take a random sample of larger tables.
+        random_state : int, RandomState instance or None, default=None
+
+        Returns
+        -------
+        Importances
+            ``to_frame()`` is the table, the most important first.
+        """
+        return importances(
+            self,
+            X,
+            kind=kind,
+            n_resamples=n_resamples,
+            max_rows=max_rows,
+            random_state=random_state,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -90,6 +90,9 @@ class Network:
         Second layers of deep rules, row by row; empty for shallow rules.
     shifts : ndarray of shape (n_literals,), float32
         Biases of the second layers; empty for shallow rules.
+    origins : ndarray of shape (n_literals,), int64
+        Place of the split that each literal grew from among those of its tree rule; -1
+        for the constant literal of a rule without splits.
     """
 
     weights: np.ndarray
@@ -100,6 +103,7 @@ class Network:
     intercept: np.ndarray
     mixing: np.ndarray
     shifts: np.ndarray
+    origins: np.ndarray
 
     @classmethod
     def from_rules(cls, rules: Rules, *, deep: bool) -> Network:
@@ -119,6 +123,8 @@ class Network:
         literal = np.arange(rules.n_literals) - rules.offsets[owner] + offsets[owner]
         weights[literal, np.searchsorted(features, rules.features)] = rules.signs
         biases[literal] = -rules.signs * rules.thresholds
+        origins = np.full(offsets[-1], -1, np.int64)
+        origins[literal] = np.arange(rules.n_literals) - rules.offsets[owner]
         mixing, shifts = np.empty(0, np.float32), np.empty(0, np.float32)
         if deep:
             identities = [np.eye(n, dtype=np.float32).ravel() for n in lengths]
@@ -132,6 +138,7 @@ class Network:
             intercept=np.zeros(rules.values.shape[1]),
             mixing=mixing,
             shifts=shifts,
+            origins=origins,
         )
 
     def with_parameters(self, parameters: Parameters) -> Network:
@@ -142,6 +149,59 @@ class Network:
         """Undo the standardisation of regression targets: mean + scale * output."""
         values = (self.values * scale).astype(np.float32)
         return replace(self, values=values, intercept=self.intercept * scale + mean)
+
+    def take(self, rules: np.ndarray, literals: np.ndarray | None = None) -> Network:
+        """Some of the rules, without some of their literals.
+
+        Parameters
+        ----------
+        rules : (n,) int
+            Indices of the rules to keep, in that order.
+        literals : (n_literals,) bool, optional
+            Which literals to keep, at least one of each kept rule; all by default. A
+            deep rule loses the unit of its second layer together with the literal.
+        """
+        kept = np.ones(self.n_literals, bool) if literals is None else literals
+        owned = [np.arange(self.offsets[i], self.offsets[i + 1]) for i in rules]
+        chosen = np.concatenate([own[kept[own]] for own in owned])
+        lengths = [np.count_nonzero(kept[own]) for own in owned]
+        mixing = self.mixing
+        if self.deep:
+            squares = [
+                self.second_layer(rule)[np.ix_(kept[own], kept[own])].ravel()
+                for rule, own in zip(rules, owned, strict=True)
+            ]
+            mixing = np.concatenate(squares)
+        return replace(
+            self,
+            weights=self.weights[chosen],
+            biases=self.biases[chosen],
+            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            values=self.values[rules],
+            mixing=mixing,
+            shifts=self.shifts[chosen] if self.deep else self.shifts,
+            origins=self.origins[chosen],
+        )
+
+    def without_unused_features(self) -> Network:
+        """The same function over fewer columns: those with a weight other than zero."""
+        used = self.weights.any(axis=0)
+        return replace(
+            self,
+            weights=np.ascontiguousarray(self.weights[:, used]),
+            features=self.features[used],
+        )
+
+    def second_layer(self, rule: int) -> np.ndarray:
+        """The second layer of a deep rule, (n_literals, n_literals) float32: a view."""
+        n = self.offsets[rule + 1] - self.offsets[rule]
+        start = self.layout.mixing_offsets[rule]
+        return self.mixing[start : start + n * n].reshape(n, n)
+
+    @property
+    def n_parameters(self) -> int:
+        """Weights, biases, values and entries of second layers that are not zero."""
+        return sum(int(np.count_nonzero(array)) for array in self.parameters)
 
     @property
     def parameters(self) -> Parameters:

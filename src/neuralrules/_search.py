@@ -76,6 +76,10 @@ class DepthSearch(NeuralRuleModel):
         parameters.update(max_depth=depth, random_state=seed, n_jobs=n_jobs, verbose=verbose)
         return self._base(**parameters)
 
+    def _unfitted_twin(self) -> NeuralRuleModel:
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return self._model(self.max_depth_, seed, self.n_jobs, verbose=0)
+
     def _check_depths(self) -> list[int]:
         depths = list(self.max_depths)
         allowed = Interval(Integral, 1, None, closed="left")

@@ -61,6 +61,12 @@ class Targets:
         """The targets as scikit-learn's trees take them."""
         return self.array[:, 0] if self.array.shape[1] == 1 else self.array
 
+    def one_column_each(self) -> np.ndarray:
+        """0 and 1 for each class, or the targets: (n_rows, n_classes or n_targets)."""
+        if not self.are_classes:
+            return self.array
+        return (self.array == np.arange(self.n_classes)).astype(np.float32)
+
     def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
         """Weight of each class, or weighted sum of each target, in groups of rows.
 

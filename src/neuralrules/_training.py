@@ -37,6 +37,7 @@ class Plan:
     batch_size: int
     patience: int | None
     verbose: bool
+    keep_zeros: bool = False  # weights that are zero at the start stay zero
 
     def rates(self, epoch: int, n_batches: int) -> np.ndarray:
         """Learning rates of the steps of one epoch, (n_batches,) float64."""
@@ -158,6 +159,15 @@ class Trainer:
             for _ in range(2)
         )
         self._weight = float(examples.weights[order].sum(dtype=np.float64))
+        # Biases and values are never pruned: a zero among them is a number like others.
+        parameters = self.optimizer.parameters
+        self._zeros = [
+            (array, moment, start == 0)
+            for array, moment, start in (
+                (parameters.weights, self.optimizer.means.weights, state.network.weights),
+                (parameters.mixing, self.optimizer.means.mixing, state.network.mixing),
+            )
+        ]
 
     @property
     def network(self) -> Network:
@@ -176,6 +186,9 @@ class Trainer:
                 self.optimizer, self._layout, self._examples, batches, plan.loss, l2
             )
             self.n_steps += len(batches.rates)
+            if plan.keep_zeros:
+                for array, moment, zero in self._zeros:
+                    array[zero] = moment[zero] = 0
             if interrupted():
                 break
         finite = np.isfinite(self.optimizer.parameters.weights).all()
@@ -191,7 +204,8 @@ class Trainer:
         size, n_rules = self._plan.batch_size, self._start.n_rules
         operations = size * max(self._start.weights.size + self._start.mixing.size, 1)
         n_batches = min(OPERATIONS_PER_CALL / operations, GATES_PER_CALL / n_rules)
-        n_batches = max(1, int(n_batches))
+        # Zeros are put back between calls: after every step.
+        n_batches = 1 if self._plan.keep_zeros else max(1, int(n_batches))
         for first in range(0, len(rates), n_batches):
             last = min(first + n_batches, len(rates))
             yield Batches(
