@@ -89,21 +89,24 @@ def measure(
     engine: Engine,
 ) -> Activity:
     """Run the rules over encoded rows X (n_rows, n_columns) with targets and weights."""
-    labels = targets.one_column_each()
-    n_rows = float(weights.sum(dtype=np.float64))
-    covered, in_leaf, in_both, activation = np.zeros((4, network.n_rules))
-    totals = np.zeros((network.n_rules, labels.shape[1]))
+    weight = weights.astype(np.float64)
+    sums = weight[:, None] * np.hstack([np.ones((len(X), 1)), targets.one_column_each()])
+    # A rule that is not trained is positive exactly inside its leaf.
+    leaves = Network.from_rules(rules, deep=False)
+    in_leaf, in_both, activation = np.zeros((3, network.n_rules))
+    totals = np.zeros((network.n_rules, sums.shape[1]))
     for rows, active in activation_chunks(network, X, engine):
-        weight = weights[rows].astype(np.float64)
-        inside, leaf = active > 0, rules.covers(X[rows])
-        covered += weight @ inside
-        in_leaf += weight @ leaf
-        in_both += weight @ (inside & leaf)
-        activation += weight @ active
-        totals += inside.T @ (weight[:, None] * labels[rows])
+        inside = (active > 0).astype(np.float64)
+        leaf = (activations(leaves, X[rows], engine) > 0).astype(np.float64)
+        activation += weight[rows] @ active
+        totals += inside.T @ sums[rows]
+        in_leaf += weight[rows] @ leaf
+        in_both += weight[rows] @ np.multiply(inside, leaf, out=leaf)
+    n_rows, *all_totals = sums.sum(axis=0)
+    covered, totals = totals[:, 0], totals[:, 1:]
     return Activity(
-        n_rows=n_rows,
-        all_totals=weights.astype(np.float64) @ labels,
+        n_rows=float(n_rows),
+        all_totals=np.array(all_totals),
         covered=covered,
         totals=totals,
         in_leaf=in_leaf,

@@ -31,6 +31,7 @@ from neuralrules._explain import Explanation, explain
 from neuralrules._importance import Importances, importances
 from neuralrules._losses import loss_code
 from neuralrules._network import Network
+from neuralrules._performance import perform
 from neuralrules._rules import decompose, select
 from neuralrules._simplify import SimplificationPath, simplification_path, simplify
 from neuralrules._table import rules_table
@@ -39,6 +40,7 @@ from neuralrules._text import rules_text
 from neuralrules._training import Outcome, Plan, State, train
 from neuralrules._trees import grow
 
+READ_ROWS_PER_EPOCH = 10_000
 # Constraints of the parameters that the CV estimators do without.
 DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -182,10 +184,12 @@ class NeuralRuleModel(BaseEstimator):
         self.history_ = outcome.history
         self.n_iter_ = outcome.n_epochs
         self.interrupted_ = outcome.interrupted
-        # Kept for people who read the rules when the training rows are gone.
+        rows = read_rows(weights, outcome.n_epochs)
+        encoded, targets, weights = encoded[rows], targets.take(rows), weights[rows]
         self._activity = measure(
             self.network_, self.rules_, encoded, targets, weights, self._engine()
         )
+        self._performance = perform(self, encoded, targets, weights)
         if outcome.interrupted:
             warnings.warn(
                 f"Training was interrupted after {outcome.n_epochs} whole epochs. "
@@ -492,6 +496,18 @@ class NeuralRuleModel(BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.sparse = False
         return tags
+
+
+def read_rows(weights: np.ndarray, n_epochs: int) -> np.ndarray | slice:
+    """Training rows on which a new model is read, for people who ask when they are gone.
+
+    All of them, unless that would take long compared with the training.
+    """
+    counted = np.flatnonzero(weights)
+    n_rows = min(len(counted), READ_ROWS_PER_EPOCH * max(n_epochs, 1))
+    if n_rows == len(weights):
+        return slice(None)
+    return counted[np.linspace(0, len(counted) - 1, n_rows).astype(int)]
 
 
 @contextmanager

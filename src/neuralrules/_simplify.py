@@ -17,6 +17,7 @@ from neuralrules._engine import Examples
 from neuralrules._frames import import_pandas
 from neuralrules._losses import expand_codes, losses_and_slopes
 from neuralrules._network import Network
+from neuralrules._performance import perform
 from neuralrules._pruning import drop_idle, prune
 from neuralrules._rules import Rules
 from neuralrules._targets import Targets
@@ -33,7 +34,7 @@ VALIDATION_SHARE = 0.2  # of the rows, to measure on
 
 
 class Rows(NamedTuple):
-    """Encoded rows of weight above zero.
+    """Encoded rows with their targets and weights.
 
     Attributes
     ----------
@@ -47,8 +48,7 @@ class Rows(NamedTuple):
     weights: np.ndarray
 
     def take(self, rows: np.ndarray) -> Rows:
-        targets = replace(self.targets, array=self.targets.array[rows])
-        return Rows(self.X[rows], targets, self.weights[rows])
+        return Rows(self.X[rows], self.targets.take(rows), self.weights[rows])
 
 
 class Loss(NamedTuple):
@@ -161,6 +161,7 @@ class SimplificationPath:
         smaller._activity = measure(
             smaller.network_, smaller.rules_, *self._rows, smaller._engine()
         )
+        smaller._performance = perform(smaller, *self._rows)
         return smaller
 
 

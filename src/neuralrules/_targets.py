@@ -5,7 +5,7 @@ A classifier and a regressor differ only here and in their loss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,6 +44,9 @@ class Targets:
     @classmethod
     def standardised(cls, y: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> Targets:
         return cls(((y - mean) / scale).astype(np.float32), 0, mean=mean, scale=scale)
+
+    def take(self, rows: np.ndarray | slice) -> Targets:
+        return replace(self, array=self.array[rows])
 
     @property
     def are_classes(self) -> bool:
