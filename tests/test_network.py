@@ -1,9 +1,11 @@
 """The neural rules' start, and the paper's propositions about them."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import networks, rules_of, tables
+from strategies import networks, rules_of, seeds, tables
 
 from neuralrules._engine_numba import NumbaEngine
 from neuralrules._engine_numpy import NumpyEngine, activations, gradient
@@ -101,6 +103,7 @@ def test_a_deep_rule_can_have_a_support_that_is_not_convex():
         intercept=np.zeros(1, np.float32),
         mixing=np.ones(4, np.float32),  # both units are |x| - 1/2
         shifts=np.full(2, -0.5, np.float32),
+        origins=np.arange(2),
     )
     x = np.array([[-1], [0], [1]], np.float32)
     for engine in (NumpyEngine(), NumbaEngine()):
@@ -125,6 +128,7 @@ def test_order_of_rules_and_features_does_not_matter(network, seed):
         intercept=network.intercept,
         mixing=network.mixing,
         shifts=network.shifts,
+        origins=network.origins[literals],
     )
     for engine in (NumpyEngine(), NumbaEngine()):
         np.testing.assert_allclose(
@@ -144,3 +148,59 @@ def test_target_units_are_undone():
     assert repr(network).startswith(
         "Network(2 neural rules, 2 literals, 1 features, 1 outputs)"
     )
+
+
+@given(networks(), seeds)
+def test_some_rules_with_some_literals(network, seed):
+    """Taken rules are the rules themselves; literals go with their units."""
+    rng = np.random.RandomState(seed)
+    X = rng.randn(30, network.features.max() + 1).astype(np.float32)
+    chosen = rng.permutation(network.n_rules)[: rng.randint(1, network.n_rules + 1)]
+    kept = rng.rand(network.n_literals) < 0.7
+    kept[network.offsets[:-1]] = True
+    smaller = network.take(chosen, kept)
+    expected = np.zeros((30, network.n_outputs))
+    x = X[:, network.features]
+    literals = x @ network.weights.T + network.biases
+    for rule in chosen:
+        own = np.arange(network.offsets[rule], network.offsets[rule + 1])
+        mine = own[kept[own]]
+        units = literals[:, mine]
+        if network.deep:
+            layer = network.second_layer(rule)[np.ix_(kept[own], kept[own])]
+            units = np.maximum(units, 0) @ layer.T + network.shifts[mine]
+        expected += np.outer(np.maximum(units.min(axis=1), 0), network.values[rule])
+    np.testing.assert_allclose(NumpyEngine().decide(smaller, X), expected, rtol=1e-4, atol=1e-4)
+
+
+@given(networks(), seeds)
+def test_columns_without_weights_can_go(network, seed):
+    rng = np.random.RandomState(seed)
+    X = rng.randn(30, network.features.max() + 1).astype(np.float32)
+    sparse = replace(
+        network, weights=network.weights * (rng.rand(*network.weights.shape) < 0.3)
+    )
+    sparse.weights[:, 0] = 0
+    narrow = sparse.without_unused_features()
+    assert narrow.features.size < network.features.size
+    assert narrow.n_parameters == sparse.n_parameters
+    assert sparse.n_parameters == sum(np.count_nonzero(array) for array in sparse.parameters)
+    np.testing.assert_allclose(
+        NumpyEngine().decide(narrow, X), NumpyEngine().decide(sparse, X), rtol=1e-5, atol=1e-5
+    )
+
+
+@given(tables())
+def test_literals_know_the_split_they_grew_from(table):
+    rules = rules_of(*table)
+    network = Network.from_rules(rules, deep=False)
+    for rule in range(rules.n_rules):
+        splits = slice(rules.offsets[rule], rules.offsets[rule + 1])
+        for literal in range(network.offsets[rule], network.offsets[rule + 1]):
+            if network.origins[literal] < 0:
+                assert not rules.features[splits].size
+                continue
+            split = rules.offsets[rule] + network.origins[literal]
+            place = np.flatnonzero(network.weights[literal])
+            assert network.features[place] == rules.features[split]
+            assert network.weights[literal, place] == rules.signs[split]

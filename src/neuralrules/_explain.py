@@ -12,7 +12,7 @@ from neuralrules._activity import activations
 from neuralrules._engine_numpy import literals_forward, units_forward
 from neuralrules._frames import import_pandas
 from neuralrules._network import Network, Parameters
-from neuralrules._text import inequality_text, number, rule_text
+from neuralrules._text import check_counts, inequality_text, number, rule_text
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
@@ -83,6 +83,7 @@ class Explanation:
     def to_frame(self, *, precision: int = 3, max_terms: int = 3) -> Any:
         """One line for each row, rule that fires on it, and output, as a pandas frame."""
         pandas = import_pandas("to_frame")
+        check_counts(precision=precision, max_terms=max_terms)
         n_active, n_outputs = self.contributions.shape
         texts = [
             rule_text(self._model, rule, precision, max_terms)

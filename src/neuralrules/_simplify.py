@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
 
 SHARE = 0.2  # of the parameters, taken out in one step
-EPOCHS = 30  # of training after each step
+EPOCHS = 30  # of training after each step, at least, and
+UPDATES = 500  # of the parameters
 RATE = 0.3  # of the model's learning rate, in them
 SMALLEST = 0.03  # of the parameters: where a path ends
 VALIDATION_SHARE = 0.2  # of the rows, to measure on
@@ -281,8 +283,10 @@ def trained(
     """Train what is left of a network; zeros stay zero."""
     order = np.flatnonzero(rows.weights).astype(np.int32)
     plan = model._plan(rows.targets, len(order), EPOCHS, "cosine")
+    n_batches = math.ceil(len(order) / plan.batch_size)
     plan = replace(
         plan,
+        n_epochs=max(EPOCHS, math.ceil(UPDATES / n_batches)),
         learning_rate=RATE * plan.learning_rate,
         keep_zeros=True,
         patience=None,

@@ -12,7 +12,7 @@ from neuralrules._explain import output_names
 from neuralrules._frames import import_pandas
 from neuralrules._network import Network
 from neuralrules._rules import Rules, margin_scores
-from neuralrules._text import rule_text, tree_rule_text
+from neuralrules._text import check_counts, rule_text, tree_rule_text
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
@@ -30,6 +30,7 @@ def rules_table(
     """All rules of a fitted model as a pandas frame, the most important ones first."""
     check_is_fitted(model)
     pandas = import_pandas("rules_table")
+    check_counts(precision=precision, max_terms=max_terms)
     activity = activity_on(model, X, y, sample_weight)
     network, rules = model.network_, model.rules_
     n = range(network.n_rules)

@@ -56,13 +56,11 @@ def rules_text(
     max_terms : int
         Columns shown in one literal; "…" stands for those of smaller weight.
     """
-    for name, value in (
-        ("max_rules", 1 if max_rules is None else max_rules),
-        ("precision", precision),
-        ("max_terms", max_terms),
-    ):
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+    check_counts(
+        max_rules=1 if max_rules is None else max_rules,
+        precision=precision,
+        max_terms=max_terms,
+    )
     network, activity = model.network_, model._activity
     weight = np.abs(network.values).max(axis=1) * activity.activation
     blocks = []
@@ -79,6 +77,13 @@ def rules_text(
         lines += [f"  where {text}" for text in named]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
+
+
+def check_counts(**counts: int) -> None:
+    """Refuse what is not a whole number of at least 1."""
+    for name, value in counts.items():
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
 
 
 def rule_text(model: NeuralRuleModel, rule: int, precision: int, max_terms: int) -> str:
@@ -168,25 +173,50 @@ def tree_rule_text(model: NeuralRuleModel, rule: int, precision: int) -> str:
             lower[feature] = max(threshold, lower.get(feature, -np.inf))
         else:
             upper[feature] = min(threshold, upper.get(feature, np.inf))
-    features = list(dict.fromkeys([*lower, *upper]))
-    # "city = Rome" says all there is to say about the city.
-    settled = {
-        encoder_column.source
-        for feature in lower
-        if (encoder_column := model.encoder_.columns[feature]).kind in ("category", "rare")
-    }
     parts = [
-        split_text(model.encoder_, feature, lower.get(feature), upper.get(feature), precision)
-        for feature in features
-        if feature in lower or model.encoder_.columns[feature].source not in settled
+        text
+        for feature in dict.fromkeys([*lower, *upper])
+        if (text := bounds_text(model.encoder_, feature, lower, upper, precision))
     ]
     return " and ".join(parts) or "every row"
+
+
+def bounds_text(
+    encoder: Encoder,
+    feature: int,
+    lower: dict[int, float],
+    upper: dict[int, float],
+    precision: int,
+) -> str:
+    """Bounds of a tree rule on one encoded column in the user's words.
+
+    Empty where another column's bounds say as much: "city = Rome" settles every other
+    city, "income is missing" all incomes, and bounds on an income that it is known. A
+    missing number counts as the mean, 0 here, so bounds around it include the holes.
+    """
+    column = encoder.columns[feature]
+    beside = [
+        other
+        for other in {*lower, *upper}
+        if other != feature and encoder.columns[other].source == column.source
+    ]
+    if any(other in lower and encoder.columns[other].kind != "number" for other in beside):
+        return ""
+    if column.kind == "missing" and feature not in lower and beside:
+        return ""
+    low, high = lower.get(feature), upper.get(feature)
+    text = split_text(encoder, feature, low, high, precision)
+    hole = encoder.missing_indicators.get(feature)
+    mean_is_inside = (low is None or low < 0) and (high is None or high > 0)
+    if hole is not None and hole not in upper and mean_is_inside:
+        return f"({text} or missing)"
+    return text
 
 
 def split_text(
     encoder: Encoder, feature: int, lower: float | None, upper: float | None, precision: int
 ) -> str:
-    """Bounds on one encoded column in the user's words."""
+    """Bounds on one encoded column, lower < x <= upper."""
     column = encoder.columns[feature]
     if column.kind != "number":
         return indicator_text(encoder, column, present=lower is not None)

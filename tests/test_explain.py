@@ -1,0 +1,190 @@
+"""Explanations are exact."""
+
+import numpy as np
+import pytest
+from models import EVERY_MODEL, fitted
+from sklearn.exceptions import NotFittedError
+
+from neuralrules import NeuralRuleClassifier
+from neuralrules._activity import activations
+from neuralrules._engine_numpy import activations as reference_activations
+from neuralrules._network import Network
+
+
+@pytest.mark.parametrize("engine", ["numba", "numpy"])
+@pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
+def test_contributions_sum_to_the_decision_bit_for_bit(kind, deep, engine):
+    model, X, _ = fitted(kind, deep)
+    model.set_params(engine=engine)
+    explanation = model.explain(X)
+    decision = model._decide(X)
+    model.set_params(engine="numba")
+    for row in range(len(decision)):
+        total = np.zeros(decision.shape[1])
+        for contribution in explanation.contributions[explanation.rows == row]:
+            total = total + contribution
+        np.testing.assert_array_equal(total + explanation.intercept, decision[row])
+    np.testing.assert_array_equal(explanation.decision, decision)
+
+
+@pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
+def test_the_rules_named_are_those_that_fire(kind, deep):
+    model, X, _ = fitted(kind, deep)
+    explanation = model.explain(X)
+    network = model.network_
+    x = model.encoder_.transform(X)[:, network.features]
+    expected = reference_activations(network.parameters, network.layout, x)
+    named = np.zeros_like(expected)
+    named[explanation.rows, explanation.rules] = explanation.activations
+    np.testing.assert_allclose(named, expected, rtol=1e-4, atol=1e-4)
+    assert (explanation.activations > 0).all()
+
+
+@pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
+def test_the_limit_is_the_activation(kind, deep):
+    """The linear form that limits a rule has the rule's activation as its value."""
+    model, X, _ = fitted(kind, deep)
+    explanation = model.explain(X)
+    x = model.encoder_.transform(X)[:, model.network_.features].astype(float)
+    forms = (explanation._limit_weights * x[explanation.rows]).sum(axis=1)
+    forms += explanation._limit_biases
+    np.testing.assert_allclose(forms, explanation.activations, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("kind", ["two classes", "three classes", "numbers", "two targets"])
+def test_slopes_are_finite_differences(kind, deep):
+    model, X, _ = fitted(kind, deep)
+    X = X[:40]
+    explanation = model.explain(X)
+    parameters = model.network_.parameters
+    exact = Network(**{**vars(model.network_), **parameters._asdict()})
+    columns = model.encoder_.columns
+    encoded = model.encoder_.transform(X).astype(float)
+
+    def decide(rows):  # the reference in float64: no rounding to hide behind
+        x = rows[:, exact.features]
+        wide = type(parameters)(*(array.astype(float) for array in parameters))
+        return reference_activations(wide, exact.layout, x) @ wide.values
+
+    for place, column in enumerate(columns):
+        step = np.zeros(len(columns))
+        step[place] = 1e-6
+        above, below = decide(encoded + step), decide(encoded - step)
+        centre = decide(encoded)
+        smooth = np.abs(above + below - 2 * centre).max(axis=1) < 1e-9  # away from kinks
+        slope = (above - below) / 2e-6 / column.scale
+        assert smooth.mean() > 0.8
+        np.testing.assert_allclose(
+            explanation.slopes[smooth, column.source],
+            slope[smooth],
+            rtol=1e-3,
+            atol=1e-3 * (1 + np.abs(slope).max()),
+        )
+
+
+def test_slopes_of_categories_and_holes_are_not_numbers():
+    model, X, _ = fitted("mixed")
+    slopes = model.explain(X).slopes
+    assert np.isnan(slopes[:, X.columns.get_loc("city")]).all()
+    hole = X["income"].isna().to_numpy()
+    assert np.isnan(slopes[hole, 0]).all()
+    assert np.isfinite(slopes[~hole, 0]).all()
+
+
+@pytest.mark.parametrize("kind", ["two classes", "numbers"])
+def test_margins_of_shallow_rules_are_distances(kind):
+    """Inside the margin nothing leaves the rule; beyond it, some way leads out."""
+    model, X, _ = fitted(kind)
+    explanation = model.explain(X[:30])
+    network = model.network_
+    encoded = model.encoder_.transform(X[:30])
+    rng = np.random.RandomState(0)
+    for row, rule, margin in zip(
+        explanation.rows, explanation.rules, explanation.margins, strict=True
+    ):
+        if not np.isfinite(margin):
+            continue
+        alone = network.take(np.array([rule]))
+        directions = [rng.randn(network.features.size) for _ in range(20)]
+        directions += [-weights for weights in alone.weights]
+        moved = np.repeat(encoded[[row]], 2 * len(directions), axis=0)
+        for i, direction in enumerate(directions):
+            unit = direction / np.linalg.norm(direction)
+            moved[2 * i, network.features] += 0.999 * margin * unit
+            moved[2 * i + 1, network.features] += 1.001 * margin * unit + 1e-5 * unit
+        inside = activations(alone, moved, model._engine())[:, 0] > 0
+        assert inside[::2].all()
+        assert not inside[1::2].all()
+
+
+def test_margins_of_deep_rules_are_safe():
+    model, X, _ = fitted("two classes", deep=True)
+    explanation = model.explain(X[:30])
+    network, rng = model.network_, np.random.RandomState(0)
+    encoded = model.encoder_.transform(X[:30])
+    for row, rule, margin in zip(
+        explanation.rows, explanation.rules, explanation.margins, strict=True
+    ):
+        moved = np.repeat(encoded[[row]], 50, axis=0)
+        directions = rng.randn(50, network.features.size)
+        units = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+        moved[:, network.features] += (0.999 * margin * units).astype("f4")
+        alone = network.take(np.array([rule]))
+        assert (activations(alone, moved, model._engine()) > 0).all()
+        assert margin > 0
+
+
+def test_frames_are_tidy():
+    model, X, _ = fitted("mixed")
+    explanation = model.explain(X[:25])
+    frame = explanation.to_frame()
+    assert list(frame.columns) == [
+        "row",
+        "rule",
+        "output",
+        "contribution",
+        "activation",
+        "margin",
+        "limited_by",
+        "text",
+    ]
+    sums = frame.groupby(["row", "output"])["contribution"].sum().unstack()
+    np.testing.assert_allclose(
+        sums[list(model.classes_)], model.decision_function(X[:25])[sums.index], rtol=1e-12
+    )
+    slopes = explanation.slopes_frame()
+    assert len(slopes) == 25 * X.shape[1] * 3
+    first = slopes[(slopes["row"] == 1) & (slopes["column"] == "children")]
+    np.testing.assert_array_equal(first["slope"], explanation.slopes[1, 1])
+    two, Z, _ = fitted("two classes")
+    assert "output" not in two.explain(Z[:2]).to_frame()
+    assert "output" not in two.explain(Z[:2]).slopes_frame()
+
+
+def test_text_of_an_explanation():
+    model = NeuralRuleClassifier(1, n_epochs=0, random_state=0)
+    model.fit(np.arange(10.0)[:, None], np.arange(10) > 4)
+    row = np.array([[7.0]])
+    decision = model.decision_function(row)[0]
+    margin = (7 - 4.5) / np.arange(10.0).std()
+    assert str(model.explain(row)) == (
+        f"Row 0: decision {decision:.4g}\n{decision:8.4g}  rule 1, limited by x0 > 4.5; "
+        f"margin {margin:.2g}"
+    )
+
+
+def test_a_row_without_rules_says_so():
+    model = NeuralRuleClassifier(1, n_epochs=0, max_rules=1, random_state=0)
+    model.fit(np.arange(10.0)[:, None], np.arange(10) > 2)
+    outside = np.array([[9.0], [0.0]])
+    texts = str(model.explain(outside)).split("\n\n")
+    assert any(text.endswith("decision 0\nNo rule fires.") for text in texts)
+
+
+def test_explaining_needs_a_fit_and_the_right_columns():
+    with pytest.raises(NotFittedError):
+        NeuralRuleClassifier().explain(np.ones((1, 2)))
+    model, X, _ = fitted("two classes")
+    with pytest.raises(ValueError, match="X has 3 features"):
+        model.explain(X[:, :3])

@@ -1,0 +1,133 @@
+"""Importances find what is known to matter, and only that."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from models import EVERY_MODEL, fitted
+
+from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    """y = 2 a b + c + noise; d, e and f do not matter."""
+    rng = np.random.RandomState(0)
+    frame = pd.DataFrame(rng.uniform(-1, 1, (3000, 6)), columns=list("abcdef"))
+    y = 2 * frame["a"] * frame["b"] + frame["c"] + rng.normal(0, 0.05, 3000)
+    return NeuralRuleRegressor(5, random_state=0).fit(frame, y), frame
+
+
+def test_known_columns_come_first(simulated):
+    model, frame = simulated
+    table = model.importances(frame, kind="columns", random_state=0).to_frame()
+    assert set(table["column"][:3]) == {"a", "b", "c"}
+    # The noise is not only behind them, it is surely behind them.
+    assert table["low"][:3].min() > 3 * table["high"][3:].max()
+    # Var 2ab = 4/9, Var c = 1/3: the total indices are 4/7 and 3/7.
+    found = table.set_index("column")["importance"]
+    np.testing.assert_allclose(found[["a", "b", "c"]], [4 / 7, 4 / 7, 3 / 7], atol=0.12)
+
+
+def test_the_known_interaction_comes_first(simulated):
+    model, frame = simulated
+    table = model.importances(frame, kind="pairs", random_state=0).to_frame()
+    assert set(table["pair"][0]) == {"a", "b"}
+    assert table["low"][0] > 5 * table["high"][1]
+    assert table["importance"][0] == pytest.approx(4 / 7, abs=0.12)
+
+
+@pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
+def test_rules_matter_by_their_mean_absolute_contribution(kind, deep):
+    model, X, _ = fitted(kind, deep)
+    found = model.importances(X, kind="rules", random_state=0, n_resamples=5)
+    table = model.rules_table()
+    np.testing.assert_allclose(
+        found.values, table["importance"].sort_index(), rtol=1e-6, atol=1e-9
+    )
+    assert found.resamples.shape == (5, model.network_.n_rules)
+
+
+@pytest.mark.parametrize("kind", ["two classes", "mixed", "two targets"])
+def test_columns_by_the_definition_over_all_pairs_of_rows(kind, monkeypatch):
+    """With every other row as donor the estimate is the plain double sum."""
+    model, X, _ = fitted(kind)
+    X = X[:40]
+    monkeypatch.setattr("neuralrules._importance.DONORS", 39)
+    found = model.importances(X, random_state=0, n_resamples=2)
+    encoded = model.encoder_.transform(X)
+    sources = np.array([column.source for column in model.encoder_.columns])
+
+    def decide(rows):
+        outputs = model._engine().decide(model.network_, rows)
+        return outputs - outputs.mean(axis=1, keepdims=True) if kind == "mixed" else outputs
+
+    own = decide(encoded)
+    variance = own.var(axis=0).sum()
+    for name, importance in zip(found.names, found.values, strict=True):
+        column = model.encoder_.names.index(name)
+        total = 0.0
+        for donor in range(len(encoded)):
+            mixed = encoded.copy()
+            mixed[:, sources == column] = encoded[donor, sources == column]
+            total += ((own - decide(mixed)) ** 2).sum()
+        expected = total / 2 / 40 / 39 / variance
+        assert importance == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+def test_a_sum_has_no_pairs():
+    """Rules about one column each: no pair explains anything."""
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, (500, 2))
+    model = NeuralRuleRegressor(2, n_epochs=0, random_state=0).fit(
+        X, X[:, 0] + 3 * (X[:, 1] > 0)
+    )
+    network = model.network_
+    lonely = network.take(np.arange(network.n_rules), np.arange(network.n_literals) % 2 == 0)
+    model.network_ = lonely
+    assert (np.count_nonzero(lonely.weights, axis=1) == 1).all()
+    assert (np.diff(lonely.offsets) == 1).all()
+    found = model.importances(X, kind="pairs", random_state=0)
+    np.testing.assert_allclose(found.values, 0, atol=1e-10)
+
+
+def test_resamples_spread_like_the_estimate():
+    model, X, _ = fitted("two classes")
+    one = model.importances(X, random_state=0).to_frame()
+    assert (one["low"] <= one["importance"] + 1e-12).all()
+    assert (one["importance"] <= one["high"] + 1e-12).all()
+    again = model.importances(X, random_state=0).to_frame()
+    pd.testing.assert_frame_equal(one, again)
+    fewer = model.importances(X, max_rows=100, random_state=0).to_frame()
+    assert fewer["se"][0] > one["se"][0]
+
+
+def test_columns_that_no_rule_uses_do_not_matter():
+    model, X, _ = fitted("two classes")
+    found = model.importances(X, random_state=0)
+    assert sorted(found.names) == sorted(model.encoder_.names)
+    used = {model.encoder_.names[feature] for feature in model.network_.features}
+    assert {
+        name for name, value in zip(found.names, found.values, strict=True) if value
+    } == used
+
+
+def test_a_constant_model_has_no_importances():
+    model, X, _ = fitted("constant")
+    assert model.importances(X).values.tolist() == [0]
+    assert model.importances(X, kind="pairs").names == []
+    assert len(model.importances(X, kind="pairs").to_frame()) == 0
+
+
+def test_errors():
+    model, X, _ = fitted("two classes")
+    with pytest.raises(
+        ValueError, match="kind='rule' is not one of 'rules', 'columns', 'pairs'"
+    ):
+        model.importances(X, kind="rule")
+    with pytest.raises(ValueError, match="n_resamples=0 must be a whole number of at least 2"):
+        model.importances(X, n_resamples=0)
+    with pytest.raises(ValueError, match=r"max_rows=1\.5 must be a whole number of at least 2"):
+        model.importances(X, max_rows=1.5)
+    with pytest.raises(ValueError, match="X has 1 row; importances need at least 2 to compare"):
+        model.importances(X[:1])
+    assert isinstance(model, NeuralRuleClassifier)

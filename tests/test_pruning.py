@@ -1,0 +1,134 @@
+"""What parts of a network are worth, and networks without them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import networks, random_network, seeds
+
+from neuralrules._activity import activations
+from neuralrules._engine_numpy import NumpyEngine
+from neuralrules._pruning import drop_idle, prune, worth
+
+ENGINE = NumpyEngine()
+
+
+def rows_for(network, seed, n_rows=80):
+    return np.random.RandomState(seed).randn(n_rows, network.features.max() + 1).astype("f4")
+
+
+def outputs(network, X):
+    return ENGINE.decide(network, X)
+
+
+@given(networks(), seeds)
+def test_worth_of_rules_is_what_the_outputs_lose_without_them(network, seed):
+    X = rows_for(network, seed)
+    weights = np.random.RandomState(seed).rand(len(X)).astype("f4")
+    value = worth(network, X, weights)
+    for rule in range(network.n_rules):
+        others = np.flatnonzero(np.arange(network.n_rules) != rule)
+        rest = outputs(network.take(others), X) if others.size else 0
+        change = ((outputs(network, X) - rest) ** 2).sum(axis=1)
+        assert value.rules[rule] == pytest.approx(weights @ change, rel=1e-3, abs=1e-4)
+
+
+@given(networks(), seeds)
+def test_worth_of_literals_is_what_the_outputs_lose_without_them(network, seed):
+    X = rows_for(network, seed)
+    value = worth(network, X, np.ones(len(X), "f4"))
+    every_rule = np.arange(network.n_rules)
+    for rule in every_rule:
+        own = range(network.offsets[rule], network.offsets[rule + 1])
+        for literal in own:
+            if len(own) == 1:
+                assert value.literals[literal] == np.inf
+                continue
+            kept = np.arange(network.n_literals) != literal
+            change = outputs(network, X) - outputs(network.take(every_rule, kept), X)
+            expected = (change**2).sum()
+            assert value.literals[literal] == pytest.approx(expected, rel=1e-3, abs=1e-4)
+
+
+@given(networks(deep=False), seeds)
+def test_worth_of_a_weight_is_the_change_where_its_literal_decides(network, seed):
+    X = rows_for(network, seed)
+    value = worth(network, X, np.ones(len(X), "f4"))
+    x = X[:, network.features].astype(float)
+    units = x @ network.weights.T.astype(float) + network.biases
+    owner = np.repeat(np.arange(network.n_rules), np.diff(network.offsets))
+    for literal in range(network.n_literals):
+        own = slice(network.offsets[owner[literal]], network.offsets[owner[literal] + 1])
+        place = literal - own.start
+        decides = (units[:, own].argmin(axis=1) == place) & (units[:, own].min(axis=1) > 0)
+        size = (network.values[owner[literal]].astype(float) ** 2).sum()
+        for feature in range(x.shape[1]):
+            cells = x[decides, feature]
+            term = (
+                network.weights[literal, feature] * (cells - cells.mean()) if len(cells) else 0
+            )
+            expected = size * np.sum(np.square(term))
+            assert value.weights[literal, feature] == pytest.approx(
+                expected, rel=1e-3, abs=1e-3
+            )
+            if len(cells):
+                mean = value.weight_means[literal, feature]
+                assert mean == pytest.approx(cells.mean(), abs=1e-4)
+
+
+@given(networks(), seeds)
+def test_idle_parts_go_without_changing_any_output(network, seed):
+    X = rows_for(network, seed)
+    smaller, kept = drop_idle(network, X, np.ones(len(X), "f4"))
+    np.testing.assert_allclose(outputs(smaller, X), outputs(network, X), rtol=1e-5, atol=1e-5)
+    fires = (activations(network, X, ENGINE) > 0).any(axis=0)
+    matters = fires & (network.values != 0).any(axis=1)
+    assert set(np.flatnonzero(matters)) <= set(kept)
+    assert len(kept) == max(matters.sum(), 1)
+    again, _ = drop_idle(smaller, X, np.ones(len(X), "f4"))
+    assert again.n_literals == smaller.n_literals
+
+
+@given(networks(), seeds, st.sampled_from([0.05, 0.2, 0.5, 0.99]))
+def test_pruning_takes_out_about_its_share_and_keeps_a_whole_network(network, seed, share):
+    X = rows_for(network, seed)
+    smaller, kept = prune(network, X, np.ones(len(X), "f4"), share)
+    assert smaller.n_rules == len(kept) >= 1
+    assert (np.diff(smaller.offsets) >= 1).all()
+    assert smaller.n_parameters < network.n_parameters or network.n_parameters == 1
+    assert np.isfinite(outputs(smaller, X)).all()
+    # Zeros stay zero and nothing new appears but in the biases.
+    assert smaller.weights.size <= network.weights.size
+    assert np.isin(smaller.weights, np.append(network.weights, 0)).all()
+    assert np.isin(smaller.mixing, np.append(network.mixing, 0)).all()
+
+
+def test_the_cheapest_parts_go_first():
+    """Of two rules the one that adds little loses its parameters."""
+    network = random_network(0, n_rules=2)
+    X = rows_for(network, 1, n_rows=800)
+    weights = np.ones(len(X), "f4")
+    uneven, _ = drop_idle(replace(network, values=np.array([[5.0], [1e-6]], "f4")), X, weights)
+    assert uneven.n_rules == 2
+    smaller, kept = prune(uneven, X, weights, 0.1)
+    assert kept[0] == 0
+    own = slice(0, uneven.offsets[1])
+    np.testing.assert_array_equal(smaller.weights[own], uneven.weights[own])
+    assert np.count_nonzero(smaller.weights) < np.count_nonzero(uneven.weights)
+
+
+def test_the_bias_makes_up_for_the_mean_of_a_weight_that_goes():
+    """A feature that never varies where the literal decides costs nothing to drop."""
+    network = random_network(3, n_rules=1, n_features=2)
+    network = network.take(np.array([0]), np.arange(network.n_literals) == 0)
+    network = replace(network, biases=np.array([3.0], "f4"))
+    X = rows_for(network, 0)
+    X[:, network.features[1]] = 1.5
+    value = worth(network, X, np.ones(len(X), "f4"))
+    assert value.weights[0, 1] == pytest.approx(0, abs=1e-3)
+    assert value.weights[0, 0] > 0.1
+    smaller, _ = prune(network, X, np.ones(len(X), "f4"), 0.01)
+    assert smaller.weights[0, 1] == 0
+    np.testing.assert_allclose(outputs(smaller, X), outputs(network, X), rtol=1e-4, atol=1e-4)

@@ -1,0 +1,291 @@
+"""Smaller models: what they promise, and that they keep it."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+from models import KINDS, fitted
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+
+from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
+from neuralrules._simplify import RATE, SMALLEST, encoded_rows, mean_losses, trained
+
+CANCER = load_breast_cancer(return_X_y=True)
+
+
+def loss_of(model, X, y):
+    return mean_losses(model, model._state.network, encoded_rows(model, X, y, None)).loss
+
+
+@pytest.fixture(scope="module")
+def path():
+    model, X, y = fitted("two classes")
+    return model.simplification_path(X, y)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "constant"])
+def test_the_loss_grows_by_no_more_than_the_tolerance(kind, deep):
+    model, X, y = fitted(kind, deep)
+    before = dict(vars(model))
+    path = model.simplification_path(X, y)
+    for tolerance in (0.0, 0.05):
+        smaller = path.model(path.within(tolerance))
+        assert type(smaller) is type(model)
+        assert loss_of(smaller, X, y) <= loss_of(model, X, y) + tolerance + 1e-9
+        assert smaller.network_.n_parameters <= model.network_.n_parameters
+        # Everything that reads a model reads the smaller one too.
+        assert len(smaller.rules_table()) == smaller.network_.n_rules == smaller.rules_.n_rules
+        assert smaller.explain(X[:3]).n_rows == 3
+        assert smaller._performance.n_rows == len(X)
+        expected = path.steps[path.within(tolerance)].given.error
+        assert expected == pytest.approx(1 - smaller.score(X, y), rel=1e-4)
+    assert smaller.network_.n_parameters < model.network_.n_parameters
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is before[name] for name in before)
+
+
+def test_simplify_takes_the_smallest_step_within_the_tolerance():
+    model, X, y = fitted("three classes")
+    path = model.simplification_path(X, y)
+    expected = path.model(path.within(0.03)).network_
+    network = model.simplify(X, y, tolerance=0.03).network_
+    np.testing.assert_array_equal(network.weights, expected.weights)
+
+
+def test_loss_and_error_are_the_usual_ones(path):
+    model, X, y = fitted("two classes")
+    given = path.steps[0].given
+    assert given.loss == pytest.approx(log_loss(y, model.predict_proba(X)), rel=1e-6)
+    assert given.error == pytest.approx(1 - model.score(X, y))
+    n = len(y)
+    wrong = model.predict(X) != y
+    assert given.error_se == pytest.approx(wrong.std() / np.sqrt(n))
+    model, X, y = fitted("numbers")
+    error = mean_losses(model, model._state.network, encoded_rows(model, X, y, None)).error
+    assert error == pytest.approx(1 - model.score(X, y), rel=1e-4)
+
+
+def test_validation_rows_given_are_the_ones_measured_on():
+    X, X_val, y, y_val = train_test_split(*CANCER, random_state=0)
+    model = NeuralRuleClassifier(4, random_state=0).fit(X, y)
+    path = model.simplification_path(X, y, X_val=X_val, y_val=y_val)
+    for number in (0, 3, len(path) - 1):
+        step, estimator = path.steps[number], path.model(number)
+        assert step.validation.error == pytest.approx(1 - estimator.score(X_val, y_val))
+        expected = log_loss(y_val, estimator.predict_proba(X_val))
+        assert step.validation.loss == pytest.approx(expected, rel=1e-5)
+
+
+def test_without_validation_rows_the_twin_has_not_seen_what_it_is_measured_on():
+    """On noise a model that saw the rows would look far better than chance."""
+    rng = np.random.RandomState(0)
+    X, y = rng.randn(600, 5), rng.randint(0, 2, 600)
+    model = NeuralRuleClassifier(8, random_state=0).fit(X, y)
+    path = model.simplification_path(X, y)
+    assert path.steps[0].given.error < 0.2
+    assert path.steps[0].validation.error > 0.4
+
+
+def test_sizes_fall_step_by_step_to_a_few_percent(path):
+    frame = path.to_frame()
+    assert (np.diff(frame["n_parameters"][1:]) < 0).all()
+    assert frame["n_parameters"][1] <= frame["n_parameters"][0]
+    assert frame["n_parameters"].iloc[-1] <= 0.05 * frame["n_parameters"].iloc[0]
+    assert list(frame.columns) == [
+        "n_rules",
+        "n_literals",
+        "n_parameters",
+        "loss",
+        "validation_loss",
+        "error",
+        "error_se",
+    ]
+    assert SMALLEST < 0.05
+    for number, step in enumerate(path.steps):
+        assert frame["n_rules"][number] == step.rules.n_rules == step.network.n_rules
+    assert repr(path) == (
+        f"SimplificationPath({len(path)} steps, {frame['n_parameters'].iloc[0]} to "
+        f"{frame['n_parameters'].iloc[-1]} parameters)"
+    )
+
+
+def test_the_first_step_changes_nothing_on_the_rows():
+    X, y = CANCER
+    model = NeuralRuleClassifier(6, random_state=0).fit(X, y)
+    path = model.simplification_path(X, y, X_val=X, y_val=y)
+    np.testing.assert_allclose(path.model(0)._decide(X), model._decide(X), rtol=1e-6)
+    np.testing.assert_allclose(path.model(1)._decide(X), model._decide(X), rtol=1e-4, atol=1e-4)
+    assert path.model(1).network_.n_parameters < model.network_.n_parameters
+
+
+def test_literals_keep_their_split_and_rules_their_leaf(path):
+    model, _, _ = fitted("two classes")
+    leaves = set(model.rules_table()["tree_rule"])
+    for number in range(1, len(path)):
+        smaller = path.model(number)
+        assert set(smaller.rules_table()["tree_rule"]) <= leaves
+        rules, network = smaller.rules_, smaller.network_
+        assert (
+            network.origins < np.repeat(np.diff(rules.offsets), np.diff(network.offsets))
+        ).all()
+
+
+def test_zeros_stay_zero_while_the_rest_is_trained():
+    model, X, y = fitted("two classes", deep=True)
+    rows = encoded_rows(model, X, y, None)
+    network = model._state.network
+    rng = np.random.RandomState(0)
+    sparse = network.with_parameters(
+        network.parameters._replace(
+            weights=network.weights * (rng.rand(*network.weights.shape) < 0.5),
+            mixing=network.mixing * (rng.rand(*network.mixing.shape) < 0.5),
+        )
+    )
+    after = trained(model, sparse, rows, np.random.RandomState(0))
+    np.testing.assert_array_equal(after.weights == 0, sparse.weights == 0)
+    np.testing.assert_array_equal(after.mixing == 0, sparse.mixing == 0)
+    assert (after.weights != sparse.weights).any()
+    losses = [mean_losses(model, one, rows).loss for one in (sparse, after)]
+    assert losses[1] < losses[0]
+    assert 0 < RATE <= 1
+
+
+def test_within_and_knee_choose_by_their_rules(path):
+    frame = path.to_frame()
+    for tolerance in (0, 0.005, 0.02, 0.1, 10):
+        allowed = frame[
+            (frame["loss"] <= frame["loss"][0] + tolerance)
+            & (frame["validation_loss"] <= frame["validation_loss"][0] + tolerance)
+        ]
+        assert path.within(tolerance) == allowed["n_parameters"].idxmin()
+    assert path.within(10) == len(path) - 1
+    best = frame.loc[frame["error"].idxmin()]
+    near = frame[frame["error"] <= best["error"] + best["error_se"]]
+    assert path.knee() == near["n_parameters"].idxmin()
+
+
+def test_redundant_rules_go():
+    """Noise columns and a deep tree: most rules are not needed for x0 > 0."""
+    rng = np.random.RandomState(0)
+    X = rng.randn(1600, 6)
+    y = X[:, 0] + rng.normal(0, 0.1, 1600) > 0
+    X, X_new, y, y_new = train_test_split(X, y, test_size=0.5, random_state=0)
+    model = NeuralRuleClassifier(6, n_epochs=50, random_state=0).fit(X, y)
+    smaller = model.simplify(X, y, tolerance=0.05)
+    assert smaller.network_.n_parameters < 0.1 * model.network_.n_parameters
+    assert smaller.score(X_new, y_new) > model.score(X_new, y_new) - 0.005
+
+
+def test_weights_of_rows_count():
+    X, y = CANCER
+    weights = np.where(np.arange(len(y)) < 300, 1.0, 0.0)
+    model = NeuralRuleClassifier(3, n_epochs=20, random_state=0)
+    model.fit(X, y, sample_weight=weights)
+    given = model.simplification_path(X, y, sample_weight=weights).steps[0].given
+    assert given.error == pytest.approx(1 - model.score(X[:300], y[:300]))
+
+
+def test_the_same_seed_gives_the_same_model():
+    model, X, y = fitted("three classes")
+    first, second = (model.simplify(X, y, tolerance=0.05) for _ in range(2))
+    np.testing.assert_array_equal(first.network_.weights, second.network_.weights)
+
+
+def test_cv_estimators_simplify_what_they_chose():
+    X, y = make_classification(300, 8, random_state=0)
+    model = NeuralRuleClassifierCV((2, 3), cv=2, n_epochs=10, random_state=0).fit(X, y)
+    smaller = model.simplify(X, y, tolerance=0.1)
+    assert smaller.max_depth_ == model.max_depth_
+    assert smaller.network_.n_parameters < model.network_.n_parameters
+    assert np.diff(smaller.rules_.offsets).max() <= model.max_depth_
+
+
+def test_a_smaller_model_can_be_trained_further_and_cloned():
+    model, X, y = fitted("two classes")
+    smaller = model.simplify(X, y, tolerance=0.1)
+    before = smaller.network_.weights.copy()
+    smaller.partial_fit(X, y)
+    assert smaller.network_.weights.shape == before.shape
+    assert (smaller.network_.weights != before).any()
+    assert not hasattr(clone(smaller), "network_")
+
+
+def test_a_constant_model_stays_as_it_is():
+    model, X, y = fitted("constant")
+    smaller = model.simplify(X, y)
+    assert smaller.network_.n_rules == 1
+    np.testing.assert_array_equal(smaller.predict(X), model.predict(X))
+
+
+def test_frames_are_fine(mixed_frame):
+    frame, y = mixed_frame
+    model = NeuralRuleClassifier(4, n_epochs=30, random_state=0).fit(frame, y)
+    smaller = model.simplify(frame, pd.Series(y), tolerance=0.05)
+    assert smaller.network_.n_parameters < model.network_.n_parameters
+
+
+def test_errors():
+    with pytest.raises(NotFittedError):
+        NeuralRuleRegressor().simplify(*CANCER)
+    model, X, y = fitted("two classes")
+    for tolerance in (-1, "much", float("nan")):
+        with pytest.raises(ValueError, match=r"tolerance=.* must be a number of at least 0"):
+            model.simplify(X, y, tolerance=tolerance)
+    with pytest.raises(
+        ValueError, match="X_val and y_val belong together: give both or neither"
+    ):
+        model.simplify(X, y, X_val=X)
+    with pytest.raises(ValueError, match="X has 4 rows, too few to hold a fifth of each class"):
+        model.simplify(X[:4], y[:4])
+    with pytest.raises(ValueError, match="step=99 is not one of the"):
+        model.simplification_path(X, y, X_val=X, y_val=y).model(99)
+
+
+def test_ctrl_c_ends_it_and_leaves_the_model_alone():
+    script = """
+        import threading, os, signal, time
+        from sklearn.datasets import make_classification
+        from neuralrules import NeuralRuleClassifier
+        X, y = make_classification(4000, 20, n_informative=10, random_state=0)
+        model = NeuralRuleClassifier(6, n_epochs=3, random_state=0).fit(X, y)
+        before = dict(vars(model))
+        model.simplification_path(X[:200], y[:200], X_val=X[:50], y_val=y[:50])
+        def strike():
+            time.sleep(0.5)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=strike).start()
+        try:
+            while True:
+                model.simplify(X, y)
+        except KeyboardInterrupt:
+            assert all(vars(model)[name] is before[name] for name in before)
+            print("interrupted")
+    """
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert result.stdout == "interrupted\n", result.stderr
+    assert signal.SIGINT
+
+
+def test_regression_losses_are_shares_of_the_variance():
+    X, y = load_diabetes(return_X_y=True)
+    model = NeuralRuleRegressor(3, random_state=0).fit(X, 1000 * y + 5e5)
+    path = model.simplification_path(X, 1000 * y + 5e5)
+    assert 0 < path.steps[0].given.loss < 1
+    assert path.steps[0].given.loss == pytest.approx(path.steps[0].given.error)
+    score = path.model(len(path) - 1).score(X, 1000 * y + 5e5)
+    assert path.steps[-1].given.error == pytest.approx(1 - score, rel=1e-4)
