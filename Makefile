@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo test lint wheel figures reproduce benchmark clean
+.PHONY: demo test lint wheel figures reproduce simplification benchmark clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/python examples/demo.py
@@ -25,6 +25,9 @@ figures: $(VENV)/.reproduction  ## draw the paper's simulations into docs/figure
 
 reproduce: $(VENV)/.reproduction  ## measure the paper's table (hours; resumes); ARGS=--quick for a look
 	$(BIN)/python -m benchmarks.reproduce $(ARGS)
+
+simplification: $(VENV)/.reproduction  ## measure simplified models on held-out rows
+	$(BIN)/python -m benchmarks.simplification --write
 
 benchmark: $(VENV)/.benchmarks  ## measure speed and rewrite docs/speed.md
 	$(BIN)/python -m benchmarks.speed --write

@@ -106,8 +106,11 @@ def network_size(model: Any) -> dict[str, int]:
 
 def rules_size(model: NeuralRuleClassifier) -> dict[str, int]:
     rules = model.network_
-    nonzero = sum(int(np.count_nonzero(array)) for array in rules.parameters)
-    return {"rules": rules.n_rules, "literals": rules.n_literals, "nonzero": nonzero}
+    return {
+        "rules": rules.n_rules,
+        "literals": rules.n_literals,
+        "nonzero": rules.n_parameters,
+    }
 
 
 DEPTHS = (2, 4, 6, 8, 10)
