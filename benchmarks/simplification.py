@@ -124,7 +124,8 @@ def render(table: pd.DataFrame, n_splits: int) -> str:
         lines.append(
             f"| {row.name} | {row.error:.2f} % | {row.simplified:.2f} % "
             f"| {row.cost:+.2f} ± {row.cost_se:.2f} | {row.parameters:,.0f} | {row.left:,.0f} "
-            f"| {row.fewer:.0f} % (never under {row.least:.0f} %) | {'yes' if met else '**no**'} |"
+            f"| {row.fewer:.0f} % (at least {row.least:.0f} %) "
+            f"| {'yes' if met else '**no**'} |"
         )
     lines += [
         "",
@@ -160,8 +161,7 @@ def draw(records: pd.DataFrame) -> None:
         for axes, name in zip(panels, NAMES, strict=True):
             own = records[records["name"] == name]
             steps = own[own["model"].isin(["step", "chosen"])]
-            for _, split in steps.groupby("seed"):
-                split = split.sort_values("step")
+            for _, split in steps.sort_values("step").groupby("seed"):
                 axes.plot(split["parameters"], split["error"], color=GREY, linewidth=0.6)
             mean = steps.groupby("step")[["parameters", "error"]].mean()
             axes.plot(mean["parameters"], mean["error"], color=BLUE, linewidth=2, label="mean")

@@ -132,3 +132,20 @@ def test_the_bias_makes_up_for_the_mean_of_a_weight_that_goes():
     smaller, _ = prune(network, X, np.ones(len(X), "f4"), 0.01)
     assert smaller.weights[0, 1] == 0
     np.testing.assert_allclose(outputs(smaller, X), outputs(network, X), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_rules_that_are_the_same_everywhere_become_one(deep):
+    network = random_network(5, n_rules=6, n_outputs=2, deep=deep)
+    weights = network.weights.copy()
+    for rule in (1, 3, 4):
+        weights[network.offsets[rule] : network.offsets[rule + 1]] = 0
+    network = replace(network, weights=weights, biases=np.abs(network.biases) + 1)
+    if deep:  # units that are positive
+        network = replace(network, mixing=np.abs(network.mixing), shifts=np.abs(network.shifts))
+    X = rows_for(network, 0)
+    smaller, kept = drop_idle(network, X, np.ones(len(X), "f4"))
+    np.testing.assert_allclose(outputs(smaller, X), outputs(network, X), rtol=1e-5, atol=1e-5)
+    assert 1 in kept
+    assert 3 not in kept
+    assert 4 not in kept

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from neuralrules._engine_numpy import literals_forward, units_forward
+from neuralrules._engine_numpy import activations, literals_forward, units_forward
 from neuralrules._network import Network
 
 CHUNK_CELLS = 2**22  # literals held at a time
@@ -153,6 +153,7 @@ def drop_idle(
     indices of the rules that are left, of which there is at least one.
     """
     kept = np.arange(network.n_rules)
+    network = merge_constants(network)
     while True:
         value = worth(network, X, weights)
         live = np.flatnonzero(value.rules > 0)
@@ -164,6 +165,23 @@ def drop_idle(
         if len(live) == network.n_rules and not idle:
             return network, kept
         network, kept = network.take(live, literals), kept[live]
+
+
+def merge_constants(network: Network) -> Network:
+    """Let the first of the rules without any weight speak for all of them.
+
+    Such rules add a constant to every row. The others keep a value of 0.
+    """
+    idle = ~np.logical_or.reduceat(network.weights.any(axis=1), network.offsets[:-1])
+    nowhere = np.zeros((1, network.features.size), np.float32)
+    constants = activations(network.parameters, network.layout, nowhere)[0] * idle
+    places = np.flatnonzero(constants)
+    if len(places) < 2:
+        return network
+    values = network.values.copy()
+    values[places[0]] = constants[places] @ values[places] / constants[places[0]]
+    values[places[1:]] = 0
+    return replace(network, values=values)
 
 
 def cheapest_literals(network: Network, value: Worth) -> list[int]:
