@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo test lint wheel figures reproduce simplification benchmark clean
+.PHONY: demo test lint chromium wheel figures reproduce simplification benchmark clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.tested lint wheel  ## lint, types, the clean-install check and all tests
+test: $(VENV)/.tested lint wheel chromium  ## lint, types, the clean-install check and all tests
 	$(BIN)/python -m pytest -q -n $(PYTEST_WORKERS)
 
 lint: $(VENV)/.tested
@@ -17,11 +17,15 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+chromium:  ## Debian's browser, for the tests of the report
+	sh tests/install_chromium.sh
+
 wheel: $(VENV)/.tested  ## the built wheel, alone in a clean environment, must fit a model
 	$(BIN)/python tests/clean_install.py
 
-figures: $(VENV)/.reproduction  ## draw the paper's simulations into docs/figures
+figures: $(VENV)/.reproduction  ## draw the paper's simulations and the pictures of docs/reading.md
 	$(BIN)/python -m benchmarks.simulations
+	-$(BIN)/python -m benchmarks.gallery
 
 reproduce: $(VENV)/.reproduction  ## measure the paper's table (hours; resumes); ARGS=--quick for a look
 	$(BIN)/python -m benchmarks.reproduce $(ARGS)
@@ -37,7 +41,7 @@ $(VENV)/bin/python:
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable ".[frames]"
+	$(BIN)/python -m pip install --quiet --editable ".[frames,plots,report]"
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed

@@ -14,6 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from neuralrules import NeuralRuleClassifier
 
+REPORT = "breast_cancer.html"
+
 
 def rotated_xor(n_rows: int = 2000) -> tuple[np.ndarray, np.ndarray]:
     """Two classes in opposite quadrants, turned by 45 degrees, with a little noise."""
@@ -27,13 +29,26 @@ def rotated_xor(n_rows: int = 2000) -> tuple[np.ndarray, np.ndarray]:
 def parameters(model) -> int:
     """Numbers that make up a fitted model."""
     if isinstance(model, NeuralRuleClassifier):
-        network = model.network_
-        return network.weights.size + network.biases.size + network.values.size
+        return model.network_.n_parameters
     if isinstance(model, RandomForestClassifier):
         return sum(3 * tree.tree_.node_count for tree in model.estimators_)
     if isinstance(model, GradientBoostingClassifier):
         return sum(3 * tree.tree_.node_count for tree in model.estimators_.ravel())
     return sum(layer.size for layer in [*model[-1].coefs_, *model[-1].intercepts_])
+
+
+def read(model: NeuralRuleClassifier, X, y) -> None:
+    """Simplify a model, print its rules and one explanation, write a report."""
+    small = model.simplify(X, y)
+    before, after = model.network_.n_parameters, small.network_.n_parameters
+    print(f"\nSimplified from {before} to {after} parameters, its rules are:\n")
+    print(small.rules_text())
+    print("\nWhy the first row is what it is:\n")
+    print(small.explain(X[:1]))
+    print("\nThe smallest change that would change that:\n")
+    print(small.counterfactual(X[:1]))
+    page = small.report(REPORT, X, y, title="Breast cancer")
+    print(f"\nOpen {page} in a browser to read on.")
 
 
 def compare(name: str, X, y, depth: int) -> NeuralRuleClassifier:
@@ -65,15 +80,15 @@ def main() -> None:
     NeuralRuleClassifier(2, n_epochs=1).fit(cancer.data, cancer.target).predict(cancer.data)
     print(f"… {time.perf_counter() - start:.1f} s\n")
 
-    model = compare("Breast cancer", cancer.data, cancer.target, depth=3)
-    print(f"\nIts {model.network_.n_rules} rules (a positive value speaks for benign):\n")
-    print(model.rules_text())
-
     X, y = rotated_xor()
-    print()
     model = compare("Rotated XOR", X, y, depth=3)
     print(f"\nIts {model.network_.n_rules} rules (a positive value speaks for class 1):\n")
     print(model.rules_text())
+
+    print()
+    labels = cancer.target_names[cancer.target]
+    model = compare("Breast cancer", cancer.data, labels, depth=3)
+    read(model, cancer.data, labels)
 
 
 if __name__ == "__main__":

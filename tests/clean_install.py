@@ -1,9 +1,9 @@
 """Install the built wheel alone into fresh environments and fit a model there.
 
-Once with the newest and once with the lowest versions that are declared. It finds a
-dependency that is used but not declared, a file missing from the wheel and a lower
-bound that is too low. Not a pytest module: it takes its own minutes, and `make test`
-runs it by itself.
+Once with the newest versions and no extras, once with the lowest versions that are
+declared and the extras. It finds a dependency that is used but not declared, a file
+missing from the wheel and a lower bound that is too low. Not a pytest module: it takes
+its own minutes, and `make test` runs it by itself.
 """
 
 import subprocess
@@ -19,7 +19,7 @@ import sys
 from importlib.resources import files
 import numpy as np
 import sklearn
-from neuralrules import NeuralRuleClassifierCV, NeuralRuleRegressor
+from neuralrules import NeuralRuleClassifierCV, NeuralRuleRegressor, read_rules
 
 assert "numba" not in sys.modules and "matplotlib" not in sys.modules
 assert files("neuralrules").joinpath("py.typed").is_file()
@@ -31,23 +31,51 @@ model = NeuralRuleClassifierCV((2, 4), cv=3, random_state=0).fit(X, y > 0)
 assert model.score(X, y > 0) > 0.9
 assert NeuralRuleRegressor(4, n_jobs=2, random_state=0).fit(X, y).score(X, y) > 0.8
 assert model.rules_text().startswith("Rule ")
+smaller = model.simplify(X, y > 0)
+assert (read_rules(smaller.exact_text()).predict(X) == smaller.predict(X)).mean() > 0.99
+assert "decision" in str(smaller.explain(X[:2]))
+assert smaller.counterfactual(X[0]).found
 print("  fits with NumPy", np.__version__, "and scikit-learn", sklearn.__version__)
+"""
+WITHOUT_EXTRAS = """
+from neuralrules.plot import HistoryDisplay
+for attempt, extra in (
+    (lambda: model.rules_table(), "frames"),
+    (lambda: HistoryDisplay.from_estimator(model), "plots"),
+    (lambda: model.report("model.html"), "report"),
+):
+    try:
+        attempt()
+    except ImportError as error:
+        assert f'pip install "neuralrules[{extra}]"' in str(error), error
+    else:
+        raise AssertionError(extra)
+"""
+WITH_EXTRAS = """
+import matplotlib
+from neuralrules.plot import HistoryDisplay
+matplotlib.use("Agg")
+assert len(model.rules_table()) == model.network_.n_rules
+HistoryDisplay.from_estimator(model).figure_.savefig("history.png")
+assert model.report("model.html", X, y > 0).stat().st_size > 10_000
 """
 
 
 def lowest() -> list[str]:
-    """The declared dependencies at their lower bounds."""
+    """The declared dependencies and those of the extras at their lower bounds."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return [requirement.replace(">=", "==") for requirement in project["dependencies"]]
+    extras = [one for group in project["optional-dependencies"].values() for one in group]
+    requirements = {*project["dependencies"], *extras}
+    return sorted(requirement.replace(">=", "==") for requirement in requirements)
 
 
-def check(wheel: Path, folder: Path, requirements: list[str]) -> None:
+def check(wheel: Path, folder: Path, requirements: list[str], script: str) -> None:
     venv.create(folder, with_pip=True)
     python = str(folder / "bin" / "python")
     command = [python, "-m", "pip", "--disable-pip-version-check"]
     subprocess.run([*command, "install", "--quiet", str(wheel), *requirements], check=True)
     subprocess.run([*command, "check"], check=True)
-    subprocess.run([python, "-c", SCRIPT], check=True, cwd=folder)
+    subprocess.run([python, "-c", SCRIPT + script], check=True, cwd=folder)
 
 
 def main() -> None:
@@ -56,9 +84,12 @@ def main() -> None:
         command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
         subprocess.run([*command, "--wheel-dir", str(folder), str(ROOT)], check=True)
         (wheel,) = folder.glob("neuralrules-*.whl")
-        for name, requirements in (("newest", []), ("lowest", lowest())):
-            print(f"clean install with the {name} dependencies", flush=True)
-            check(wheel, folder / name, requirements)
+        for name, requirements, script in (
+            ("newest dependencies and no extras", [], WITHOUT_EXTRAS),
+            ("lowest dependencies and extras", lowest(), WITH_EXTRAS),
+        ):
+            print(f"clean install with the {name}", flush=True)
+            check(wheel, folder / name.partition(" ")[0], requirements, script)
 
 
 if __name__ == "__main__":

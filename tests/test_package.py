@@ -13,10 +13,12 @@ import pytest
 from numpydoc_lite import parameters_in
 
 import neuralrules
+from benchmarks import blocks
 from neuralrules import _classifier, _regressor
 
 ROOT = Path(__file__).resolve().parents[1]
-ESTIMATORS = [getattr(neuralrules, name) for name in neuralrules.__all__]
+PUBLIC = [getattr(neuralrules, name) for name in neuralrules.__all__]
+ESTIMATORS = [item for item in PUBLIC if inspect.isclass(item)]
 
 
 def run(script, **environment):
@@ -161,34 +163,32 @@ def test_docstring_examples(module):
     assert results.failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/method.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/method.md", "docs/reading.md"])
 def test_code_blocks_of_the_pages_run_and_print_what_they_say(page):
-    """Python blocks run one after the other; a text block after one is its output."""
     text = (ROOT / page).read_text()
-    blocks = re.findall(r"```(python|text)\n(.*?)```", text, re.DOTALL)
-    assert any(kind == "python" for kind, _ in blocks)
-    script, expected = "", ""
-    for kind, body in blocks:
-        if kind == "python":
-            script += body
-        else:
-            expected += body
-    assert run_plain("-c", script) == expected
+    expected = blocks.expected(text)
+    assert expected
+    assert blocks.outputs(text) == expected
 
 
-def run_plain(*command):
+def run_plain(*command, folder):
     result = subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, check=False
+        [sys.executable, *command], capture_output=True, text=True, check=False, cwd=folder
     )
     assert result.returncode == 0, result.stderr
     return result.stdout
 
 
-def test_the_demo_compares_four_models_on_two_tables_and_prints_rules():
-    output = run_plain(str(ROOT / "examples" / "demo.py"))
+def test_the_demo_compares_four_models_on_two_tables_and_reads_one(tmp_path):
+    output = run_plain(str(ROOT / "examples" / "demo.py"), folder=tmp_path)
     for model in ("neural rules", "random forest", "gradient boosting", "MLP(100)"):
         assert len(re.findall(rf"^  {re.escape(model)} .* %", output, re.MULTILINE)) == 2
-    assert output.count("Rule 0: value") == 2
+    assert len(re.findall(r"^Rule \d+: value", output, re.MULTILINE)) > 10
+    fewer = re.search(r"Simplified from (\d+) to (\d+) parameters", output)
+    assert int(fewer[2]) < 0.5 * int(fewer[1])
+    assert "Row 0: decision" in output
+    assert re.search(r"turns the prediction from \w+ into \w+\. Cost .* \(proven", output)
+    assert (tmp_path / "breast_cancer.html").stat().st_size > 50_000
 
 
 def test_version_is_in_the_changelog_and_the_citation():

@@ -222,6 +222,6 @@ def test_a_frame_needs_pandas(monkeypatch):
     with pytest.raises(ImportError) as caught:
         model.rules_table()
     assert str(caught.value) == (
-        "rules_table returns a pandas frame, and pandas is not installed. "
+        "rules_table needs pandas, which is not installed. "
         'Install it with: pip install "neuralrules[frames]"'
     )

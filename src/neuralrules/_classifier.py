@@ -15,7 +15,8 @@ from sklearn.utils.validation import assert_all_finite
 
 from neuralrules._docs import documented
 from neuralrules._encoding import missing_cells
-from neuralrules._model import DEPTH_CONSTRAINTS, NeuralRuleModel
+from neuralrules._model import DEPTH_CONSTRAINTS
+from neuralrules._readable import ReadableModel
 from neuralrules._targets import Targets
 
 
@@ -27,11 +28,11 @@ def _gives_probabilities(estimator: Any) -> bool:
     return True
 
 
-class ClassRules(ClassifierMixin, NeuralRuleModel):
+class ClassRules(ClassifierMixin, ReadableModel):
     """Class labels as targets; labels and probabilities as predictions."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NeuralRuleModel._parameter_constraints,
+        **ReadableModel._parameter_constraints,
         "loss": [StrOptions({"logistic", "hinge", "squared"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }

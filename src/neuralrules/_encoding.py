@@ -141,11 +141,11 @@ def as_categories(column: Any) -> np.ndarray:
     array = np.asarray(column, dtype=object)
     present = ~missing_cells(column)
     strings = np.full((len(array), 1), None, object)
-    strings[present, 0] = [_category(item) for item in array[present]]
+    strings[present, 0] = [category_name(item) for item in array[present]]
     return strings
 
 
-def _category(item: Any) -> str:
+def category_name(item: Any) -> str:
     """A category's name; 1 and 1.0 are the same: holes turn integers into floats."""
     if type(item) is str:
         return item

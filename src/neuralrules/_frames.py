@@ -11,7 +11,7 @@ def import_pandas(what: str) -> Any:
         import pandas
     except ImportError as error:
         raise ImportError(
-            f"{what} returns a pandas frame, and pandas is not installed. "
+            f"{what} needs pandas, which is not installed. "
             'Install it with: pip install "neuralrules[frames]"'
         ) from error
     return pandas

@@ -10,15 +10,16 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
 from neuralrules._docs import documented
-from neuralrules._model import DEPTH_CONSTRAINTS, NeuralRuleModel
+from neuralrules._model import DEPTH_CONSTRAINTS
+from neuralrules._readable import ReadableModel
 from neuralrules._targets import Targets
 
 
-class NumberRules(RegressorMixin, NeuralRuleModel):
+class NumberRules(RegressorMixin, ReadableModel):
     """Numbers as targets and predictions."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NeuralRuleModel._parameter_constraints,
+        **ReadableModel._parameter_constraints,
         "loss": [StrOptions({"squared"})],
     }
 

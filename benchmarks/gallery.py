@@ -1,0 +1,105 @@
+"""Draw the pictures of docs/reading.md, from the model that the page fits.
+
+    python -m benchmarks.gallery
+
+The report is photographed where Playwright and Chromium are at hand; elsewhere its old
+picture stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+from benchmarks.blocks import scripts
+from benchmarks.drawing import save
+from benchmarks.pages import DOCS
+from neuralrules.plot import (
+    ImportanceDisplay,
+    RuleDisplay,
+    SizeDisplay,
+    SupportDisplay,
+    WaterfallDisplay,
+)
+
+FIGURES = DOCS / "figures"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
+
+
+def names_of_the_page() -> dict[str, Any]:
+    """Run the blocks of the page and return what they leave behind."""
+    names: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for script in scripts((DOCS / "reading.md").read_text()):
+            exec(compile(script, "docs/reading.md", "exec"), names)
+    return names
+
+
+def draw(names: dict[str, Any]) -> None:
+    """One picture a display."""
+    model, small, X, y = (names[name] for name in ("model", "small", "X_test", "y_test"))
+    rule = int(small.rules_table().index[0])
+    displays = {
+        "size": SizeDisplay.from_path(names["path"], tolerance=0.01),
+        "support": support(model, X, y),
+        "rule": RuleDisplay.from_estimator(small, rule),
+        "waterfall": WaterfallDisplay.from_explanation(names["explanation"]),
+        "importance": ImportanceDisplay.from_importances(names["columns"], max_bars=8),
+    }
+    for name, display in displays.items():
+        save(display.figure_, FIGURES / f"reading_{name}.png")
+        plt.close(display.figure_)
+
+
+def support(model: Any, X: Any, y: Any) -> SupportDisplay:
+    """The rule that stayed closest to its leaf, seen in a plane through both."""
+    rule = int(model.rules_table()["overlap"].idxmax())
+    leaf = model.rules_.covers(model.encoder_.transform(X))[:, rule]
+    inside = model.explain(X)
+    both = np.isin(np.arange(len(X)), inside.rows[inside.rules == rule]) & leaf
+    return SupportDisplay.from_estimator(model, X, y, rules=[rule], others=X[both][:1])
+
+
+def photograph(names: dict[str, Any]) -> None:
+    """The top of the report, as a reader sees it."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        sys.exit("The report was not photographed: pip install playwright")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("The report was not photographed: install Debian's package chromium")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page_file = names["small"].report(
+            Path(folder) / "model.html",
+            names["X_test"],
+            names["y_test"],
+            title="Breast cancer",
+            simplification=names["path"],
+        )
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1200, "height": 1500})
+        page.goto(page_file.as_uri())
+        page.screenshot(path=FIGURES / "reading_report.png")
+        browser.close()
+
+
+def main() -> None:
+    names = names_of_the_page()
+    draw(names)
+    photograph(names)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,10 @@
+"""The smallest change of a row that changes its prediction.
+
+`_row` reads a row and what may change in it, `_program` turns a network and a ball around
+the row into a mixed-integer linear program, `_search` looks in wider and wider balls, and
+`_answer` says what was found.
+"""
+
+from neuralrules._counterfactual._answer import Counterfactual, counterfactual
+
+__all__ = ["Counterfactual", "counterfactual"]

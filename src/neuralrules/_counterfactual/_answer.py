@@ -1,0 +1,265 @@
+"""Counterfactuals: the smallest change of one row that gives it another prediction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from neuralrules._counterfactual._program import Goal
+from neuralrules._counterfactual._row import (
+    cell_text,
+    check_pair,
+    read_columns,
+    read_options,
+    read_row,
+)
+from neuralrules._counterfactual._search import Change, Problem, Wanted, search
+from neuralrules._frames import import_pandas
+from neuralrules._text import number
+
+if TYPE_CHECKING:
+    from neuralrules._model import NeuralRuleModel
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counterfactual:
+    """The smallest change of a row that changes its prediction, as far as it is known.
+
+    Attributes
+    ----------
+    x : frame or ndarray of shape (1, n_columns), or None
+        The changed row in the form that it came in; None if none was found.
+    changes : tuple of Change
+        The cells that differ, the dearest change first.
+    cost : float
+        Sum of the costs of the changes; infinite if none was found.
+    bound : float
+        No counterfactual costs less. Infinite if there is none at all.
+    optimal : bool
+        Whether the search ended with a proof, before its time was over: that `x` is the
+        cheapest counterfactual or, if none was found, that none costs less than `bound`.
+    found : bool
+    prediction_before, prediction_after : object
+        What the model predicts; `prediction_after` is None if none was found.
+    seconds : float
+        How long the search took.
+    """
+
+    x: Any
+    changes: tuple[Change, ...]
+    cost: float
+    bound: float
+    optimal: bool
+    found: bool
+    prediction_before: Any
+    prediction_after: Any
+    seconds: float
+
+    def to_frame(self) -> Any:
+        """The changes as a pandas frame with the columns column, before, after and cost."""
+        pd = import_pandas("to_frame")
+        names = ["column", "before", "after", "cost"]
+        cells = [[getattr(change, name) for name in names] for change in self.changes]
+        return pd.DataFrame(cells, columns=names)
+
+    def __str__(self) -> str:
+        before = cell_text(self.prediction_before)
+        if not self.found:
+            known = f", because none costs up to {number(self.bound, 3)}: proven."
+            if np.isinf(self.bound):
+                known = ", because there is none: proven."
+            elif not self.optimal:
+                known = f" so far; every one costs at least {number(self.bound, 3)}."
+            return f"No counterfactual for the prediction {before} was found{known}"
+        parts = [str(change) for change in self.changes]
+        listed = " and ".join([*([", ".join(parts[:-1])] if parts[1:] else []), parts[-1]])
+        known = "proven smallest"
+        if not self.optimal:
+            known = f"the smallest is at least {number(self.bound, 3)}"
+        return (
+            f"Changing {listed} turns the prediction from {before} into "
+            f"{cell_text(self.prediction_after)}. Cost {number(self.cost, 3)} ({known})."
+        )
+
+    def __repr__(self) -> str:
+        return f"<Counterfactual: {self}>"
+
+
+def counterfactual(
+    model: NeuralRuleModel,
+    x: Any,
+    target: Any = None,
+    *,
+    units: Mapping[Any, float] | None = None,
+    fixed: Iterable[Any] = (),
+    integer: Iterable[Any] | None = None,
+    bounds: Mapping[Any, Any] | None = None,
+    time_limit: float = 60.0,
+) -> Counterfactual:
+    """Find the smallest change of one row that gives it another prediction.
+
+    The cost of a change is the sum over the columns of |change| / unit; a switch to
+    another category costs 1 / unit. The cheapest change is found, and proven to be, by
+    mixed-integer programming. What is returned has been given to `model.predict`.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    x : frame of one row, Series, dict, or array-like of shape (n_columns,) or (1, n_columns)
+        The row; a Series or dict goes from column names to values.
+    target : object, optional
+        For a classifier the class wanted; by default the other one of two, or whichever
+        costs least of several. For a regressor a pair (low, high), either of them None
+        for no bound; for several targets a list of such pairs.
+    units : dict, optional
+        What change of a column costs 1. By default a number's standard deviation in
+        training, and 1 for categories, so that a switch costs 1.
+    fixed : list of columns, default=()
+        Columns that may not change.
+    integer : list of columns, optional
+        Columns of numbers whose new values must be whole; a value that is not whole may
+        stay as it is. By default those of an integer dtype in `x` (not those of a
+        float array, nor of a Series of floats). Columns of a boolean dtype always
+        stay 0 or 1.
+    bounds : dict, optional
+        For a column of numbers a pair (low, high), either of them None; the row's own
+        value must lie in it. For one of categories a list of those that the cell may
+        switch to; it may also stay what it is.
+    time_limit : float, default=60.0
+        Seconds. Where they do not suffice, the best found so far is returned.
+
+    Returns
+    -------
+    Counterfactual
+
+    Notes
+    -----
+    A missing number stays missing, and no cell becomes missing. A category may become any
+    that had a column of its own in training. Columns that no rule looks at never change.
+
+    The search goes up to the cost at which the dearest number could move 32 standard
+    deviations beyond its own distance from the mean, or to the end of `bounds`. If there
+    is no counterfactual up to there, `found` is False, `optimal` is True and `bound` is
+    that cost, infinite if nothing lies beyond it.
+
+    Predictions are made in float32, so a counterfactual must lie a little beyond the
+    decision boundary: by about 1e-5, in standard deviations and relative to the values
+    of the rules, or by more if that does not suffice. `optimal` and `bound` are meant
+    among such rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from neuralrules import NeuralRuleClassifier
+    >>> X = np.arange(40.0)[:, None]
+    >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+    >>> nearest = counterfactual(model, [25.0], units={"x0": 1.0})
+    >>> print(*nearest.changes)
+    x0 from 25 to 19.4999
+    >>> nearest.optimal
+    True
+    """
+    start = time.perf_counter()
+    check_is_fitted(model)
+    if not isinstance(time_limit, Real) or not float(time_limit) > 0:
+        raise ValueError(
+            f"time_limit must be a positive number of seconds, got {time_limit!r}."
+        )
+    options = read_options(model, units, fixed, integer, bounds)
+    table = read_row(model, x)
+    columns = read_columns(model, table, options)
+    before = model.predict(table)[0]
+    wanted = read_target(model, target, before)
+    problem = Problem.of(model, table, columns, wanted)
+    outcome = search(problem, start + float(time_limit))
+    best = outcome.best
+    return Counterfactual(
+        x=None if best is None else best.table,
+        changes=() if best is None else best.changes,
+        cost=np.inf if best is None else best.cost,
+        bound=outcome.bound,
+        optimal=outcome.proven,
+        found=best is not None,
+        prediction_before=before,
+        prediction_after=None if best is None else best.prediction,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def read_target(model: NeuralRuleModel, target: Any, before: Any) -> Wanted:
+    """The target of `counterfactual`, for a row that is predicted as `before`."""
+    return (_read_classes if is_classifier(model) else _read_ranges)(model, target, before)
+
+
+def _read_classes(model: NeuralRuleModel, target: Any, before: Any) -> Wanted:
+    network, classes = model.network_, model.classes_.tolist()
+    codes = [code for code, label in enumerate(classes) if label == target]
+    if target is None:
+        codes = [code for code, label in enumerate(classes) if label != before]
+    elif not codes:
+        raise ValueError(f"target={target!r} is none of the model's classes {classes}.")
+    elif target == before:
+        raise ValueError(
+            f"target={target!r} is what the model predicts for the row already. Ask for "
+            f"another of its classes {classes}, or leave target out."
+        )
+    values = network.values.T.astype(float)
+    goals = [class_goal(values, network.intercept, code) for code in codes]
+    labels = [classes[code] for code in codes]
+    return Wanted(goals, lambda prediction: prediction in labels)
+
+
+def class_goal(values: np.ndarray, intercept: np.ndarray, code: int) -> Goal:
+    """When `predict` chooses a class: of equal outputs it takes the first.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_outputs, n_rules), float64
+    intercept : ndarray of shape (n_outputs,), float64
+    code : int
+        Position of the class.
+    """
+    if len(values) == 1:  # two classes: the second one if the output is positive
+        sign = 1 if code == 1 else -1
+        return Goal(sign * values, sign * intercept, np.array([code == 1]))
+    others = np.array([other for other in range(len(values)) if other != code])
+    return Goal(
+        values[code] - values[others], intercept[code] - intercept[others], others < code
+    )
+
+
+def _read_ranges(model: NeuralRuleModel, target: Any, before: Any) -> Wanted:
+    network = model.network_
+    n_outputs = network.n_outputs
+    given = [target] if n_outputs == 1 else target
+    if not isinstance(given, list | tuple) or len(given) != n_outputs:
+        raise ValueError(
+            f"target must be a list of {n_outputs} pairs (low, high), one for each target of "
+            f"the regressor; got {target!r}."
+        )
+    pairs = np.array([check_pair("target", pair) for pair in given])
+
+    def accepts(prediction: Any) -> bool:
+        value = np.atleast_1d(prediction)
+        return bool(((pairs[:, 0] <= value) & (value <= pairs[:, 1])).all())
+
+    if accepts(before):
+        raise ValueError(
+            f"target={target!r} holds already: the model predicts {before.tolist()} for the "
+            "row. Ask for another range."
+        )
+    values = network.values.T.astype(float)
+    gains = np.concatenate([values, -values])
+    constants = np.concatenate(
+        [network.intercept - pairs[:, 0], pairs[:, 1] - network.intercept]
+    )
+    bounded = np.isfinite(constants)
+    goal = Goal(gains[bounded], constants[bounded], np.zeros(bounded.sum(), bool))
+    return Wanted([goal], accepts)

@@ -1,0 +1,489 @@
+"""From a network and a ball around one row to a mixed-integer linear program.
+
+The row moves by non-negative amounts, one for each way a column may go: up or down
+for a number, to another category for a category. Amounts are linear in everything
+before the first ReLU or minimum, and each of those takes a few binaries. Their
+coefficients ("big M") come from bounds that hold for every row of the ball, so they
+are only as large as the ball makes them.
+
+A prediction is made in float32 and a solver works to a tolerance, so the program asks
+for a little more than the goal: with a margin e, a rule that helps counts as
+(1 - e) * max(0, min - e), one that hurts as (1 + e) * max(0, min + e). A row on which
+no rule is active gives exactly 0 in both, so it is not lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neuralrules._engine_numpy import rule_mixing
+from neuralrules._network import Network
+
+SLACK = 1e-9  # added to bounds, which are computed in float64
+GAP = 1e-6  # how close to the optimum HiGHS must come, relative to the radius
+
+
+def round_down(amounts: np.ndarray, whole: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Amounts (..., n_moves) cut to 0, first, first + 1, ... where they must be whole."""
+    steps = np.floor(amounts - first + SLACK)
+    return np.where(whole, np.where(steps < 0, 0, first + steps), amounts)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The ways in which a row may change, as amounts that are 0 in the row itself.
+
+    Attributes
+    ----------
+    effects : ndarray of shape (n_moves, n_features), float64
+        What an amount of 1 adds to the features that the network looks at.
+    rates : ndarray of shape (n_moves,), float64
+        Cost of an amount of 1.
+    most : ndarray of shape (n_moves,), float64
+        Largest amount, may be infinite.
+    whole : ndarray of shape (n_moves,), bool
+        Whether the amount is 0, `first`, `first` + 1, `first` + 2 and so on.
+    first : ndarray of shape (n_moves,), float64
+        1 unless the row holds a number that is not whole where it should be.
+    groups : ndarray of shape (n_moves,), int64
+        Ascending. Moves of one group are of the same column, cost the same rate and
+        exclude each other.
+    """
+
+    effects: np.ndarray
+    rates: np.ndarray
+    most: np.ndarray
+    whole: np.ndarray
+    first: np.ndarray
+    groups: np.ndarray
+
+    def within(self, radius: float) -> Moves:
+        """The same moves, cut to what a cost of `radius` pays for."""
+        most = np.minimum(self.most, radius / self.rates)
+        most = round_down(most, self.whole, self.first)
+        return Moves(self.effects, self.rates, most, self.whole, self.first, self.groups)
+
+    @property
+    def starts(self) -> np.ndarray:
+        """The first move of each group, (n_groups,) int64."""
+        return np.flatnonzero(np.diff(self.groups, prepend=-1))
+
+    @property
+    def total_cost(self) -> float:
+        """A cost that no change exceeds: each column's dearest move, all together."""
+        if not len(self.rates):
+            return 0.0
+        return float(np.maximum.reduceat(self.rates * self.most, self.starts).sum())
+
+
+class Goal(NamedTuple):
+    """What the activations A of the rules must fulfil: gains . A + constants >= 0.
+
+    Attributes
+    ----------
+    gains : ndarray of shape (n_conditions, n_rules), float64
+    constants : ndarray of shape (n_conditions,), float64
+    strict : ndarray of shape (n_conditions,), bool
+        Whether the condition is > 0 instead.
+    """
+
+    gains: np.ndarray
+    constants: np.ndarray
+    strict: np.ndarray
+
+
+class Ball(NamedTuple):
+    """All rows that `moves` reach at a cost of at most `radius`.
+
+    `row` is (n_features,) float64: the features of the row in the middle.
+    """
+
+    row: np.ndarray
+    moves: Moves
+    radius: float
+
+
+class Answer(NamedTuple):
+    """What the solver says of one ball.
+
+    `amounts` is (n_moves,) float64, or None if there is no row or none was found; no row
+    of the ball costs less than `bound` (infinite: the goal is not met in it); `solved`
+    tells whether that is all there is to know, or the time was over.
+    """
+
+    amounts: np.ndarray | None
+    bound: float
+    solved: bool
+
+
+# Largest value of each row of `gains @ inputs + constants` over the ball, (n,) float64.
+Highest = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def highest_in(ball: Ball, gains: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """Largest value of gains @ amounts + constants for amounts inside a ball.
+
+    A fractional knapsack: the budget `radius` goes to the columns that gain most for
+    their cost. Exact but for whole numbers, which only make the true maximum smaller.
+
+    Parameters
+    ----------
+    ball : Ball
+    gains : ndarray of shape (n, n_moves), float64
+    constants : ndarray of shape (n,), float64
+
+    Returns
+    -------
+    ndarray of shape (n,), float64
+    """
+    moves = ball.moves
+    if not len(moves.rates):
+        return constants + SLACK
+    values = np.maximum(gains * moves.most, 0)
+    prices = np.where(values > 0, moves.rates * moves.most, 0)
+    values = np.maximum.reduceat(values, moves.starts, axis=1)
+    prices = np.maximum.reduceat(prices, moves.starts, axis=1)
+    worth = values / np.where(prices > 0, prices, 1)
+    order = np.argsort(-worth, axis=1)
+    values = np.take_along_axis(values, order, axis=1)
+    prices = np.take_along_axis(prices, order, axis=1)
+    left = ball.radius - (np.cumsum(prices, axis=1) - prices)
+    share = np.clip(left / np.where(prices > 0, prices, 1), 0, 1)
+    best = constants + (values * share).sum(axis=1)
+    return best + SLACK * (1 + np.abs(best))
+
+
+class Affine(NamedTuple):
+    """constants + sum of coefficients * variables, one for each row.
+
+    `coefficients` is (n, n_variables) float64, `variables` the numbers of the columns.
+    """
+
+    coefficients: np.ndarray
+    variables: np.ndarray
+    constants: np.ndarray
+
+
+@dataclass
+class Program:
+    """A mixed-integer linear program in the making: variables and rows."""
+
+    lower: list[float] = field(default_factory=list)
+    upper: list[float] = field(default_factory=list)
+    integral: list[bool] = field(default_factory=list)
+    n_rows: int = 0
+    _entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
+    _lows: list[float] = field(default_factory=list)
+
+    def variables(self, upper: Any, *, lower: float = 0.0, integral: Any = False) -> np.ndarray:
+        """Add variables up to `upper`, (n,) or a number; returns their numbers, (n,) int64."""
+        upper = np.atleast_1d(np.asarray(upper, float))
+        first = len(self.upper)
+        self.lower += [lower] * len(upper)
+        self.upper += upper.tolist()
+        self.integral += np.broadcast_to(integral, upper.shape).tolist()
+        return np.arange(first, first + len(upper))
+
+    def require(self, *terms: tuple[Any, Any], at_least: float) -> None:
+        """Add the row: sum of coefficients . variables over the terms >= at_least."""
+        variables = np.concatenate([np.atleast_1d(variable) for _, variable in terms])
+        coefficients = np.concatenate([np.atleast_1d(factor) for factor, _ in terms])
+        kept = coefficients != 0
+        row = np.full(kept.sum(), self.n_rows)
+        self._entries.append((coefficients[kept], row, variables[kept]))
+        self._lows.append(at_least)
+        self.n_rows += 1
+
+    def solve(
+        self, costs: np.ndarray, time_limit: float, fixed: np.ndarray | None = None
+    ) -> Any:
+        """Minimise costs . variables with HiGHS; integers may be held at those of `fixed`."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array
+
+        lower, upper = np.array(self.lower), np.array(self.upper)
+        integral = np.array(self.integral)
+        if fixed is not None:
+            lower[integral] = upper[integral] = np.round(fixed[integral])
+            integral = np.zeros_like(integral)
+        numbers, rows, columns = (
+            np.concatenate(part) for part in zip(*self._entries, strict=True)
+        )
+        matrix = csr_array((numbers, (rows, columns)), (self.n_rows, len(upper)))
+        return milp(
+            np.concatenate([costs, np.zeros(len(upper) - len(costs))]),
+            integrality=integral,
+            bounds=Bounds(lower, upper),
+            constraints=LinearConstraint(matrix, lb=np.array(self._lows)),
+            options={"time_limit": time_limit, "mip_rel_gap": GAP},
+        )
+
+
+class Units(NamedTuple):
+    """What the minimum of one rule is taken over, with bounds that hold in the ball.
+
+    `low` and `high` are (n_units,) float64; gaps[j, k] is the largest unit_j - unit_k.
+    """
+
+    values: Affine
+    low: np.ndarray
+    high: np.ndarray
+    gaps: np.ndarray
+
+
+def bounded_units(values: Affine, highest: Highest) -> Units:
+    """Bounds of some units and of their differences; without units that never are least."""
+    gains, constants = values.coefficients, values.constants
+    n = len(constants)
+    pairs = [(gains[j] - gains, constants[j] - constants) for j in range(n)]
+    gaps = np.array([highest(*pair) for pair in pairs])
+    alive = list(range(n))
+    for unit in range(n):
+        if any(gaps[other, unit] <= 0 for other in alive if other != unit):
+            alive.remove(unit)
+    kept = Affine(gains[alive], values.variables, constants[alive])
+    low, high = -highest(-kept.coefficients, -kept.constants), highest(*kept[::2])
+    return Units(kept, low, high, gaps[np.ix_(alive, alive)])
+
+
+def add_helping_rule(program: Program, units: Units, margin: float) -> int:
+    """A variable at most max(0, min_j unit_j - margin): one binary, "the rule is on"."""
+    low, high = units.low - margin, units.high - margin
+    activation = int(program.variables(high.min())[0])
+    off: list[tuple[Any, Any]] = []
+    if low.min() < 0:
+        on = program.variables(1, integral=True)
+        program.require((high.min(), on), (-1, activation), at_least=0)
+        off = [(-1.0, on)]
+    for unit in range(len(low)):
+        room = max(-low[unit], 0)  # an off rule's literals may be as low as that
+        terms = [(room * factor, variable) for factor, variable in off]
+        own = (units.values.coefficients[unit], units.values.variables)
+        constant = units.values.constants[unit] - margin + (room if off else 0)
+        program.require(own, (-1, activation), *terms, at_least=-constant)
+    return activation
+
+
+def add_hurting_rule(program: Program, units: Units, margin: float) -> int:
+    """A variable at least max(0, min_j unit_j + margin): a binary for each unit."""
+    n = len(units.low)
+    low, high = units.low + margin, units.high + margin
+    activation = int(program.variables(high.min(), lower=max(low.min(), 0))[0])
+    least = program.variables(np.ones(n), integral=True) if n > 1 else np.empty(0, int)
+    if n > 1:  # of two chosen ones, each would loosen the other's row
+        program.require((-np.ones(n), least), at_least=-1)
+    for unit in range(n):
+        # With unit k chosen, the activation is at least unit k, so unit j may exceed it
+        # by their gap; and it is at least 0, so by no more than unit j's largest value.
+        room = np.clip(units.gaps[unit], 0, high[unit])
+        own = (-units.values.coefficients[unit], units.values.variables)
+        others = np.arange(n) != unit
+        terms = [(room[others], least[others])] if n > 1 else []
+        constant = units.values.constants[unit] + margin
+        program.require(own, (1, activation), *terms, at_least=constant)
+    return activation
+
+
+def add_layer(
+    program: Program, literals: Affine, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
+    """Variables that equal ReLU(literal), with a binary where the sign is open.
+
+    Parameters
+    ----------
+    program : Program
+    literals : Affine
+        The literals of one deep rule.
+    low, high : ndarray of shape (n_literals,), float64
+        Their bounds in the ball.
+
+    Returns
+    -------
+    ndarray of shape (n_literals,), int64
+        Numbers of the variables.
+    """
+    rectified = program.variables(np.maximum(high, 0))
+    for literal, variable in enumerate(rectified):
+        if high[literal] <= 0:
+            continue
+        own = (literals.coefficients[literal], literals.variables)
+        constant = literals.constants[literal]
+        program.require((1, variable), (-own[0], own[1]), at_least=constant)
+        if low[literal] >= 0:
+            program.require((-1, variable), own, at_least=-constant)
+            continue
+        on = program.variables(1, integral=True)
+        program.require((-1, variable), (high[literal], on), at_least=0)
+        program.require(
+            (-1, variable), own, (low[literal], on), at_least=low[literal] - constant
+        )
+    return rectified
+
+
+def highest_of_rectified(
+    ball: Ball, literals: Affine, low: np.ndarray, high: np.ndarray
+) -> Highest:
+    """Bounds for what is affine in ReLU(literals): the better of two.
+
+    One lets every literal go through its own interval. The other replaces every ReLU
+    by a line above it, through (low, 0) and (high, high), or by one below it, so that
+    the whole is affine in the amounts and columns that pull both ways cancel.
+    """
+    floor, ceiling = np.maximum(low, 0), np.maximum(high, 0)
+    open_sign = (low < 0) & (high > 0)
+    above = np.where(open_sign, high / np.where(open_sign, high - low, 1), low >= 0)
+    raised = np.where(open_sign, -above * low, 0)
+    below = np.where(open_sign, high > -low, low >= 0)
+
+    def highest(gains: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        up, down = np.maximum(gains, 0), np.minimum(gains, 0)
+        apart = up @ ceiling + down @ floor + constants
+        slopes = up * above + down * below
+        moved = slopes @ literals.constants + up @ raised + constants
+        together = highest_in(ball, slopes @ literals.coefficients, moved)
+        return np.minimum(apart + SLACK * (1 + np.abs(apart)), together)
+
+    return highest
+
+
+def rule_literals(network: Network, ball: Ball, rule: int, variables: np.ndarray) -> Affine:
+    """The literals of a rule, affine in the amounts."""
+    own = slice(network.offsets[rule], network.offsets[rule + 1])
+    weights = network.weights[own].astype(float)
+    constants = weights @ ball.row + network.biases[own]
+    return Affine(weights @ ball.moves.effects.T, variables, constants)
+
+
+def rule_units(
+    program: Program,
+    network: Network,
+    ball: Ball,
+    rule: int,
+    amounts: np.ndarray,
+    margin: float,
+) -> Units | None:
+    """What the minimum of a rule is taken over; None if it stays below -margin.
+
+    Adds the second layer of a deep rule to the program.
+    """
+    literals = rule_literals(network, ball, rule, amounts)
+    own = slice(network.offsets[rule], network.offsets[rule + 1])
+    high = highest_in(ball, literals.coefficients, literals.constants)
+    if not network.deep:
+        return (
+            bounded_units(literals, partial(highest_in, ball)) if high.min() > -margin else None
+        )
+    low = -highest_in(ball, -literals.coefficients, -literals.constants)
+    mixing = rule_mixing(network.parameters, network.layout, rule).astype(float)
+    shifts = network.shifts[own].astype(float)
+    highest = highest_of_rectified(ball, literals, low, high)
+    if highest(mixing, shifts).min() <= -margin:
+        return None
+    rectified = add_layer(program, literals, low, high)
+    return bounded_units(Affine(mixing, rectified, shifts), highest)
+
+
+def add_moves(program: Program, ball: Ball) -> np.ndarray:
+    """Variables for the amounts, with what keeps them whole, exclusive and affordable."""
+    moves = ball.moves
+    plain = moves.whole & (moves.first == 1)
+    amounts = program.variables(moves.most, integral=plain)
+    started = amounts.copy()  # positive where the move is made at all
+    for move in np.flatnonzero(moves.whole & ~plain & (moves.most > 0)):
+        first, more = moves.first[move], moves.most[move] - moves.first[move]
+        started[move] = program.variables(1, integral=True)[0]
+        steps = program.variables(more, integral=True)
+        terms = (1, amounts[move]), (-first, started[move]), (-1, steps)
+        program.require(*terms, at_least=0)
+        program.require(*[(-factor, variable) for factor, variable in terms], at_least=0)
+        program.require((more, started[move]), (-1, steps), at_least=0)
+    for group in np.unique(moves.groups):
+        own = np.flatnonzero(moves.groups == group)
+        single = (moves.most[own] <= 1) | (started[own] != amounts[own])
+        # Categories must not be mixed, and going up and down at once could miss whole
+        # numbers if the first steps are parts of one. Elsewhere it is just a waste.
+        if len(own) > 1 and (moves.whole[own] & single).all():
+            program.require((-np.ones(len(own)), started[own]), at_least=-1)
+    program.require((-moves.rates / ball.radius, amounts), at_least=-1)
+    return amounts
+
+
+def add_goal(
+    program: Program,
+    goal: Goal,
+    helping: dict[int, int],
+    hurting: dict[int, int],
+    margin: float,
+) -> bool:
+    """The conditions of a goal; False if bounds tell that one of them cannot be met."""
+    for gains, constant, strict in zip(*goal, strict=True):
+        helps = [rule for rule in helping if gains[rule] > 0]
+        hurts = [rule for rule in hurting if gains[rule] < 0]
+        factors = np.concatenate([gains[helps] * (1 - margin), gains[hurts] * (1 + margin)])
+        size = float(np.abs(factors).max(initial=0)) or 1.0
+        variables = [helping[rule] for rule in helps] + [hurting[rule] for rule in hurts]
+        needed = (margin if strict else 0.0) - constant / size
+        best = [program.upper[helping[rule]] for rule in helps]
+        best += [program.lower[hurting[rule]] for rule in hurts]
+        if factors @ best / size < needed:
+            return False
+        program.require((factors / size, np.array(variables, int)), at_least=needed)
+    return True
+
+
+def solve_in_ball(
+    network: Network, goal: Goal, ball: Ball, margin: float, time_limit: float
+) -> Answer:
+    """The cheapest way to a goal inside a ball.
+
+    Parameters
+    ----------
+    network : Network
+    goal : Goal
+    ball : Ball
+        Its moves cut to its radius.
+    margin : float
+        How much more than the goal is asked for; see the top of this file.
+    time_limit : float
+        Seconds.
+
+    Returns
+    -------
+    Answer
+    """
+    program = Program()
+    amounts = add_moves(program, ball)
+    helping: dict[int, int] = {}
+    hurting: dict[int, int] = {}
+    for rule in range(network.n_rules):
+        helps, hurts = (goal.gains[:, rule] > 0).any(), (goal.gains[:, rule] < 0).any()
+        if not helps and not hurts:
+            continue
+        units = rule_units(program, network, ball, rule, amounts, margin)
+        if units is None:
+            continue
+        if helps and units.high.min() > margin:
+            helping[rule] = add_helping_rule(program, units, margin)
+        if hurts:
+            hurting[rule] = add_hurting_rule(program, units, margin)
+    if not add_goal(program, goal, helping, hurting, margin):
+        return Answer(None, np.inf, True)
+    costs = ball.moves.rates / ball.radius
+    result = program.solve(costs, time_limit)
+    if "infeasible" in result.message:  # or "unbounded or infeasible": all is bounded
+        return Answer(None, np.inf, True)
+    bound = max(result.mip_dual_bound or 0.0, 0.0) * ball.radius
+    if result.status == 0:  # a program without integers has no dual bound
+        bound = max(bound, (result.fun - GAP) * ball.radius)
+    if result.x is None:
+        return Answer(None, bound, False)
+    # HiGHS lets binaries be off by 1e-6, which large coefficients magnify; without
+    # them the rest is a small linear program, solved to a finer tolerance.
+    exact = program.solve(costs, max(time_limit, 1.0), fixed=result.x)
+    solution = result.x if exact.x is None else exact.x
+    return Answer(solution[: len(costs)], bound, result.status == 0)

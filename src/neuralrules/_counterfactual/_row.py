@@ -1,0 +1,432 @@
+"""One row of a user's table: what may change in it, and the row after a change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from neuralrules._counterfactual._program import Moves
+from neuralrules._encoding import Encoder, category_name, is_frame, missing_cells
+from neuralrules._frames import import_pandas
+from neuralrules._text import number as number_text
+
+if TYPE_CHECKING:
+    from neuralrules._model import NeuralRuleModel
+
+
+TINY = 1e-9  # units: smaller changes are rounding errors
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the user's table and what may become of its cell.
+
+    Attributes
+    ----------
+    name : str
+    number : float or None
+        The cell, NaN if it is missing; None for a column of categories.
+    unit : float
+        What a change by so much costs is 1; for categories, a switch costs 1 / unit.
+    low, high : float
+        Bounds of a number.
+    whole : bool
+        Whether a new number must be whole.
+    categories : tuple of str
+        Those that the cell may switch to; empty for a number.
+    """
+
+    name: str
+    number: float | None
+    unit: float
+    low: float
+    high: float
+    whole: bool
+    categories: tuple[str, ...]
+
+    def cost(self, before: Any, after: Any) -> float:
+        """What it costs to change a cell of this column."""
+        if self.number is None:
+            return 1 / self.unit
+        return abs(float(after) - float(before)) / self.unit
+
+
+class Move(NamedTuple):
+    """What an amount of 1 does: add `step` to a number, or switch to `category`."""
+
+    position: int
+    step: float
+    category: str | None
+
+
+def read_row(model: NeuralRuleModel, x: Any) -> Any:
+    """The row as a table of one row that `model.predict` takes."""
+    names = model.encoder_.names
+    if isinstance(x, Mapping) or (hasattr(x, "index") and hasattr(x, "to_frame")):
+        x = _from_names(model, dict(x.items()))
+    elif isinstance(x, np.ndarray) and x.ndim == 1:
+        x = x[None, :]
+    elif isinstance(x, list | tuple) and not any(isinstance(cell, list | tuple) for cell in x):
+        x = [list(x)]
+    table = model._check_columns(x, reset=False)
+    if table.shape[0] != 1:
+        raise ValueError(
+            f"x must be one row, got {table.shape[0]} rows. Pass for example X.iloc[[0]], "
+            f"X[:1] or a dict with the columns {names}."
+        )
+    return table
+
+
+def _from_names(model: NeuralRuleModel, cells: dict[Any, Any]) -> Any:
+    """Cells by column name as a table: a pandas frame if the model was fitted on a frame."""
+    names = model.encoder_.names
+    by_position = {column_position(model, "x", key): cells[key] for key in cells}
+    lacking = [name for i, name in enumerate(names) if i not in by_position]
+    if lacking:
+        raise ValueError(
+            f"x lacks the columns {lacking}. Give each of {names} a value, NaN if it is "
+            "missing."
+        )
+    ordered = [by_position[position] for position in range(len(names))]
+    numbered = [f"x{position}" for position in range(len(names))]
+    if names == numbered and not hasattr(model, "feature_names_in_"):
+        return [ordered]  # fitted on an array
+    pd = import_pandas("x as a dict, for a model that was fitted on a frame,")
+    keys = {column_position(model, "x", key): key for key in cells}
+    frame = pd.DataFrame({keys[i]: pd.Series([cell]) for i, cell in enumerate(ordered)})
+    return frame.infer_objects()
+
+
+def column_position(model: NeuralRuleModel, option: str, key: Any) -> int:
+    """The place of a column given by name or, if the fit had no names, by number."""
+    names = model.encoder_.names
+    if str(key) in names:
+        return names.index(str(key))
+    unnamed = not hasattr(model, "feature_names_in_")
+    if unnamed and isinstance(key, Integral) and int(key) in range(len(names)):
+        return int(key)
+    also = f" or the numbers 0 to {len(names) - 1}" if unnamed else ""
+    raise ValueError(
+        f"{option} names the column {key!r}, which the model was not fitted on. "
+        f"Its columns are {names}{also}."
+    )
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `counterfactual` by column position; see there."""
+
+    units: dict[int, Any]
+    fixed: set[int]
+    integer: set[int] | None
+    bounds: dict[int, Any]
+
+
+def read_options(
+    model: NeuralRuleModel, units: Any, fixed: Any, integer: Any, bounds: Any
+) -> Options:
+    """The options with positions in the place of column names."""
+    names = model.encoder_.names
+
+    def values(option: str, given: Any) -> dict[int, Any]:
+        if not isinstance(given, Mapping):
+            raise TypeError(
+                f"{option} must be a dict from column to value, got {given!r}. "
+                f"For example {option}={{{names[0]!r}: ...}}."
+            )
+        return {column_position(model, option, key): given[key] for key in given}
+
+    def positions(option: str, given: Any) -> set[int]:
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise TypeError(
+                f"{option} must be a list of columns, got {given!r}. "
+                f"For example {option}=[{names[0]!r}]."
+            )
+        return {column_position(model, option, key) for key in given}
+
+    options = Options(
+        units=values("units", {} if units is None else units),
+        fixed=positions("fixed", fixed),
+        integer=None if integer is None else positions("integer", integer),
+        bounds=values("bounds", {} if bounds is None else bounds),
+    )
+    if len(options.fixed) == len(names):
+        raise ValueError(
+            f"fixed names all of the model's columns, {names}, so that nothing can change. "
+            "Leave out those that may."
+        )
+    for position, unit in options.units.items():
+        valid = isinstance(unit, Real) and not isinstance(unit, bool)
+        if not valid or not 0 < float(unit) < np.inf:
+            raise ValueError(
+                f"units[{names[position]!r}] must be a positive number, got {unit!r}. To "
+                "keep the column as it is, name it in fixed."
+            )
+    return options
+
+
+def read_columns(model: NeuralRuleModel, table: Any, options: Options) -> list[Column]:
+    """What may change in each column of the row."""
+    encoder = model.encoder_
+    categorical = {c.source for c in encoder.columns if c.kind in ("category", "rare")}
+    return [
+        _category_column(encoder, table, position, options)
+        if position in categorical
+        else _number_column(encoder, table, position, options)
+        for position in range(len(encoder.names))
+    ]
+
+
+def _number_column(encoder: Encoder, table: Any, position: int, options: Options) -> Column:
+    name, kind = encoder.names[position], _kind(table, position)
+    cell = cell_at(table, position)
+    number = np.nan if is_missing(cell) else float(cell)
+    # A truth value has no halves, whatever the user says of integers.
+    low, high = (0.0, 1.0) if kind == "boolean" else (-np.inf, np.inf)
+    whole = kind == "boolean" or (
+        kind == "integer" if options.integer is None else position in options.integer
+    )
+    if position in options.bounds:
+        given = options.bounds[position]
+        pair = check_pair(f"bounds[{name!r}]", given)
+        low, high = max(low, pair[0]), min(high, pair[1])
+        if not np.isnan(number) and not low <= number <= high:
+            raise ValueError(
+                f"bounds[{name!r}]={given!r} leave out the row's own value {number:g}. "
+                "Widen them, or change x first."
+            )
+    if position in options.fixed:
+        low = high = number
+    own = (column for column in encoder.columns if column.source == position)
+    deviation = next(column.scale for column in own if column.kind == "number")
+    unit = float(options.units.get(position, deviation))
+    return Column(name, number, unit, low, high, whole, ())
+
+
+def _category_column(encoder: Encoder, table: Any, position: int, options: Options) -> Column:
+    name = encoder.names[position]
+    if position in (options.integer or ()):
+        raise ValueError(
+            f"integer names the column {name!r}, which holds categories. Name columns of "
+            "numbers only."
+        )
+    known = [
+        str(column.category)
+        for column in encoder.columns
+        if column.source == position and column.category is not None
+    ]
+    wanted = known
+    if position in options.bounds:
+        given = options.bounds[position]
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise ValueError(
+                f"bounds[{name!r}] must be a list of categories, got {given!r}. The model "
+                f"knows {known}."
+            )
+        wanted = [category_name(category) for category in given]
+        for category in wanted:
+            if category not in known:
+                raise ValueError(
+                    f"bounds[{name!r}] allows {category!r}, which is none of the categories "
+                    f"that the model knows: {known}."
+                )
+    cell = cell_at(table, position)
+    now = None if is_missing(cell) else category_name(cell)
+    others = tuple(category for category in wanted if category != now)
+    unit = float(options.units.get(position, 1.0))
+    categories = () if position in options.fixed else others
+    return Column(name, None, unit, 0.0, 0.0, False, categories)
+
+
+def _kind(table: Any, position: int) -> str:
+    """Whether a column is "integer", "boolean" or "other", by its dtype."""
+    if is_frame(table):
+        dtype = str(list(table.dtypes)[position]).lower()
+        starts = {"int": "integer", "uint": "integer", "bool": "boolean"}
+        found = [kind for start, kind in starts.items() if dtype.startswith(start)]
+        return found[0] if found else "other"
+    return {"i": "integer", "u": "integer", "b": "boolean"}.get(table.dtype.kind, "other")
+
+
+def check_pair(option: str, given: Any) -> tuple[float, float]:
+    """A pair (low, high) of numbers or None as two floats, infinite for None."""
+    pair = (np.nan, np.nan)
+    if isinstance(given, list | tuple | np.ndarray) and len(given) == 2:
+        low, high = given
+        if all(end is None or isinstance(end, Real) for end in given):
+            pair = (
+                -np.inf if low is None else float(low),
+                np.inf if high is None else float(high),
+            )
+    if not pair[0] <= pair[1]:  # NaN, too
+        raise ValueError(
+            f"{option} must be a pair (low, high) of numbers with low <= high, None where "
+            f"there is no bound; got {given!r}."
+        )
+    return pair
+
+
+def moves_of(
+    encoder: Encoder, features: np.ndarray, row: np.ndarray, columns: list[Column]
+) -> tuple[Moves, list[Move]]:
+    """All ways to move a row that the network could notice.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    features : ndarray of shape (n_features,), int32
+        Encoded columns that the network looks at.
+    row : ndarray of shape (n_features,), float64
+        Their values.
+    columns : list of Column
+
+    Returns
+    -------
+    Moves
+        For the program.
+    list of Move
+        What each of them means in the user's table.
+    """
+    seen = [encoder.columns[feature] for feature in features]
+    meanings: list[Move] = []
+    effects: list[np.ndarray] = []
+    limits: list[tuple[float, float, bool, float]] = []  # rate, most, whole, first
+    for position, column in enumerate(columns):
+        own = np.array([encoded.source == position for encoded in seen], bool)
+        for category in column.categories:
+            after = [
+                ((encoded.category == category) - encoded.mean) / encoded.scale
+                for encoded in seen
+            ]
+            meanings.append(Move(position, 0.0, category))
+            effects.append(np.where(own, np.array(after) - row, 0))
+            limits.append((1 / column.unit, 1.0, True, 1.0))
+        if column.number is None or np.isnan(column.number) or not own.any():
+            continue
+        number = column.number
+        own &= np.array([encoded.kind == "number" for encoded in seen])
+        scale = encoder.columns[features[own.argmax()]].scale
+        step = 1.0 if column.whole else scale
+        for sign, room in ((1, column.high - number), (-1, number - column.low)):
+            first = 1 - (sign * number) % 1 if column.whole else 1.0
+            meanings.append(Move(position, sign * step, None))
+            effects.append(np.where(own, sign * step / scale, 0))
+            limits.append((step / column.unit, room / step, column.whole, first))
+    kept = [i for i, effect in enumerate(effects) if effect.any() and limits[i][1] > 0]
+    rates, most, whole, firsts = np.array([limits[i] for i in kept]).reshape(-1, 4).T
+    moves = Moves(
+        effects=np.array([effects[i] for i in kept]).reshape(len(kept), len(row)),
+        rates=rates,
+        most=most,
+        whole=whole.astype(bool),
+        first=firsts,
+        groups=np.array([meanings[i].position for i in kept], np.int64),
+    )
+    return moves, [meanings[i] for i in kept]
+
+
+def cell_at(table: Any, position: int) -> Any:
+    """The cell of a table of one row, as a Python object."""
+    cell = table.iloc[0, position] if hasattr(table, "iloc") else table[0, position]
+    return cell.item() if isinstance(cell, np.generic) else cell
+
+
+def is_missing(cell: Any) -> bool:
+    return bool(missing_cells(np.array([cell], object))[0])
+
+
+def cell_text(cell: Any, precision: int = 6) -> str:
+    """A cell or a prediction for people to read."""
+    if isinstance(cell, Real) and not isinstance(cell, bool | np.bool_ | Integral):
+        return "missing" if np.isnan(float(cell)) else number_text(float(cell), precision)
+    return "missing" if is_missing(cell) else str(cell)
+
+
+def changed_cells(
+    columns: list[Column], moves: list[Move], amounts: np.ndarray
+) -> dict[int, Any]:
+    """New numbers and categories by column position; changes below TINY are none."""
+    cells: dict[int, Any] = {}
+    shifts: dict[int, float] = {}
+    for move, amount in zip(moves, amounts, strict=True):
+        if move.category is None:
+            shifts[move.position] = shifts.get(move.position, 0.0) + move.step * amount
+        elif amount > 0.5:
+            cells[move.position] = move.category
+    for position, shift in shifts.items():
+        column = columns[position]
+        if abs(shift) < TINY * column.unit or column.number is None:
+            continue
+        number = column.number + shift
+        number = float(np.round(number)) if column.whole else number
+        cells[position] = float(np.clip(number, column.low, column.high))
+    return {
+        position: cell for position, cell in cells.items() if cell != columns[position].number
+    }
+
+
+def write_cells(table: Any, cells: dict[int, Any]) -> Any:
+    """A copy of a table of one row with some cells changed, in their dtypes if possible."""
+    if hasattr(table, "iloc"):
+        table = table.copy()
+        for position, cell in cells.items():
+            table.isetitem(position, _pandas_column(table.iloc[:, position], cell))
+        return table
+    if is_frame(table):
+        return table.with_columns(
+            [_polars_column(table[table.columns[i]], cell) for i, cell in cells.items()]
+        )
+    parts = [cell for cell in cells.values() if isinstance(cell, str) or not cell.is_integer()]
+    if table.dtype.kind in "US":
+        table = table.astype(object)  # a longer category would be cut
+    elif table.dtype.kind in "iub" and parts:
+        table = table.astype(np.float64)
+    table = table.copy()
+    for position, cell in cells.items():
+        before = table[0, position]
+        table[0, position] = _like(before, cell) if isinstance(cell, str) else cell
+    return table
+
+
+def _like(before: Any, category: str) -> Any:
+    """A category as an object of the kind that the cell held, if it has a name like that."""
+    try:
+        cell = type(before)(category)
+    except (TypeError, ValueError):
+        return category
+    return cell if category_name(cell) == category else category
+
+
+def _pandas_column(column: Any, cell: Any) -> Any:
+    """A pandas column of one cell with a new content."""
+    series, dtype, name = type(column), column.dtype, str(column.dtype)
+    if name == "category":
+        named = {category_name(item): item for item in dtype.categories}
+        if cell not in named:
+            dtype = type(dtype)([*dtype.categories, cell], dtype.ordered)
+        return series([named.get(cell, cell)], column.index, dtype)
+    if isinstance(cell, str):
+        new = _like(column.iloc[0], cell)
+        keeps = isinstance(new, type(column.iloc[0])) or dtype.kind == "O"
+        return series([new], column.index, dtype if keeps else None)
+    if name.lower().startswith(("int", "uint")) and not cell.is_integer():
+        return series([cell], column.index, "Float64" if name[0] in "IU" else float)
+    return series([cell], column.index, float).astype(dtype)
+
+
+def _polars_column(column: Any, cell: Any) -> Any:
+    """A polars column of one cell with a new content."""
+    series, dtype = type(column), column.dtype
+    if isinstance(cell, str):
+        new = series(column.name, [_like(column[0], cell)])
+        if str(dtype).startswith(("Categorical", "Enum")):
+            typed = new.cast(dtype, strict=False)
+            return new if typed[0] is None else typed  # an Enum may lack the category
+        return new
+    keeps = cell.is_integer() or dtype.is_float()
+    new = series(column.name, [cell])
+    return new.cast(dtype) if keeps else new

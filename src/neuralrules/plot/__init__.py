@@ -1,0 +1,20 @@
+"""Pictures of fitted models, as displays in scikit-learn's manner.
+
+Every display is made with ``from_estimator`` (or from numbers measured before), keeps
+the numbers that it shows as attributes and draws itself again with ``plot``, on any
+axes. matplotlib is loaded when something is drawn: ``pip install "neuralrules[plots]"``.
+"""
+
+from neuralrules.plot._bars import ImportanceDisplay, WaterfallDisplay
+from neuralrules.plot._curves import HistoryDisplay, SizeDisplay
+from neuralrules.plot._diagram import RuleDisplay
+from neuralrules.plot._support import SupportDisplay
+
+__all__ = [
+    "HistoryDisplay",
+    "ImportanceDisplay",
+    "RuleDisplay",
+    "SizeDisplay",
+    "SupportDisplay",
+    "WaterfallDisplay",
+]

@@ -1,0 +1,427 @@
+"""Displays made of bars: importances, and how the rules add up for one row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from neuralrules._text import rule_text
+from neuralrules.plot._drawing import (
+    BLUE,
+    GREY,
+    LABEL_LENGTH,
+    ORANGE,
+    SKY,
+    axes_to_draw_on,
+    check_count,
+    check_output,
+    check_position,
+    import_pyplot,
+    literally,
+    longest_fitting,
+    output_words,
+    short_name,
+    shortened,
+    signed,
+    with_minus,
+    with_short_names,
+)
+
+if TYPE_CHECKING:
+    from neuralrules._explain import Explanation
+    from neuralrules._importance import Importances
+    from neuralrules._model import NeuralRuleModel
+
+MEASURES = {
+    "rules": "mean absolute contribution",
+    "columns": "share of the decision's variance lost without it",
+    "pairs": "share of the decision's variance that only both explain",
+}
+HEIGHT = 0.3  # of a horizontal bar with its gap, in inches
+
+
+class ImportanceDisplay:
+    """Which rules, columns or pairs of columns matter, with 90 % intervals.
+
+    Parameters
+    ----------
+    kind : {"rules", "columns", "pairs"}
+    names : list
+        Rule numbers, column names or pairs of them, the most important first.
+    labels : list of str
+        What stands beside the bars.
+    values, low, high : ndarray of shape (n,)
+        Importance and the ends of its interval.
+
+    Attributes
+    ----------
+    bars_ : BarContainer
+        One bar for each of the most important things, from the top down.
+    intervals_ : LineCollection
+        From `low` to `high`.
+    ax_ : Axes
+    figure_ : Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from neuralrules import NeuralRuleClassifier
+    >>> from neuralrules.plot import ImportanceDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = NeuralRuleClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> display = ImportanceDisplay.from_estimator(model, X, kind="columns")
+    """
+
+    def __init__(
+        self,
+        *,
+        kind: str,
+        names: list[Any],
+        labels: list[str],
+        values: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+    ) -> None:
+        self.kind = kind
+        self.names = names
+        self.labels = labels
+        self.values = values
+        self.low = low
+        self.high = high
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: NeuralRuleModel,
+        X: Any,
+        *,
+        kind: str = "columns",
+        n_resamples: int = 100,
+        max_rows: int | None = 2000,
+        random_state: Any = None,
+        max_bars: int = 15,
+        ax: Any = None,
+    ) -> ImportanceDisplay:
+        """Measure importances on some rows and draw them.
+
+        Parameters
+        ----------
+        model : fitted estimator
+        X : array-like or frame of shape (n_rows, n_columns)
+        kind : {"rules", "columns", "pairs"}, default="columns"
+        n_resamples, max_rows, random_state
+            As in `model.importances`.
+        max_bars : int, default=15
+        ax : Axes, optional
+        """
+        import_pyplot()
+        check_is_fitted(model)
+        measured = model.importances(
+            X, kind=kind, n_resamples=n_resamples, max_rows=max_rows, random_state=random_state
+        )
+        return cls.from_importances(measured, model=model, max_bars=max_bars, ax=ax)
+
+    @classmethod
+    def from_importances(
+        cls,
+        importances: Importances,
+        *,
+        model: NeuralRuleModel | None = None,
+        max_bars: int = 15,
+        ax: Any = None,
+    ) -> ImportanceDisplay:
+        """Draw what `model.importances` has measured.
+
+        Parameters
+        ----------
+        importances : Importances
+        model : fitted estimator, optional
+            Rules are labelled with their number and, if the model is given, their text.
+        max_bars : int, default=15
+        ax : Axes, optional
+        """
+        order = np.argsort(-importances.values, kind="stable")
+        names = [importances.names[place] for place in order]
+        low, high = np.quantile(importances.resamples, [0.05, 0.95], axis=0)
+        display = cls(
+            kind=importances.kind,
+            names=names,
+            labels=importance_labels(importances.kind, names, model),
+            values=importances.values[order],
+            low=low[order],
+            high=high[order],
+        )
+        return display.plot(ax=ax, max_bars=max_bars)
+
+    def plot(self, ax: Any = None, *, max_bars: int = 15) -> ImportanceDisplay:
+        """Draw horizontal bars, the largest on top.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            A new figure by default.
+        max_bars : int, default=15
+
+        Returns
+        -------
+        self
+        """
+        n = min(check_count("max_bars", max_bars, 15), len(self.values))
+        width = 7.0 if self.kind == "columns" else 8.6  # sentences need more room
+        ax = axes_to_draw_on(ax, (width, 1.3 + HEIGHT * max(n, 3)))
+        places = np.arange(n)
+        self.bars_ = ax.barh(places, self.values[:n], height=0.68, color=SKY)
+        self.intervals_ = ax.hlines(
+            places, self.low[:n], self.high[:n], color="black", linewidth=1.3
+        )
+        for ends in (self.low[:n], self.high[:n]):
+            ax.plot(ends, places, "|", color="black", markersize=6, markeredgewidth=1.3)
+        ax.set_yticks(places, [literally(label) for label in self.labels[:n]])
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylim(max(n, 3) - 0.4, -0.6)
+        ax.set_xlim(left=0)
+        ax.set_xlabel(f"{MEASURES[self.kind]}\n(line: 90 % interval)")
+        total = len(self.values)
+        things = "pairs of columns" if self.kind == "pairs" else self.kind
+        most = f"The {n} most important of {total} {things}"
+        ax.set_title(most if n < total else f"Importance of {things}")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def importance_labels(kind: str, names: list[Any], model: NeuralRuleModel | None) -> list[str]:
+    """What stands beside the bars of some rules, columns or pairs."""
+    if kind == "columns":
+        return [short_name(name) for name in names]
+    if kind == "pairs":
+        return [" × ".join(short_name(name, 24) for name in pair) for pair in names]
+    if model is None:
+        return [f"rule {rule}" for rule in names]
+    twin = with_short_names(model)
+    return [
+        shortened(f"rule {rule}: {rule_text(twin, rule, 3, 1)}", LABEL_LENGTH) for rule in names
+    ]
+
+
+class WaterfallDisplay:
+    """How the rules add up to the decision about one row.
+
+    Parameters
+    ----------
+    row : int
+        Number of the row, for the title.
+    output : str
+        What the decision is about.
+    intercept, decision : float
+        Where the sum starts and ends.
+    rules : ndarray of shape (n_active,), int
+        The rules that fire, those of largest contribution first.
+    contributions : ndarray of shape (n_active,)
+    limits : list of str
+        For each rule the inequality that limits it, in the user's units.
+
+    Attributes
+    ----------
+    bars_ : BarContainer
+        One for each rule shown and one for the sum of the others; each starts where
+        the one above it ends, and the last ends at the decision.
+    ax_ : Axes
+    figure_ : Figure
+    """
+
+    def __init__(
+        self,
+        *,
+        row: int,
+        output: str,
+        intercept: float,
+        decision: float,
+        rules: np.ndarray,
+        contributions: np.ndarray,
+        limits: list[str],
+    ) -> None:
+        self.row = row
+        self.output = output
+        self.intercept = intercept
+        self.decision = decision
+        self.rules = rules
+        self.contributions = contributions
+        self.limits = limits
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: NeuralRuleModel,
+        X: Any,
+        *,
+        row: int = 0,
+        output: Any = None,
+        max_rules: int = 10,
+        ax: Any = None,
+    ) -> WaterfallDisplay:
+        """Explain one row of a table and draw it.
+
+        Parameters
+        ----------
+        model : fitted estimator
+        X : array-like or frame of shape (n_rows, n_columns)
+        row : int, default=0
+            Which row, counted from 0.
+        output : class label or int, optional
+            For several classes the class whose score is shown, by default the one
+            predicted; for several targets the number of the target, by default 0.
+        max_rules : int, default=10
+            Rules with a bar of their own.
+        ax : Axes, optional
+        """
+        import_pyplot()
+        check_is_fitted(model)
+        X = model._check_columns(X, reset=False)
+        row = check_position("row", row, X.shape[0], "rows of X")
+        explanation = model.explain(_safe_indexing(X, [row]))
+        display = cls._of_row(explanation, 0, row, output)
+        return display.plot(ax=ax, max_rules=max_rules)
+
+    @classmethod
+    def from_explanation(
+        cls,
+        explanation: Explanation,
+        *,
+        row: int = 0,
+        output: Any = None,
+        max_rules: int = 10,
+        ax: Any = None,
+    ) -> WaterfallDisplay:
+        """Draw one row of what `model.explain` returned; see `from_estimator`."""
+        row = check_position("row", row, explanation.n_rows, "rows of this explanation")
+        display = cls._of_row(explanation, row, row, output)
+        return display.plot(ax=ax, max_rules=max_rules)
+
+    @classmethod
+    def _of_row(
+        cls, explanation: Explanation, place: int, row: int, output: Any
+    ) -> WaterfallDisplay:
+        model = explanation._model
+        decision = explanation.decision[place]
+        if output is None:
+            k = int(decision.argmax()) if hasattr(model, "classes_") else 0
+        else:
+            k = check_output(explanation.outputs, output)
+        fired = np.flatnonzero(explanation.rows == place)
+        sizes = np.abs(explanation.contributions[fired, k])
+        fired = fired[np.argsort(-sizes, kind="stable")]
+        return cls(
+            row=row,
+            output=output_words(model, k),
+            intercept=float(explanation.intercept[k]),
+            decision=float(decision[k]),
+            rules=explanation.rules[fired],
+            contributions=explanation.contributions[fired, k],
+            limits=limit_texts(explanation, fired),
+        )
+
+    def plot(self, ax: Any = None, *, max_rules: int = 10) -> WaterfallDisplay:
+        """Draw the sum from the intercept at the top to the decision at the bottom.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            A new figure by default.
+        max_rules : int, default=10
+            Rules with a bar of their own; one more bar is the sum of the others.
+
+        Returns
+        -------
+        self
+        """
+        check_count("max_rules", max_rules, 10)
+        steps, labels = self._steps(max_rules)
+        ends = self.intercept + np.cumsum(steps)
+        starts = np.concatenate([[self.intercept], ends])[:-1]
+        n = len(steps)
+        ax = axes_to_draw_on(ax, (7.5, 1.5 + HEIGHT * (n + 2)))
+        places = np.arange(1, n + 1)
+        self.bars_ = ax.barh(
+            places,
+            steps,
+            left=starts,
+            height=0.68,
+            color=[SKY if step >= 0 else "white" for step in steps],
+            edgecolor=[BLUE if step >= 0 else ORANGE for step in steps],
+            hatch=["" if step >= 0 else "////" for step in steps],
+        )
+        edges = np.concatenate([[self.intercept], ends])
+        # From each bar's end to the start of the next.
+        ax.vlines(edges, np.arange(n + 1), np.arange(1, n + 2), color=GREY, linewidth=0.8)
+        ax.plot([self.intercept], [0], "|", color="black", markersize=13, markeredgewidth=2)
+        ax.plot([self.decision], [n + 1], "D", color="black", markersize=6)
+        for place, step, end in zip(places.tolist(), steps, ends, strict=True):
+            self._write(ax, signed(step), end, place, right=step >= 0)
+        self._write(ax, with_minus(self.intercept), self.intercept, 0, right=True)
+        end = with_minus(self.decision)
+        self._write(ax, end, self.decision, n + 1, right=True, bold=True)
+        ax.set_yticks(
+            np.arange(n + 2),
+            ["intercept", *(literally(label) for label in labels), "decision"],
+        )
+        ax.get_yticklabels()[-1].set_fontweight("bold")
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylim(n + 1.6, -0.6)
+        room = 0.16 * (np.ptp(edges) or 1)  # for the numbers beside the bars
+        ax.set_xlim(edges.min() - room, edges.max() + room)
+        ax.set_xlabel(literally(self._x_label()))
+        fires = f"{len(self.rules)} rule{'s fire' if len(self.rules) != 1 else ' fires'}"
+        ax.set_title(f"Row {self.row}: {fires}, decision {with_minus(self.decision)}")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _steps(self, max_rules: int) -> tuple[np.ndarray, list[str]]:
+        """Lengths of the bars and what stands beside them."""
+        steps = self.contributions[:max_rules]
+        labels = [
+            f"rule {rule}: {limit}"
+            for rule, limit in zip(self.rules[:max_rules], self.limits, strict=False)
+        ]
+        n_others = len(self.rules) - len(labels)
+        if n_others:
+            steps = np.append(steps, self.contributions[max_rules:].sum())
+            labels.append(f"{n_others} other rule{'s' if n_others > 1 else ''}")
+        return steps, labels
+
+    def _x_label(self) -> str:
+        if self.output.startswith("class "):
+            return f"decision function\n(higher values favour {self.output})"
+        return self.output if self.output == "prediction" else f"prediction of {self.output}"
+
+    @staticmethod
+    def _write(
+        ax: Any, text: str, x: float, y: float, *, right: bool, bold: bool = False
+    ) -> None:
+        """A number beside the end of a bar."""
+        ax.annotate(
+            text,
+            (x, y),
+            xytext=(6 if right else -6, 0),
+            textcoords="offset points",
+            ha="left" if right else "right",
+            va="center",
+            fontsize="small",
+            fontweight="bold" if bold else "normal",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
+        )
+
+
+def limit_texts(explanation: Explanation, places: np.ndarray) -> list[str]:
+    """What limits some rules, in as many terms as fit beside a bar."""
+    short = replace(explanation, _model=with_short_names(explanation._model))
+    return [
+        longest_fitting(
+            lambda terms, place=place: short.limit_text(place, 3, terms),  # type: ignore[misc]
+            LABEL_LENGTH - 8,
+        )
+        for place in places.tolist()
+    ]

@@ -1,0 +1,273 @@
+"""Displays made of curves: the loss during training, and error against size."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from neuralrules.plot._drawing import (
+    BLUE,
+    ORANGE,
+    SKY,
+    axes_to_draw_on,
+    import_pyplot,
+    legend_below,
+)
+
+if TYPE_CHECKING:
+    from neuralrules._model import NeuralRuleModel
+    from neuralrules._simplify import SimplificationPath
+
+
+class HistoryDisplay:
+    """Loss by epoch, of the training rows and of those held out to stop early.
+
+    Parameters
+    ----------
+    loss : array-like of shape (n_epochs,)
+    validation_loss : array-like of shape (n_epochs,), optional
+
+    Attributes
+    ----------
+    lines_ : list of Line2D
+        The loss and, if there is one, the validation loss.
+    ax_ : Axes
+    figure_ : Figure
+    """
+
+    def __init__(self, *, loss: Any, validation_loss: Any = None) -> None:
+        self.loss = np.asarray(loss, float)
+        self.validation_loss = (
+            None if validation_loss is None else np.asarray(validation_loss, float)
+        )
+
+    @classmethod
+    def from_estimator(cls, model: NeuralRuleModel, *, ax: Any = None) -> HistoryDisplay:
+        """Draw `model.history_`: how the loss fell in the last call of `fit`.
+
+        Parameters
+        ----------
+        model : fitted estimator
+        ax : Axes, optional
+        """
+        check_is_fitted(model)
+        history = model.history_
+        return cls(loss=history["loss"], validation_loss=history.get("validation_loss")).plot(
+            ax=ax
+        )
+
+    def plot(self, ax: Any = None) -> HistoryDisplay:
+        """Draw the losses; a dot marks the epoch that early stopping kept.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            A new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        ax = axes_to_draw_on(ax, (6, 3.8))
+        epochs = np.arange(1, len(self.loss) + 1)
+        marker = "." if len(epochs) < 3 else None
+        looks = {"linewidth": 1.8, "marker": marker}
+        self.lines_ = ax.plot(epochs, self.loss, color=BLUE, label="training rows", **looks)
+        if self.validation_loss is not None:
+            self.lines_ += ax.plot(
+                epochs,
+                self.validation_loss,
+                color=ORANGE,
+                linestyle="--",
+                label="rows held out",
+                **looks,
+            )
+            if len(epochs):
+                best = int(np.argmin(self.validation_loss))
+                ax.plot(
+                    epochs[best],
+                    self.validation_loss[best],
+                    "o",
+                    color="black",
+                    zorder=3,
+                    label=f"kept: epoch {epochs[best]}",
+                )
+            ax.legend(frameon=False)
+        if not len(epochs):
+            ax.text(0.5, 0.5, "no epoch was trained", transform=ax.transAxes, ha="center")
+        ax.set_title("Loss during training")
+        ax.set_xlabel("epoch")
+        ax.set_ylabel("mean loss")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class SizeDisplay:
+    """Error against size along a simplification path.
+
+    Parameters
+    ----------
+    n_parameters, n_rules : ndarray of shape (n_steps,), int
+    error, error_se : ndarray of shape (n_steps,)
+        On rows that the models have not seen, and its standard error.
+    knee : int
+        The smallest step whose error is within one standard error of the lowest.
+    chosen : int or None
+        The step that a tolerance picks.
+    tolerance : float or None
+    measure : str
+        What the error is.
+
+    Attributes
+    ----------
+    line_ : Line2D
+    band_ : FillBetweenPolyCollection
+        One standard error to either side.
+    marks_ : dict of str to Line2D
+        "knee" and, with a tolerance, "chosen".
+    ax_ : Axes
+    figure_ : Figure
+    """
+
+    def __init__(
+        self,
+        *,
+        n_parameters: np.ndarray,
+        n_rules: np.ndarray,
+        error: np.ndarray,
+        error_se: np.ndarray,
+        knee: int,
+        chosen: int | None = None,
+        tolerance: float | None = None,
+        measure: str = "error",
+    ) -> None:
+        self.n_parameters = n_parameters
+        self.n_rules = n_rules
+        self.error = error
+        self.error_se = error_se
+        self.knee = knee
+        self.chosen = chosen
+        self.tolerance = tolerance
+        self.measure = measure
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: NeuralRuleModel,
+        X: Any,
+        y: Any,
+        *,
+        tolerance: float | None = None,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        ax: Any = None,
+    ) -> SizeDisplay:
+        """Walk the simplification path of a model and draw it; this trains many models.
+
+        Parameters
+        ----------
+        model : fitted estimator
+        X, y, sample_weight, X_val, y_val
+            As in `model.simplification_path`.
+        tolerance : float, optional
+            Mark the step that `model.simplify` would choose.
+        ax : Axes, optional
+        """
+        import_pyplot()
+        check_is_fitted(model)
+        check_tolerance(tolerance)
+        path = model.simplification_path(
+            X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val
+        )
+        return cls.from_path(path, tolerance=tolerance, ax=ax)
+
+    @classmethod
+    def from_path(
+        cls, path: SimplificationPath, *, tolerance: float | None = None, ax: Any = None
+    ) -> SizeDisplay:
+        """Draw what `model.simplification_path` returned; see `from_estimator`."""
+        check_tolerance(tolerance)
+        steps = path.steps
+        classes = hasattr(path._model, "classes_")
+        display = cls(
+            n_parameters=np.array([step.network.n_parameters for step in steps]),
+            n_rules=np.array([step.network.n_rules for step in steps]),
+            error=np.array([step.validation.error for step in steps]),
+            error_se=np.array([step.validation.error_se for step in steps]),
+            knee=path.knee(),
+            chosen=None if tolerance is None else path.within(float(tolerance)),
+            tolerance=tolerance,
+            measure="share of wrong classes" if classes else "share of unexplained variance",
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> SizeDisplay:
+        """Draw the error over the number of parameters, on a logarithmic axis.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            A new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        ax = axes_to_draw_on(ax, (6.8, 4.4))
+        from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+        self.band_ = ax.fill_between(
+            self.n_parameters,
+            self.error - self.error_se,
+            self.error + self.error_se,
+            color=SKY,
+            alpha=0.35,
+            linewidth=0,
+            label="± 1 standard error",
+        )
+        (self.line_,) = ax.plot(
+            self.n_parameters, self.error, color=BLUE, marker="o", markersize=4, label="error"
+        )
+        self.marks_ = {"knee": self._mark(ax, self.knee, "D", "knee")}
+        if self.chosen is not None:
+            name = f"tolerance {self.tolerance:g}"
+            self.marks_["chosen"] = self._mark(ax, self.chosen, "s", name)
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("parameters other than zero")
+        ax.set_ylabel(f"{self.measure},\nrows not seen in training")
+        ax.set_title("Error against size of the simplified models")
+        legend_below(ax, ax.get_legend_handles_labels()[0], 2)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _mark(self, ax: Any, step: int, marker: str, name: str) -> Any:
+        rules = f"{self.n_rules[step]} rule{'s' if self.n_rules[step] > 1 else ''}"
+        (mark,) = ax.plot(
+            self.n_parameters[step],
+            self.error[step],
+            marker,
+            markersize=10 if marker == "D" else 14,
+            markerfacecolor="none",
+            markeredgecolor="black",
+            markeredgewidth=1.6,
+            label=f"{name}: {self.n_parameters[step]} parameters, {rules}",
+        )
+        return mark
+
+
+def check_tolerance(tolerance: Any) -> None:
+    number = isinstance(tolerance, Real) and not isinstance(tolerance, bool)
+    if tolerance is not None and not (number and float(tolerance) >= 0):
+        raise ValueError(
+            f"tolerance={tolerance!r} must be a number of at least 0, by how much the mean "
+            "loss may grow, or None to mark no step. For example tolerance=0.01."
+        )

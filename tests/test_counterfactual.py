@@ -1,0 +1,761 @@
+"""Counterfactuals, against everything else that could have been changed."""
+
+import itertools
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import NotFittedError
+
+from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules._counterfactual import counterfactual
+from neuralrules._counterfactual._answer import class_goal
+from neuralrules._counterfactual._program import (
+    Affine,
+    Ball,
+    Moves,
+    highest_in,
+    highest_of_rectified,
+)
+from neuralrules._counterfactual._row import read_columns, read_options
+from neuralrules._counterfactual._search import Problem, Wanted, search
+from tests.strategies import random_network, seeds
+
+CATEGORIES = ["Lima", "Oslo", "Rome"]
+
+
+def classifier(X, y, depth=2, **options):
+    return NeuralRuleClassifier(depth, random_state=0, **{"n_epochs": 0, **options}).fit(X, y)
+
+
+def lowest_costs(costs, wanted, gaps, *, ties=True):
+    """The lowest cost of wanted rows that are `gaps` away from the boundary, by any or enough.
+
+    The two differ in the rare cases where the program's margin matters. A gap of exactly
+    0 is none of these, since no active rule makes a difference; but an untrained deep
+    rule is never clearly inactive: its units are 0 then.
+    """
+    clear = ((gaps == 0) & ties) | (gaps > 1e-3)
+    return [min(costs[rows], default=np.inf) for rows in (wanted, wanted & clear)]
+
+
+def class_gaps(model, rows):
+    """How far the outputs are from those of another class."""
+    outputs = model.decision_function(rows)
+    return (
+        np.abs(outputs)
+        if outputs.ndim == 1
+        else np.sort(outputs)[:, -1] - np.sort(outputs)[:, -2]
+    )
+
+
+def l1_ball(rng, n_rows, n_columns):
+    """Points of cost at most 1, many of them near the surface."""
+    directions = rng.exponential(size=(n_rows, n_columns)) * rng.choice([-1, 1], (n_rows, 1))
+    directions *= rng.choice([-1, 0, 1], directions.shape)
+    sums = np.abs(directions).sum(axis=1, keepdims=True)
+    return directions / np.where(sums > 0, sums, 1) * rng.uniform(size=(n_rows, 1)) ** 0.3
+
+
+# --- exactness ----------------------------------------------------------------------------
+
+
+@given(seeds, st.integers(2, 3), st.booleans(), st.sampled_from([0, 5, 20]))
+def test_whole_numbers_and_categories_match_brute_force(seed, n_classes, deep, n_epochs):
+    rng = np.random.RandomState(seed)
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "age": rng.randint(0, 5, n),
+            "city": rng.choice(CATEGORIES, n),
+            "member": rng.rand(n) > 0.5,
+        }
+    )
+    y = (frame["age"] + 2 * (frame["city"] == "Rome") + rng.randint(0, 3, n)) % n_classes
+    model = classifier(frame, y, 3, deep=deep, n_epochs=n_epochs)
+    units = {"age": rng.uniform(0.3, 3), "city": rng.uniform(0.3, 3), "member": 0.7}
+    row = frame.iloc[[0]]
+    result = counterfactual(model, row, units=units, bounds={"age": (0, 5)})
+    space = itertools.product(range(6), CATEGORIES, [False, True])
+    rows = pd.DataFrame(space, columns=frame.columns)
+    costs = (
+        (rows["age"] - row["age"].item()).abs() / units["age"]
+        + (rows["city"] != row["city"].item()) / units["city"]
+        + (rows["member"] != row["member"].item()) / units["member"]
+    ).to_numpy()
+    before = model.predict(row)[0]
+    predictions, gaps = model.predict(rows), class_gaps(model, rows)
+    lowest, clear = lowest_costs(costs, predictions != before, gaps, ties=not deep)
+    assert lowest <= result.cost + 1e-6
+    assert result.cost <= clear + 1e-6
+    assert result.optimal or lowest < clear
+    assert result.found == np.isfinite(result.cost)
+    for target in np.setdiff1d(model.classes_, before):
+        wanted = counterfactual(model, row, target, units=units, bounds={"age": (0, 5)})
+        lowest, clear = lowest_costs(costs, predictions == target, gaps, ties=not deep)
+        assert lowest <= wanted.cost + 1e-6
+        assert wanted.cost <= clear + 1e-6
+
+
+@given(seeds, st.sampled_from(["two classes", "three classes", "numbers"]), st.booleans())
+def test_random_networks_match_brute_force(seed, task, deep):
+    rng = np.random.RandomState(seed)
+    n_features = rng.randint(1, 4)
+    n_columns = n_features + 2
+    X = rng.randint(0, 5, (40, n_columns))
+    y = np.arange(40) % (2 if task == "two classes" else 3)
+    kind = NeuralRuleRegressor if task == "numbers" else NeuralRuleClassifier
+    model = kind(1, n_epochs=0, engine="numpy").fit(X, y)
+    n_outputs = 3 if task == "three classes" else 1
+    model.network_ = random_network(seed, rng.randint(1, 9), n_features, n_outputs, deep=deep)
+    x = X[0].astype(float)
+    part = rng.randint(n_columns)
+    x[part] = min(x[part] + rng.choice([0, 0.3]), 4)  # a number that is not whole may stay
+    cells = [range(5)] * n_columns
+    cells[part] = sorted({*range(5), x[part]})
+    rows = np.array(list(itertools.product(*cells)))
+    units = rng.uniform(0.3, 3, n_columns)
+    costs = (np.abs(rows - x) / units).sum(axis=1)
+    predictions = model.predict(rows)
+    before, target = model.predict(x[None])[0], None
+    wanted = predictions != before
+    gaps = np.ones(len(rows)) if task == "numbers" else class_gaps(model, rows)
+    if task == "numbers":
+        low, high = np.sort(rng.uniform(predictions.min() - 0.1, predictions.max() + 0.1, 2))
+        target = (low, high) if rng.rand() < 0.5 else (low, None)
+        high = np.inf if target[1] is None else high
+        if low <= before <= high:
+            return
+        wanted = (predictions >= low) & (predictions <= high)
+        gaps = np.minimum(np.abs(predictions - low), np.abs(predictions - high))
+    result = counterfactual(
+        model,
+        x,
+        target,
+        units=dict(enumerate(units)),
+        integer=range(n_columns),
+        bounds=dict.fromkeys(range(n_columns), (0, 4)),
+    )
+    lowest, clear = lowest_costs(costs, wanted, gaps)
+    assert lowest <= result.cost + 1e-6
+    assert result.cost <= clear + 1e-6
+    assert result.optimal or lowest < clear
+    assert result.bound == pytest.approx(result.cost) or lowest < clear
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_one_column_matches_a_fine_grid(n_classes, deep):
+    rng = np.random.RandomState(n_classes)
+    X = rng.uniform(-3, 3, (150, 1))
+    y = (np.floor(X[:, 0] * 1.3) % n_classes).astype(int)
+    model = classifier(X, y, 4, deep=deep, n_epochs=15)
+    grid = np.linspace(-6, 6, 60_001)[:, None]  # a step is 0.0002
+    predictions = model.predict(grid)
+    for x in rng.uniform(-3, 3, 8):
+        before = model.predict([[x]])[0]
+        result = counterfactual(model, [x], units={0: 1.0}, bounds={0: (-6, 6)})
+        expected = np.abs(grid[predictions != before, 0] - x).min()
+        assert result.cost == pytest.approx(expected, abs=4e-4)
+        assert result.optimal
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("task", ["two classes", "three classes", "numbers"])
+def test_no_row_within_the_cost_would_do(task, deep):
+    rng = np.random.RandomState(1)
+    X = rng.randn(200, 3) * [1, 10, 0.1] + [0, 100, 0]
+    score = X[:, 0] * (X[:, 1] - 100) / 10 + 10 * X[:, 2]
+    y = score if task == "numbers" else np.digitize(score, [0.3, 1] if "three" in task else [0])
+    kind = NeuralRuleRegressor if task == "numbers" else NeuralRuleClassifier
+    model = kind(3, deep=deep, n_epochs=30, random_state=0).fit(X, y)
+    deviations = np.array([column.scale for column in model.encoder_.columns])
+    for x in X[:4]:
+        before = model.predict(x[None])[0]
+        target = (before + 1, before + 2) if task == "numbers" else None
+        result = counterfactual(model, x, target)
+        inside = x + l1_ball(rng, 20_000, 3) * deviations * result.cost * (1 - 1e-3)
+        predictions = model.predict(inside)
+        if task == "numbers":
+            assert target[0] <= model.predict(result.x)[0] <= target[1]
+            assert not ((predictions >= target[0]) & (predictions <= target[1])).any()
+        else:
+            assert model.predict(result.x)[0] == result.prediction_after != before
+            assert (predictions == before).all()
+        assert result.optimal
+        assert result.bound == pytest.approx(result.cost, rel=1e-3)
+        changed = np.abs(result.x[0] - x) / deviations
+        assert result.cost == pytest.approx(changed.sum())
+
+
+@given(seeds)
+def test_bounds_in_a_ball_are_exact(seed):
+    rng = np.random.RandomState(seed)
+    n_columns = rng.randint(1, 5)
+    n_moves = 2 * n_columns
+    moves = Moves(
+        effects=np.empty((n_moves, 0)),
+        rates=np.repeat(rng.uniform(0.1, 3, n_columns), 2),
+        most=rng.choice([0.5, 2, np.inf], n_moves),
+        whole=np.zeros(n_moves, bool),
+        first=np.ones(n_moves),
+        groups=np.arange(n_columns).repeat(2),
+    )
+    radius = rng.uniform(0.1, 3)
+    slopes = rng.randn(3, n_columns)
+    gains = np.stack([slopes, -slopes], axis=2).reshape(3, n_moves)
+    highest = highest_in(Ball(np.empty(0), moves.within(radius), radius), gains, np.ones(3))
+    for gain, high in zip(gains, highest, strict=True):
+        box = list(zip(np.zeros(n_moves), moves.most, strict=True))
+        expected = 1 - linprog(-gain, moves.rates[None], [radius], bounds=box).fun
+        assert high == pytest.approx(expected)
+
+
+@given(seeds)
+def test_bounds_of_a_second_layer_hold(seed):
+    rng = np.random.RandomState(seed)
+    n_columns, n_literals, radius = rng.randint(1, 4), rng.randint(1, 5), rng.uniform(0.1, 3)
+    n_moves = 2 * n_columns
+    moves = Moves(
+        effects=np.empty((n_moves, 0)),
+        rates=np.ones(n_moves),
+        most=np.full(n_moves, np.inf),
+        whole=np.zeros(n_moves, bool),
+        first=np.ones(n_moves),
+        groups=np.arange(n_columns).repeat(2),
+    )
+    ball = Ball(np.empty(0), moves.within(radius), radius)
+    slopes, constants = rng.randn(n_literals, n_columns), rng.randn(n_literals)
+    gains = np.stack([slopes, -slopes], axis=2).reshape(n_literals, n_moves)
+    low, high = -highest_in(ball, -gains, -constants), highest_in(ball, gains, constants)
+    literals = Affine(gains, np.arange(n_moves), constants)
+    mixing, shifts = rng.randn(4, n_literals), rng.randn(4)
+    highest = highest_of_rectified(ball, literals, low, high)(mixing, shifts)
+    points = l1_ball(rng, 2_000, n_columns) * radius
+    points[:n_columns], points[n_columns:n_moves] = np.eye(n_columns), -np.eye(n_columns)
+    points[:n_moves] *= radius
+    values = np.maximum(points @ slopes.T + constants, 0) @ mixing.T + shifts
+    assert (values <= highest).all()
+
+
+@given(seeds, st.booleans())
+def test_categories_are_not_mixed(seed, deep):
+    rng = np.random.RandomState(seed)
+    frame = pd.DataFrame({"a": list("pqrs") * 10, "b": list("uvwxy") * 8})
+    model = classifier(frame, np.arange(40) % 2, engine="numpy")
+    network = random_network(seed, rng.randint(1, 9), 9, deep=deep)
+    model.network_ = replace(network, features=np.arange(9, dtype=np.int32))
+    rows = pd.DataFrame(itertools.product("pqrs", "uvwxy"), columns=["a", "b"])
+    row, units = rows.iloc[[7]], {"a": rng.uniform(0.5, 2)}
+    result = counterfactual(model, row, units=units)
+    costs = ((rows["a"] != "q") / units["a"] + (rows["b"] != "w")).to_numpy()
+    wanted = model.predict(rows) != model.predict(row)
+    lowest, clear = lowest_costs(costs, wanted, class_gaps(model, rows))
+    assert lowest <= result.cost + 1e-6
+    assert result.cost <= clear + 1e-6
+    assert result.optimal or lowest < clear
+
+
+def test_a_cell_holds_one_category_only():
+    # One rule gives 1 for q, another one 1 for r: no cell gives 2.
+    frame = pd.DataFrame({"a": list("pqr") * 20, "b": np.arange(60.0)})
+    y = 3.0 * (frame["a"] == "q") - 3.0 * (frame["a"] == "r") + 9 * (frame["b"] > 29.5)
+    model = NeuralRuleRegressor(1, rule_source="boosting", n_trees=12, n_epochs=0)
+    network = model.fit(frame, y).network_
+    network.values[:] = network.intercept[:] = 0
+    for category in "qr":
+        places = [model.encoder_.columns[i].category == category for i in network.features]
+        rule = int(np.argmax(network.weights @ places > 0))
+        network.values[rule] = 2 * model.encoder_.columns[network.features[places][0]].scale
+    row = {"a": "p", "b": 3.5}
+    assert counterfactual(model, row, (0.9, None)).cost == 1
+    result = counterfactual(model, row, (1.5, None))
+    assert not result.found
+    assert result.optimal
+
+
+def test_whole_numbers_are_not_missed_by_going_both_ways():
+    X = np.linspace(-2, 2, 401)[:, None]
+    model = classifier(X, (X[:, 0] > 0.35) & (X[:, 0] < 0.45))
+    assert counterfactual(model, [0.6]).found
+    # Going up by 0.4 to 1 and down by 0.6 to 0 at once would lead to 0.4.
+    result = counterfactual(model, [0.6], integer=[0], bounds={0: (-2, 2)})
+    assert (result.found, result.optimal, result.bound) == (False, True, np.inf)
+
+
+# --- options ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def corner():
+    """Class 1 is where both columns are above a half; both count the same."""
+    X = np.random.RandomState(0).uniform(-2, 2, (400, 2))
+    frame = pd.DataFrame(X, columns=["u", "v"])
+    return classifier(frame, (X > 0.5).all(axis=1).astype(int)), frame
+
+
+def test_units_choose_what_changes(corner):
+    model, _ = corner
+    x = {"u": 1.0, "v": 1.0}
+    assert [c.column for c in counterfactual(model, x, units={"u": 5}).changes] == ["u"]
+    assert [c.column for c in counterfactual(model, x, units={"v": 5}).changes] == ["v"]
+    dear, cheap = (counterfactual(model, x, units={"u": u, "v": u}) for u in (0.5, 1))
+    assert dear.cost == pytest.approx(2 * cheap.cost)
+
+
+def test_fixed_columns_stay(corner):
+    model, _ = corner
+    x = {"u": 0.7, "v": 1.0}
+    assert [c.column for c in counterfactual(model, x).changes] == ["u"]
+    result = counterfactual(model, x, fixed=["u"])
+    assert [c.column for c in result.changes] == ["v"]
+    assert result.x["u"].item() == 0.7
+
+
+def test_integers_end_at_whole_numbers(corner):
+    model, _ = corner
+    x = {"u": -1.5, "v": -0.5}
+    result = counterfactual(model, x, integer=["u"], units={"u": 1, "v": 1})
+    assert result.x["u"].item() == 1
+    assert result.x["v"].item() == pytest.approx(0.5, abs=0.1)
+    assert result.cost == pytest.approx(2.5 + 1, abs=0.1)
+    away = counterfactual(model, {"u": 0.9, "v": 0.9}, integer=["u"], fixed=["v"])
+    assert away.x["u"].item() == 0
+
+
+def test_bounds_hold_and_can_exclude_everything(corner):
+    model, _ = corner
+    x = {"u": 1.0, "v": 1.0}
+    result = counterfactual(model, x, bounds={"u": (0.8, None)})
+    assert [c.column for c in result.changes] == ["v"]
+    none = counterfactual(model, x, bounds={"u": (0.8, 4), "v": [0.8, 4]})
+    assert (none.found, none.optimal, none.bound, none.cost) == (False, True, np.inf, np.inf)
+    assert (none.x, none.changes, none.prediction_after) == (None, (), None)
+    assert str(none) == (
+        "No counterfactual for the prediction 1 was found, because there is none: proven."
+    )
+    assert none.to_frame().empty
+
+
+def test_the_search_ends_at_its_largest_radius(corner):
+    model, _ = corner
+    far = counterfactual(
+        model, {"u": 1.0, "v": 1.0}, bounds={"u": (0.8, None), "v": (0.8, None)}
+    )
+    assert not far.found
+    assert far.optimal
+    assert 32 < far.bound < np.inf
+    known = f"because none costs up to {far.bound:.1f}: proven."
+    assert str(far) == f"No counterfactual for the prediction 1 was found, {known}"
+
+
+def test_rows_without_an_active_rule_are_counterfactuals():
+    # Only the rule of class 1 is left: elsewhere the output is 0, which means class 0.
+    X = np.arange(20.0)[:, None]
+    model = classifier(X, X[:, 0] > 9.5, 1, max_rules=2)
+    model.network_.values[model.network_.values[:, 0] < 0] = 0
+    result = counterfactual(model, [12], integer=[0], units={0: 1})
+    assert result.x.tolist() == [[9]]
+    assert result.optimal
+
+
+def test_several_targets_are_reached_together():
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-2, 2, (300, 2))
+    model = NeuralRuleRegressor(4, n_epochs=30, random_state=0).fit(X, X @ [[1, 1], [1, -1]])
+    x = np.array([0.2, 0.1])
+    result = counterfactual(model, x, [(1, None), (None, -0.5)])
+    first, second = model.predict(result.x)[0]
+    assert first >= 1
+    assert second <= -0.5
+    inside = x + l1_ball(rng, 20_000, 2) * X.std(axis=0) * result.cost * (1 - 1e-3)
+    outputs = model.predict(inside)
+    assert not ((outputs[:, 0] >= 1) & (outputs[:, 1] <= -0.5)).any()
+
+
+# --- tables -------------------------------------------------------------------------------
+
+
+def test_every_kind_of_column(mixed_frame):
+    frame, y = mixed_frame
+    model = classifier(frame, y, 4, n_epochs=20)
+    for index in (0, 1, 7, 11, 13, 35):  # with holes here and there
+        row = frame.iloc[[index]]
+        result = counterfactual(model, row)
+        assert result.optimal
+        assert model.predict(result.x)[0] != model.predict(row)[0]
+        assert (result.x.dtypes == row.dtypes).all()
+        assert result.x.index.equals(row.index)
+        changed = [change.column for change in result.changes]
+        same = [name for name in frame if name not in changed]
+        pd.testing.assert_frame_equal(result.x[same], row[same])
+        assert not result.x[changed].isna().any(axis=None)
+        numbers = [name for name in changed if name not in ("city", "grade", "code")]
+        assert not row[numbers].isna().any(axis=None)  # a missing number stays missing
+        assert result.to_frame()["cost"].sum() == pytest.approx(result.cost)
+
+
+@pytest.mark.parametrize("name", ["city", "grade", "code", "employed", "member", "children"])
+def test_each_kind_of_column_can_change(mixed_frame, name):
+    frame, _ = mixed_frame
+    column = frame[name]
+    y = (column == column.dropna().iloc[0]).fillna(False).astype(bool).to_numpy()
+    model = classifier(frame, y, 2)
+    index = int(np.flatnonzero(y)[0])
+    result = counterfactual(model, frame.iloc[[index]], fixed=set(frame) - {name})
+    assert [change.column for change in result.changes] == [name]
+    assert result.x.dtypes[name] == column.dtype
+    assert not model.predict(result.x)[0]
+    dear = counterfactual(
+        model, frame.iloc[[index]], fixed=set(frame) - {name}, units={name: 0.1}
+    )
+    if name in ("city", "grade", "code"):
+        assert (result.cost, dear.cost) == (1, pytest.approx(10))
+        assert result.x[name].item() in set(column)
+
+
+def test_categories_can_be_limited(mixed_frame):
+    frame, _ = mixed_frame
+    model = classifier(frame[["city", "code"]], frame["city"] == "Rome")
+    row = {"city": "Rome", "code": 1}
+    for allowed in ("Oslo", "Lima"):
+        result = counterfactual(model, row, bounds={"city": [allowed]})
+        assert result.x["city"].item() == allowed
+    assert not counterfactual(model, row, bounds={"city": []}).found
+    model = classifier(frame[["city", "code"]], frame["code"] == 1)
+    result = counterfactual(model, row, bounds={"code": [1, 3]})
+    assert result.x["code"].item() == 3
+
+
+def test_missing_and_unknown_categories_can_become_known(mixed_frame):
+    frame, _ = mixed_frame
+    model = classifier(frame[["city"]], frame["city"] == "Rome")
+    for cell in (None, np.nan, "Paris"):
+        result = counterfactual(model, {"city": cell})
+        assert result.x["city"].item() == "Rome"
+    assert str(counterfactual(model, {"city": None})) == (
+        "Changing city from missing to Rome turns the prediction from False into True. "
+        "Cost 1 (proven smallest)."
+    )
+
+
+def test_a_row_of_missing_numbers_has_no_counterfactual():
+    X = np.arange(20.0)[:, None]
+    model = classifier(X, X[:, 0] > 9.5)
+    result = counterfactual(model, [np.nan])
+    assert (result.found, result.optimal, result.bound) == (False, True, np.inf)
+
+
+def test_the_form_of_the_row_is_kept():
+    rng = np.random.RandomState(0)
+    frame = pd.DataFrame({"a": rng.randn(100), "b": rng.choice(["p", "q"], 100)})
+    y = ((frame["a"] > 0) & (frame["b"] == "p")).astype(int)
+    row, b = {"a": 0.5, "b": "p"}, "category"
+    named = classifier(frame, y)
+    for x in (row, pd.Series(row), pd.DataFrame([row]), pd.DataFrame([row]).astype({"b": b})):
+        result = counterfactual(named, x)
+        assert isinstance(result.x, pd.DataFrame)
+        assert list(result.x) == ["a", "b"]
+        assert named.predict(result.x).tolist() == [0]
+    for dtype in (pl.String, pl.Categorical, pl.Enum(["p", "q"]), pl.Enum(["p"])):
+        x = pl.DataFrame({"a": [0.5], "b": pl.Series(["p"], dtype=dtype)})
+        for fixed in ("a", "b"):
+            result = counterfactual(named, x, fixed=[fixed])
+            assert isinstance(result.x, pl.DataFrame)
+            assert named.predict(result.x).tolist() == [0]
+    unnamed = classifier(frame.to_numpy(), y)
+    for x in ([0.5, "p"], [[0.5, "p"]], np.array([0.5, "p"], object), {"x0": 0.5, 1: "p"}):
+        result = counterfactual(unnamed, x, fixed=["x0"])
+        assert isinstance(result.x, np.ndarray)
+        assert result.x.tolist() == [[0.5, "q"]]
+
+
+def test_integer_columns_are_recognised_and_can_be_freed():
+    frame = pd.DataFrame({"age": np.arange(20, 60)})
+    model = classifier(frame, frame["age"] > 39)
+    kept = counterfactual(model, frame.iloc[[30]], units={"age": 1})
+    assert (kept.x["age"].item(), kept.x["age"].dtype) == (39, np.int64)
+    freed = counterfactual(model, frame.iloc[[30]], units={"age": 1}, integer=[])
+    assert freed.x["age"].item() == pytest.approx(39.5, abs=1e-3)
+    table = pl.from_pandas(frame)
+    assert counterfactual(model, table[30]).x.equals(pl.DataFrame({"age": [39]}))
+    assert counterfactual(model, table[30], integer=[]).x["age"].dtype == pl.Float64
+    X = frame.to_numpy()
+    plain = classifier(X, X[:, 0] > 39)
+    assert counterfactual(plain, X[30]).x.tolist() == [[39]]
+    assert counterfactual(plain, X[30], integer=[]).x.dtype == np.float64
+
+
+def test_rounding_of_a_float32_table_is_overcome():
+    # One float32 step of these dates is a thousandth of their deviation.
+    X = (1.6e9 + np.arange(0, 4e5, 1e3)).astype(np.float32)[:, None]
+    model = classifier(X, X[:, 0] > 1.6002e9)
+    for x in X[[10, 390]]:
+        result = counterfactual(model, x)
+        assert result.x.dtype == np.float32
+        assert model.predict(result.x)[0] != model.predict(x[None])[0]
+        assert result.bound <= result.cost * (1 + 1e-9)
+
+
+def test_a_solution_that_predict_denies_is_not_called_proven():
+    X = np.arange(20.0)[:, None]
+    model = classifier(X, X[:, 0] > 9.5)
+    columns = read_columns(model, X[:1], read_options(model, None, (), None, None))
+    goal = class_goal(model.network_.values.T.astype(float), np.zeros(1), 1)
+    problem = Problem.of(model, X[:1], columns, Wanted([goal], lambda prediction: False))
+    outcome = search(problem, np.inf)
+    assert outcome.best is None
+    assert not outcome.proven
+    assert outcome.bound < 2
+
+
+# --- time ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return load_breast_cancer(return_X_y=True, as_frame=True)
+
+
+def test_breast_cancer_is_solved_to_proven_optimality(cancer):
+    X, y = cancer
+    model = NeuralRuleClassifier(4, random_state=0).fit(X, y)
+    rng = np.random.RandomState(0)
+    deviations = np.array([column.scale for column in model.encoder_.columns])
+    for index in range(0, 560, 80):
+        row = X.iloc[[index]]
+        result = counterfactual(model, row)
+        assert result.optimal
+        assert result.seconds < 20  # a fraction of a second on an idle core
+        assert model.predict(result.x)[0] != model.predict(row)[0]
+        shifts = l1_ball(rng, 2_000, X.shape[1]) * deviations * result.cost * (1 - 1e-3)
+        inside = pd.DataFrame(row.to_numpy() + shifts, columns=X.columns)
+        assert (model.predict(inside) == result.prediction_before).all()
+
+
+def test_the_best_so_far_is_returned_when_time_is_over(cancer):
+    X, y = cancer
+    model = NeuralRuleClassifier(6, deep=True, n_epochs=30, random_state=0).fit(X, y)
+    result = counterfactual(model, X.iloc[[0]], time_limit=0.3)
+    assert result.found
+    assert not result.optimal
+    assert 0 < result.bound < result.cost
+    assert result.seconds < 10
+    assert model.predict(result.x)[0] == result.prediction_after != model.predict(X[:1])[0]
+    text = r"turns the prediction from 0 into 1\. Cost \S+ \(the smallest is at least \S+\)\.$"
+    assert re.search(text, str(result))
+    at_once = counterfactual(model, X.iloc[[0]], time_limit=1e-9)
+    assert (at_once.found, at_once.optimal, at_once.bound) == (False, False, 0)
+    assert str(at_once) == (
+        "No counterfactual for the prediction 0 was found so far; every one costs at least 0."
+    )
+
+
+# --- text and errors ----------------------------------------------------------------------
+
+
+def test_text(corner):
+    model, _ = corner
+    result = counterfactual(model, {"u": -1.0, "v": -0.5}, integer=["u", "v"], units={"u": 1})
+    assert str(result.changes[0]) == "u from -1 to 1"
+    cost = f"{result.cost:.2f}"
+    assert str(result) == (
+        f"Changing u from -1 to 1 and v from -0.5 to 1 turns the prediction from 0 into 1. "
+        f"Cost {cost} (proven smallest)."
+    )
+    assert repr(result) == f"<Counterfactual: {result}>"
+    frame = result.to_frame()
+    assert frame[["column", "before", "after"]].to_numpy().tolist() == [
+        ["u", -1, 1],
+        ["v", -0.5, 1],
+    ]
+
+
+def test_close_numbers_are_told_apart_in_text():
+    X = 1e8 + np.arange(20.0)[:, None]
+    model = classifier(X, X[:, 0] > 1e8 + 9.5)
+    result = counterfactual(model, [1e8 + 11], integer=[0])
+    assert str(*result.changes) == "x0 from 100000011 to 100000009"
+
+
+def test_pandas_is_not_needed_by_an_import():
+    # scikit-learn loads it if it is there, so it must not be.
+    code = "import sys; sys.modules['pandas'] = None; import neuralrules._counterfactual"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_pandas_is_asked_for_where_it_is_needed(corner, monkeypatch):
+    model, frame = corner
+    result = counterfactual(model, frame.iloc[[0]])
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    remedy = (
+        "needs pandas, which is not installed. "
+        'Install it with: pip install "neuralrules[frames]"'
+    )
+    with pytest.raises(ImportError, match=f"^to_frame {re.escape(remedy)}$"):
+        result.to_frame()
+    start = "x as a dict, for a model that was fitted on a frame,"
+    with pytest.raises(ImportError, match=f"^{start} {re.escape(remedy)}$"):
+        counterfactual(model, {"u": 0.0, "v": 0.0})
+
+
+def test_a_fit_is_needed():
+    with pytest.raises(NotFittedError):
+        counterfactual(NeuralRuleClassifier(), [0.0])
+
+
+PAIR = "must be a pair (low, high) of numbers with low <= high, None where there is no bound"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"units": {"w": 1}},
+            "units names the column 'w', which the model was not fitted on. Its columns are "
+            "['n', 'city'].",
+        ),
+        (
+            {"fixed": [0]},
+            "fixed names the column 0, which the model was not fitted on. Its columns are "
+            "['n', 'city'].",
+        ),
+        (
+            {"integer": ["x0"]},
+            "integer names the column 'x0', which the model was not fitted on. Its columns "
+            "are ['n', 'city'].",
+        ),
+        (
+            {"bounds": {"w": (0, 1)}},
+            "bounds names the column 'w', which the model was not fitted on. Its columns are "
+            "['n', 'city'].",
+        ),
+        (
+            {"units": {"n": 0}},
+            "units['n'] must be a positive number, got 0. To keep the column as it is, name "
+            "it in fixed.",
+        ),
+        (
+            {"units": {"n": "1"}},
+            "units['n'] must be a positive number, got '1'. To keep the column as it is, "
+            "name it in fixed.",
+        ),
+        (
+            {"units": [1, 2]},
+            "units must be a dict from column to value, got [1, 2]. For example "
+            "units={'n': ...}.",
+        ),
+        (
+            {"fixed": "n"},
+            "fixed must be a list of columns, got 'n'. For example fixed=['n'].",
+        ),
+        (
+            {"fixed": ["n", "city"]},
+            "fixed names all of the model's columns, ['n', 'city'], so that nothing can "
+            "change. Leave out those that may.",
+        ),
+        (
+            {"integer": ["city"]},
+            "integer names the column 'city', which holds categories. Name columns of "
+            "numbers only.",
+        ),
+        ({"bounds": {"n": (3, 1)}}, f"bounds['n'] {PAIR}; got (3, 1)."),
+        ({"bounds": {"n": 3}}, f"bounds['n'] {PAIR}; got 3."),
+        ({"bounds": {"n": (0, np.nan)}}, f"bounds['n'] {PAIR}; got (0, nan)."),
+        ({"bounds": {"n": ("a", 1)}}, f"bounds['n'] {PAIR}; got ('a', 1)."),
+        (
+            {"bounds": {"n": (7, 9)}},
+            "bounds['n']=(7, 9) leave out the row's own value 5. Widen them, or change x "
+            "first.",
+        ),
+        (
+            {"bounds": {"city": "Rome"}},
+            "bounds['city'] must be a list of categories, got 'Rome'. The model knows "
+            "['Oslo', 'Rome'].",
+        ),
+        (
+            {"bounds": {"city": ["Rome", "Bonn"]}},
+            "bounds['city'] allows 'Bonn', which is none of the categories that the model "
+            "knows: ['Oslo', 'Rome'].",
+        ),
+        ({"target": 7}, "target=7 is none of the model's classes [0, 1]."),
+        (
+            {"target": 1},
+            "target=1 is what the model predicts for the row already. Ask for another of its "
+            "classes [0, 1], or leave target out.",
+        ),
+        ({"time_limit": 0}, "time_limit must be a positive number of seconds, got 0."),
+        ({"time_limit": "1"}, "time_limit must be a positive number of seconds, got '1'."),
+        (
+            {"x": pd.DataFrame({"n": [1, 2], "city": ["Rome", "Oslo"]})},
+            "x must be one row, got 2 rows. Pass for example X.iloc[[0]], X[:1] or a dict "
+            "with the columns ['n', 'city'].",
+        ),
+        (
+            {"x": {"n": 5}},
+            "x lacks the columns ['city']. Give each of ['n', 'city'] a value, NaN if it is "
+            "missing.",
+        ),
+        (
+            {"x": {"n": 5, "city": "Rome", "w": 1}},
+            "x names the column 'w', which the model was not fitted on. Its columns are "
+            "['n', 'city'].",
+        ),
+    ],
+)
+def test_errors_name_what_came_and_the_remedy(options, message):
+    frame = pd.DataFrame({"n": np.arange(10), "city": ["Rome", "Oslo"] * 5})
+    model = classifier(frame, (frame["n"] > 4.5).astype(int), 1)
+    options = {"x": {"n": 5, "city": "Rome"}, **options}
+    with pytest.raises((ValueError, TypeError), match=f"^{re.escape(message)}$"):
+        counterfactual(model, **options)
+
+
+def test_errors_of_columns_without_names():
+    X = np.arange(10.0)[:, None]
+    message = (
+        "fixed names the column 1, which the model was not fitted on. Its columns are ['x0'] "
+        "or the numbers 0 to 0."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        counterfactual(classifier(X, X[:, 0] > 4.5), X[0], fixed=[1])
+
+
+@pytest.mark.parametrize(
+    ("n_targets", "target", "message"),
+    [
+        (1, None, f"target {PAIR}; got None."),
+        (1, 5.0, f"target {PAIR}; got 5.0."),
+        (1, (2, 1), f"target {PAIR}; got (2, 1)."),
+        (
+            1,
+            (None, 100),
+            "target=(None, 100) holds already: the model predicts 2.0 for the row. Ask for "
+            "another range.",
+        ),
+        (
+            2,
+            (1, 2, 3),
+            "target must be a list of 2 pairs (low, high), one for each target of the "
+            "regressor; got (1, 2, 3).",
+        ),
+        (2, (1, 2), f"target {PAIR}; got 1."),
+    ],
+)
+def test_errors_of_ranges(n_targets, target, message):
+    X = np.arange(10.0)[:, None]
+    y = np.repeat(np.where(X > 4.5, 7.0, 2.0), n_targets, axis=1).squeeze()
+    model = NeuralRuleRegressor(1, n_epochs=0).fit(X, y)
+    model.network_.values[:] = 0
+    model.network_.intercept[:] = 2
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        counterfactual(model, X[0], target)
