@@ -759,3 +759,14 @@ def test_errors_of_ranges(n_targets, target, message):
     model.network_.intercept[:] = 2
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         counterfactual(model, X[0], target)
+
+
+def test_a_list_whose_categories_are_missing():
+    """NumPy makes floats of numbers and None; a category must fit in all the same."""
+    rows = [[float(i), "Rome" if i % 2 else "Oslo"] for i in range(40)]
+    rows += [[float(i), None] for i in range(20)]
+    y = [cell == "Rome" for _, cell in rows]
+    model = NeuralRuleClassifier(3, n_epochs=5, random_state=0).fit(rows, y)
+    result = counterfactual(model, [3.0, None], True)
+    assert str(result.changes[0]) == "x1 from missing to Rome"
+    assert model.predict(result.x).tolist() == [True]

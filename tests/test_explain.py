@@ -182,6 +182,21 @@ def test_a_row_without_rules_says_so():
     assert any(text.endswith("decision 0\nNo rule fires.") for text in texts)
 
 
+def test_long_explanations_are_cut_when_printed():
+    model, X, _ = fitted("two classes")
+    text = repr(model.explain(X[:15]))
+    assert text.count("Row ") == 10
+    assert text.endswith("\n\n… and 5 more rows: see to_frame().")
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_the_limits_of_a_frame_are_those_of_each_place(deep):
+    model, X, _ = fitted("numbers", deep)
+    explanation = model.explain(X[:40])
+    texts = [explanation.limit_text(place) for place in range(len(explanation.rules))]
+    assert explanation.to_frame()["limited_by"].tolist() == texts
+
+
 def test_explaining_needs_a_fit_and_the_right_columns():
     with pytest.raises(NotFittedError):
         NeuralRuleClassifier().explain(np.ones((1, 2)))

@@ -17,8 +17,10 @@ from neuralrules._text import check_counts, inequality_text, number, rule_text
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
 
+SHOWN_ROWS = 10  # when an explanation is printed
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The rules that fire on some rows and what each of them adds.
 
@@ -80,6 +82,20 @@ class Explanation:
             max_terms,
         )
 
+    def _limit_texts(self, precision: int, max_terms: int) -> list[str]:
+        """The limits of all places; those of a shallow rule are its literals, written once."""
+        deep = self._model.network_.deep
+        texts: dict[tuple[int, ...], str] = {}
+        result = []
+        for place, pair in enumerate(
+            zip(self.rules.tolist(), self.limits.tolist(), strict=True)
+        ):
+            key = (place,) if deep else pair
+            if key not in texts:
+                texts[key] = self.limit_text(place, precision, max_terms)
+            result.append(texts[key])
+        return result
+
     def to_frame(self, *, precision: int = 3, max_terms: int = 3) -> Any:
         """One line for each row, rule that fires on it, and output, as a pandas frame."""
         pandas = import_pandas("to_frame")
@@ -89,7 +105,7 @@ class Explanation:
             rule_text(self._model, rule, precision, max_terms)
             for rule in range(self._model.network_.n_rules)
         ]
-        limits = [self.limit_text(place, precision, max_terms) for place in range(n_active)]
+        limits = self._limit_texts(precision, max_terms)
         frame = pandas.DataFrame(
             {
                 "row": np.repeat(self.rows, n_outputs),
@@ -119,7 +135,10 @@ class Explanation:
         return frame.drop(columns="output") if n_outputs == 1 else frame
 
     def __str__(self) -> str:
-        return "\n\n".join(self._row_text(row) for row in range(self.n_rows))
+        texts = [self._row_text(row) for row in range(min(self.n_rows, SHOWN_ROWS))]
+        if self.n_rows > SHOWN_ROWS:
+            texts.append(f"… and {self.n_rows - SHOWN_ROWS} more rows: see to_frame().")
+        return "\n\n".join(texts)
 
     __repr__ = __str__
 
@@ -158,8 +177,9 @@ def explain(model: NeuralRuleModel, X: Any) -> Explanation:
     x = encoded[:, network.features].astype(np.float64)
     limits, margins, weights, biases = local_forms(network, x, rows, rules)
     slopes = np.zeros((len(x), network.features.size, network.n_outputs))
-    for place, (row, rule) in enumerate(zip(rows, rules, strict=True)):
-        slopes[row] += np.outer(weights[place], network.values[rule])
+    for rule in np.unique(rules):
+        own = rules == rule
+        slopes[rows[own]] += weights[own][:, :, None] * network.values[rule]
     return Explanation(
         decision=model._decide(X),
         intercept=network.intercept,

@@ -64,9 +64,10 @@ def perform(
     model: NeuralRuleModel, encoded: np.ndarray, targets: Targets, weights: np.ndarray
 ) -> Performance:
     """Measure a fitted model on encoded rows (n_rows, n_columns) with weights (n_rows,)."""
-    counted = weights > 0
-    encoded, y = encoded[counted], targets.array[counted].astype(np.float64)
-    weight = weights[counted].astype(np.float64)
+    if not weights.all():
+        counted = np.flatnonzero(weights)
+        encoded, targets, weights = encoded[counted], targets.take(counted), weights[counted]
+    y, weight = targets.array.astype(np.float64), weights.astype(np.float64)
     network = model.network_
     outputs = model._engine().decide(network, encoded) + network.intercept
     if targets.are_classes:

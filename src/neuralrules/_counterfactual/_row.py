@@ -380,10 +380,11 @@ def write_cells(table: Any, cells: dict[int, Any]) -> Any:
         return table.with_columns(
             [_polars_column(table[table.columns[i]], cell) for i, cell in cells.items()]
         )
-    parts = [cell for cell in cells.values() if isinstance(cell, str) or not cell.is_integer()]
-    if table.dtype.kind in "US":
-        table = table.astype(object)  # a longer category would be cut
-    elif table.dtype.kind in "iub" and parts:
+    new = list(cells.values())
+    if table.dtype.kind in "US" or any(isinstance(cell, str) for cell in new):
+        # A longer category would be cut; and a row of numbers and holes is one of floats.
+        table = table.astype(object)
+    elif table.dtype.kind in "iub" and not all(cell.is_integer() for cell in new):
         table = table.astype(np.float64)
     table = table.copy()
     for position, cell in cells.items():
