@@ -1,8 +1,11 @@
 """Rules in the user's words."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+from models import mixed_table
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
@@ -129,3 +132,52 @@ def test_columns_far_from_zero_get_enough_digits():
     for literal in range(network.n_literals):
         holds = frame.eval(literal_text(model, literal, 3, 2).replace("·", "*"))
         assert (holds == (values[:, literal] > 0)).mean() > 0.97
+
+
+def term_values(term, frame):
+    """What a term of a literal's text stands for: a missing number counts nothing."""
+    if not term.startswith("["):
+        return frame[term].fillna(0).to_numpy(float)
+    inner = term[1:-1]
+    if inner.endswith(" is missing"):
+        return frame[inner.removesuffix(" is missing")].isna().to_numpy(float)
+    column, category = inner.split(" = ")
+    return (frame[column] == category).to_numpy(float)
+
+
+def literal_holds(text, frame):
+    """Read an inequality as a person would."""
+    left, sign, bound = re.fullmatch(r"(.*) ([<>]) (\S+)", text).groups()
+    total = np.zeros(len(frame))
+    for part in re.finditer(r"(?:^| ([+-]) )(?:([\d.e+-]+)·)?(\[[^]]*\]|\w+)", left):
+        factor = float(part[2] or 1) * (-1 if part[1] == "-" else 1)
+        total += factor * term_values(part[3], frame)
+    return total > float(bound) if sign == ">" else total < float(bound)
+
+
+def test_literals_about_holes_and_categories_hold_where_they_say():
+    frame, y = mixed_table()
+    frame = frame[["income", "children", "city"]]
+    model = fitted(frame, y, max_depth=4, n_epochs=40)
+    network = model.network_
+    assert set(network.features) & set(model.encoder_.missing_indicators)
+    encoded = model.encoder_.transform(frame)[:, network.features]
+    values = encoded @ network.weights.T + network.biases
+    for literal in range(network.n_literals):
+        text = literal_text(model, literal, precision=9, max_terms=99)
+        clear = np.abs(values[:, literal]) > 1e-3
+        np.testing.assert_array_equal(
+            literal_holds(text, frame)[clear], values[clear, literal] > 0, err_msg=text
+        )
+
+
+def test_bounds_around_the_mean_include_the_holes():
+    income = np.append(np.arange(40.0), [np.nan] * 8)
+    y = ~(income <= 10)  # the holes side with the large incomes, as the mean does
+    model = fitted(pd.DataFrame({"income": income}), y, max_depth=1, n_epochs=0)
+    texts = [tree_rule_text(model, rule, 3) for rule in range(2)]
+    assert texts == ["income ≤ 10.5", "(income > 10.5 or missing)"]
+    y = (income > 10) | np.isnan(income) & False
+    model = fitted(pd.DataFrame({"income": income}), y, max_depth=2, n_epochs=0)
+    texts = {tree_rule_text(model, rule, 3) for rule in range(model.rules_.n_rules)}
+    assert texts == {"income ≤ 10.5", "income > 10.5", "income is missing"}
