@@ -177,7 +177,3 @@ def test_bounds_around_the_mean_include_the_holes():
     model = fitted(pd.DataFrame({"income": income}), y, max_depth=1, n_epochs=0)
     texts = [tree_rule_text(model, rule, 3) for rule in range(2)]
     assert texts == ["income ≤ 10.5", "(income > 10.5 or missing)"]
-    y = (income > 10) | np.isnan(income) & False
-    model = fitted(pd.DataFrame({"income": income}), y, max_depth=2, n_epochs=0)
-    texts = {tree_rule_text(model, rule, 3) for rule in range(model.rules_.n_rules)}
-    assert texts == {"income ≤ 10.5", "income > 10.5", "income is missing"}
