@@ -48,6 +48,23 @@ def test_new_rows_with_holes_and_unknown_categories():
     agree(model, rows[::-1])
 
 
+@pytest.mark.parametrize("holes", [False, True])
+def test_rare_categories_and_holes(holes):
+    """A hole is rare where training had none, and a category of its own where it had."""
+    rng = np.random.RandomState(0)
+    codes = np.array([f"c{i}" for i in np.minimum(rng.geometric(0.02, 1500), 200)], object)
+    often = set(pd.Series(codes).value_counts().index[:55])
+    y = np.array([code in often for code in codes])
+    if holes:
+        codes[::10] = None
+        y[::10] = True
+    model = NeuralRuleClassifier(3, n_epochs=10, random_state=0).fit(codes[:, None], y)
+    kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
+    assert "rare" in kinds
+    rows = np.array([["c1"], ["c170"], [None], ["never seen"]], object)
+    agree(model, np.vstack([codes[:, None], rows]))
+
+
 def test_columns_are_found_by_name():
     model, X, _ = fitted("mixed")
     rules = read_rules(model.exact_text())

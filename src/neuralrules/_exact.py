@@ -150,7 +150,7 @@ class Column:
     name: str
     stand_in: float | None
     categories: tuple[str, ...] = ()
-    has_rare: bool = False
+    knows_missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -262,9 +262,9 @@ class Terms:
         missing = np.array([cell is None for cell in cells])
         if summand.state == "missing":
             return missing
-        known = self._columns[name].categories
-        if summand.state == "rare":
-            return ~np.isin(cells, known) & ~missing
+        column = self._columns[name]
+        if summand.state == "rare":  # also what was not there in training, holes included
+            return ~np.isin(cells, column.categories) & ~(missing & column.knows_missing)
         return cells == summand.category
 
 
@@ -351,9 +351,8 @@ def parse_column(lines: Lines) -> Column:
     name = lines.value(match["name"])
     if match["mean"] is not None:
         return Column(name, float(match["mean"]))
-    return Column(
-        name, None, tuple(lines.value(match["categories"])), match["rare"] is not None
-    )
+    categories = tuple(lines.value(match["categories"]))
+    return Column(name, None, categories, match["missing"] is not None)
 
 
 def parse_rule(lines: Lines, known: set[str], n_outputs: int) -> ParsedRule:
