@@ -212,6 +212,7 @@ class ReadableModel(NeuralRuleModel):
         sample_weight: Any = None,
         title: str | None = None,
         simplification: SimplificationPath | None = None,
+        n_examples: int = 0,
     ) -> Path:
         """Write the model as one HTML page, to be read by people.
 
@@ -224,13 +225,16 @@ class ReadableModel(NeuralRuleModel):
         path : str or path
             The file to write. An old file stays until the new one is complete.
         X, y : optional
-            Rows to measure on, best such as the model has not seen; without them the
-            training rows count. Up to 20 rows of X become part of the page, for readers
-            to load into the panel.
+            Rows to measure on, best such as the model has not seen. Without them the
+            training rows count; without y, X serves for the importances only. The page
+            says which.
         sample_weight : array-like of shape (n_rows,), optional
         title : str, optional
         simplification : SimplificationPath, optional
             Adds its error against parameters.
+        n_examples : int, default=0
+            So many rows of X become part of the page, for readers to load into the panel.
+            By default none: a page that is passed on should not carry anyone's data.
 
         Returns
         -------
@@ -245,6 +249,7 @@ class ReadableModel(NeuralRuleModel):
             sample_weight=sample_weight,
             title=title,
             simplification=simplification,
+            n_examples=n_examples,
         )
 
     def simplify(

@@ -146,7 +146,7 @@ def unit_texts(model: NeuralRuleModel, rule: int, precision: int, max_terms: int
         text = sum_text(parts, precision) or "0"
         if np.count_nonzero(weights) > max_terms:
             text += " + …"
-        texts.append(f"{text} > {number(-float(shift), precision)}")
+        texts.append(f"{text} > {number(0.0 - float(shift), precision)}")
     return texts
 
 

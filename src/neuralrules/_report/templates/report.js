@@ -1,0 +1,653 @@
+"use strict";
+// Names, categories and labels are other people's: they reach the page through
+// textContent and setAttribute only, never as markup.
+(() => {
+  const data = JSON.parse(document.getElementById("report-data").textContent);
+  const $ = (id) => document.getElementById(id);
+
+  // ---- The model ------------------------------------------------------------------
+
+  function floats(code) {
+    const bytes = Uint8Array.from(atob(code), (letter) => letter.charCodeAt(0));
+    return new Float32Array(bytes.buffer); // little-endian, as all browsers' machines
+  }
+
+  const model = data.model;
+  for (const name of ["weights", "biases", "values", "mixing", "shifts"]) {
+    model[name] = floats(model[name]);
+  }
+  const nRules = model.offsets.length - 1;
+  const nOutputs = model.intercept.length;
+
+  // A row holds, for each input, a number, null for a missing number, or an option.
+  function rawCell(feature, cell) {
+    if (feature.kind === "number") return cell;
+    if (feature.kind === "missing") return cell === null ? 1 : 0;
+    return cell === feature.option ? 1 : 0;
+  }
+
+  function encode(row) {
+    const encoded = new Float32Array(model.nFeatures);
+    for (let i = 0; i < model.nFeatures; i++) {
+      const feature = model.features[i];
+      const raw = rawCell(feature, row[feature.column]);
+      // A missing number takes the mean, which is 0 here. Like the encoder, standardise
+      // in double precision; the array rounds to the float32 that the network was
+      // trained on.
+      const scaled = raw === null ? 0 : (raw - feature.mean) / feature.scale;
+      encoded[i] = Math.max(-model.largest, Math.min(model.largest, scaled));
+    }
+    return encoded;
+  }
+
+  function literalValue(literal, encoded) {
+    let sum = model.biases[literal];
+    const start = literal * model.nFeatures;
+    for (let i = 0; i < model.nFeatures; i++) sum += model.weights[start + i] * encoded[i];
+    return sum;
+  }
+
+  // Where each deep rule's square matrix starts.
+  const mixingStarts = [0];
+  for (let rule = 0; rule < nRules; rule++) {
+    const n = model.offsets[rule + 1] - model.offsets[rule];
+    mixingStarts.push(mixingStarts[rule] + n * n);
+  }
+
+  function secondLayer(rule, literals) {
+    const first = model.offsets[rule];
+    return literals.map((_, unit) => {
+      let sum = model.shifts[first + unit];
+      const start = mixingStarts[rule] + unit * literals.length;
+      literals.forEach((value, j) => { sum += model.mixing[start + j] * Math.max(value, 0); });
+      return sum;
+    });
+  }
+
+  function activation(rule, encoded) {
+    let units = [];
+    for (let literal = model.offsets[rule]; literal < model.offsets[rule + 1]; literal++) {
+      const value = literalValue(literal, encoded);
+      // A shallow rule is off as soon as one literal is.
+      if (!model.deep && value <= 0) return 0;
+      units.push(value);
+    }
+    if (model.deep) units = secondLayer(rule, units);
+    return Math.max(Math.min(...units), 0);
+  }
+
+  function ruleValues(rule) {
+    return Array.from(model.values.subarray(rule * nOutputs, (rule + 1) * nOutputs));
+  }
+
+  function decide(row) {
+    const encoded = encode(row);
+    const decision = new Array(nOutputs).fill(0);
+    const fired = [];
+    for (let rule = 0; rule < nRules; rule++) {
+      const strength = activation(rule, encoded);
+      if (!(strength > 0)) continue;
+      const contributions = ruleValues(rule).map((value) => value * strength);
+      contributions.forEach((part, k) => { decision[k] += part; });
+      fired.push({ rule, activation: strength, contributions });
+    }
+    model.intercept.forEach((part, k) => { decision[k] += part; });
+    return { decision, fired, ...prediction(decision) };
+  }
+
+  function prediction(decision) {
+    if (model.task === "numbers") return { chosen: 0, probabilities: null };
+    const two = decision.length === 1;
+    const chosen = two ? Number(decision[0] > 0) : decision.indexOf(Math.max(...decision));
+    if (model.loss !== "logistic") return { chosen, probabilities: null };
+    if (two) {
+      const positive = 1 / (1 + Math.exp(-decision[0]));
+      return { chosen, probabilities: [1 - positive, positive] };
+    }
+    const top = Math.max(...decision); // or the exponentials could overflow
+    const powers = decision.map((value) => Math.exp(value - top));
+    const total = powers.reduce((a, b) => a + b, 0);
+    return { chosen, probabilities: powers.map((power) => power / total) };
+  }
+
+  // ---- Numbers and rules as text, as _text.py writes them --------------------------
+
+  function numberText(value, digits) {
+    const size = Math.abs(value);
+    if (value === 0 || !(size >= 1e-4 && size < 1e15)) return powerText(value, digits);
+    const decimals = Math.max(digits - 1 - Math.floor(Math.log10(size)), 0);
+    const text = value.toFixed(decimals);
+    return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  }
+
+  // Python's "g" format for numbers that are very small or very large.
+  function powerText(value, digits) {
+    if (value === 0) return "0";
+    const [mantissa, power] = value.toExponential(digits - 1).split("e");
+    const short = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
+    return `${short}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+  }
+
+  // As many digits as tell apart parts of a column's deviation.
+  function resolvedText(value, scale, digits) {
+    if (value === 0) return "0";
+    const ratio = Math.abs(value) / scale;
+    return numberText(value, digits + (ratio > 1 ? Math.ceil(Math.log10(ratio)) : 0));
+  }
+
+  // Terms of a literal in the user's units: the mean stands in for a missing number.
+  function userTerms(literal) {
+    const factors = new Map();
+    const add = (place, factor) => factors.set(place, (factors.get(place) || 0) + factor);
+    let constant = model.biases[literal];
+    for (let i = 0; i < model.nFeatures; i++) {
+      const weight = model.weights[literal * model.nFeatures + i];
+      if (weight === 0) continue;
+      const { mean, scale, hole } = model.features[i];
+      add(i, weight / scale);
+      constant -= weight / scale * mean;
+      if (hole !== null) add(hole, weight / scale * mean);
+    }
+    const terms = [...factors]
+      .filter(([, factor]) => factor !== 0)
+      .map(([place, factor]) => ({ ...model.features[place], factor }));
+    const weight = (term) => Math.abs(term.factor * term.scale);
+    terms.sort((a, b) => (a.kind === "missing") - (b.kind === "missing") || weight(b) - weight(a));
+    return { terms, constant };
+  }
+
+  function sumText(parts) {
+    let text = "";
+    for (const [factor, name, digits] of parts) {
+      const size = numberText(Math.abs(factor), digits);
+      const term = size === "1" ? name : `${size}·${name}`;
+      if (text) text += factor < 0 ? ` - ${term}` : ` + ${term}`;
+      else text = factor < 0 ? `-${term}` : term;
+    }
+    return text;
+  }
+
+  const FULL = 6; // significant digits of a rule in full
+
+  function inequality(literal) {
+    const { terms, constant } = userTerms(literal);
+    if (!terms.length) return constant > 0 ? "every row" : "no row";
+    const unit = terms[0].factor;
+    const parts = terms.map((term) => {
+      // A column far from zero needs more digits for the same accuracy.
+      const distance = Math.max(Math.abs(term.mean) / term.scale, 1);
+      return [term.factor / unit, term.label, FULL + Math.ceil(Math.log10(distance))];
+    });
+    const bound = resolvedText(-constant / unit, terms[0].scale, FULL);
+    return `${sumText(parts)} ${unit > 0 ? ">" : "<"} ${bound}`;
+  }
+
+  function letter(place) {
+    return String.fromCharCode(65 + place % 26) + (place >= 26 ? Math.floor(place / 26) : "");
+  }
+
+  function namedLiteral(literal) {
+    const { terms, constant } = userTerms(literal);
+    const text = sumText(terms.map((term) => [term.factor, term.label, FULL]));
+    if (!text) return numberText(constant, 3);
+    return `${text} ${constant < 0 ? "-" : "+"} ${numberText(Math.abs(constant), FULL)}`;
+  }
+
+  function unitText(rule, unit) {
+    const n = model.offsets[rule + 1] - model.offsets[rule];
+    const start = mixingStarts[rule] + unit * n;
+    const weights = Array.from(model.mixing.subarray(start, start + n));
+    const order = weights.map((_, j) => j).filter((j) => weights[j] !== 0);
+    order.sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]));
+    const text = sumText(order.map((j) => [weights[j], `${letter(j)}⁺`, FULL])) || "0";
+    return `${text} > ${numberText(-model.shifts[model.offsets[rule] + unit], FULL)}`;
+  }
+
+  // Conditions of a rule with all their terms and, for a deep rule, its literals.
+  function fullText(rule) {
+    const literals = ownLiterals(rule);
+    if (!model.deep) {
+      const texts = literals.map(inequality);
+      const telling = texts.filter((text) => text !== "every row");
+      return { conditions: telling.length ? telling : texts.slice(0, 1), literals: [] };
+    }
+    return {
+      conditions: literals.map((_, unit) => unitText(rule, unit)),
+      literals: literals.map((literal, j) => `${letter(j)} = ${namedLiteral(literal)}`),
+    };
+  }
+
+  function ownLiterals(rule) {
+    const first = model.offsets[rule];
+    return Array.from({ length: model.offsets[rule + 1] - first }, (_, j) => first + j);
+  }
+
+  // ---- Building blocks -------------------------------------------------------------
+
+  function element(name, attributes = {}, ...children) {
+    const node = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.append(...children); // strings become text nodes
+    return node;
+  }
+
+  function shape(name, attributes, ...children) {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.append(...children);
+    return node;
+  }
+
+  const minus = (text) => text.replace(/-/g, "−");
+
+  function shown(value, kind = "number") {
+    if (value === null) return "–";
+    if (kind === "share") return `${(100 * value).toFixed(1)}\u202f%`;
+    if (kind === "degrees") return `${value.toFixed(1)}°`;
+    if (kind === "whole") return String(value);
+    return minus(numberText(value, 3));
+  }
+
+  function numberSpan(value, kind = "number") {
+    const attributes = value === null ? {} : { title: String(value) };
+    return element("span", { class: "number", ...attributes }, shown(value, kind));
+  }
+
+  // A bar to the right of a zero line for positive numbers, to the left for others.
+  function signedBar(value, largest, twoSided = true) {
+    const half = twoSided ? 50 : 0;
+    const length = largest > 0 ? Math.abs(value) / largest * (100 - half) : 0;
+    const bar = shape("rect", {
+      class: value < 0 ? "fill negative" : "fill", y: 2, height: 12,
+      x: value < 0 ? half - length : half, width: length,
+    });
+    const zero = shape("line", { class: "zero", x1: half, x2: half, y1: 0, y2: 16 });
+    return shape("svg", {
+      class: "bar", viewBox: "0 0 100 16", preserveAspectRatio: "none", "aria-hidden": "true",
+    }, bar, zero);
+  }
+
+  function barList(items, label) {
+    const largest = Math.max(...items.map((item) => Math.abs(item.value)), 0);
+    const twoSided = items.some((item) => item.value < 0);
+    const list = element("ul", { class: "bar-list", "aria-label": label });
+    for (const item of items) {
+      list.append(element("li", {},
+        element("span", { class: "name", title: item.name }, item.name),
+        signedBar(item.value, largest, twoSided),
+        numberSpan(item.value, item.kind)));
+    }
+    return list;
+  }
+
+  // ---- The table of rules ----------------------------------------------------------
+
+  const body = $("rules-table").tBodies[0];
+  const rules = data.rules.map((rule, place) => ({
+    ...rule,
+    row: body.rows[place],
+    words: [rule.text, rule.tree, rule.class || ""].join("\n").toLowerCase(),
+  }));
+  const byNumber = new Map(rules.map((rule) => [rule.rule, rule]));
+  const textColumn = data.keys.indexOf("text");
+  const classColumn = data.keys.indexOf("class");
+  const headers = [...document.querySelectorAll("#rules-table thead th")];
+  const sorting = { column: data.keys.indexOf("importance"), descending: true };
+
+  function compareCells(a, b) {
+    if (typeof a !== "string") return a - b;
+    return a.localeCompare(b, undefined, { numeric: true });
+  }
+
+  // Equal rules keep their order, so that one may sort by one column and then another.
+  function sortRules(column, descending) {
+    Object.assign(sorting, { column, descending });
+    rules.sort((a, b) => {
+      const [x, y] = [a.cells[column], b.cells[column]];
+      if (x === null || y === null) return (x === null) - (y === null); // unknown: last
+      return descending ? compareCells(y, x) : compareCells(x, y);
+    });
+    body.append(...rules.map((rule) => rule.row));
+    headers.forEach((header, place) => {
+      const order = descending ? "descending" : "ascending";
+      header.setAttribute("aria-sort", place === column ? order : "none");
+    });
+    $("sort-by").value = String(column);
+  }
+
+  // Numbers are looked at from the largest, words and rule numbers from the first.
+  function firstDescending(column) {
+    return ![textColumn, classColumn, data.keys.indexOf("rule")].includes(column);
+  }
+
+  function turnColumn(column) {
+    const again = column === sorting.column;
+    sortRules(column, again ? !sorting.descending : firstDescending(column));
+  }
+
+  function filterRules() {
+    const words = $("filter-text").value.trim().toLowerCase();
+    const select = $("filter-class");
+    const label = select && select.value !== "" ? model.classes[Number(select.value)] : null;
+    let n = 0;
+    for (const rule of rules) {
+      const fits = rule.words.includes(words) && (label === null || rule.class === label);
+      rule.row.hidden = !fits;
+      n += Number(fits);
+    }
+    const total = `${rules.length} ${rules.length === 1 ? "rule" : "rules"}`;
+    $("rule-count").textContent = n === rules.length ? total : `${n} of ${total}`;
+    $("no-rules").hidden = n > 0;
+  }
+
+  function startTable() {
+    headers.forEach((header, place) => {
+      header.querySelector("button").addEventListener("click", () => turnColumn(place));
+    });
+    $("sort-by").addEventListener("change", () => {
+      const column = Number($("sort-by").value);
+      sortRules(column, firstDescending(column));
+    });
+    $("sort-turn").addEventListener("click", () => turnColumn(sorting.column));
+    $("rule-tools").addEventListener("submit", (event) => event.preventDefault());
+    $("filter-text").addEventListener("input", filterRules);
+    if ($("filter-class")) $("filter-class").addEventListener("change", filterRules);
+    filterRules(); // a browser may keep the words of the last visit
+  }
+
+  // ---- The detail of a rule, built when it is opened --------------------------------
+
+  const detail = $("detail");
+  let opened = null;
+
+  function section(title, ...children) {
+    return element("section", {}, element("h3", {}, title), ...children);
+  }
+
+  function factsOf(rule) {
+    const list = element("dl", { class: "facts small" });
+    const add = (name, value, kind) => list.append(
+      element("div", {}, element("dt", {}, name), element("dd", {}, numberSpan(value, kind))));
+    if (nOutputs === 1) add("value", rule.values[0], "number");
+    for (const [name, kind, value] of rule.facts) add(name, value, kind);
+    return list;
+  }
+
+  function fullTextOf(rule) {
+    const { conditions, literals } = fullText(rule.rule);
+    const lines = (texts) => element("ol", { class: "formulas" }, ...texts.map(
+      (text) => element("li", {}, element("p", { class: "formula" }, text))));
+    const parts = [lines(conditions)];
+    if (literals.length) {
+      parts.push(element("p", { class: "note" }, "where X⁺ is X above 0 and 0 below it, and"));
+      parts.push(lines(literals));
+    }
+    parts[0].id = "detail-conditions";
+    return parts;
+  }
+
+  function rowCount(value) {
+    const digits = Number.isInteger(value) ? 0 : 1;
+    return value.toLocaleString("en", { maximumFractionDigits: digits });
+  }
+
+  // Two bars over one axis: the leaf's rows and the rule's; what they share is aligned.
+  function overlapOf(rule) {
+    const both = rule.bothRows;
+    const [left, lost] = [rule.leafRows - both, rule.rows - both];
+    const total = left + both + lost || 1;
+    const at = (rows) => rows / total * 100;
+    const picture = shape("svg", {
+      class: "overlap", viewBox: "0 0 100 40", preserveAspectRatio: "none", role: "img",
+      "aria-label": `Rows of the leaf: ${rowCount(rule.leafRows)}; of the rule: `
+        + `${rowCount(rule.rows)}; of both: ${rowCount(both)}`,
+    },
+    shape("rect", { class: "leaf", x: 0, y: 2, width: at(left + both), height: 15 }),
+    shape("rect", { class: "now", x: at(left), y: 23, width: at(both + lost), height: 15 }),
+    shape("rect", { class: "shared", x: at(left), y: 0, width: at(both), height: 40 }));
+    const key = (name, text) => element("li", { class: name }, text);
+    const [overlap, angle] = ["overlap", "angle"].map((key) => rule.cells[data.keys.indexOf(key)]);
+    return element("div", { class: "overlap-box" },
+      element("p", {}, "Of the rows in the leaf or in the rule, ",
+        element("b", { id: "detail-overlap" }, shown(overlap, "share")), " are in both. ",
+        "Largest turn of a literal: ", element("b", { id: "detail-angle" }, shown(angle, "degrees")), "."),
+      picture,
+      element("ul", { class: "key" },
+        key("leaf", `tree leaf: ${rowCount(rule.leafRows)} rows`),
+        key("now", `rule now: ${rowCount(rule.rows)} rows`),
+        key("shared", `both: ${rowCount(both)} rows`)));
+  }
+
+  const DRAWN = 8; // weights drawn of one literal
+
+  function literalOf(literal, place, angle) {
+    const all = userTerms(literal).terms.length;
+    const items = [];
+    for (let i = 0; i < model.nFeatures; i++) {
+      const value = model.weights[literal * model.nFeatures + i];
+      if (value !== 0) items.push({ name: model.features[i].label, value });
+    }
+    items.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    const box = element("div", { class: "literal" },
+      element("h4", {}, `Literal ${letter(place)}`,
+        element("span", { class: "angle" }, ` turned by ${shown(angle, "degrees")}`)));
+    if (!all) box.append(element("p", { class: "note" }, "looks at no column"));
+    else box.append(barList(items.slice(0, DRAWN), `Weights of literal ${letter(place)}`));
+    if (items.length > DRAWN) {
+      const rest = items.length - DRAWN;
+      box.append(element("p", { class: "note" }, `and ${rest} smaller ${rest === 1 ? "weight" : "weights"}`));
+    }
+    return box;
+  }
+
+  function detailOf(rule) {
+    const values = nOutputs === 1 ? [] : [section(
+      model.task === "classes" ? "Value for each class" : "Value for each target",
+      barList(model.outputs.map((name, k) => ({ name, value: rule.values[k] })), "Values"))];
+    return [
+      element("p", { class: "says", id: "detail-text" }, rule.text),
+      factsOf(rule),
+      section("Grew from the tree rule", element("p", { class: "formula", id: "detail-tree" }, rule.tree)),
+      section("What training changed", overlapOf(rule)),
+      ...values,
+      section("In full: it fires where", ...fullTextOf(rule)),
+      section("Weights of its literals",
+        element("p", { class: "note" }, "For one standard deviation of each column. The angle is that between the literal and its tree split."),
+        element("div", { class: "literals", id: "detail-literals" },
+          ...ownLiterals(rule.rule).map((literal, j) => literalOf(literal, j, rule.angles[j])))),
+    ];
+  }
+
+  function fillDetail(rule) {
+    opened = rule;
+    const about = rule.class === null ? "" : `, class ${rule.class}`;
+    $("detail-title").textContent = `Rule ${rule.rule}${about}`;
+    $("detail-body").replaceChildren(...detailOf(rule));
+    $("detail-body").scrollTop = 0;
+    const seen = visibleRules();
+    const place = seen.indexOf(rule);
+    $("detail-previous").disabled = place <= 0;
+    $("detail-next").disabled = place < 0 || place >= seen.length - 1;
+  }
+
+  function visibleRules() {
+    return rules.filter((rule) => !rule.row.hidden);
+  }
+
+  function stepDetail(step) {
+    const seen = visibleRules();
+    const next = seen[seen.indexOf(opened) + step];
+    if (next) fillDetail(next);
+    // A button that has just been disabled loses the focus to nowhere.
+    if (document.activeElement === document.body || document.activeElement.disabled) {
+      $("detail-title").focus();
+    }
+  }
+
+  function startDetail() {
+    document.addEventListener("click", (event) => {
+      const button = event.target.closest("[data-open]");
+      if (!button) return;
+      fillDetail(byNumber.get(Number(button.dataset.open)));
+      detail.showModal(); // keeps the focus inside, and gives it back on closing
+      $("detail-title").focus();
+    });
+    $("detail-close").addEventListener("click", () => detail.close());
+    $("detail-previous").addEventListener("click", () => stepDetail(-1));
+    $("detail-next").addEventListener("click", () => stepDetail(1));
+    // A click beside the dialog falls on its backdrop, which is the dialog itself.
+    detail.addEventListener("click", (event) => {
+      if (event.target === detail) detail.close();
+    });
+  }
+
+  // ---- What if ---------------------------------------------------------------------
+
+  const inputs = data.columns.map((column, place) => ({ ...column, node: $(`input-${place}`) }));
+
+  function readInput(input) {
+    if (input.kind === "category") return Number(input.node.value);
+    return input.node.value === "" ? null : Number(input.node.value);
+  }
+
+  function wrongInput(input) {
+    if (input.kind === "category") return "";
+    if (input.node.validity.badInput) return "not a number";
+    return Math.abs(readInput(input)) > model.largest ? "too large" : "";
+  }
+
+  function writeRow(row) {
+    inputs.forEach((input, place) => {
+      input.node.value = row[place] === null ? "" : String(row[place]);
+    });
+    update();
+  }
+
+  function markInputs() {
+    let wrong = false;
+    inputs.forEach((input, place) => {
+      const problem = wrongInput(input);
+      wrong = wrong || problem !== "";
+      if (input.kind === "category") return;
+      if (problem) input.node.setAttribute("aria-invalid", "true");
+      else input.node.removeAttribute("aria-invalid");
+      const hint = $(`hint-${place}`);
+      hint.textContent = problem || hint.dataset.hint;
+    });
+    return wrong;
+  }
+
+  function update() {
+    const wrong = markInputs();
+    const answer = wrong ? null : decide(inputs.map(readInput));
+    showPrediction(answer);
+    showWhy(answer);
+  }
+
+  function showPrediction(answer) {
+    const place = $("prediction");
+    $("probabilities").replaceChildren();
+    if (answer === null) {
+      place.replaceChildren(element("span", { class: "note" }, "A marked value is not usable."));
+      return;
+    }
+    const decision = answer.decision;
+    place.dataset.decision = JSON.stringify(decision);
+    place.dataset.probabilities = JSON.stringify(answer.probabilities);
+    if (model.task === "numbers") {
+      place.replaceChildren(...decision.map((value, k) => element("span", { class: "target" },
+        element("small", {}, model.outputs[k]),
+        element("b", { title: String(value) }, minus(numberText(value, 4))))));
+      return;
+    }
+    const small = decision.length === 1
+      ? [element("span", { class: "decision" }, "decision ", numberSpan(decision[0]))] : [];
+    place.replaceChildren(element("small", {}, "predicted class"),
+      element("b", { class: "name", title: model.classes[answer.chosen] }, model.classes[answer.chosen]), ...small);
+    showProbabilities(answer);
+  }
+
+  function showProbabilities(answer) {
+    const sure = answer.probabilities;
+    const values = sure || answer.decision;
+    if (values.length === 1) return; // a decision alone says it all
+    $("probabilities").append(
+      element("p", { class: "note" }, sure ? "probability" : "decision"),
+      barList(values.map((value, k) => ({ name: model.classes[k], value, kind: sure ? "share" : "number" })),
+        sure ? "Probabilities" : "Decisions"));
+  }
+
+  function shownOutput(answer) {
+    const select = $("output");
+    if (select && select.value !== "") return Number(select.value);
+    return model.task === "classes" && nOutputs > 1 ? answer.chosen : 0;
+  }
+
+  function showWhy(answer) {
+    const list = $("contributions");
+    if (answer === null) {
+      list.replaceChildren();
+      $("why-note").textContent = "";
+      return;
+    }
+    const output = shownOutput(answer);
+    const parts = answer.fired.map((item) => ({ rule: item.rule, activation: item.activation, value: item.contributions[output] }));
+    parts.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    if (model.intercept[output] !== 0) parts.push({ rule: null, value: model.intercept[output] });
+    // The intercept is not a rule; drawn to its scale, the rules' bars would vanish.
+    const largest = Math.max(...parts.map((part) => part.rule === null ? 0 : Math.abs(part.value)), 0);
+    list.replaceChildren(...parts.map((part) => contributionLine(part, largest)));
+    const n = answer.fired.length;
+    const fires = n === 0 ? "No rule fires" : `${n} of ${nRules} ${nRules === 1 ? "rule" : "rules"} ${n === 1 ? "fires" : "fire"}`;
+    const whose = nOutputs > 1 ? ` for ${model.outputs[output]}` : "";
+    $("why-note").replaceChildren(`${fires}. The contributions sum to the decision${whose}, `,
+      numberSpan(answer.decision[output]), ".");
+  }
+
+  function contributionLine(part, largest) {
+    const line = element("li", { "data-contribution": part.value });
+    if (part.rule === null) {
+      line.append(element("span", { class: "who" }, "Intercept"), element("span"));
+    } else {
+      line.dataset.rule = part.rule;
+      line.append(
+        element("span", { class: "who" }, element("button",
+          { type: "button", class: "link", "data-open": part.rule }, `Rule ${part.rule}`)),
+        signedBar(part.value, largest));
+    }
+    line.append(numberSpan(part.value));
+    if (part.rule !== null) {
+      line.append(element("span", { class: "what" }, byNumber.get(part.rule).text));
+    }
+    return line;
+  }
+
+  function startWhatIf() {
+    const form = $("what-if-form");
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", (event) => {
+      if (event.target.id === "example") return;
+      if ($("example") && event.target.id !== "output") $("example").value = "";
+      update();
+    });
+    $("reset").addEventListener("click", () => {
+      if ($("example")) $("example").value = "";
+      writeRow(inputs.map((input) => input.start));
+    });
+    if ($("example")) {
+      $("example").addEventListener("change", () => {
+        const choice = $("example").value;
+        if (choice !== "") writeRow(data.examples[Number(choice)].cells);
+      });
+    }
+    update();
+  }
+
+  document.documentElement.classList.add("js");
+  startTable();
+  startDetail();
+  startWhatIf();
+  // For the console: the model by itself, for rows of values of the inputs.
+  window.neuralrules = Object.freeze({ encode, decide, fullText });
+  document.documentElement.dataset.ready = "true";
+})();
