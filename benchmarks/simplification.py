@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from matplotlib import pyplot as plt
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
@@ -131,6 +131,9 @@ def render(table: pd.DataFrame, n_splits: int, where: dict[str, str]) -> str:
         "",
         "![Error against size on the four data sets](figures/simplification.png)",
         "",
+        "Thin lines are the splits, the thick one their mean; the diamond is what `simplify` "
+        "takes by default.",
+        "",
         "The same splits beside scikit-learn's default gradient boosting and random forest "
         "(*times*: how many nodes they have for each parameter of the simplified model):",
         "",
@@ -161,16 +164,24 @@ def draw(records: pd.DataFrame) -> None:
         for axes, name in zip(panels, NAMES, strict=True):
             own = records[records["name"] == name]
             steps = own[own["model"].isin(["step", "chosen"])]
+            chosen = own.loc[own["model"] == "chosen", ["parameters", "error"]]
             for _, split in steps.sort_values("step").groupby("seed"):
                 axes.plot(split["parameters"], split["error"], color=GREY, linewidth=0.6)
-            mean = steps.groupby("step")[["parameters", "error"]].mean()
+            common = steps.groupby("step").filter(lambda step: len(step) == len(chosen))
+            mean = common.groupby("step")[["parameters", "error"]].mean()
             axes.plot(mean["parameters"], mean["error"], color=BLUE, linewidth=2, label="mean")
-            chosen = own[own["model"] == "chosen"][["parameters", "error"]].mean()
             axes.plot(
-                *chosen, "D", color=ORANGE, markersize=7, markeredgecolor="white", zorder=4
+                *chosen.mean(),
+                "D",
+                color=ORANGE,
+                markersize=7,
+                markeredgecolor="white",
+                zorder=4,
             )
             axes.set(xscale="log", title=name, xlabel="parameters")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
             axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+            axes.xaxis.set_minor_locator(NullLocator())
         panels[0].set_ylabel("test error, %")
         save(figure, DOCS / "figures" / "simplification.png")
 
@@ -191,11 +202,11 @@ def main() -> None:
     for (name, seed), found in zip(jobs, results, strict=True):
         print(f"{name} split {seed}", file=sys.stderr, flush=True)
         lines += found
-    records = pd.DataFrame(lines)
+    records = pd.DataFrame(lines).round(6)
     text = render(summary(records), options.splits, where)
     print(text)
     if options.write:
-        records.to_csv(DOCS / "simplification.csv", index=False, float_format="%.6g")
+        records.to_csv(DOCS / "simplification.csv", index=False)
         draw(records)
         write_page("simplification.md", text)
 
