@@ -167,8 +167,8 @@ def draw(records: pd.DataFrame) -> None:
             chosen = own.loc[own["model"] == "chosen", ["parameters", "error"]]
             for _, split in steps.sort_values("step").groupby("seed"):
                 axes.plot(split["parameters"], split["error"], color=GREY, linewidth=0.6)
-            common = steps.groupby("step").filter(lambda step: len(step) == len(chosen))
-            mean = common.groupby("step")[["parameters", "error"]].mean()
+            by_step = steps.groupby("step")
+            mean = by_step[["parameters", "error"]].mean()[by_step.size() == len(chosen)]
             axes.plot(mean["parameters"], mean["error"], color=BLUE, linewidth=2, label="mean")
             axes.plot(
                 *chosen.mean(),
