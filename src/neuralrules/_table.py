@@ -149,6 +149,6 @@ def literal_angles(network: Network, rules: Rules) -> np.ndarray:
 
 
 def overlaps(activity: Activity) -> np.ndarray:
-    """Rows in both the rule and its leaf over rows in either, (n_rules,); 1 for none."""
+    """Rows in both the rule and its leaf over rows in either, (n_rules,); NaN for none."""
     either = activity.covered + activity.in_leaf - activity.in_both
-    return np.where(either > 0, activity.in_both / np.where(either > 0, either, 1), 1.0)
+    return activity.in_both / np.where(either > 0, either, np.nan)
