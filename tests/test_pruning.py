@@ -10,7 +10,7 @@ from strategies import networks, random_network, seeds
 
 from neuralrules._activity import activations
 from neuralrules._engine_numpy import NumpyEngine
-from neuralrules._pruning import drop_idle, prune, worth
+from neuralrules._pruning import drop_idle, prune, without_weights, worth
 
 ENGINE = NumpyEngine()
 
@@ -149,3 +149,26 @@ def test_rules_that_are_the_same_everywhere_become_one(deep):
     assert 1 in kept
     assert 3 not in kept
     assert 4 not in kept
+
+
+def test_the_shift_makes_up_for_the_mean_of_a_mixed_literal_that_goes():
+    """A literal that never varies costs nothing to take out of a unit."""
+    network = random_network(3, n_rules=1, n_features=2, deep=True)
+    first_two = np.arange(network.n_literals) < 2
+    network = network.take(np.array([0]), first_two)
+    network = replace(
+        network,
+        weights=np.array([[1, 0.5], [0, 0]], "f4"),  # the second literal is 2 everywhere
+        biases=np.array([5, 2], "f4"),
+        mixing=np.array([1, 0.75, 1, 3], "f4"),
+        shifts=np.array([0, 50], "f4"),  # the first unit is the minimum
+    )
+    X = rows_for(network, 0)
+    value = worth(network, X, np.ones(len(X), "f4"))
+    assert value.mixing[1] == pytest.approx(0, abs=1e-6)
+    assert value.mixing_means[1] == pytest.approx(2)
+    assert value.mixing[0] > 0.1
+    without = without_weights(network, value, limit=1e-6)
+    assert without.mixing.tolist() == [1, 0, 0, 0]
+    assert without.shifts[0] == pytest.approx(1.5)
+    np.testing.assert_allclose(outputs(without, X), outputs(network, X), rtol=1e-5)

@@ -214,7 +214,8 @@ class Program:
         numbers, rows, columns = (
             np.concatenate(part) for part in zip(*self._entries, strict=True)
         )
-        matrix = csr_array((numbers, (rows, columns)), (self.n_rows, len(upper)))
+        places = rows.astype(np.int32), columns.astype(np.int32)  # SciPy 1.13 wants no others
+        matrix = csr_array((numbers, places), (self.n_rows, len(upper)))
         return milp(
             np.concatenate([costs, np.zeros(len(upper) - len(costs))]),
             integrality=integral,
