@@ -19,14 +19,15 @@ from sklearn.exceptions import NotFittedError
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._counterfactual import counterfactual
 from neuralrules._counterfactual._answer import class_goal
-from neuralrules._counterfactual._program import (
+from neuralrules._counterfactual._ball import (
     Affine,
     Ball,
     Moves,
     highest_in,
     highest_of_rectified,
 )
-from neuralrules._counterfactual._row import read_columns, read_options
+from neuralrules._counterfactual._options import read_options
+from neuralrules._counterfactual._row import read_columns
 from neuralrules._counterfactual._search import Problem, Wanted, search
 from tests.strategies import random_network, seeds
 
@@ -418,9 +419,21 @@ def test_each_kind_of_column_can_change(mixed_frame, name):
     dear = counterfactual(
         model, frame.iloc[[index]], fixed=set(frame) - {name}, units={name: 0.1}
     )
-    if name in ("city", "grade", "code"):
+    if name != "children":  # a switch
         assert (result.cost, dear.cost) == (1, pytest.approx(10))
         assert result.x[name].item() in set(column)
+
+
+def test_a_switch_of_a_truth_value_costs_one():
+    rare = np.arange(50) % 10 == 0  # its deviation is 0.3
+    forms = [rare[:, None], pd.DataFrame({"x0": rare}), pl.DataFrame({"x0": rare})]
+    for X in [*forms, forms[1].astype("boolean")]:
+        model = classifier(X, rare)
+        (change,) = counterfactual(model, X[:1]).changes
+        assert (change.before, change.after, change.cost) == (True, False, 1)
+        assert counterfactual(model, X[:1], units={"x0": 0.5}).cost == 2
+    numbers = rare.astype(int)[:, None]
+    assert counterfactual(classifier(numbers, rare), numbers[0]).cost == pytest.approx(1 / 0.3)
 
 
 def test_categories_can_be_limited(mixed_frame):
@@ -466,12 +479,13 @@ def test_the_form_of_the_row_is_kept():
         assert isinstance(result.x, pd.DataFrame)
         assert list(result.x) == ["a", "b"]
         assert named.predict(result.x).tolist() == [0]
+    polars = classifier(pl.DataFrame({name: frame[name].to_list() for name in frame}), y)
     for dtype in (pl.String, pl.Categorical, pl.Enum(["p", "q"]), pl.Enum(["p"])):
         x = pl.DataFrame({"a": [0.5], "b": pl.Series(["p"], dtype=dtype)})
         for fixed in ("a", "b"):
-            result = counterfactual(named, x, fixed=[fixed])
+            result = counterfactual(polars, x, fixed=[fixed])
             assert isinstance(result.x, pl.DataFrame)
-            assert named.predict(result.x).tolist() == [0]
+            assert polars.predict(result.x).tolist() == [0]
     unnamed = classifier(frame.to_numpy(), y)
     for x in ([0.5, "p"], [[0.5, "p"]], np.array([0.5, "p"], object), {"x0": 0.5, 1: "p"}):
         result = counterfactual(unnamed, x, fixed=["x0"])
@@ -487,12 +501,62 @@ def test_integer_columns_are_recognised_and_can_be_freed():
     freed = counterfactual(model, frame.iloc[[30]], units={"age": 1}, integer=[])
     assert freed.x["age"].item() == pytest.approx(39.5, abs=1e-3)
     table = pl.from_pandas(frame)
-    assert counterfactual(model, table[30]).x.equals(pl.DataFrame({"age": [39]}))
-    assert counterfactual(model, table[30], integer=[]).x["age"].dtype == pl.Float64
+    polars = classifier(table, frame["age"] > 39)
+    assert counterfactual(polars, table[30]).x.equals(pl.DataFrame({"age": [39]}))
+    assert counterfactual(polars, table[30], integer=[]).x["age"].dtype == pl.Float64
     X = frame.to_numpy()
     plain = classifier(X, X[:, 0] > 39)
     assert counterfactual(plain, X[30]).x.tolist() == [[39]]
     assert counterfactual(plain, X[30], integer=[]).x.dtype == np.float64
+
+
+FORMS = {
+    "array": lambda column, dtype: column.astype(dtype)[:, None],
+    "swapped": lambda column, dtype: column.astype(np.dtype(dtype).newbyteorder())[:, None],
+    "pandas": lambda column, dtype: pd.DataFrame({"n": column}, dtype=dtype),
+    "nullable": lambda column, dtype: pd.DataFrame(
+        {"n": column}, dtype=dtype.capitalize().replace("Ui", "UI")
+    ),
+    "polars": lambda column, dtype: pl.DataFrame({"n": column.astype(dtype)}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int32", "int64"])
+def test_integers_stay_in_the_range_of_their_dtype(form, dtype):
+    limits = np.iinfo(dtype)
+    step = 2**50 if dtype == "int64" else 1  # of floats as large as the ends
+    for end, sign in ((limits.min, 1), (limits.max, -1)):
+        column = end + sign * step * np.arange(20)
+        X = FORMS[form](column, dtype)
+        # The output falls towards the end of the range, and would fall beyond it.
+        model = NeuralRuleRegressor(1, n_epochs=0).fit(X, np.arange(20.0))
+        last, second = model.predict(X[:2])
+        beyond = (None, 3 * last - 2 * second)
+        for integer in (None, []):
+            assert not counterfactual(model, X[5:6], beyond, integer=integer).found
+            nearly = counterfactual(model, X[5:6], (None, last + 1e-3), integer=integer)
+            assert sign * (nearly.changes[0].after - end) <= step / 100
+        free = counterfactual(model, FORMS[form](column.astype(float), "float64")[5:6], beyond)
+        assert sign * (free.changes[0].after - end) < -step
+        reached = counterfactual(model, X[5:6], (None, (last + second) / 2))
+        assert abs(reached.changes[0].after - end) < step
+        if isinstance(X, np.ndarray):
+            assert reached.x.dtype == X.dtype
+        else:
+            assert list(reached.x.dtypes) == list(X.dtypes)
+        assert model.predict(reached.x)[0] <= (last + second) / 2
+
+
+def test_bounds_and_the_range_of_a_dtype_hold_together():
+    X = np.arange(100, 140, dtype=np.uint8)[:, None]
+    model = NeuralRuleRegressor(1, n_epochs=0).fit(X, X[:, 0])
+    far = counterfactual(model, X[0], (1e3, None), bounds={0: (-10, 1000)})
+    near = counterfactual(model, X[0], (1e3, None), bounds={0: (-10, 120)})
+    assert (far.found, far.bound) == (near.found, near.bound) == (False, np.inf)
+    top = np.array([2**63 - 1])  # as a float it does not fit
+    model = NeuralRuleRegressor(1, n_epochs=0).fit([[0], [2**62]], [0, 1])
+    assert counterfactual(model, top, (None, 0.9), bounds={0: (0, None)}).found
 
 
 def test_rounding_of_a_float32_table_is_overcome():

@@ -1,5 +1,8 @@
 """Explanations are exact."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from models import EVERY_MODEL, fitted
@@ -118,6 +121,27 @@ def test_margins_of_shallow_rules_are_distances(kind):
         assert not inside[1::2].all()
 
 
+def test_exact_margins_of_deep_rules_lead_out():
+    """Where the margin is called exact, a step a little longer leaves the rule."""
+    model, X, _ = fitted("two classes", deep=True)
+    explanation = model.explain(X)
+    network = model.network_
+    encoded = model.encoder_.transform(X)
+    exact = np.flatnonzero(explanation.margins_are_exact & np.isfinite(explanation.margins))
+    assert len(exact) > 0.2 * len(explanation.margins)
+    for place in exact[::20]:
+        row, rule = explanation.rows[place], explanation.rules[place]
+        alone = network.take(np.array([rule]))
+        x = encoded[row, network.features].astype(float)
+        positive = alone.weights @ x + alone.biases > 0
+        gradients = (alone.second_layer(0) * positive) @ alone.weights
+        steps = -gradients / np.maximum(np.linalg.norm(gradients, axis=1, keepdims=True), 1e-12)
+        moved = np.repeat(encoded[[row]], len(steps), axis=0)
+        moved[:, network.features] += (1.001 * explanation.margins[place] + 1e-4) * steps
+        assert (activations(alone, moved, model._engine()) == 0).any()
+    assert "margin at least " in str(explanation) or explanation.margins_are_exact[:30].all()
+
+
 def test_margins_of_deep_rules_are_safe():
     model, X, _ = fitted("two classes", deep=True)
     explanation = model.explain(X[:30])
@@ -194,7 +218,57 @@ def test_the_limits_of_a_frame_are_those_of_each_place(deep):
     model, X, _ = fitted("numbers", deep)
     explanation = model.explain(X[:40])
     texts = [explanation.limit_text(place) for place in range(len(explanation.rules))]
-    assert explanation.to_frame()["limited_by"].tolist() == texts
+    frame = explanation.to_frame()
+    assert frame.loc[frame["rule"].notna(), "limited_by"].tolist() == texts
+
+
+@pytest.mark.parametrize("kind", ["numbers", "two targets", "two classes"])
+def test_the_contributions_of_a_frame_sum_to_the_decision(kind):
+    model, X, _ = fitted(kind)
+    frame = model.explain(X[:40]).to_frame()
+    keys = ["row"] if "output" not in frame else ["row", "output"]
+    sums = frame.groupby(keys)["contribution"].sum()
+    expected = model._decide(X[:40])
+    found = sums.to_numpy().reshape(-1, expected.shape[1])
+    np.testing.assert_allclose(found, expected[np.unique(frame["row"])], rtol=1e-12)
+
+
+def test_one_row_alone_in_any_form(mixed_frame):
+    frame, y = mixed_frame
+    model = NeuralRuleClassifier(3, n_epochs=5, random_state=0).fit(frame, y)
+    expected = model.explain(frame.iloc[[3]]).decision
+    for form in (frame.iloc[3], frame.iloc[3].to_dict()):
+        np.testing.assert_array_equal(model.explain(form).decision, expected)
+    model, X, _ = fitted("two classes")
+    expected = model.explain(X[:1]).decision
+    for form in (X[0], X[0].tolist(), tuple(X[0])):
+        np.testing.assert_array_equal(model.explain(form).decision, expected)
+
+
+def test_holes_where_training_had_none_have_no_slope():
+    model, X, _ = fitted("two classes")
+    rows = X[:3].copy()
+    used = model.network_.features[0]
+    rows[1, used] = np.nan
+    slopes = model.explain(rows).slopes[:, used, 0]
+    assert np.isnan(slopes).tolist() == [False, True, False]
+
+
+def test_a_limit_without_columns_is_called_a_cap():
+    model, X, _ = fitted("two classes")
+    network = model.network_
+    weights = network.weights.copy()
+    weights[0] = 0
+    biases = network.biases.copy()
+    biases[0] = 0.01
+    capped = copy(model)
+    capped.network_ = replace(network, weights=weights, biases=biases)
+    explanation = capped.explain(X)
+    places = np.flatnonzero((explanation.rules == 0) & (explanation.limits == 0))
+    assert places.size
+    assert explanation.limit_text(places[0]) == "its cap, activation at most 0.01"
+    assert "cap   activation at most 0.01" in capped.rules_text()
+    assert (explanation.activations[explanation.rules == 0] <= np.float32(0.01)).all()
 
 
 def test_explaining_needs_a_fit_and_the_right_columns():

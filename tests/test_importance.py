@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from models import EVERY_MODEL, fitted
 
-from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules import NeuralRuleRegressor
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,48 @@ def test_columns_by_the_definition_over_all_pairs_of_rows(kind, monkeypatch):
         assert importance == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
+def test_weights_of_rows_count():
+    """A weight of 2 is a row given twice, and a weight of 0 a row left out."""
+    model, X, _ = fitted("two classes")
+    weights = np.random.RandomState(0).randint(0, 3, len(X))
+    weighted = model.importances(X, kind="rules", sample_weight=weights, random_state=0)
+    repeated = model.importances(np.repeat(X, weights, axis=0), kind="rules", random_state=0)
+    np.testing.assert_allclose(weighted.values, repeated.values, rtol=1e-9)
+    columns = model.importances(X, sample_weight=weights, random_state=0)
+    assert (columns.values != model.importances(X, random_state=0).values).any()
+    with pytest.raises(ValueError, match="(?i)zero"):
+        model.importances(X, sample_weight=np.zeros(len(X)))
+
+
+def test_standard_errors_are_those_of_a_mean():
+    """For rules the importance is a mean, whose standard error is known."""
+    model, X, _ = fitted("two classes")
+    found = model.importances(X, kind="rules", n_resamples=400, random_state=0)
+    explanation = model.explain(X)
+    activation = np.zeros((len(X), model.network_.n_rules))
+    activation[explanation.rows, explanation.rules] = explanation.activations
+    contributions = np.abs(activation * model.network_.values[:, 0])
+    expected = contributions.std(axis=0) / np.sqrt(len(X))
+    np.testing.assert_allclose(found.resamples.std(axis=0), expected, rtol=0.2)
+
+
+def test_dependent_columns_may_exceed_the_variance():
+    """As the documentation warns: x0 - x1 of two columns that are nearly the same."""
+    rng = np.random.RandomState(0)
+    first = rng.randn(1000)
+    X = np.stack([first, first + 0.2 * rng.randn(1000)], axis=1)
+    model = NeuralRuleRegressor(4, n_epochs=50, random_state=0).fit(X, X[:, 0] - X[:, 1])
+    assert model.importances(X, random_state=0).values.min() > 1
+
+
+def test_it_prints_the_most_important_ones():
+    model, X, _ = fitted("two classes")
+    found = model.importances(X, random_state=0)
+    name = found.to_frame()["column"][0]
+    assert repr(found).startswith(f"Importances(columns: {name}: ")
+    assert repr(found).endswith(", …)")
+
+
 def test_a_sum_has_no_pairs():
     """Rules about one column each: no pair explains anything."""
     rng = np.random.RandomState(0)
@@ -130,4 +172,3 @@ def test_errors():
         model.importances(X, max_rows=1.5)
     with pytest.raises(ValueError, match="X has 1 row; importances need at least 2 to compare"):
         model.importances(X[:1])
-    assert isinstance(model, NeuralRuleClassifier)

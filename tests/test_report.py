@@ -222,7 +222,6 @@ def test_weights_and_single_rows(binary, tmp_path):
     weights = np.arange(len(y)) % 3 / 2
     written = Page(report(model, tmp_path / "r.html", X, y, sample_weight=weights))
     assert "Rows count by their weight." in written.text("performance")
-    assert "Weights of rows are not used here." in written.text("importance")
     table = model.rules_table(X, y, sample_weight=weights)
     assert [rule["rows"] for rule in written.data["rules"]] == table["rows"].tolist()
     written = Page(report(model, tmp_path / "r.html", X[:1], y[:1]))

@@ -1,6 +1,5 @@
 """Smaller models: what they promise, and that they keep it."""
 
-import signal
 import subprocess
 import sys
 import textwrap
@@ -16,7 +15,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
-from neuralrules._simplify import RATE, SMALLEST, encoded_rows, mean_losses, trained
+from neuralrules._simplify import encoded_rows, mean_losses, trained
 
 CANCER = load_breast_cancer(return_X_y=True)
 
@@ -109,7 +108,6 @@ def test_sizes_fall_step_by_step_to_a_few_percent(path):
         "error",
         "error_se",
     ]
-    assert SMALLEST < 0.05
     for number, step in enumerate(path.steps):
         assert frame["n_rules"][number] == step.rules.n_rules == step.network.n_rules
     assert repr(path) == (
@@ -156,7 +154,6 @@ def test_zeros_stay_zero_while_the_rest_is_trained():
     assert (after.weights != sparse.weights).any()
     losses = [mean_losses(model, one, rows).loss for one in (sparse, after)]
     assert losses[1] < losses[0]
-    assert 0 < RATE <= 1
 
 
 def test_within_and_knee_choose_by_their_rules(path):
@@ -278,7 +275,6 @@ def test_ctrl_c_ends_it_and_leaves_the_model_alone():
         timeout=120,
     )
     assert result.stdout == "interrupted\n", result.stderr
-    assert signal.SIGINT
 
 
 def test_regression_losses_are_shares_of_the_variance():

@@ -42,6 +42,8 @@ def test_every_column_by_its_definition(kind, deep):
         values = network.values[rule].astype(float)
         if kind in ("three classes", "mixed"):
             values = values - values.mean()
+        if kind == "two targets":
+            values = values / y.std(axis=0)
         importance = np.abs(values).mean() * active[:, rule].mean()
         assert line["importance"] == pytest.approx(importance, rel=1e-3, abs=1e-6)
         if hasattr(model, "classes_"):
@@ -96,7 +98,8 @@ def test_angles_are_those_between_normals():
 def test_an_untrained_model_has_not_drifted(kind):
     model, _, _ = fitted(kind, n_epochs=0)
     table = model.rules_table()
-    assert (table["angle"] == 0).all()
+    assert (table["angle"].fillna(0) == 0).all()
+    assert table["angle"].isna().all() == (kind == "constant")
     assert (table["overlap"] == 1).all()
     np.testing.assert_allclose(table.loc[range(model.rules_.n_rules), "rows"], model.rules_.n)
     if kind != "numbers":
@@ -125,13 +128,63 @@ def test_weights_of_the_fit_count():
     assert table.loc[[0, 1], "rows"].tolist() == [9, 40]
 
 
+def test_class_weights_change_the_model_and_not_the_counts():
+    rng = np.random.RandomState(0)
+    X = rng.randn(800, 3)
+    y = X[:, 0] + rng.randn(800) > 2
+    model = NeuralRuleClassifier(3, class_weight="balanced", n_epochs=20, random_state=0)
+    table = model.fit(X, y).rules_table()
+    active = inside(model, X) > 0
+    for rule, line in table.iterrows():
+        assert line["rows"] == active[:, rule].sum()
+        if line["rows"]:
+            expected = (y[active[:, rule]] == line["class"]).mean()
+            assert line["precision"] == pytest.approx(expected)
+    found = model._performance
+    assert found.metrics["accuracy"] == pytest.approx(model.score(X, y))
+    assert found.confusion.sum() == 800
+    path = model.simplification_path(X, y, X_val=X, y_val=y)
+    assert path.steps[0].given.error == pytest.approx(1 - model.score(X, y))
+    plain = NeuralRuleClassifier(3, n_epochs=20, random_state=0).fit(X, y)
+    assert (plain.predict(X) != model.predict(X)).any()
+
+
+def test_literals_that_look_at_nothing_have_no_angle():
+    model, X, y = fitted("two classes")
+    path = model.simplification_path(X, y, X_val=X, y_val=y)
+    idle = 0
+    for step in range(len(path)):
+        smaller = path.model(step)
+        empty = ~smaller.network_.weights.any(axis=1)
+        angles = [
+            angle for group in smaller.rules_table().sort_index()["angles"] for angle in group
+        ]
+        np.testing.assert_array_equal(np.isnan(angles), empty)
+        idle += empty.sum()
+    assert idle
+
+
+def test_units_of_targets_do_not_change_what_matters():
+    model, X, y = fitted("two targets")
+    other = NeuralRuleRegressor(3, n_epochs=40, random_state=0).fit(X, y * [1, 1e6])
+    np.testing.assert_allclose(
+        other.rules_table()["importance"], model.rules_table()["importance"], rtol=1e-3
+    )
+    first, second = (one.importances(X, random_state=0).values for one in (model, other))
+    np.testing.assert_allclose(first, second, rtol=1e-3)
+
+
 def test_large_tables_are_read_on_a_sample_when_training_is_short(monkeypatch):
     monkeypatch.setattr("neuralrules._model.READ_ROWS_PER_EPOCH", 100)
     X = np.random.RandomState(0).randn(1000, 2)
     model = NeuralRuleClassifier(2, n_epochs=2, random_state=0).fit(X, X[:, 0] > 0)
-    assert model._activity.n_rows == model._performance.n_rows == 200
+    assert model._performance.n_rows == 200
+    assert model._activity.n_rows == 1000  # the sample stands for all
+    table = model.rules_table()
+    np.testing.assert_allclose(table["rows"], 1000 * table["share"], rtol=1e-5)
     model.fit(X, X[:, 0] > 0, sample_weight=np.arange(1000) % 2)
-    assert model._activity.n_rows == model._performance.n_rows == 200
+    assert model._performance.n_rows == 200
+    assert model._activity.n_rows == 500
     model.set_params(n_epochs=10).fit(X, X[:, 0] > 0)
     assert model._activity.n_rows == 1000
 

@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from models import mixed_table
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules._engine_numpy import activations
 from neuralrules._text import literal_text, number, tree_rule_text
 
 
@@ -79,7 +81,7 @@ def test_text_of_every_kind_of_model():
     assert text.count("  where A = ") == text.count("  now   ") == regressor.network_.n_rules
     constant = fitted(np.ones((20, 1)), np.arange(20) % 2, max_depth=1, n_epochs=0)
     assert constant.rules_text() == (
-        "Rule 0: value 0 (covers 100 % of the training rows)\n"
+        "Rule 0: value 0 for 0 (covers 100 % of the training rows)\n"
         "  leaf  every row\n"
         "  now   every row"
     )
@@ -169,6 +171,102 @@ def test_literals_about_holes_and_categories_hold_where_they_say():
         np.testing.assert_array_equal(
             literal_holds(text, frame)[clear], values[clear, literal] > 0, err_msg=text
         )
+
+
+def test_what_is_cut_is_taken_at_its_mean():
+    """A cut literal agrees with the whole one where the other columns are at their means."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = fitted(X, y, max_depth=4)
+    network = model.network_
+    for literal in range(network.n_literals):
+        text = literal_text(model, literal, precision=9, max_terms=2)
+        names = re.findall(r"[a-z][a-z ]+[a-z]", text)
+        assert len(names) == 2
+        typical = pd.DataFrame([X.mean()] * len(X))
+        typical[names] = X[names].to_numpy()
+        values = (
+            model.encoder_.transform(typical)[:, network.features] @ network.weights[literal]
+        )
+        values += network.biases[literal]
+        renamed = {name: f"c{i}" for i, name in enumerate(names)}
+        for name, short in renamed.items():
+            text = text.replace(name, short)
+        holds = literal_holds(text.replace(" + …", ""), typical.rename(columns=renamed))
+        clear = np.abs(values) > 1e-3
+        np.testing.assert_array_equal(holds[clear], values[clear] > 0, err_msg=text)
+
+
+def test_the_largest_term_is_never_cut():
+    """What a hole adds stands beside its column."""
+    frame, y = mixed_table()
+    model = fitted(frame, y, max_depth=3, n_epochs=20)
+    for literal in range(model.network_.n_literals):
+        text = literal_text(model, literal, precision=3, max_terms=1)
+        if text.startswith("income"):
+            assert re.match(r"income [+-] [^ ]+·\[income is missing\]", text)
+
+
+def deep_rule_fires(text, frame):
+    """Read the text of a deep rule as a person would: where all its conditions hold."""
+    lines = [line.strip() for line in text.splitlines()]
+    literals = {}
+    for line in lines:
+        if line.startswith("where "):
+            name, sum_ = line.removeprefix("where ").split(" = ", 1)
+            left, sign, constant = re.fullmatch(r"(.*) ([+-]) (\S+)", sum_).groups()
+            total = np.full(len(frame), float(constant) * (-1 if sign == "-" else 1))
+            for part in re.finditer(r"(?:^(-?)| ([+-]) )(?:([\d.e+-]+)·)?(\w+)", left):
+                minus = part[1] == "-" or part[2] == "-"
+                total += (-1 if minus else 1) * float(part[3] or 1) * frame[part[4]].to_numpy()
+            literals[name] = np.maximum(total, 0)
+    fires = np.ones(len(frame), bool)
+    for line in lines:
+        if line.startswith(("now ", "and ")):
+            left, bound = line[3:].strip().split(" > ")
+            total = np.zeros(len(frame))
+            for part in re.finditer(r"(?:^(-?)| ([+-]) )(?:([\d.e+-]+)·)?([A-Z]\d*)⁺", left):
+                minus = part[1] == "-" or part[2] == "-"
+                total += (-1 if minus else 1) * float(part[3] or 1) * literals[part[4]]
+            fires &= total > float(bound)
+    return fires
+
+
+def test_deep_rules_fire_where_their_text_says():
+    """Also on columns far from zero, with no more digits than people read."""
+    rng = np.random.RandomState(0)
+    frame = pd.DataFrame(
+        {
+            "t": 1.6e9 + rng.rand(500) * 1e6,
+            "year": rng.randint(2000, 2020, 500),
+            "z": rng.randn(500),
+        }
+    )
+    y = (frame["t"] > 1.6e9 + 5e5) ^ (frame["year"] > 2010)
+    model = fitted(frame, y, max_depth=3, n_epochs=30, deep=True)
+    network = model.network_
+    x = model.encoder_.transform(frame)[:, network.features]
+    active = activations(network.parameters, network.layout, x) > 0
+    for block in model.rules_text(precision=4, max_terms=9).split("\n\n"):
+        rule = int(re.match(r"Rule (\d+):", block)[1])
+        assert (deep_rule_fires(block, frame) == active[:, rule]).mean() > 0.98, block
+
+
+def test_values_say_for_whom_they_speak():
+    frame, y = mixed_table()
+    model = fitted(frame, y, max_depth=2, n_epochs=0)
+    assert "Rule 0: values " in model.rules_text()
+    assert re.search(r"values \S+ \(high\), \S+ \(low\), \S+ \(middle\)", model.rules_text())
+    X = np.arange(10.0)[:, None]
+    model = fitted(X, np.where(X[:, 0] > 4, "yes", "no"), max_depth=1, n_epochs=0)
+    assert "value -1 for no" in model.rules_text()
+    assert "value 1 for yes" in model.rules_text()
+
+
+def test_the_most_important_rule_stands_first():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = fitted(X, y, max_depth=4)
+    order = [int(rule) for rule in re.findall(r"^Rule (\d+):", model.rules_text(), re.M)]
+    assert order == model.rules_table().index.tolist()
 
 
 def test_bounds_around_the_mean_include_the_holes():

@@ -16,6 +16,7 @@ from sklearn.utils.validation import assert_all_finite
 from neuralrules._docs import documented
 from neuralrules._encoding import missing_cells
 from neuralrules._model import DEPTH_CONSTRAINTS
+from neuralrules._outputs import chosen_classes
 from neuralrules._readable import ReadableModel
 from neuralrules._targets import Targets
 
@@ -39,7 +40,7 @@ class ClassRules(ClassifierMixin, ReadableModel):
 
     def _encode_targets(
         self, y: Any, weights: np.ndarray, classes: Any, *, known: bool
-    ) -> tuple[Targets, np.ndarray]:
+    ) -> Targets:
         y = column_or_1d(y, warn=True)
         if y.dtype == object and missing_cells(y).any():
             row = int(np.argmax(missing_cells(y)))
@@ -67,20 +68,24 @@ class ClassRules(ClassifierMixin, ReadableModel):
                 f"{type(self).__name__} needs at least 2 classes in y, got 1 class: "
                 f"{self.classes_[0]}. Check that y is the target and not filtered."
             )
-        codes = np.searchsorted(self.classes_, y)
-        if self.class_weight is not None:
-            present = np.unique(codes)
-            per_class = np.ones(len(self.classes_))
-            per_class[present] = compute_class_weight(
-                self.class_weight, classes=self.classes_[present], y=y
+        return Targets.from_classes(np.searchsorted(self.classes_, y), len(self.classes_))
+
+    def _training_weights(self, targets: Targets, weights: np.ndarray) -> np.ndarray:
+        if self.class_weight is None:
+            return weights
+        codes = targets.array[:, 0].astype(int)
+        present = np.unique(codes)
+        per_class = np.ones(len(self.classes_))
+        per_class[present] = compute_class_weight(
+            self.class_weight, classes=self.classes_[present], y=self.classes_[codes]
+        )
+        weights = (weights * per_class[codes]).astype(np.float32)
+        if (per_class < 0).any() or not weights.any():
+            raise ValueError(
+                f"class_weight={self.class_weight!r} must give no class a negative weight "
+                "and some rows of y a positive one."
             )
-            weights = (weights * per_class[codes]).astype(np.float32)
-            if (per_class < 0).any() or not weights.any():
-                raise ValueError(
-                    f"class_weight={self.class_weight!r} must give no class a negative weight "
-                    "and some rows of y a positive one."
-                )
-        return Targets.from_classes(codes, len(self.classes_)), weights
+        return weights
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The sum of the rules.
@@ -126,10 +131,7 @@ class ClassRules(ClassifierMixin, ReadableModel):
         -------
         ndarray of shape (n_rows,)
         """
-        outputs = self._decide(X)
-        if outputs.shape[1] == 1:
-            return self.classes_[(outputs[:, 0] > 0).astype(int)]
-        return self.classes_[outputs.argmax(axis=1)]
+        return self.classes_[chosen_classes(self._decide(X))]
 
 
 @documented

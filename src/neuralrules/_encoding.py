@@ -197,6 +197,8 @@ class Encoder:
     columns : list of EncodedColumn
     names : list of str
         The user's column names, ``x0, x1, ...`` for arrays.
+    missing_indicators : dict of int to int
+        For the encoded numbers that had holes in training, their indicator's column.
     """
 
     def fit(self, X: Any, weights: np.ndarray) -> Encoder:
@@ -234,6 +236,7 @@ class Encoder:
         assert moments is not None  # a checked table has rows
         self._mean, self._scale = moments.mean, moments.scale
         self.columns = self._describe_columns()
+        self.missing_indicators = self._find_missing_indicators()
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -253,8 +256,7 @@ class Encoder:
             stop = min(start + size, X.shape[0])
             yield start, stop, self.transform(_rows(X, start, stop))
 
-    @property
-    def missing_indicators(self) -> dict[int, int]:
+    def _find_missing_indicators(self) -> dict[int, int]:
         """For the encoded numbers that had holes in training, where their indicator is."""
         holes = {
             column.source: place

@@ -4,34 +4,43 @@
 
     neuralrules rules 1
     task "classes"
-    outputs ["benign"]
     classes ["malignant", "benign"]
+    loss "logistic"
     column "mean radius" number missing 14.127
     column "city" categories ["Oslo", "Rome"] missing rare
     intercept [0.0]
 
     rule 0 value [1.25]
-      0.01 * "mean radius" - 2.5 * ["city" = "Rome"] + 3.0
-      -1.0 * ["city" is missing] + 0.5
+      + 0.01 * "mean radius" - 2.5 * ["city" = "Rome"] + 3.0
+      - 1.0 * ["city" is missing] + 0.5
 
 Names and categories are JSON strings, numbers have every digit of float64. Each indented
 line is one literal; a rule's activation is the smallest of them, or 0. Brackets count 1
-where they hold. A missing number is replaced as its column says. In a deep rule a line
-``through`` stands between the literals and the units above them, which are sums of the
-literals' positive parts, A0, A1, ….
+where they hold. A missing number is replaced as its column says; ``missing`` and ``rare``
+after categories say which brackets the column has beside them. In a deep rule a line
+``through`` stands between the literals and as many units above them, which are sums of
+the literals' positive parts, A0, A1, ….
+
+A regression has ``task "numbers"`` and, instead of classes and loss, ``flat true`` if it
+was fitted on one target without a dimension of its own, ``flat false`` if predictions are
+a table with one column a target.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
+from scipy.special import expit, softmax
+from sklearn.utils.metaestimators import available_if
 
 from neuralrules._encoding import (
+    LARGEST,
     EncodedColumn,
     Encoder,
     as_categories,
@@ -40,33 +49,30 @@ from neuralrules._encoding import (
     column_of,
     is_frame,
 )
-from neuralrules._explain import output_names
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
 
 FIRST_LINE = "neuralrules rules 1"
+LOSSES = ("logistic", "hinge", "squared")
 STRING = r'"(?:[^"\\]|\\.)*"'
-NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
-TERM = re.compile(
-    rf"\s*(?P<sign>[+-])\s*(?P<number>{NUMBER})(?:\s*\*\s*(?:(?P<name>{STRING})|A(?P<unit>\d+)|"
+NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
+SUMMAND = re.compile(
+    rf"\s*(?P<sign>[+-])\s*(?P<number>{NUMBER})"
+    rf"(?:\s*\*\s*(?:(?P<name>{STRING})|A(?P<literal>[0-9]{{1,9}})|"
     rf"\[(?P<column>{STRING})\s+(?:=\s*(?P<category>{STRING})|is\s+(?P<state>missing|rare))\]))?"
 )
 COLUMN = re.compile(
     rf"column (?P<name>{STRING}) (?:number missing (?P<mean>-?{NUMBER})"
-    r"|categories (?P<categories>\[.*\])(?P<missing> missing)?(?P<rare> rare)?)$"
+    r"|categories (?P<categories>\[.*\])(?P<missing> missing)?(?P<rare> rare)?)"
 )
+RULE = re.compile(r"rule [0-9]+ value (?P<values>\[.*\])")
 
 
 def exact_text(model: NeuralRuleModel) -> str:
     """The text of a fitted model; see the top of this module for its form."""
     network, encoder = model.network_, model.encoder_
-    classes = getattr(model, "classes_", None)
-    lines = [FIRST_LINE, f"task {quoted('numbers' if classes is None else 'classes')}"]
-    lines.append(f"outputs {listed(output_names(model))}")
-    if classes is not None:
-        lines.append(f"classes {listed(classes)}")
-        lines.append(f"loss {quoted(model.loss)}")
+    lines = [FIRST_LINE, *target_lines(model)]
     lines += [column_line(encoder, source) for source in range(len(encoder.names))]
     lines.append(f"intercept {listed(network.intercept)}")
     for rule in range(network.n_rules):
@@ -82,7 +88,16 @@ def exact_text(model: NeuralRuleModel) -> str:
     return "\n".join(lines) + "\n"
 
 
+def target_lines(model: Any) -> list[str]:
+    """What the model predicts: classes and how they were learned, or numbers."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return ['task "numbers"', f"flat {quoted(model._flat_y)}"]
+    return ['task "classes"', f"classes {listed(classes)}", f"loss {quoted(model.loss)}"]
+
+
 def column_line(encoder: Encoder, source: int) -> str:
+    """The declaration of a column of the user's table."""
     own = [column for column in encoder.columns if column.source == source]
     name = quoted(encoder.names[source])
     if own[0].kind == "number":
@@ -94,6 +109,7 @@ def column_line(encoder: Encoder, source: int) -> str:
 
 
 def literal_line(model: NeuralRuleModel, literal: int) -> str:
+    """A literal in the table's units: w (x - mean) / scale is w / scale x - w / scale mean."""
     network, encoder = model.network_, model.encoder_
     constant = float(network.biases[literal])
     parts = []
@@ -107,6 +123,7 @@ def literal_line(model: NeuralRuleModel, literal: int) -> str:
 
 
 def column_name(encoder: Encoder, column: EncodedColumn) -> str:
+    """An encoded column as sums name it."""
     name = quoted(encoder.names[column.source])
     if column.kind == "number":
         return name
@@ -118,6 +135,7 @@ def column_name(encoder: Encoder, column: EncodedColumn) -> str:
 
 
 def sum_line(parts: list[tuple[float, str]], constant: float) -> str:
+    """A sum of factors times names and a constant; repr has every digit of a float."""
     text = "".join(
         f"{'-' if factor < 0 else '+'} {abs(float(factor))!r} * {name} "
         for factor, name in parts
@@ -126,57 +144,100 @@ def sum_line(parts: list[tuple[float, str]], constant: float) -> str:
 
 
 def quoted(item: Any) -> str:
+    """A string, number or boolean as JSON."""
     return json.dumps(item.item() if isinstance(item, np.generic) else item)
 
 
 def listed(items: Any) -> str:
+    """A JSON list on one line."""
     return "[" + ", ".join(quoted(item) for item in items) + "]"
 
 
-class Summand(NamedTuple):
-    """factor * what, where `what` is a column, an indicator or a literal's number."""
+class Term(NamedTuple):
+    """What a factor multiplies: a column's number, or one of its indicators."""
 
-    factor: float
-    column: str | None
-    category: str | None
-    state: str | None
-    literal: int | None
+    column: str
+    kind: str  # as in EncodedColumn
+    category: str | None = None
+
+
+# Factors and what they multiply: a term, the positive part of a literal, or nothing.
+Sum: TypeAlias = tuple[tuple[float, Term | int | None], ...]
 
 
 @dataclass(frozen=True)
 class Column:
-    """How the text declares a column: a number and its stand-in, or categories."""
+    """How the text declares a column: the stand-in of a number (None for categories)."""
 
     name: str
     stand_in: float | None
-    categories: tuple[str, ...] = ()
-    knows_missing: bool = False
+    terms: tuple[Term, ...]
+
+    def values(self, data: Any) -> dict[Any, np.ndarray]:
+        """The column's terms for some cells, each of shape (n_rows,)."""
+        if self.stand_in is None:
+            # A cell that training did not have is rare; so is a hole if it had none. A
+            # dictionary compares strings as they are, NumPy ignores NULs at their end.
+            rare = Term(self.name, "rare")
+            places = {term.category: term for term in self.terms if term != rare}
+            cells = [places.get(cell, rare) for cell in as_categories(data)[:, 0]]
+            codes = {term: code for code, term in enumerate((*self.terms, rare))}
+            coded = np.array([codes[cell] for cell in cells])
+            return {term: coded == codes[term] for term in self.terms}
+        numbers = as_numbers(data, self.name)
+        if numbers is None:
+            raise ValueError(f"Column {self.name!r} must hold numbers.")
+        if (np.abs(numbers) > LARGEST).any():
+            raise ValueError(
+                f"Column {self.name!r} holds infinity or a number beyond {LARGEST:.2g}, "
+                "which no model takes. Replace it by a finite number, or by NaN if missing."
+            )
+        holes = np.isnan(numbers)
+        number, missing = self.terms
+        return {number: np.where(holes, self.stand_in, numbers), missing: holes}
 
 
-@dataclass(frozen=True)
-class ParsedRule:
-    """Sums of a rule: its literals and, for a deep rule, the units above them."""
+class ParsedRule(NamedTuple):
+    """Values and sums of a rule: its literals and, if deep, the units above them."""
 
     values: np.ndarray
-    literals: tuple[tuple[Summand, ...], ...]
-    units: tuple[tuple[Summand, ...], ...] | None
+    literals: list[Sum]
+    units: list[Sum] | None
 
 
-@dataclass(frozen=True)
+def _gives_probabilities(rules: Any) -> bool:
+    if rules.loss != "logistic":
+        raise AttributeError(
+            f"predict_proba needs loss='logistic'; these rules have loss={rules.loss!r}."
+        )
+    return True
+
+
+@dataclass(frozen=True, eq=False)
 class ExactRules:
     """Rules read back from text; they predict what the model predicts.
 
     Evaluated in float64, one sum after the other: a plain reading of the text, which
     agrees with the model to the rounding of its float32.
+
+    Attributes
+    ----------
+    classes : list of str, int, float or bool
+        Empty for a regression.
+    loss : {"logistic", "hinge", "squared"}
+    flat : bool
+        Whether a regression predicts (n_rows,) and not (n_rows, n_targets).
+    columns : list of Column
+    intercept : ndarray of shape (n_outputs,), float64
+    rules : list of ParsedRule
     """
 
-    task: str
-    loss: str | None
-    outputs: tuple[Any, ...]
-    classes: tuple[Any, ...]
-    columns: tuple[Column, ...]
+    classes: list[Any]
+    loss: str
+    flat: bool
+    columns: list[Column]
     intercept: np.ndarray
-    rules: tuple[ParsedRule, ...]
+    rules: list[ParsedRule] = field(repr=False)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Intercept and sum of the rules.
@@ -189,83 +250,59 @@ class ExactRules:
         -------
         ndarray of shape (n_rows,) for one output, else (n_rows, n_outputs)
         """
+        outputs = self._decide(X)
+        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class, (n_rows, n_classes), for ``loss="logistic"``."""
+        outputs = self._decide(X)
+        if outputs.shape[1] == 1:
+            positive = expit(outputs[:, 0])
+            return np.stack([1 - positive, positive], axis=1)
+        return softmax(outputs, axis=1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Classes or numbers, of the shape that the model's own predictions have."""
+        outputs = self._decide(X)
+        if not self.classes:
+            return outputs[:, 0] if self.flat else outputs
+        one = outputs.shape[1] == 1
+        chosen = (outputs[:, 0] > 0).astype(int) if one else outputs.argmax(axis=1)
+        # Strings as objects: NumPy's own lose NULs at their end.
+        return np.array(self.classes, object if type(self.classes[0]) is str else None)[chosen]
+
+    def _decide(self, X: Any) -> np.ndarray:
+        """Intercept and sum of the rules, (n_rows, n_outputs) float64."""
         X = check_table(X)
         if X.shape[1] != len(self.columns):
             raise ValueError(
                 f"X has {X.shape[1]} columns, but the rules were written for "
                 f"{len(self.columns)}: {', '.join(column.name for column in self.columns)}."
             )
-        terms = Terms(X, self.columns)
-        outputs = np.zeros((X.shape[0], len(self.intercept)))
-        for rule in self.rules:
-            values = [terms.sum(literal) for literal in rule.literals]
-            if rule.units is not None:
-                positive = [np.maximum(value, 0) for value in values]
-                values = [terms.sum(unit, positive) for unit in rule.units]
-            outputs += np.outer(np.maximum(np.min(values, axis=0), 0), rule.values)
-        outputs += self.intercept
-        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Classes or numbers, like the model's own."""
-        decision = self.decision_function(X)
-        if self.task == "numbers":
-            return decision
-        chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-        return np.array(self.classes)[chosen]
-
-
-class Terms:
-    """Values of the columns and indicators of some rows."""
-
-    def __init__(self, X: Any, columns: tuple[Column, ...]) -> None:
-        self._n_rows = X.shape[0]
+        terms: dict[Any, np.ndarray] = {None: np.ones(X.shape[0])}
         names = [str(name) for name in X.columns] if is_frame(X) else []
-        self._columns = {column.name: column for column in columns}
-        self._numbers: dict[str, np.ndarray] = {}
-        self._holes: dict[str, np.ndarray] = {}
-        self._cells: dict[str, np.ndarray] = {}
-        for place, column in enumerate(columns):
+        for place, column in enumerate(self.columns):
             if names and column.name not in names:
                 raise ValueError(f"X has no column {column.name!r}, which the rules name.")
-            data = column_of(X, names.index(column.name) if names else place)
-            if column.stand_in is None:
-                self._cells[column.name] = as_categories(data)[:, 0]
-                continue
-            numbers = as_numbers(data, column.name)
-            if numbers is None:
-                raise ValueError(f"Column {column.name!r} must hold numbers.")
-            self._holes[column.name] = np.isnan(numbers)
-            self._numbers[column.name] = np.where(np.isnan(numbers), column.stand_in, numbers)
+            place_in_X = names.index(column.name) if names else place
+            terms |= column.values(column_of(X, place_in_X))
+        outputs = np.zeros((X.shape[0], len(self.intercept)))
+        for rule in self.rules:
+            values = evaluate(rule.literals, terms)
+            if rule.units is not None:
+                values = evaluate(rule.units, terms | dict(enumerate(np.maximum(values, 0))))
+            outputs += np.outer(np.maximum(values.min(axis=0), 0), rule.values)
+        return outputs + self.intercept
 
-    def sum(
-        self, summands: tuple[Summand, ...], literals: list[np.ndarray] | None = None
-    ) -> np.ndarray:
-        total = np.zeros(self._n_rows)
-        for summand in summands:
-            if summand.literal is not None:
-                assert literals is not None
-                total += summand.factor * literals[summand.literal]
-            elif summand.column is None:
-                total += summand.factor
-            else:
-                total += summand.factor * self._value(summand)
-        return total
 
-    def _value(self, summand: Summand) -> np.ndarray:
-        name = str(summand.column)
-        if summand.category is None and summand.state is None:
-            return self._numbers[name]
-        if name in self._holes:
-            return self._holes[name]
-        cells = self._cells[name]
-        missing = np.array([cell is None for cell in cells])
-        if summand.state == "missing":
-            return missing
-        column = self._columns[name]
-        if summand.state == "rare":  # also what was not there in training, holes included
-            return ~np.isin(cells, column.categories) & ~(missing & column.knows_missing)
-        return cells == summand.category
+def evaluate(sums: list[Sum], terms: dict[Any, np.ndarray]) -> np.ndarray:
+    """Sums of terms for every row, (n_sums, n_rows) float64."""
+    values = np.zeros((len(sums), len(terms[None])))
+    for place, summands in enumerate(sums):
+        for factor, term in summands:
+            values[place] += factor * terms[term]
+    return values
 
 
 def read_rules(text: str) -> ExactRules:
@@ -278,28 +315,35 @@ def read_rules(text: str) -> ExactRules:
     Returns
     -------
     ExactRules
-        With ``decision_function`` and ``predict``.
+        With ``decision_function``, ``predict`` and, for classes learned with
+        ``loss="logistic"``, ``predict_proba``.
+
+    Raises
+    ------
+    ValueError
+        If the text is not as `exact_text` writes it; the message names the line.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"read_rules() takes the text as a str, got {type(text).__name__}.")
     lines = Lines(text)
     if lines.take() != FIRST_LINE:
         lines.fail(f"the first line must be {FIRST_LINE!r}")
-    task = lines.json("task")
-    outputs = lines.json("outputs")
-    classes = lines.json("classes") if task == "classes" else []
-    loss = lines.json("loss") if task == "classes" else None
-    columns = []
-    while lines.peek().startswith("column "):
-        columns.append(parse_column(lines))
-    intercept = np.array(lines.json("intercept"), np.float64)
-    known = {column.name for column in columns}
-    rules = []
-    while not lines.at_end():
-        rules.append(parse_rule(lines, known, len(intercept)))
-    if not rules:
-        lines.fail("there is no rule")
-    return ExactRules(
-        task, loss, tuple(outputs), tuple(classes), tuple(columns), intercept, tuple(rules)
-    )
+    classes, loss, flat = parse_targets(lines)
+    columns: dict[str, Column] = {}
+    while not columns or lines.peek().startswith("column "):
+        column = parse_column(lines)
+        if column.name in columns:
+            lines.fail(f"column {shown(column.name)} is declared twice")
+        columns[column.name] = column
+    intercept = lines.numbers(lines.json("intercept"))
+    n_outputs = len(classes) if len(classes) > 2 else 1
+    if (classes or flat) and len(intercept) != n_outputs:
+        lines.fail(f"expected an intercept for {n_outputs} outputs, found {len(intercept)}")
+    terms = {term for column in columns.values() for term in column.terms}
+    rules: list[ParsedRule] = []
+    while not rules or lines.peek():
+        rules.append(parse_rule(lines, terms, len(intercept)))
+    return ExactRules(classes, loss, flat, list(columns.values()), intercept, rules)
 
 
 class Lines:
@@ -307,88 +351,160 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         # Not splitlines: a name may hold other line breaks.
-        self._lines = [line.rstrip("\r") for line in text.split("\n")]
-        self._next = 0
+        numbered = list(enumerate((line.rstrip() for line in text.split("\n")), 1))
+        self._left = [pair for pair in reversed(numbered) if pair[1]]
+        self._end = (len(numbered), "")
+        self.number = 1  # of the line taken last
 
     def peek(self) -> str:
-        while self._next < len(self._lines) and not self._lines[self._next].strip():
-            self._next += 1
-        return self._lines[self._next] if self._next < len(self._lines) else ""
+        """The next line that is not blank; an empty one at the end."""
+        return (self._left or [self._end])[-1][1]
 
     def take(self) -> str:
-        line = self.peek()
-        self._next += 1
+        """The next line that is not blank, and go on behind it."""
+        self.number, line = self._left.pop() if self._left else self._end
         return line
-
-    def at_end(self) -> bool:
-        return not self.peek()
 
     def json(self, keyword: str) -> Any:
         """The value of a line ``keyword value``."""
         line = self.take()
         if not line.startswith(f"{keyword} "):
-            self.fail(f"expected {keyword!r}, found {line[:40]!r}")
+            self.fail(f"expected {keyword!r}, found {shown(line)}")
         return self.value(line[len(keyword) + 1 :])
 
     def value(self, text: str) -> Any:
+        """A JSON value; Python refuses integers of thousands of digits and deep nests."""
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            self.fail(f"{text[:40]!r} is not a JSON value")
+            self.fail(f"{shown(text)} is not a JSON value")
 
-    def fail(self, what: str) -> NoReturn:
+    def numbers(self, items: Any) -> np.ndarray:
+        """A JSON list of at least one number as float64, all of them finite."""
+        if type(items) is not list or not items or {*map(type, items)} - {int, float}:
+            self.fail(f"expected a list of numbers, found {shown(items)}")
+        return np.array([self.finite(item) for item in items])
+
+    def finite(self, item: float | str) -> float:
+        """A number, or the digits of one, as a float that is not infinite or NaN."""
+        try:
+            number = float(item)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            self.fail(f"{shown(item)} is not a finite number of float64")
+        return number
+
+    def fail(self, what: str, line: int | None = None) -> NoReturn:
+        """Refuse the text because of a line, the one taken last unless given."""
         raise ValueError(
-            f"Line {self._next} of the rules: {what}. "
+            f"Line {line or self.number} of the rules: {what}. "
             "The text must be as exact_text() wrote it."
         )
 
 
+def shown(item: Any) -> str:
+    """What an error message shows of something that may be long."""
+    return repr(item[:40] if isinstance(item, str) else item)[:60]
+
+
+def parse_targets(lines: Lines) -> tuple[list[Any], str, bool]:
+    """Classes, loss and flatness: the lines between the first one and the columns."""
+    task = lines.json("task")
+    if task == "numbers":
+        flat = lines.json("flat")
+        if type(flat) is not bool:
+            lines.fail(f"flat must be true or false, not {shown(flat)}")
+        return [], "squared", flat
+    if task != "classes":
+        lines.fail(f'the task must be "classes" or "numbers", not {shown(task)}')
+    classes = lines.json("classes")
+    if type(classes) is not list or {*map(type, classes)} not in (
+        {str},
+        {int},
+        {float},
+        {bool},
+    ):
+        lines.fail("classes must be a list of strings, of numbers or of booleans")
+    if type(classes[0]) is float:
+        lines.numbers(classes)
+    if len(classes) < 2 or len(set(classes)) < len(classes):
+        lines.fail("there must be at least two classes, and all of them different")
+    loss = lines.json("loss")
+    if loss not in LOSSES:
+        lines.fail(f"the loss must be one of {', '.join(LOSSES)}, not {shown(loss)}")
+    return classes, loss, False
+
+
 def parse_column(lines: Lines) -> Column:
+    """A line that declares a column."""
     line = lines.take()
-    match = COLUMN.match(line)
+    match = COLUMN.fullmatch(line)
     if match is None:
-        lines.fail(f"{line[:40]!r} does not declare a column")
+        lines.fail(f"{shown(line)} does not declare a column")
     name = lines.value(match["name"])
     if match["mean"] is not None:
-        return Column(name, float(match["mean"]))
-    categories = tuple(lines.value(match["categories"]))
-    return Column(name, None, categories, match["missing"] is not None)
+        stand_in = lines.finite(match["mean"])
+        return Column(name, stand_in, (Term(name, "number"), Term(name, "missing")))
+    categories = lines.value(match["categories"])
+    if {*map(type, categories)} - {str} or len(set(categories)) < len(categories):
+        lines.fail("categories must be strings, and all of them different")
+    terms = [Term(name, "category", category) for category in categories]
+    terms += [Term(name, kind) for kind in ("missing", "rare") if match[kind]]
+    return Column(name, None, tuple(terms))
 
 
-def parse_rule(lines: Lines, known: set[str], n_outputs: int) -> ParsedRule:
+def parse_rule(lines: Lines, terms: set[Term], n_outputs: int) -> ParsedRule:
+    """A line with a rule's values and the sums below it."""
     line = lines.take()
-    match = re.match(r"rule \d+ value (\[.*\])$", line)
+    match = RULE.fullmatch(line)
     if match is None:
-        lines.fail(f"expected a rule, found {line[:40]!r}")
-    values = np.array(lines.value(match[1]), np.float64)
-    if values.shape != (n_outputs,):
-        lines.fail(f"the rule has {values.size} values for {n_outputs} outputs")
-    literals = tuple(parse_sums(lines, known, 0))
-    units = None
-    if lines.peek().strip() == "through":
-        lines.take()
-        units = tuple(parse_sums(lines, known, len(literals)))
-    if not literals or units == ():
+        lines.fail(f"expected a rule, found {shown(line)}")
+    values = lines.numbers(lines.value(match["values"]))
+    if len(values) != n_outputs:
+        lines.fail(f"the rule has {len(values)} values for {n_outputs} outputs")
+    literals = list(parse_sums(lines, terms, 0))
+    if not literals:
         lines.fail("the rule has no literal")
+    if lines.peek().strip() != "through":
+        return ParsedRule(values, literals, None)
+    lines.take()
+    through = lines.number
+    units = list(parse_sums(lines, set(), len(literals)))
+    if len(units) != len(literals):
+        lines.fail(f"{len(units)} units stand above {len(literals)} literals", through)
     return ParsedRule(values, literals, units)
 
 
-def parse_sums(lines: Lines, known: set[str], n_literals: int) -> Iterator[tuple[Summand, ...]]:
+def parse_sums(lines: Lines, terms: set[Term], n_literals: int) -> Iterator[Sum]:
+    """Indented lines: literals, sums of `terms`, or units, sums of A0, A1, …."""
     while lines.peek().startswith("  ") and lines.peek().strip() != "through":
         line, place, summands = lines.take(), 0, []
-        while place < len(line.rstrip()):
-            match = TERM.match(line, place)
+        while place < len(line):
+            match = SUMMAND.match(line, place)
             if match is None:
-                lines.fail(f"cannot read {line[place : place + 40]!r}")
-            name = match["name"] or match["column"]
-            column = None if name is None else lines.value(name)
-            literal = None if match["unit"] is None else int(match["unit"])
-            if column is not None and column not in known:
-                lines.fail(f"there is no column {column!r}")
-            if literal is not None and literal >= n_literals:
-                lines.fail(f"there is no literal A{literal}")
-            category = None if match["category"] is None else lines.value(match["category"])
-            factor = float(match["number"]) * (-1 if match["sign"] == "-" else 1)
-            summands.append(Summand(factor, column, category, match["state"], literal))
+                lines.fail(f"cannot read {shown(line[place : place + 40])}")
+            factor = lines.finite(match["sign"] + match["number"])
+            summands.append((factor, parse_term(lines, match, terms, n_literals)))
             place = match.end()
         yield tuple(summands)
+
+
+def parse_term(
+    lines: Lines, match: re.Match[str], terms: set[Term], n_literals: int
+) -> Term | int | None:
+    """What the factor of a summand multiplies, if that is declared."""
+    if match["literal"] is not None:
+        literal = int(match["literal"])
+        if literal >= n_literals:
+            lines.fail(f"there is no literal A{literal} here")
+        return literal
+    name, category = match["name"] or match["column"], match["category"]
+    if name is None:
+        return None
+    kind = match["state"] or ("number" if category is None else "category")
+    term = Term(lines.value(name), kind, None if category is None else lines.value(category))
+    if term not in terms:
+        what = term.kind if term.category is None else f"category {shown(term.category)}"
+        lines.fail(f"there is no column {shown(term.column)} with {what} here")
+    return term

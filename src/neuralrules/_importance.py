@@ -1,11 +1,15 @@
 """Which rules, columns and pairs of columns matter, on given rows, and how surely.
 
 Columns and pairs are judged by the decision function f itself. Replace a column's cell
-by that of a random other row, x -> x_a: half the mean squared change of f, as a share of
-its variance, is the total Sobol index of the column, estimated as by Jansen (1999). For
-two columns, a quarter of the mean of (f(x) - f(x_a) - f(x_b) + f(x_ab))^2 is what only
-both together explain: the superset importance of Liu and Owen (2006). Zero means that f
-is a sum of one function without a and one without b.
+by that of a random other row, x -> x_a: the importance is half the mean squared change of
+f, over the variance of f. For two columns it is a quarter of the mean of
+(f(x) - f(x_a) - f(x_b) + f(x_ab))^2, what only both together do: zero if f is a sum of
+one function without a and one without b.
+
+Where columns are independent, these are shares of the variance: the total Sobol index,
+estimated as by Jansen (1999), and the superset importance of Liu and Owen (2006). Where
+they are not, borrowed cells make rows unlike any that was seen; then the importances say
+what the model would do there, and may exceed 1.
 """
 
 from __future__ import annotations
@@ -18,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from neuralrules._activity import activations
 from neuralrules._frames import import_pandas
-from neuralrules._table import rule_importance
+from neuralrules._outputs import comparable, rule_importance
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
@@ -32,7 +36,7 @@ DONORS = 3  # other rows that each row borrows cells from
 PAIRED_COLUMNS = 10  # pairs are looked for among the most important columns
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Importances:
     """Importance of several things, and what it was on resampled rows.
 
@@ -42,8 +46,9 @@ class Importances:
     names : list
         Rule numbers, column names, or pairs of column names.
     values : (n,) float64
-        Rules: mean absolute contribution. Columns and pairs: share of the variance of
-        the decision function that is lost without them.
+        Rules: mean absolute contribution. Columns and pairs: half, or a quarter of, the
+        mean squared change of the decision function when cells are borrowed from other
+        rows, over its variance.
     resamples : (n_resamples, n) float64
         The same on rows drawn with replacement.
     """
@@ -52,6 +57,12 @@ class Importances:
     names: list[Any]
     values: np.ndarray
     resamples: np.ndarray
+
+    def __repr__(self) -> str:
+        best = np.argsort(-self.values, kind="stable")[:5]
+        texts = [f"{self.names[place]}: {self.values[place]:.3g}" for place in best]
+        more = ", …" if len(self.names) > len(best) else ""
+        return f"Importances({self.kind}: {', '.join(texts)}{more})"
 
     def to_frame(self) -> Any:
         """Importance, its standard error and a 90 % interval, the largest first."""
@@ -79,6 +90,7 @@ def importances(
     kind: str,
     n_resamples: int,
     max_rows: int | None,
+    sample_weight: Any,
     random_state: Any,
 ) -> Importances:
     """Importance of the rules, columns or pairs of columns of a fitted model."""
@@ -92,17 +104,18 @@ def importances(
     if X.shape[0] < 2:
         raise ValueError(f"X has {X.shape[0]} row; importances need at least 2 to compare.")
     random_state = check_random_state(random_state)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if max_rows is not None and X.shape[0] > max_rows:
         chosen = np.sort(random_state.choice(X.shape[0], max_rows, replace=False))
-        X = _safe_indexing(X, chosen)
+        X, weights = _safe_indexing(X, chosen), weights[chosen]
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row. Give some rows weight.")
     encoded = model.encoder_.transform(X)
-    draws = bootstrap_weights(len(encoded), n_resamples, random_state)
+    draws = Draws(weights, n_resamples, random_state)
     if kind == "rules":
         active = activations(model.network_, encoded, model._engine())
-        means = np.vstack([active.mean(axis=0), draws @ active])
-        first, *others = (rule_importance(model, mean) for mean in means)
-        names: list[Any] = list(range(model.network_.n_rules))
-        return Importances(kind, names, first, np.array(others))
+        result = np.array([rule_importance(model, mean) for mean in draws.means(active)])
+        return Importances(kind, list(range(model.network_.n_rules)), result[0], result[1:])
     swaps = Swaps(model, encoded, random_state)
     groups: list[Any] = [(column,) for column in used_columns(model)]
     result = swaps.importances(groups, draws)
@@ -120,11 +133,25 @@ def importances(
     return Importances(kind, labels, result[0], result[1:])
 
 
-def bootstrap_weights(
-    n_rows: int, n_resamples: int, random_state: np.random.RandomState
-) -> np.ndarray:
-    """Share of each row in rows drawn with replacement, (n_resamples, n_rows)."""
-    return random_state.multinomial(n_rows, np.full(n_rows, 1 / n_rows), n_resamples) / n_rows
+class Draws:
+    """Means over the rows as they are, and over rows drawn with replacement."""
+
+    def __init__(
+        self, weights: np.ndarray, n_resamples: int, random_state: np.random.RandomState
+    ) -> None:
+        self._shares = weights / weights.sum()
+        self._n_resamples = n_resamples
+        self._seed = random_state.randint(2**31 - 1)
+
+    def means(self, values: np.ndarray) -> np.ndarray:
+        """Means of values (n_rows, n), (1 + n_resamples, n); the same draws every time."""
+        random_state = np.random.RandomState(self._seed)
+        n_drawn = np.count_nonzero(self._shares)
+        result = [self._shares @ values]
+        for _ in range(self._n_resamples):
+            counts = random_state.multinomial(n_drawn, self._shares)
+            result.append(counts @ values / n_drawn)
+        return np.array(result)
 
 
 def used_columns(model: NeuralRuleModel) -> list[int]:
@@ -141,8 +168,7 @@ class Swaps:
         self, model: NeuralRuleModel, encoded: np.ndarray, random_state: np.random.RandomState
     ) -> None:
         self._network, self._engine = model.network_, model._engine()
-        several_classes = len(getattr(model, "classes_", ())) > 2 and model.loss == "logistic"
-        self._centred = several_classes
+        self._model = model
         self._encoded = encoded
         self._sources = np.array([column.source for column in model.encoder_.columns])
         n = len(encoded)
@@ -157,8 +183,7 @@ class Swaps:
         self._own = self._decide(encoded)
 
     def _decide(self, encoded: np.ndarray) -> np.ndarray:
-        outputs = self._engine.decide(self._network, encoded)
-        return outputs - outputs.mean(axis=1, keepdims=True) if self._centred else outputs
+        return comparable(self._model, self._engine.decide(self._network, encoded))
 
     def _borrowed(self, columns: Sequence[int], donors: np.ndarray) -> np.ndarray:
         mixed = self._encoded.copy()
@@ -166,7 +191,7 @@ class Swaps:
         mixed[:, places] = self._encoded[np.ix_(donors, places)]
         return self._decide(mixed)
 
-    def importances(self, groups: Sequence[tuple[int, ...]], draws: np.ndarray) -> np.ndarray:
+    def importances(self, groups: Sequence[tuple[int, ...]], draws: Draws) -> np.ndarray:
         """Importance of groups of one or two columns, (1 + n_resamples, n_groups).
 
         The first line is on the rows as they are.
@@ -183,8 +208,7 @@ class Swaps:
                     change = change + self._borrowed(group, donors)
                 squares[:, place] += (change**2).sum(axis=1) / (2 * len(group))
         squares /= len(self._donors)
-        n = len(self._own)
-        weights = np.vstack([np.full(n, 1 / n), draws])
-        means = weights @ self._own
-        variances = (weights @ self._own**2 - means**2).sum(axis=1, keepdims=True)
-        return weights @ squares / np.where(variances > 0, variances, 1)
+        centred = self._own - self._own.mean(axis=0)
+        moments = draws.means(centred**2) - draws.means(centred) ** 2
+        variances = moments.sum(axis=1, keepdims=True)
+        return draws.means(squares) / np.where(variances > 0, variances, 1)

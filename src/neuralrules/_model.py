@@ -34,7 +34,7 @@ from neuralrules._targets import Targets
 from neuralrules._training import Outcome, Plan, State, train
 from neuralrules._trees import grow
 
-READ_ROWS_PER_EPOCH = 10_000
+READ_ROWS_PER_EPOCH = 2_000
 # Constraints of the parameters that the CV estimators do without.
 DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -100,7 +100,8 @@ class NeuralRuleModel(BaseEstimator):
     ) -> Any:
         random_state = check_random_state(self.random_state)
         X = self._check_columns(X, reset=True)
-        targets, weights = self._check_targets(X, y, sample_weight, classes)
+        targets, row_weights = self._check_targets(X, y, sample_weight, classes)
+        weights = self._training_weights(targets, row_weights)
         training, validation = self._split(targets, weights, random_state)
 
         own_weights = weights.copy()
@@ -133,13 +134,14 @@ class NeuralRuleModel(BaseEstimator):
 
         self.encoder_ = encoder
         self.rules_ = rules
-        return self._learn(outcome, encoded, targets, weights)
+        return self._learn(outcome, encoded, targets, row_weights)
 
     def _resume(self, X: Any, y: Any, sample_weight: Any, n_epochs: int, schedule: str) -> Any:
         """Train the present rules further, with the present encoding."""
         random_state = check_random_state(self.random_state)
         X = self._check_columns(X, reset=False)
-        targets, weights = self._check_targets(X, y, sample_weight, known=True)
+        targets, row_weights = self._check_targets(X, y, sample_weight, known=True)
+        weights = self._training_weights(targets, row_weights)
         training, validation = self._split(targets, weights, random_state)
         encoded = self.encoder_.transform(X)
         examples = self._examples(self._state, encoded, targets, weights)
@@ -147,7 +149,7 @@ class NeuralRuleModel(BaseEstimator):
         outcome = train(
             self._state, examples, training, validation, plan, self._engine(), random_state
         )
-        return self._learn(outcome, encoded, targets, weights)
+        return self._learn(outcome, encoded, targets, row_weights)
 
     @staticmethod
     def _examples(
@@ -179,7 +181,9 @@ class NeuralRuleModel(BaseEstimator):
         self.n_iter_ = outcome.n_epochs
         self.interrupted_ = outcome.interrupted
         rows = read_rows(weights, outcome.n_epochs)
+        every = float(weights.sum(dtype=np.float64))
         encoded, targets, weights = encoded[rows], targets.take(rows), weights[rows]
+        weights = (weights * (every / weights.sum(dtype=np.float64))).astype(np.float32)
         self._activity = measure(
             self.network_, self.rules_, encoded, targets, weights, self._engine()
         )
@@ -226,7 +230,11 @@ class NeuralRuleModel(BaseEstimator):
             )
             if not weights.any():
                 raise ValueError("sample_weight is zero for every row. Give some rows weight.")
-        return self._encode_targets(y, weights, classes, known=known)
+        return self._encode_targets(y, weights, classes, known=known), weights
+
+    def _training_weights(self, targets: Targets, weights: np.ndarray) -> np.ndarray:
+        """What each row counts in training, (n_rows,) float32: a class may count more."""
+        return weights
 
     def _split(
         self, targets: Targets, weights: np.ndarray, random_state: np.random.RandomState

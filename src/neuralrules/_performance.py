@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from neuralrules._activity import activations
 from neuralrules._losses import expand_codes, loss_code, losses_and_slopes
-from neuralrules._table import rule_importance
+from neuralrules._outputs import chosen_classes, rule_importance
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
@@ -73,7 +73,7 @@ def perform(
     if targets.are_classes:
         codes = y[:, 0].astype(int)
         metrics = class_metrics(model, outputs, codes, weight)
-        chosen = predicted_codes(outputs)
+        chosen = chosen_classes(outputs)
         cells = np.bincount(
             codes * targets.n_classes + chosen, weight, targets.n_classes**2
         ).reshape(targets.n_classes, -1)
@@ -98,17 +98,12 @@ def perform(
     )
 
 
-def predicted_codes(outputs: np.ndarray) -> np.ndarray:
-    if outputs.shape[1] == 1:
-        return (outputs[:, 0] > 0).astype(int)
-    return outputs.argmax(axis=1)
-
-
 def class_metrics(
     model: NeuralRuleModel, outputs: np.ndarray, codes: np.ndarray, weight: np.ndarray
 ) -> dict[str, float]:
+    """Accuracies and the mean loss; the area under the ROC curve for two classes."""
     n_classes = len(model.classes_)
-    right = predicted_codes(outputs) == codes
+    right = chosen_classes(outputs) == codes
     metrics = {"accuracy": float(np.average(right, weights=weight))}
     recalls = [
         np.average(right[codes == k], weights=weight[codes == k]) for k in np.unique(codes)
@@ -128,6 +123,7 @@ def class_metrics(
 def number_metrics(
     outputs: np.ndarray, truth: np.ndarray, weight: np.ndarray
 ) -> dict[str, float]:
+    """R^2 and errors in the targets' units, averaged over the targets."""
     squares = np.average((outputs - truth) ** 2, axis=0, weights=weight)
     mean = np.average(truth, axis=0, weights=weight)
     variance = np.average((truth - mean) ** 2, axis=0, weights=weight)
@@ -143,6 +139,7 @@ def number_metrics(
 def class_calibration(
     model: NeuralRuleModel, outputs: np.ndarray, codes: np.ndarray, weight: np.ndarray
 ) -> list[np.ndarray]:
+    """The one curve of a classifier; none where it has no probabilities."""
     if model.loss != "logistic":
         return []
     if outputs.shape[1] == 1:
@@ -189,7 +186,7 @@ def errors_by_size(
 def error(outputs: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> float:
     """Share of wrong classes for class codes (n_rows,), else of unexplained variance."""
     if truth.ndim == 1:
-        return float(np.average(predicted_codes(outputs) != truth, weights=weight))
+        return float(np.average(chosen_classes(outputs) != truth, weights=weight))
     squares = np.average((outputs - truth) ** 2, axis=0, weights=weight)
     variance = np.average(
         (truth - np.average(truth, axis=0, weights=weight)) ** 2, axis=0, weights=weight

@@ -16,6 +16,7 @@ from neuralrules._engine_numpy import activations, literals_forward, units_forwa
 from neuralrules._network import Network
 
 CHUNK_CELLS = 2**22  # literals held at a time
+SAME = 1e-10  # by how much a cosine may fall short of 1: rounding in float32
 
 
 @dataclass(frozen=True)
@@ -147,13 +148,13 @@ def activations_without_each(
 def drop_idle(
     network: Network, X: np.ndarray, weights: np.ndarray
 ) -> tuple[Network, np.ndarray]:
-    """Drop the rules that never fire on the rows and the literals that never decide.
+    """Drop rules that are redundant or never fire, and literals that never decide.
 
     The outputs on the rows X (n_rows, n_columns) stay as they are. Also returns the
     indices of the rules that are left, of which there is at least one.
     """
     kept = np.arange(network.n_rules)
-    network = merge_constants(network)
+    network = merge_redundant(network, X, weights)
     while True:
         value = worth(network, X, weights)
         live = np.flatnonzero(value.rules > 0)
@@ -167,21 +168,25 @@ def drop_idle(
         network, kept = network.take(live, literals), kept[live]
 
 
-def merge_constants(network: Network) -> Network:
-    """Let the first of the rules without any weight speak for all of them.
+def merge_redundant(network: Network, X: np.ndarray, weights: np.ndarray) -> Network:
+    """Let one of several rules speak for those whose activation is a multiple of its own.
 
-    Such rules add a constant to every row. The others keep a value of 0.
+    On all rows given, that is: equal rules, rules with the same limits, rules that are
+    constant. The others keep a value of 0.
     """
-    idle = ~np.logical_or.reduceat(network.weights.any(axis=1), network.offsets[:-1])
-    nowhere = np.zeros((1, network.features.size), np.float32)
-    constants = activations(network.parameters, network.layout, nowhere)[0] * idle
-    places = np.flatnonzero(constants)
-    if len(places) < 2:
-        return network
-    values = network.values.copy()
-    values[places[0]] = constants[places] @ values[places] / constants[places[0]]
-    values[places[1:]] = 0
-    return replace(network, values=values)
+    products = np.zeros((network.n_rules, network.n_rules))
+    for x, weight in chunks(network, X, weights):
+        active = activations(network.parameters, network.layout, x).astype(np.float64)
+        products += (active * weight[:, None]).T @ active
+    sizes = np.sqrt(np.diag(products))
+    # Two activations are multiples of each other where their cosine is 1.
+    same = (products >= (1 - SAME) * np.outer(sizes, sizes)) & (sizes > 0)
+    values = network.values.astype(np.float64)
+    first = np.where(sizes > 0, same.argmax(axis=1), np.arange(network.n_rules))
+    for rule in np.flatnonzero(first != np.arange(network.n_rules)):
+        values[first[rule]] += values[rule] * sizes[rule] / sizes[first[rule]]
+        values[rule] = 0
+    return replace(network, values=values.astype(np.float32))
 
 
 def cheapest_literals(network: Network, value: Worth) -> list[int]:
@@ -203,19 +208,22 @@ def prune(
     value = worth(network, X, weights)
     rule_sizes, literal_sizes = part_sizes(network)
     cheapest = np.array(cheapest_literals(network, value))
+    prices_of_rules = value.rules / rule_sizes
+    prices_of_rules[value.rules.argmax()] = np.inf  # one must stay
     parts = [  # worth for each parameter saved, what it saves
-        (value.rules / rule_sizes, rule_sizes),
+        (prices_of_rules, rule_sizes),
         (value.literals[cheapest] / literal_sizes[cheapest], literal_sizes[cheapest]),
         *single_weights(network.weights, value.weights),
         *single_weights(network.mixing, value.mixing),
     ]
-    prices = np.concatenate([price for price, _ in parts])
-    order = np.argsort(prices, kind="stable")
-    saved = np.cumsum(np.concatenate([size for _, size in parts])[order])
+    prices, savings = (np.concatenate(side) for side in zip(*parts, strict=True))
+    order = np.argsort(prices, kind="stable")[: np.isfinite(prices).sum()]
+    if not order.size:
+        return network, np.arange(network.n_rules)
+    saved = np.cumsum(savings[order])
     n_parts = 1 + int(np.searchsorted(saved, share * network.n_parameters))
     limit = float(prices[order[min(n_parts, len(order)) - 1]])
-    live = np.flatnonzero(value.rules / rule_sizes > limit)
-    live = live if live.size else np.array([value.rules.argmax()])
+    live = np.flatnonzero(prices_of_rules > limit)
     literals = np.ones(network.n_literals, bool)
     literals[cheapest[value.literals[cheapest] / literal_sizes[cheapest] <= limit]] = False
     return without_weights(network, value, limit).take(live, literals), live

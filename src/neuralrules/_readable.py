@@ -31,11 +31,12 @@ class ReadableModel(NeuralRuleModel):
         Parameters
         ----------
         max_rules : int or None, default=None
-            How many rules, those with the largest value times rows first.
+            How many rules, the most important ones first.
         precision : int, default=3
             Significant digits.
         max_terms : int, default=3
-            Columns shown in one literal, those of largest weight.
+            Columns shown in one literal, those of largest weight; "…" stands for the
+            others, which are taken at their means.
 
         Returns
         -------
@@ -103,6 +104,7 @@ class ReadableModel(NeuralRuleModel):
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_columns)
+            Or one row alone: a dict or Series by column names, or a list of values.
 
         Returns
         -------
@@ -119,6 +121,7 @@ class ReadableModel(NeuralRuleModel):
         kind: str = "columns",
         n_resamples: int = 100,
         max_rows: int | None = 2000,
+        sample_weight: Any = None,
         random_state: Any = None,
     ) -> Importances:
         """Which rules, columns or pairs of columns matter on these rows, and how surely.
@@ -127,13 +130,17 @@ class ReadableModel(NeuralRuleModel):
         ----------
         X : array-like or frame of shape (n_rows, n_columns)
         kind : {"rules", "columns", "pairs"}, default="columns"
-            Rules by their mean absolute contribution. Columns by the share of the
-            decision function's variance that is lost without them (total Sobol index),
-            pairs by the share that only both together explain (superset importance).
+            Rules by their mean absolute contribution. Columns by how much the decision
+            function changes when their cells are borrowed from other rows, relative to
+            its variance; pairs, among the ten most important columns, by what only both
+            together change. For independent columns these are shares of the variance
+            (total Sobol index, superset importance); for dependent ones they may
+            exceed 1.
         n_resamples : int, default=100
             How often the rows are drawn with replacement, for the standard errors.
         max_rows : int or None, default=2000
             Take a random sample of larger tables.
+        sample_weight : array-like of shape (n_rows,), optional
         random_state : int, RandomState instance or None, default=None
 
         Returns
@@ -147,6 +154,7 @@ class ReadableModel(NeuralRuleModel):
             kind=kind,
             n_resamples=n_resamples,
             max_rows=max_rows,
+            sample_weight=sample_weight,
             random_state=random_state,
         )
 

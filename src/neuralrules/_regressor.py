@@ -25,7 +25,7 @@ class NumberRules(RegressorMixin, ReadableModel):
 
     def _encode_targets(
         self, y: Any, weights: np.ndarray, classes: Any, *, known: bool
-    ) -> tuple[Targets, np.ndarray]:
+    ) -> Targets:
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
         columns = y.reshape(len(y), -1)
         if known:
@@ -34,7 +34,7 @@ class NumberRules(RegressorMixin, ReadableModel):
                     f"y has {columns.shape[1]} targets, but this model was fitted on "
                     f"{len(self._target_mean)}. Fit a new model to change the targets."
                 )
-            return Targets.standardised(columns, self._target_mean, self._target_scale), weights
+            return Targets.standardised(columns, self._target_mean, self._target_scale)
         constant = np.flatnonzero((columns == columns[0]).all(axis=0))
         if len(constant):
             raise ValueError(
@@ -43,7 +43,7 @@ class NumberRules(RegressorMixin, ReadableModel):
                 "Check that y is the target and not filtered."
             )
         self._flat_y = y.ndim == 1
-        return Targets.from_numbers(columns, weights), weights
+        return Targets.from_numbers(columns, weights)
 
     def predict(self, X: Any) -> np.ndarray:
         """The intercept plus the sum of the rules.

@@ -18,6 +18,7 @@ from neuralrules._engine import Examples
 from neuralrules._frames import import_pandas
 from neuralrules._losses import expand_codes, losses_and_slopes
 from neuralrules._network import Network
+from neuralrules._outputs import chosen_classes
 from neuralrules._performance import perform
 from neuralrules._pruning import drop_idle, prune
 from neuralrules._rules import Rules
@@ -43,14 +44,23 @@ class Rows(NamedTuple):
     X : (n_rows, n_columns) float32
     targets : Targets
     weights : (n_rows,) float32
+        What each row counts.
+    training_weights : (n_rows,) float32
+        What it counts in training and in the loss: a class may count more.
     """
 
     X: np.ndarray
     targets: Targets
     weights: np.ndarray
+    training_weights: np.ndarray
 
     def take(self, rows: np.ndarray) -> Rows:
-        return Rows(self.X[rows], self.targets.take(rows), self.weights[rows])
+        return Rows(
+            self.X[rows],
+            self.targets.take(rows),
+            self.weights[rows],
+            self.training_weights[rows],
+        )
 
 
 class Loss(NamedTuple):
@@ -81,7 +91,7 @@ class Step(NamedTuple):
     validation: Loss
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SimplificationPath:
     """Models of falling size, from the one given to a few percent of it.
 
@@ -132,6 +142,7 @@ class SimplificationPath:
 
     def within(self, tolerance: float) -> int:
         """The smallest step that loses no more than `tolerance` on either kind of rows."""
+        check_tolerance(tolerance)
         first = self.steps[0]
         good = [
             number
@@ -160,22 +171,29 @@ class SimplificationPath:
         smaller.rules_ = self.steps[step].rules
         smaller._state = State.start(network)
         smaller.network_ = network.in_target_units(smaller._target_mean, smaller._target_scale)
+        seen = self._rows[:3]
         smaller._activity = measure(
-            smaller.network_, smaller.rules_, *self._rows, smaller._engine()
+            smaller.network_, smaller.rules_, *seen, smaller._engine()
         )
-        smaller._performance = perform(smaller, *self._rows)
+        smaller._performance = perform(smaller, *seen)
         return smaller
+
+
+def check_tolerance(tolerance: Any) -> None:
+    """Refuse what is not a number of at least 0."""
+    number = isinstance(tolerance, Real) and not isinstance(tolerance, bool)
+    if not number or not tolerance >= 0:
+        raise ValueError(
+            f"tolerance={tolerance!r} must be a number of at least 0: by how much the mean "
+            "loss may grow. For example tolerance=0.01."
+        )
 
 
 def simplify(
     model: NeuralRuleModel, X: Any, y: Any, *, tolerance: float, **options: Any
 ) -> NeuralRuleModel:
     """The smallest model of the path that loses no more than `tolerance`."""
-    if not isinstance(tolerance, Real) or not tolerance >= 0:
-        raise ValueError(
-            f"tolerance={tolerance!r} must be a number of at least 0: by how much the mean "
-            "loss may grow. For example tolerance=0.01."
-        )
+    check_tolerance(tolerance)
     path = simplification_path(model, X, y, **options)
     return path.model(path.within(float(tolerance)))
 
@@ -220,7 +238,7 @@ def simplification_path(
 
 def held_out(rows: Rows, random_state: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
     """Rows to fit a twin on and rows to measure it on, the same share of each class."""
-    counted = np.flatnonzero(rows.weights)
+    counted = np.flatnonzero(rows.training_weights)
     groups = rows.targets.array[counted, 0] if rows.targets.are_classes else counted * 0
     held: list[np.ndarray] = []
     for group in np.unique(groups):
@@ -250,7 +268,8 @@ def fitted_twin(
 def encoded_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any) -> Rows:
     X = model._check_columns(X, reset=False)
     targets, weights = model._check_targets(X, y, sample_weight, known=True)
-    return Rows(model.encoder_.transform(X), targets, weights)
+    training_weights = model._training_weights(targets, weights)
+    return Rows(model.encoder_.transform(X), targets, weights, training_weights)
 
 
 def walk(
@@ -265,12 +284,12 @@ def walk(
 
     yield step()
     whole = network.n_parameters
-    network, kept = drop_idle(network, given.X, given.weights)
+    network, kept = drop_idle(network, given.X, given.training_weights)
     rules = rules.take(kept)
     yield step()
     while network.n_parameters > SMALLEST * whole:
-        smaller, kept = prune(network, given.X, given.weights, SHARE)
-        smaller, still = drop_idle(smaller, given.X, given.weights)
+        smaller, kept = prune(network, given.X, given.training_weights, SHARE)
+        smaller, still = drop_idle(smaller, given.X, given.training_weights)
         if smaller.n_parameters >= network.n_parameters:
             return
         network, rules = trained(model, smaller, given, random_state), rules.take(kept[still])
@@ -281,7 +300,8 @@ def trained(
     model: NeuralRuleModel, network: Network, rows: Rows, random_state: np.random.RandomState
 ) -> Network:
     """Train what is left of a network; zeros stay zero."""
-    order = np.flatnonzero(rows.weights).astype(np.int32)
+    weights = rows.training_weights
+    order = np.flatnonzero(weights).astype(np.int32)
     plan = model._plan(rows.targets, len(order), EPOCHS, "cosine")
     n_batches = math.ceil(len(order) / plan.batch_size)
     plan = replace(
@@ -293,7 +313,7 @@ def trained(
         verbose=False,
     )
     examples = Examples(
-        rows.X, network.features, rows.targets.array, rows.weights, rows.targets.are_classes
+        rows.X, network.features, rows.targets.array, weights, rows.targets.are_classes
     )
     outcome = train(
         State.start(network), examples, order, order[:0], plan, model._engine(), random_state
@@ -311,15 +331,15 @@ def mean_losses(model: NeuralRuleModel, network: Network, rows: Rows) -> Loss:
     coded = expand_codes(y[:, 0], network.n_outputs) if rows.targets.are_classes else y
     losses, _ = losses_and_slopes(plan.loss, outputs, coded)
     if rows.targets.are_classes:
-        chosen = outputs.argmax(axis=1) if network.n_outputs > 1 else outputs[:, 0] > 0
-        errors = (chosen != y[:, 0]).astype(np.float64)
+        errors = (chosen_classes(outputs) != y[:, 0]).astype(np.float64)
     else:
-        errors = ((outputs - y) ** 2).mean(axis=1)
+        spread = np.average((y - np.average(y, 0, rows.weights)) ** 2, 0, rows.weights)
+        errors = ((outputs - y) ** 2 / np.where(spread > 0, spread, 1)).mean(axis=1)
     weights = rows.weights.astype(np.float64)
     error = np.average(errors, weights=weights)
     variance = np.average((errors - error) ** 2, weights=weights)
     return Loss(
-        loss=float(np.average(losses, weights=weights)),
+        loss=float(np.average(losses, weights=rows.training_weights)),
         error=float(error),
         error_se=float(np.sqrt(variance * (weights**2).sum()) / weights.sum()),
     )

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._activity import Activity, measure
-from neuralrules._explain import output_names
 from neuralrules._frames import import_pandas
 from neuralrules._network import Network
+from neuralrules._outputs import chosen_classes, output_names, rule_importance
 from neuralrules._rules import Rules, margin_scores
 from neuralrules._text import check_counts, rule_text, tree_rule_text
 
@@ -51,7 +51,7 @@ def rules_table(
         "importance": rule_importance(model, activity.activation),
         "n_literals": np.diff(network.offsets),
         "n_weights": np.add.reduceat(weights, network.offsets[:-1]),
-        "angle": [max(group) for group in per_rule],
+        "angle": np.fmax.reduceat(np.round(angles, 1), network.offsets[:-1]),
         "angles": per_rule,
         "overlap": overlaps(activity),
     }
@@ -71,21 +71,6 @@ def activity_on(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = Non
     targets, weights = model._check_targets(X, y, sample_weight, known=True)
     encoded = model.encoder_.transform(X)
     return measure(model.network_, model.rules_, encoded, targets, weights, model._engine())
-
-
-def centred_values(model: NeuralRuleModel) -> np.ndarray:
-    """Values of the rules, (n_rules, n_outputs) float64, by what they change.
-
-    What a rule adds to all of several classes alike changes no probability.
-    """
-    values = model.network_.values.astype(np.float64)
-    several_classes = len(getattr(model, "classes_", ())) > 2 and model.loss == "logistic"
-    return values - values.mean(axis=1, keepdims=True) if several_classes else values
-
-
-def rule_importance(model: NeuralRuleModel, activation: np.ndarray) -> np.ndarray:
-    """Mean absolute contribution of each rule, averaged over the outputs, (n_rules,)."""
-    return np.abs(centred_values(model)).mean(axis=1) * activation
 
 
 def value_columns(model: NeuralRuleModel) -> dict[str, np.ndarray]:
@@ -114,8 +99,7 @@ def agreement_columns(model: NeuralRuleModel, activity: Activity) -> dict[str, n
         for k in range(means.shape[1]):
             columns |= {f"mean_{k}": means[:, k], f"lift_{k}": means[:, k] - overall[k]}
         return columns
-    values = model.network_.values
-    spoken = (values[:, 0] > 0).astype(int) if len(classes) == 2 else values.argmax(axis=1)
+    spoken = chosen_classes(model.network_.values)
     precision = activity.totals[np.arange(len(spoken)), spoken] / covered
     base = activity.all_totals[spoken] / activity.n_rows
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -134,12 +118,12 @@ def literal_angles(network: Network, rules: Rules) -> np.ndarray:
     """Degrees by which training turned each literal from its tree split, (n_literals,).
 
     Measured between the normals in standardised columns: 0 for a literal that is still
-    parallel to its split, 180 for one that turned round. A literal without weights, or
-    that never was a split, counts 0.
+    parallel to its split, 180 for one that turned round. NaN for a literal that looks at
+    no column any more, or never was a split.
     """
     owner = np.repeat(np.arange(network.n_rules), np.diff(network.offsets))
     norms = np.linalg.norm(network.weights.astype(np.float64), axis=1)
-    angles = np.zeros(network.n_literals)
+    angles = np.full(network.n_literals, np.nan)
     for literal in np.flatnonzero((norms > 0) & (network.origins >= 0)):
         split = rules.offsets[owner[literal]] + network.origins[literal]
         place = np.flatnonzero(network.features == rules.features[split])

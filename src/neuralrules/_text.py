@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from neuralrules._encoding import EncodedColumn, Encoder
+from neuralrules._network import Network
+from neuralrules._outputs import chosen_classes, output_names, rule_importance
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
@@ -26,12 +28,14 @@ class Term:
 
     Attributes
     ----------
+    feature : int
+        The encoded column: a number, or an indicator, which counts 1 where it holds.
     column : EncodedColumn
-        A number, or an indicator, which counts 1 where it holds.
     factor : float
         What it is multiplied by.
     """
 
+    feature: int
     column: EncodedColumn
     factor: float
 
@@ -54,27 +58,28 @@ def rules_text(
     precision : int
         Significant digits.
     max_terms : int
-        Columns shown in one literal; "…" stands for those of smaller weight.
+        Columns shown in one literal; "…" stands for those of smaller weight, which are
+        taken at their means.
     """
-    check_counts(
-        max_rules=1 if max_rules is None else max_rules,
-        precision=precision,
-        max_terms=max_terms,
-    )
+    count = 1 if max_rules is None else max_rules
+    check_counts(max_rules=count, precision=precision, max_terms=max_terms)
     network, activity = model.network_, model._activity
-    weight = np.abs(network.values).max(axis=1) * activity.activation
+    importance = rule_importance(model, activity.activation)
     blocks = []
-    for rule in np.argsort(-weight, kind="stable")[:max_rules]:
+    for rule in np.argsort(-importance, kind="stable")[:max_rules].tolist():
         share = number(100 * activity.covered[rule] / activity.n_rows, 2)
-        values = ", ".join(number(value, precision) for value in network.values[rule])
         lines = [
-            f"Rule {rule}: value {values} (covers {share} % of the training rows)",
+            f"Rule {rule}: {value_text(model, rule, precision)} "
+            f"(covers {share} % of the training rows)",
             f"  leaf  {tree_rule_text(model, rule, precision)}",
         ]
         texts = condition_texts(model, rule, precision, max_terms)
         lines += [f"  {'now' if i == 0 else 'and'}   {text}" for i, text in enumerate(texts)]
         named = named_literals(model, rule, precision, max_terms) if network.deep else []
         lines += [f"  where {text}" for text in named]
+        highest = cap(network, rule)
+        if np.isfinite(highest) and texts != ["every row"]:
+            lines.append(f"  cap   activation at most {number(highest, precision)}")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
@@ -86,12 +91,41 @@ def check_counts(**counts: int) -> None:
             raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
 
 
+def value_text(model: NeuralRuleModel, rule: int, precision: int) -> str:
+    """What a rule is worth, and for whom."""
+    values = model.network_.values[rule].astype(float)
+    texts = [number(value, precision) for value in values]
+    if len(values) > 1:
+        names = output_names(model)
+        return "values " + ", ".join(
+            f"{text} ({name})" for text, name in zip(texts, names, strict=True)
+        )
+    if not hasattr(model, "classes_"):
+        return f"value {texts[0]}"
+    return f"value {texts[0]} for {model.classes_[chosen_classes(values[None])[0]]}"
+
+
 def rule_text(model: NeuralRuleModel, rule: int, precision: int, max_terms: int) -> str:
     """A neural rule in one line."""
-    text = " and ".join(condition_texts(model, rule, precision, max_terms))
+    texts = condition_texts(model, rule, precision, max_terms)
+    text = " and ".join(texts)
     if model.network_.deep:
         text += ", where " + ", ".join(named_literals(model, rule, precision, max_terms))
+    highest = cap(model.network_, rule)
+    if np.isfinite(highest) and texts != ["every row"]:
+        text += f"; activation at most {number(highest, precision)}"
     return text
+
+
+def cap(network: Network, rule: int) -> float:
+    """What literals (or units of a deep rule) without any weight let the activation be.
+
+    Infinite where there are none.
+    """
+    own = slice(network.offsets[rule], network.offsets[rule + 1])
+    weights = network.second_layer(rule) if network.deep else network.weights[own]
+    constants = network.shifts[own] if network.deep else network.biases[own]
+    return float(np.min(constants[~weights.any(axis=1)], initial=np.inf))
 
 
 def condition_texts(
@@ -100,14 +134,14 @@ def condition_texts(
     """What must hold for a rule to fire, one inequality after the other.
 
     For a deep rule they are those of its second layer, over the positive parts of its
-    literals, which have names: A⁺, B⁺, ….
+    literals, which have names: A⁺, B⁺, …. What always holds is left out.
     """
     network = model.network_
     if network.deep:
-        return unit_texts(model, rule, precision, max_terms)
-    own = range(network.offsets[rule], network.offsets[rule + 1])
-    texts = [literal_text(model, literal, precision, max_terms) for literal in own]
-    # A literal that always holds says nothing beside others.
+        texts = unit_texts(model, rule, precision, max_terms)
+    else:
+        own = range(network.offsets[rule], network.offsets[rule + 1])
+        texts = [literal_text(model, literal, precision, max_terms) for literal in own]
     return [text for text in texts if text != "every row"] or texts[:1]
 
 
@@ -120,11 +154,15 @@ def named_literals(
     for place, literal in enumerate(range(network.offsets[rule], network.offsets[rule + 1])):
         weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
         terms, constant = in_user_units(encoder, network.features, weights, bias)
-        terms.sort(key=lambda term: (term.column.kind == "missing", -abs(term.weight)))
-        parts = [(term.factor, column_text(encoder, term.column)) for term in terms]
-        text = sum_text(parts[:max_terms], precision) + (" + …" if parts[max_terms:] else "")
+        shown, rest = most_important(encoder, terms, max_terms)
+        constant += rest
+        text = sum_text(encoder, shown, 1.0, precision)
+        text += " + …" if len(shown) < len(terms) else ""
+        # As exact as the terms, of which each is a weight times a place in its column.
+        sizes = [abs(term.weight) for term in shown]
+        size = resolved(abs(constant), max(sizes, default=abs(constant)) or 1.0, precision)
         sign = "-" if constant < 0 else "+"
-        text += f" {sign} {number(abs(constant), precision)}" if text else number(constant, 3)
+        text = f"{text} {sign} {size}" if text else number(constant, precision)
         texts.append(f"{letter(place)} = {text}")
     return texts
 
@@ -141,24 +179,65 @@ def unit_texts(model: NeuralRuleModel, rule: int, precision: int, max_terms: int
     own = slice(network.offsets[rule], network.offsets[rule + 1])
     for weights, shift in zip(network.second_layer(rule), network.shifts[own], strict=True):
         order = np.argsort(-np.abs(weights), kind="stable")
-        shown = [place for place in order[:max_terms] if weights[place] != 0]
-        parts = [(float(weights[place]), f"{letter(int(place))}⁺") for place in shown]
-        text = sum_text(parts, precision) or "0"
+        shown = [place for place in order[:max_terms].tolist() if weights[place] != 0]
+        if not shown:
+            texts.append("every row" if shift > 0 else "no row")
+            continue
+        text = ""
+        for place in shown:
+            text += signed_text(float(weights[place]), f"{letter(place)}⁺", precision, text)
         if np.count_nonzero(weights) > max_terms:
             text += " + …"
         texts.append(f"{text} > {number(0.0 - float(shift), precision)}")
     return texts
 
 
-def sum_text(parts: list[tuple[float, str]], precision: int) -> str:
-    """Factors and names as a sum: 2·a - b."""
+def signed_text(factor: float, name: str, precision: int, before: str) -> str:
+    """A factor and a name as the next summand after the text `before`: " - 2·a"."""
+    size = number(abs(factor), precision)
+    term = name if size == "1" else f"{size}·{name}"
+    if not before:
+        return f"-{term}" if factor < 0 else term
+    return f" - {term}" if factor < 0 else f" + {term}"
+
+
+def sum_text(encoder: Encoder, terms: list[Term], unit: float, precision: int) -> str:
+    """Terms, divided by `unit`, as a sum."""
     text = ""
-    for factor, name in parts:
-        size = number(abs(factor), precision)
-        term = name if size == "1" else f"{size}·{name}"
-        sign = "-" if factor < 0 else "+"
-        text += f" {sign} {term}" if text else (f"-{term}" if factor < 0 else term)
+    for term in terms:
+        # A column far from zero needs more digits for the same accuracy.
+        distance = max(abs(term.column.mean) / term.column.scale, 1)
+        digits = precision + int(np.ceil(np.log10(distance)))
+        name = column_text(encoder, term.column)
+        text += signed_text(term.factor / unit, name, digits, text)
     return text
+
+
+def most_important(
+    encoder: Encoder, terms: list[Term], max_terms: int
+) -> tuple[list[Term], float]:
+    """The terms of largest weight, and what the others add where they are at their means.
+
+    What a column adds for its holes stands beside the column and is not counted: it
+    belongs to it.
+    """
+    numbers = {term.feature: term for term in terms if term.column.kind == "number"}
+    holes = {encoder.missing_indicators.get(feature) for feature in numbers}
+    beside = {term.feature: term for term in terms if term.feature in holes}
+    own = [term for term in terms if term.feature not in beside]
+    own.sort(key=lambda term: -abs(term.weight))
+    shown: list[Term] = []
+    rest = 0.0
+    for place, term in enumerate(own):
+        hole = encoder.missing_indicators.get(term.feature)
+        missing = 0.0 if hole is None else encoder.columns[hole].mean
+        if place < max_terms:
+            shown += [term, *([beside[hole]] if hole in beside else [])]
+            continue
+        rest += term.factor * term.column.mean * (1 - missing)
+        if hole in beside:
+            rest += beside[hole].factor * missing
+    return shown, rest
 
 
 def tree_rule_text(model: NeuralRuleModel, rule: int, precision: int) -> str:
@@ -280,8 +359,12 @@ def in_user_units(
             if hole is not None:  # the mean stands in for a missing number
                 stand_in = weight / column.scale * column.mean
                 factors[hole] = factors.get(hole, 0.0) + stand_in
-    terms = [Term(encoder.columns[feature], factor) for feature, factor in factors.items()]
-    return [term for term in terms if term.factor], constant
+    terms = [
+        Term(feature, encoder.columns[feature], factor)
+        for feature, factor in factors.items()
+        if factor
+    ]
+    return terms, constant
 
 
 def literal_text(model: NeuralRuleModel, literal: int, precision: int, max_terms: int) -> str:
@@ -304,27 +387,18 @@ def inequality_text(
     """A literal w . x + a > 0 as an inequality in the user's units.
 
     It is divided by the largest weight per standard deviation, so that the column
-    that matters most stands first, with the factor 1.
+    that matters most stands first, with the factor 1. The columns that are not shown
+    are taken at their means.
     """
     terms, constant = in_user_units(encoder, features, weights, bias)
     if not terms:
         return "every row" if constant > 0 else "no row"
-    # The holes' brackets come last: their factors also hold the column's mean.
-    terms.sort(key=lambda term: (term.column.kind == "missing", -abs(term.weight)))
-    unit = terms[0].factor
-    text = ""
-    for term in terms[:max_terms]:
-        factor = term.factor / unit
-        name = column_text(encoder, term.column)
-        # A column far from zero needs more digits for the same accuracy.
-        distance = max(abs(term.column.mean) / term.column.scale, 1)
-        size = number(abs(factor), precision + int(np.ceil(np.log10(distance))))
-        name = name if size == "1" else f"{size}·{name}"
-        text += f" {'-' if factor < 0 else '+'} {name}" if text else name
-    if len(terms) > max_terms:
-        text += " + …"
-    scale = terms[0].column.scale
-    return f"{text} {'>' if unit > 0 else '<'} {resolved(-constant / unit, scale, precision)}"
+    shown, rest = most_important(encoder, terms, max_terms)
+    unit, scale = shown[0].factor, shown[0].column.scale
+    text = sum_text(encoder, shown, unit, precision)
+    text += " + …" if len(shown) < len(terms) else ""
+    bound = resolved(-(constant + rest) / unit, scale, precision)
+    return f"{text} {'>' if unit > 0 else '<'} {bound}"
 
 
 def number(value: float, precision: int) -> str:

@@ -1,6 +1,7 @@
 """The smallest change of a row that changes its prediction.
 
-`_row` reads a row and what may change in it, `_program` turns a network and a ball around
+`_options` reads what the user allows and `_row` the row and what may change in it. `_ball`
+bounds what is reached at a given cost, `_program` turns a network and such a ball around
 the row into a mixed-integer linear program, `_search` looks in wider and wider balls, and
 `_answer` says what was found.
 """

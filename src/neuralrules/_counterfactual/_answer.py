@@ -12,14 +12,9 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from neuralrules._counterfactual._options import check_pair, read_options
 from neuralrules._counterfactual._program import Goal
-from neuralrules._counterfactual._row import (
-    cell_text,
-    check_pair,
-    read_columns,
-    read_options,
-    read_row,
-)
+from neuralrules._counterfactual._row import cell_text, read_columns, read_row
 from neuralrules._counterfactual._search import Change, Problem, Wanted, search
 from neuralrules._frames import import_pandas
 from neuralrules._text import number
@@ -120,14 +115,15 @@ def counterfactual(
         for no bound; for several targets a list of such pairs.
     units : dict, optional
         What change of a column costs 1. By default a number's standard deviation in
-        training, and 1 for categories, so that a switch costs 1.
+        training, and 1 for categories and columns of a boolean dtype, so that a switch
+        costs 1.
     fixed : list of columns, default=()
         Columns that may not change.
     integer : list of columns, optional
         Columns of numbers whose new values must be whole; a value that is not whole may
         stay as it is. By default those of an integer dtype in `x` (not those of a
         float array, nor of a Series of floats). Columns of a boolean dtype always
-        stay 0 or 1.
+        stay 0 or 1, and those of an integer dtype in its range.
     bounds : dict, optional
         For a column of numbers a pair (low, high), either of them None; the row's own
         value must lie in it. For one of categories a list of those that the cell may

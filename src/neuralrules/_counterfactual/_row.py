@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._counterfactual._program import Moves
+from neuralrules._counterfactual._ball import Moves
+from neuralrules._counterfactual._options import Options, check_pair, column_position
 from neuralrules._encoding import Encoder, category_name, is_frame, missing_cells
 from neuralrules._frames import import_pandas
 from neuralrules._text import number as number_text
@@ -33,7 +34,7 @@ class Column:
     unit : float
         What a change by so much costs is 1; for categories, a switch costs 1 / unit.
     low, high : float
-        Bounds of a number.
+        Bounds of a number, which fit the column's dtype.
     whole : bool
         Whether a new number must be whole.
     categories : tuple of str
@@ -101,74 +102,6 @@ def _from_names(model: NeuralRuleModel, cells: dict[Any, Any]) -> Any:
     return frame.infer_objects()
 
 
-def column_position(model: NeuralRuleModel, option: str, key: Any) -> int:
-    """The place of a column given by name or, if the fit had no names, by number."""
-    names = model.encoder_.names
-    if str(key) in names:
-        return names.index(str(key))
-    unnamed = not hasattr(model, "feature_names_in_")
-    if unnamed and isinstance(key, Integral) and int(key) in range(len(names)):
-        return int(key)
-    also = f" or the numbers 0 to {len(names) - 1}" if unnamed else ""
-    raise ValueError(
-        f"{option} names the column {key!r}, which the model was not fitted on. "
-        f"Its columns are {names}{also}."
-    )
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of `counterfactual` by column position; see there."""
-
-    units: dict[int, Any]
-    fixed: set[int]
-    integer: set[int] | None
-    bounds: dict[int, Any]
-
-
-def read_options(
-    model: NeuralRuleModel, units: Any, fixed: Any, integer: Any, bounds: Any
-) -> Options:
-    """The options with positions in the place of column names."""
-    names = model.encoder_.names
-
-    def values(option: str, given: Any) -> dict[int, Any]:
-        if not isinstance(given, Mapping):
-            raise TypeError(
-                f"{option} must be a dict from column to value, got {given!r}. "
-                f"For example {option}={{{names[0]!r}: ...}}."
-            )
-        return {column_position(model, option, key): given[key] for key in given}
-
-    def positions(option: str, given: Any) -> set[int]:
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            raise TypeError(
-                f"{option} must be a list of columns, got {given!r}. "
-                f"For example {option}=[{names[0]!r}]."
-            )
-        return {column_position(model, option, key) for key in given}
-
-    options = Options(
-        units=values("units", {} if units is None else units),
-        fixed=positions("fixed", fixed),
-        integer=None if integer is None else positions("integer", integer),
-        bounds=values("bounds", {} if bounds is None else bounds),
-    )
-    if len(options.fixed) == len(names):
-        raise ValueError(
-            f"fixed names all of the model's columns, {names}, so that nothing can change. "
-            "Leave out those that may."
-        )
-    for position, unit in options.units.items():
-        valid = isinstance(unit, Real) and not isinstance(unit, bool)
-        if not valid or not 0 < float(unit) < np.inf:
-            raise ValueError(
-                f"units[{names[position]!r}] must be a positive number, got {unit!r}. To "
-                "keep the column as it is, name it in fixed."
-            )
-    return options
-
-
 def read_columns(model: NeuralRuleModel, table: Any, options: Options) -> list[Column]:
     """What may change in each column of the row."""
     encoder = model.encoder_
@@ -185,25 +118,25 @@ def _number_column(encoder: Encoder, table: Any, position: int, options: Options
     name, kind = encoder.names[position], _kind(table, position)
     cell = cell_at(table, position)
     number = np.nan if is_missing(cell) else float(cell)
+    low, high = _dtype_range(table, position)
     # A truth value has no halves, whatever the user says of integers.
-    low, high = (0.0, 1.0) if kind == "boolean" else (-np.inf, np.inf)
     whole = kind == "boolean" or (
         kind == "integer" if options.integer is None else position in options.integer
     )
     if position in options.bounds:
         given = options.bounds[position]
         pair = check_pair(f"bounds[{name!r}]", given)
-        low, high = max(low, pair[0]), min(high, pair[1])
-        if not np.isnan(number) and not low <= number <= high:
+        if not np.isnan(number) and not pair[0] <= number <= pair[1]:
             raise ValueError(
                 f"bounds[{name!r}]={given!r} leave out the row's own value {number:g}. "
                 "Widen them, or change x first."
             )
+        low, high = max(low, pair[0]), min(high, pair[1])
     if position in options.fixed:
         low = high = number
     own = (column for column in encoder.columns if column.source == position)
     deviation = next(column.scale for column in own if column.kind == "number")
-    unit = float(options.units.get(position, deviation))
+    unit = float(options.units.get(position, 1.0 if kind == "boolean" else deviation))
     return Column(name, number, unit, low, high, whole, ())
 
 
@@ -242,32 +175,33 @@ def _category_column(encoder: Encoder, table: Any, position: int, options: Optio
     return Column(name, None, unit, 0.0, 0.0, False, categories)
 
 
+def _dtype_name(table: Any, position: int) -> str:
+    """The dtype of a column, such as "uint8" for pandas' and polars' UInt8, too."""
+    dtype = list(table.dtypes)[position] if is_frame(table) else table.dtype
+    name = dtype.name if isinstance(dtype, np.dtype) else str(dtype)  # not ">i4"
+    return name.lower().removesuffix("[pyarrow]")
+
+
 def _kind(table: Any, position: int) -> str:
     """Whether a column is "integer", "boolean" or "other", by its dtype."""
-    if is_frame(table):
-        dtype = str(list(table.dtypes)[position]).lower()
-        starts = {"int": "integer", "uint": "integer", "bool": "boolean"}
-        found = [kind for start, kind in starts.items() if dtype.startswith(start)]
-        return found[0] if found else "other"
-    return {"i": "integer", "u": "integer", "b": "boolean"}.get(table.dtype.kind, "other")
+    name = _dtype_name(table, position)
+    if name.startswith("bool"):
+        return "boolean"
+    return "integer" if name.startswith(("int", "uint")) else "other"
 
 
-def check_pair(option: str, given: Any) -> tuple[float, float]:
-    """A pair (low, high) of numbers or None as two floats, infinite for None."""
-    pair = (np.nan, np.nan)
-    if isinstance(given, list | tuple | np.ndarray) and len(given) == 2:
-        low, high = given
-        if all(end is None or isinstance(end, Real) for end in given):
-            pair = (
-                -np.inf if low is None else float(low),
-                np.inf if high is None else float(high),
-            )
-    if not pair[0] <= pair[1]:  # NaN, too
-        raise ValueError(
-            f"{option} must be a pair (low, high) of numbers with low <= high, None where "
-            f"there is no bound; got {given!r}."
-        )
-    return pair
+def _dtype_range(table: Any, position: int) -> tuple[float, float]:
+    """The smallest and the largest float that a column's dtype can hold exactly."""
+    kind = _kind(table, position)
+    if kind != "integer":
+        return (0.0, 1.0) if kind == "boolean" else (-np.inf, np.inf)
+    try:
+        limits = np.iinfo(_dtype_name(table, position))
+    except TypeError:  # polars' 128 bits, more than a network takes in
+        return -np.inf, np.inf
+    high = float(limits.max)
+    # As a float, the largest 64 bit integer is rounded to one that does not fit.
+    return float(limits.min), high if int(high) <= limits.max else float(np.nextafter(high, 0))
 
 
 def moves_of(

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._counterfactual._program import Ball, Goal, Moves, round_down, solve_in_ball
+from neuralrules._counterfactual._ball import Ball, Moves, round_down
+from neuralrules._counterfactual._program import Goal, solve_in_ball
 from neuralrules._counterfactual._row import (
     Column,
     Move,

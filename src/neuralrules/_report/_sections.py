@@ -235,7 +235,6 @@ def importance_section(model: NeuralRuleModel, given: Given, frame: Any) -> dict
     result: dict[str, Any] = {
         "given": X is not None,
         "enough": enough,
-        "weighted": given.sample_weight is not None,
         "n_rows": count(min(X.shape[0], IMPORTANCE_ROWS)) if enough else "",
         "sampled": enough and X.shape[0] > IMPORTANCE_ROWS,
         "all_columns": [],
@@ -248,7 +247,13 @@ def importance_section(model: NeuralRuleModel, given: Given, frame: Any) -> dict
     found = {}
     for kind, singular in (("columns", "column"), ("rules", "rule")):
         measured = importances(
-            model, X, kind=kind, n_resamples=100, max_rows=IMPORTANCE_ROWS, random_state=0
+            model,
+            X,
+            kind=kind,
+            n_resamples=100,
+            max_rows=IMPORTANCE_ROWS,
+            sample_weight=given.sample_weight,
+            random_state=0,
         )
         table = measured.to_frame()
         numbers = (table[key].to_numpy() for key in ("importance", "low", "high"))

@@ -58,7 +58,7 @@ def table_section(
                 "rows": float(activity.covered[rule]),
                 "leafRows": float(activity.in_leaf[rule]),
                 "bothRows": float(activity.in_both[rule]),
-                "angles": list(line["angles"]),
+                "angles": [finite(angle) for angle in line["angles"]],
                 "facts": rule_facts(line),
             }
         )

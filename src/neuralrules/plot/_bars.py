@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 MEASURES = {
     "rules": "mean absolute contribution",
-    "columns": "share of the decision's variance lost without it",
-    "pairs": "share of the decision's variance that only both explain",
+    "columns": "change with borrowed cells, relative to the variance",
+    "pairs": "change that needs both, relative to the variance",
 }
 HEIGHT = 0.3  # of a horizontal bar with its gap, in inches
 

@@ -132,6 +132,8 @@ def literal_note(display: RuleDisplay, j: int) -> str:
     bias = signed(display.biases[j], 2)
     if display.split_features[j] < 0:
         return f"bias {bias}"
+    if np.isnan(display.angles[j]):
+        return f"looks at no column now, constantly {bias}"
     return f"turned {number(float(np.round(display.angles[j], 1)), 3)}°, bias {bias}"
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from neuralrules._activity import activations
 from neuralrules._encoding import LARGEST, as_categories, as_numbers, column_of, is_frame
-from neuralrules._table import rule_importance
+from neuralrules._outputs import rule_importance
 from neuralrules.plot._drawing import check_position, is_whole, plain_value
 
 if TYPE_CHECKING:

@@ -148,11 +148,15 @@
       constant -= weight / scale * mean;
       if (hole !== null) add(hole, weight / scale * mean);
     }
-    const terms = [...factors]
-      .filter(([, factor]) => factor !== 0)
-      .map(([place, factor]) => ({ ...model.features[place], factor }));
-    const weight = (term) => Math.abs(term.factor * term.scale);
-    terms.sort((a, b) => (a.kind === "missing") - (b.kind === "missing") || weight(b) - weight(a));
+    const places = [...factors.keys()].filter((place) => factors.get(place) !== 0);
+    const weight = (place) => Math.abs(factors.get(place) * model.features[place].scale);
+    // What a column adds for its holes stands beside it.
+    const holes = new Set(places.map((place) => model.features[place].hole));
+    const own = places.filter((place) => !holes.has(place));
+    own.sort((a, b) => weight(b) - weight(a));
+    const order = own.flatMap((place) => [place, model.features[place].hole])
+      .filter((place) => places.includes(place));
+    const terms = order.map((place) => ({ ...model.features[place], factor: factors.get(place) }));
     return { terms, constant };
   }
 
@@ -169,17 +173,20 @@
 
   const FULL = 6; // significant digits of a rule in full
 
+  function termsText(terms, unit) {
+    return sumText(terms.map((term) => {
+      // A column far from zero needs more digits for the same accuracy.
+      const distance = Math.max(Math.abs(term.mean) / term.scale, 1);
+      return [term.factor / unit, term.label, FULL + Math.ceil(Math.log10(distance))];
+    }));
+  }
+
   function inequality(literal) {
     const { terms, constant } = userTerms(literal);
     if (!terms.length) return constant > 0 ? "every row" : "no row";
     const unit = terms[0].factor;
-    const parts = terms.map((term) => {
-      // A column far from zero needs more digits for the same accuracy.
-      const distance = Math.max(Math.abs(term.mean) / term.scale, 1);
-      return [term.factor / unit, term.label, FULL + Math.ceil(Math.log10(distance))];
-    });
     const bound = resolvedText(-constant / unit, terms[0].scale, FULL);
-    return `${sumText(parts)} ${unit > 0 ? ">" : "<"} ${bound}`;
+    return `${termsText(terms, unit)} ${unit > 0 ? ">" : "<"} ${bound}`;
   }
 
   function letter(place) {
@@ -188,9 +195,10 @@
 
   function namedLiteral(literal) {
     const { terms, constant } = userTerms(literal);
-    const text = sumText(terms.map((term) => [term.factor, term.label, FULL]));
-    if (!text) return numberText(constant, 3);
-    return `${text} ${constant < 0 ? "-" : "+"} ${numberText(Math.abs(constant), FULL)}`;
+    if (!terms.length) return numberText(constant, FULL);
+    const size = Math.max(...terms.map((term) => Math.abs(term.factor * term.scale)));
+    const bound = resolvedText(Math.abs(constant), size, FULL);
+    return `${termsText(terms, 1)} ${constant < 0 ? "-" : "+"} ${bound}`;
   }
 
   function unitText(rule, unit) {
@@ -199,21 +207,27 @@
     const weights = Array.from(model.mixing.subarray(start, start + n));
     const order = weights.map((_, j) => j).filter((j) => weights[j] !== 0);
     order.sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]));
-    const text = sumText(order.map((j) => [weights[j], `${letter(j)}⁺`, FULL])) || "0";
-    return `${text} > ${numberText(-model.shifts[model.offsets[rule] + unit], FULL)}`;
+    const shift = model.shifts[model.offsets[rule] + unit];
+    if (!order.length) return shift > 0 ? "every row" : "no row";
+    const text = sumText(order.map((j) => [weights[j], `${letter(j)}⁺`, FULL]));
+    return `${text} > ${numberText(-shift, FULL)}`;
   }
 
   // Conditions of a rule with all their terms and, for a deep rule, its literals.
   function fullText(rule) {
     const literals = ownLiterals(rule);
-    if (!model.deep) {
-      const texts = literals.map(inequality);
-      const telling = texts.filter((text) => text !== "every row");
-      return { conditions: telling.length ? telling : texts.slice(0, 1), literals: [] };
-    }
+    const texts = literals.map(
+      (literal, unit) => (model.deep ? unitText(rule, unit) : inequality(literal)));
+    const telling = texts.filter((text) => text !== "every row");
+    const constants = Array.from(model.deep ? model.shifts : model.biases)
+      .slice(literals[0], literals[0] + literals.length)
+      .filter((_, j) => texts[j] === "every row");
     return {
-      conditions: literals.map((_, unit) => unitText(rule, unit)),
-      literals: literals.map((literal, j) => `${letter(j)} = ${namedLiteral(literal)}`),
+      conditions: telling.length ? telling : texts.slice(0, 1),
+      literals: model.deep
+        ? literals.map((literal, j) => `${letter(j)} = ${namedLiteral(literal)}`) : [],
+      // Literals that always hold still limit how strongly the rule can fire.
+      cap: telling.length && constants.length ? Math.min(...constants) : null,
     };
   }
 
@@ -374,7 +388,7 @@
   }
 
   function fullTextOf(rule) {
-    const { conditions, literals } = fullText(rule.rule);
+    const { conditions, literals, cap } = fullText(rule.rule);
     const lines = (texts) => element("ol", { class: "formulas" }, ...texts.map(
       (text) => element("li", {}, element("p", { class: "formula" }, text))));
     const parts = [lines(conditions)];
@@ -383,6 +397,9 @@
       parts.push(lines(literals));
     }
     parts[0].id = "detail-conditions";
+    if (cap !== null) {
+      parts.push(element("p", { class: "note" }, `Its activation is at most ${numberText(cap, FULL)}.`));
+    }
     return parts;
   }
 
@@ -430,7 +447,7 @@
     items.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
     const box = element("div", { class: "literal" },
       element("h4", {}, `Literal ${letter(place)}`,
-        element("span", { class: "angle" }, ` turned by ${shown(angle, "degrees")}`)));
+        element("span", { class: "angle" }, angle === null ? "" : ` turned by ${shown(angle, "degrees")}`)));
     if (!all) box.append(element("p", { class: "note" }, "looks at no column"));
     else box.append(barList(items.slice(0, DRAWN), `Weights of literal ${letter(place)}`));
     if (items.length > DRAWN) {

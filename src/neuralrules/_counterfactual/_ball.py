@@ -1,0 +1,154 @@
+"""Balls around one row: how it may move, and bounds of what is affine in the moves.
+
+The row moves by non-negative amounts, one for each way a column may go: up or down
+for a number, to another category for a category. A ball holds the rows that cost at
+most its radius.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+SLACK = 1e-9  # added to bounds, which are computed in float64
+
+
+def round_down(amounts: np.ndarray, whole: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Amounts (..., n_moves) cut to 0, first, first + 1, ... where they must be whole."""
+    steps = np.floor(amounts - first + SLACK)
+    return np.where(whole, np.where(steps < 0, 0, first + steps), amounts)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The ways in which a row may change, as amounts that are 0 in the row itself.
+
+    Attributes
+    ----------
+    effects : ndarray of shape (n_moves, n_features), float64
+        What an amount of 1 adds to the features that the network looks at.
+    rates : ndarray of shape (n_moves,), float64
+        Cost of an amount of 1.
+    most : ndarray of shape (n_moves,), float64
+        Largest amount, may be infinite.
+    whole : ndarray of shape (n_moves,), bool
+        Whether the amount is 0, `first`, `first` + 1, `first` + 2 and so on.
+    first : ndarray of shape (n_moves,), float64
+        1 unless the row holds a number that is not whole where it should be.
+    groups : ndarray of shape (n_moves,), int64
+        Ascending. Moves of one group are of the same column, cost the same rate and
+        exclude each other.
+    """
+
+    effects: np.ndarray
+    rates: np.ndarray
+    most: np.ndarray
+    whole: np.ndarray
+    first: np.ndarray
+    groups: np.ndarray
+
+    def within(self, radius: float) -> Moves:
+        """The same moves, cut to what a cost of `radius` pays for."""
+        most = np.minimum(self.most, radius / self.rates)
+        most = round_down(most, self.whole, self.first)
+        return Moves(self.effects, self.rates, most, self.whole, self.first, self.groups)
+
+    @property
+    def starts(self) -> np.ndarray:
+        """The first move of each group, (n_groups,) int64."""
+        return np.flatnonzero(np.diff(self.groups, prepend=-1))
+
+    @property
+    def total_cost(self) -> float:
+        """A cost that no change exceeds: each column's dearest move, all together."""
+        if not len(self.rates):
+            return 0.0
+        return float(np.maximum.reduceat(self.rates * self.most, self.starts).sum())
+
+
+class Ball(NamedTuple):
+    """All rows that `moves` reach at a cost of at most `radius`.
+
+    `row` is (n_features,) float64: the features of the row in the middle.
+    """
+
+    row: np.ndarray
+    moves: Moves
+    radius: float
+
+
+class Affine(NamedTuple):
+    """constants + sum of coefficients * variables, one for each row.
+
+    `coefficients` is (n, n_variables) float64, `variables` the numbers of the columns.
+    """
+
+    coefficients: np.ndarray
+    variables: np.ndarray
+    constants: np.ndarray
+
+
+# Largest value of each row of `gains @ inputs + constants` over the ball, (n,) float64.
+Highest = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def highest_in(ball: Ball, gains: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """Largest value of gains @ amounts + constants for amounts inside a ball.
+
+    A fractional knapsack: the budget `radius` goes to the columns that gain most for
+    their cost. Exact but for whole numbers, which only make the true maximum smaller.
+
+    Parameters
+    ----------
+    ball : Ball
+    gains : ndarray of shape (n, n_moves), float64
+    constants : ndarray of shape (n,), float64
+
+    Returns
+    -------
+    ndarray of shape (n,), float64
+    """
+    moves = ball.moves
+    if not len(moves.rates):
+        return constants + SLACK
+    values = np.maximum(gains * moves.most, 0)
+    prices = np.where(values > 0, moves.rates * moves.most, 0)
+    values = np.maximum.reduceat(values, moves.starts, axis=1)
+    prices = np.maximum.reduceat(prices, moves.starts, axis=1)
+    worth = values / np.where(prices > 0, prices, 1)
+    order = np.argsort(-worth, axis=1)
+    values = np.take_along_axis(values, order, axis=1)
+    prices = np.take_along_axis(prices, order, axis=1)
+    left = ball.radius - (np.cumsum(prices, axis=1) - prices)
+    share = np.clip(left / np.where(prices > 0, prices, 1), 0, 1)
+    best = constants + (values * share).sum(axis=1)
+    return best + SLACK * (1 + np.abs(best))
+
+
+def highest_of_rectified(
+    ball: Ball, literals: Affine, low: np.ndarray, high: np.ndarray
+) -> Highest:
+    """Bounds for what is affine in ReLU(literals): the better of two.
+
+    One lets every literal go through its own interval. The other replaces every ReLU
+    by a line above it, through (low, 0) and (high, high), or by one below it, so that
+    the whole is affine in the amounts and columns that pull both ways cancel.
+    """
+    floor, ceiling = np.maximum(low, 0), np.maximum(high, 0)
+    open_sign = (low < 0) & (high > 0)
+    above = np.where(open_sign, high / np.where(open_sign, high - low, 1), low >= 0)
+    raised = np.where(open_sign, -above * low, 0)
+    below = np.where(open_sign, high > -low, low >= 0)
+
+    def highest(gains: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        up, down = np.maximum(gains, 0), np.minimum(gains, 0)
+        apart = up @ ceiling + down @ floor + constants
+        slopes = up * above + down * below
+        moved = slopes @ literals.constants + up @ raised + constants
+        together = highest_in(ball, slopes @ literals.coefficients, moved)
+        return np.minimum(apart + SLACK * (1 + np.abs(apart)), together)
+
+    return highest
