@@ -83,7 +83,7 @@ def test_weights_of_rows_count():
     np.testing.assert_allclose(weighted.values, repeated.values, rtol=1e-9)
     columns = model.importances(X, sample_weight=weights, random_state=0)
     assert (columns.values != model.importances(X, random_state=0).values).any()
-    with pytest.raises(ValueError, match="(?i)zero"):
+    with pytest.raises(ValueError, match=r"(?i)zero"):
         model.importances(X, sample_weight=np.zeros(len(X)))
 
 

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -161,7 +161,7 @@ class SimplificationPath:
 
     def model(self, step: int) -> Any:
         """The fitted estimator of a step, independent of the one the path began with."""
-        if not -len(self.steps) <= step < len(self.steps):
+        if not isinstance(step, Integral) or not 0 <= step < len(self.steps):
             raise ValueError(
                 f"step={step!r} is not one of the {len(self.steps)} steps of this path. "
                 f"Give a number from 0 to {len(self.steps) - 1}."
@@ -224,7 +224,8 @@ def simplification_path(
         steps = tuple(walk(model, given, validation, random_state))
         return SimplificationPath(steps, model, given)
     rest, held = held_out(given, random_state)
-    twin = fitted_twin(model, X, y, sample_weight, rest)
+    weights = None if sample_weight is None else given.weights[rest]
+    twin = fitted_twin(model, X, y, weights, rest)
     # The twin has an encoding of its own.
     rows = encoded_rows(twin, X, y, sample_weight)
     shown = walk(twin, rows.take(rest), rows.take(held), random_state)
@@ -254,10 +255,9 @@ def held_out(rows: Rows, random_state: np.random.RandomState) -> tuple[np.ndarra
 
 
 def fitted_twin(
-    model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any, rows: np.ndarray
+    model: NeuralRuleModel, X: Any, y: Any, weights: np.ndarray | None, rows: np.ndarray
 ) -> NeuralRuleModel:
-    """A model like this one, fitted on some of the rows."""
-    weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
+    """A model like this one, fitted on some of the rows, whose weights are given."""
     twin = model._unfitted_twin()
     twin.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), weights)
     if twin.interrupted_:
