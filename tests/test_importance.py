@@ -168,6 +168,10 @@ def test_errors():
         model.importances(X, kind="rule")
     with pytest.raises(ValueError, match="n_resamples=0 must be a whole number of at least 2"):
         model.importances(X, n_resamples=0)
+    with pytest.raises(
+        ValueError, match="n_resamples=None must be a whole number of at least 2"
+    ):
+        model.importances(X, n_resamples=None)
     with pytest.raises(ValueError, match=r"max_rows=1\.5 must be a whole number of at least 2"):
         model.importances(X, max_rows=1.5)
     with pytest.raises(ValueError, match="X has 1 row; importances need at least 2 to compare"):

@@ -608,12 +608,21 @@ def test_a_rule_without_splits_and_one_with_a_pruned_literal():
     assert display.edges_ == []
     X, y = load_iris(return_X_y=True)
     model = NeuralRuleClassifier(2, n_epochs=5, random_state=0).fit(X, y)
-    small = model.simplification_path(X, y, X_val=X, y_val=y).model(-1)
-    for rule in range(small.network_.n_rules):
-        display = RuleDisplay.from_estimator(small, rule)
-        own = slice(small.network_.offsets[rule], small.network_.offsets[rule + 1])
-        edges = [edge for edge in display.edges_ if edge.layer == "literals"]
-        assert len(edges) == np.count_nonzero(small.network_.weights[own])
+    path = model.simplification_path(X, y, X_val=X, y_val=y)
+    idle = 0
+    for step in range(1, len(path)):
+        small = path.model(step)
+        for rule in range(small.network_.n_rules):
+            display = RuleDisplay.from_estimator(small, rule)
+            plt.close(display.figure_)
+            own = slice(small.network_.offsets[rule], small.network_.offsets[rule + 1])
+            edges = [edge for edge in display.edges_ if edge.layer == "literals"]
+            assert len(edges) == np.count_nonzero(small.network_.weights[own])
+            texts = [text.get_text() for text in display.ax_.texts]
+            empty = np.count_nonzero(~small.network_.weights[own].any(axis=1))
+            assert sum("looks at no column now" in text for text in texts) == empty
+            idle += empty
+    assert idle
 
 
 # All displays

@@ -191,6 +191,12 @@ def test_weights_of_rows_count():
     assert given.error == pytest.approx(1 - model.score(X[:300], y[:300]))
 
 
+def test_one_weight_for_all_rows_is_no_weight():
+    model, X, y = fitted("three classes")
+    path = model.simplification_path(X, y, sample_weight=2.0)
+    assert path.steps[0].given.error == pytest.approx(1 - model.score(X, y))
+
+
 def test_the_same_seed_gives_the_same_model():
     model, X, y = fitted("three classes")
     first, second = (model.simplify(X, y, tolerance=0.05) for _ in range(2))
@@ -234,7 +240,7 @@ def test_errors():
     with pytest.raises(NotFittedError):
         NeuralRuleRegressor().simplify(*CANCER)
     model, X, y = fitted("two classes")
-    for tolerance in (-1, "much", float("nan")):
+    for tolerance in (-1, "much", float("nan"), True):
         with pytest.raises(ValueError, match=r"tolerance=.* must be a number of at least 0"):
             model.simplify(X, y, tolerance=tolerance)
     with pytest.raises(
@@ -243,8 +249,12 @@ def test_errors():
         model.simplify(X, y, X_val=X)
     with pytest.raises(ValueError, match="X has 4 rows, too few to hold a fifth of each class"):
         model.simplify(X[:4], y[:4])
-    with pytest.raises(ValueError, match="step=99 is not one of the"):
-        model.simplification_path(X, y, X_val=X, y_val=y).model(99)
+    path = model.simplification_path(X, y, X_val=X, y_val=y)
+    for step in (99, -1, "a", None, 1.5):
+        with pytest.raises(ValueError, match=r"is not one of the .* steps of this path"):
+            path.model(step)
+    with pytest.raises(ValueError, match="tolerance=-1 must be a number of at least 0"):
+        path.within(-1)
 
 
 def test_ctrl_c_ends_it_and_leaves_the_model_alone():

@@ -265,6 +265,10 @@ def test_errors():
     model, X, _ = fitted("two classes")
     with pytest.raises(ValueError, match="X and y belong together: give both, or neither for"):
         model.rules_table(X)
+    with pytest.raises(ValueError, match="sample_weight was given without X and y"):
+        model.rules_table(sample_weight=np.ones(len(X)))
+    with pytest.raises(ValueError, match="precision=99 must be at most 17: a number has no"):
+        model.rules_table(precision=99)
     with pytest.raises(ValueError, match="precision=0 must be a whole number of at least 1"):
         model.rules_table(precision=0)
 

@@ -275,3 +275,11 @@ def test_bounds_around_the_mean_include_the_holes():
     model = fitted(pd.DataFrame({"income": income}), y, max_depth=1, n_epochs=0)
     texts = [tree_rule_text(model, rule, 3) for rule in range(2)]
     assert texts == ["income ≤ 10.5", "(income > 10.5 or missing)"]
+
+
+def test_a_line_break_in_a_name_stays_on_its_line():
+    frame = pd.DataFrame({"a\nRule 7: value": np.arange(20.0)})
+    model = fitted(frame, frame.iloc[:, 0] > 9, max_depth=1, n_epochs=0)
+    assert tree_rule_text(model, 1, 3) == "a\\nRule 7: value > 9.5"
+    assert model.rules_text().count("Rule 7") == 4
+    assert len(model.rules_text().splitlines()) == 7

@@ -1,8 +1,8 @@
 """Neural rule ensembles: tabular models that are small, accurate and readable."""
 
 from neuralrules._classifier import NeuralRuleClassifier
-from neuralrules._exact import read_rules
 from neuralrules._regressor import NeuralRuleRegressor
+from neuralrules._replay import read_rules
 from neuralrules._search import NeuralRuleClassifierCV, NeuralRuleRegressorCV
 
 __all__ = [

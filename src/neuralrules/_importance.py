@@ -95,10 +95,12 @@ def importances(
 ) -> Importances:
     """Importance of the rules, columns or pairs of columns of a fitted model."""
     check_is_fitted(model)
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not one of {', '.join(map(repr, KINDS))}.")
     for name, value in (("n_resamples", n_resamples), ("max_rows", max_rows)):
-        if value is not None and (not isinstance(value, Integral) or value < 2):
+        may_be_none = name == "max_rows"
+        whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= 2
+        if not whole and not (value is None and may_be_none):
             raise ValueError(f"{name}={value!r} must be a whole number of at least 2.")
     X = model._check_columns(X, reset=False)
     if X.shape[0] < 2:

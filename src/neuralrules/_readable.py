@@ -172,7 +172,9 @@ class ReadableModel(NeuralRuleModel):
         """The smallest change of one row that changes its prediction, proven smallest.
 
         The cost of a change is the sum over the columns of |change| / unit; a switch to
-        another category costs 1 / unit. A missing number stays missing.
+        another category costs 1 / unit. The row that is returned has been given to
+        `predict`. A missing number stays missing, no cell becomes missing, and columns that
+        no rule looks at never change.
 
         Parameters
         ----------
@@ -183,14 +185,15 @@ class ReadableModel(NeuralRuleModel):
             several targets a list of such pairs.
         units : dict, optional
             What change of a column costs 1. By default a number's standard deviation in
-            training, and 1 for categories.
+            training, and 1 for categories and booleans.
         fixed : list of columns, default=()
             Columns that may not change.
         integer : list of columns, optional
             Columns whose new values must be whole; by default those of an integer dtype.
+            Columns of counts that are stored as floats belong here.
         bounds : dict, optional
-            For a column of numbers a pair (low, high), either of them None; for one of
-            categories a list of those allowed.
+            For a column of numbers a pair (low, high), either of them None, around the
+            row's own value; for one of categories a list of those allowed.
         time_limit : float, default=60.0
             Seconds. Where they do not suffice, the best found so far is returned.
 
@@ -199,6 +202,12 @@ class ReadableModel(NeuralRuleModel):
         Counterfactual
             The changed row `x`, its `changes` and `cost`, whether it is proven
             `optimal`, and a `bound` below which there is none.
+
+        Notes
+        -----
+        A mixed-integer linear program, solved by SciPy's HiGHS in wider and wider
+        surroundings of the row, up to 32 standard deviations away or the end of `bounds`.
+        Large deep models may need more time than a minute for a proof.
         """
         return counterfactual(
             self,

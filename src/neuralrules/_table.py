@@ -66,6 +66,11 @@ def activity_on(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = Non
             "X and y belong together: give both, or neither for the training rows."
         )
     if X is None:
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight was given without X and y: there are no rows to weight. Give "
+                "all three, or no sample_weight."
+            )
         return model._activity
     X = model._check_columns(X, reset=False)
     targets, weights = model._check_targets(X, y, sample_weight, known=True)

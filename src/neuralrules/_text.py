@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
 
 
+MAX_PRECISION = 17  # significant digits of a float64
+
+
 @dataclass(frozen=True)
 class Term:
     """One summand of a literal in the user's units.
@@ -85,10 +88,15 @@ def rules_text(
 
 
 def check_counts(**counts: int) -> None:
-    """Refuse what is not a whole number of at least 1."""
+    """Refuse what is not a whole number of at least 1, or more digits than there are."""
     for name, value in counts.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+        if name == "precision" and value > MAX_PRECISION:
+            raise ValueError(
+                f"precision={value!r} must be at most {MAX_PRECISION}: a number has no more "
+                "digits."
+            )
 
 
 def value_text(model: NeuralRuleModel, rule: int, precision: int) -> str:
@@ -299,7 +307,7 @@ def split_text(
     column = encoder.columns[feature]
     if column.kind != "number":
         return indicator_text(encoder, column, present=lower is not None)
-    name = encoder.names[column.source]
+    name = printable(encoder.names[column.source])
     low, high = (
         None
         if bound is None
@@ -313,17 +321,24 @@ def split_text(
 
 def indicator_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True) -> str:
     """What an indicator column says, or that it does not hold."""
-    name = encoder.names[column.source]
+    name = printable(encoder.names[column.source])
     if column.kind == "missing" or (column.kind == "category" and column.category is None):
         return f"{name} is missing" if present else f"{name} is known"
-    value = "a rare value" if column.kind == "rare" else column.category
+    value = "a rare value" if column.kind == "rare" else printable(column.category)
     return f"{name} {'=' if present else '≠'} {value}"
+
+
+def printable(name: str) -> str:
+    """A name on one line: a line break in it must not look like the next rule."""
+    if name.isprintable():
+        return name
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
 
 
 def column_text(encoder: Encoder, column: EncodedColumn) -> str:
     """A column as it stands in a literal: numbers bare, indicators in brackets."""
     if column.kind == "number":
-        return encoder.names[column.source]
+        return printable(encoder.names[column.source])
     return f"[{indicator_text(encoder, column)}]"
 
 

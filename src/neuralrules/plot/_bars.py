@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from neuralrules._explain import Explanation
+from neuralrules._importance import Importances
 from neuralrules._text import rule_text
 from neuralrules.plot._drawing import (
     BLUE,
@@ -18,6 +20,7 @@ from neuralrules.plot._drawing import (
     SKY,
     axes_to_draw_on,
     check_count,
+    check_kind,
     check_output,
     check_position,
     import_pyplot,
@@ -32,8 +35,6 @@ from neuralrules.plot._drawing import (
 )
 
 if TYPE_CHECKING:
-    from neuralrules._explain import Explanation
-    from neuralrules._importance import Importances
     from neuralrules._model import NeuralRuleModel
 
 MEASURES = {
@@ -144,6 +145,7 @@ class ImportanceDisplay:
         max_bars : int, default=15
         ax : Axes, optional
         """
+        check_kind("importances", importances, Importances, "model.importances(X)")
         order = np.argsort(-importances.values, kind="stable")
         names = [importances.names[place] for place in order]
         low, high = np.quantile(importances.resamples, [0.05, 0.95], axis=0)
@@ -297,6 +299,7 @@ class WaterfallDisplay:
         ax: Any = None,
     ) -> WaterfallDisplay:
         """Draw one row of what `model.explain` returned; see `from_estimator`."""
+        check_kind("explanation", explanation, Explanation, "model.explain(X)")
         row = check_position("row", row, explanation.n_rows, "rows of this explanation")
         display = cls._of_row(explanation, row, row, output)
         return display.plot(ax=ax, max_rules=max_rules)

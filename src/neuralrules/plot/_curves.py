@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from neuralrules._simplify import SimplificationPath
 from neuralrules.plot._drawing import (
     BLUE,
     ORANGE,
     SKY,
     axes_to_draw_on,
+    check_kind,
     import_pyplot,
     legend_below,
 )
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
-    from neuralrules._simplify import SimplificationPath
 
 
 class HistoryDisplay:
@@ -191,6 +192,7 @@ class SizeDisplay:
         cls, path: SimplificationPath, *, tolerance: float | None = None, ax: Any = None
     ) -> SizeDisplay:
         """Draw what `model.simplification_path` returned; see `from_estimator`."""
+        check_kind("path", path, SimplificationPath, "model.simplification_path(X, y)")
         check_tolerance(tolerance)
         steps = path.steps
         classes = hasattr(path._model, "classes_")

@@ -45,6 +45,11 @@ def axes_to_draw_on(ax: Any, size: tuple[float, float]) -> Any:
     pyplot = import_pyplot()
     if ax is None:
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    if not hasattr(ax, "spines"):
+        raise TypeError(
+            f"ax={ax!r} must be one matplotlib Axes, as of plt.subplots()[1], or None for a "
+            "new figure."
+        )
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -180,3 +185,11 @@ def grey_levels(values: np.ndarray, low: float, high: float) -> np.ndarray:
     """Grey of each value, (n, 3): from nearly white for the lowest to black."""
     share = (values - low) / (high - low) if high > low else 0.5 + 0 * values
     return np.repeat((0.97 - 0.97 * share)[:, None], 3, axis=1)
+
+
+def check_kind(parameter: str, value: Any, kind: type, source: str) -> None:
+    """Refuse what is not of a kind; `source` says what makes one."""
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"{parameter}={value!r} must be of the kind {kind.__name__}, as of {source}."
+        )

@@ -61,6 +61,10 @@ def chosen_rules(model: NeuralRuleModel, rules: Any) -> list[int]:
     if rules is None:
         importance = rule_importance(model, model._activity.activation)
         return np.argsort(-importance, kind="stable")[:2].tolist()
+    if not is_whole(rules) and (isinstance(rules, str) or not hasattr(rules, "__iter__")):
+        raise ValueError(
+            f"rules={rules!r} must be a rule number or a list of them. For example rules=[0]."
+        )
     asked = [rules] if is_whole(rules) else list(rules)
     if not asked or len(set(asked)) < len(asked):
         raise ValueError(
