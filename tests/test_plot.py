@@ -614,13 +614,13 @@ def test_a_rule_without_splits_and_one_with_a_pruned_literal():
         small = path.model(step)
         for rule in range(small.network_.n_rules):
             display = RuleDisplay.from_estimator(small, rule)
-            plt.close(display.figure_)
             own = slice(small.network_.offsets[rule], small.network_.offsets[rule + 1])
             edges = [edge for edge in display.edges_ if edge.layer == "literals"]
             assert len(edges) == np.count_nonzero(small.network_.weights[own])
-            texts = [text.get_text() for text in display.ax_.texts]
+            texts = [text.get_text() for text in display.figure_.findobj(mpl.text.Text)]
             empty = np.count_nonzero(~small.network_.weights[own].any(axis=1))
-            assert sum("looks at no column now" in text for text in texts) == empty
+            assert sum("looks at no column now" in text for text in texts) == empty, texts
+            plt.close(display.figure_)
             idle += empty
     assert idle
 
@@ -886,3 +886,23 @@ def test_errors_of_axes_targets_and_empty_columns(iris, deep, mixed):
     one = NeuralRuleClassifier(1, n_epochs=0).fit(X[:, :1], y)
     with pytest.raises(ValueError, match=r"^columns=None: the table has only one column"):
         SupportDisplay.from_estimator(one, X[:, :1])
+
+
+def test_what_is_not_what_a_display_needs():
+    X, y = load_iris(return_X_y=True)
+    model = NeuralRuleClassifier(2, n_epochs=0, random_state=0).fit(X, y)
+    _, axes = plt.subplots(1, 2)
+    with pytest.raises(TypeError, match="must be one matplotlib Axes, as of plt.subplots"):
+        HistoryDisplay.from_estimator(model, ax=axes)
+    for make, what in (
+        (ImportanceDisplay.from_importances, "importances=5 must be of the kind Importances"),
+        (WaterfallDisplay.from_explanation, "explanation=5 must be of the kind Explanation"),
+        (SizeDisplay.from_path, "path=5 must be of the kind SimplificationPath"),
+    ):
+        with pytest.raises(TypeError, match=what):
+            make(5)
+    for rules in (1.5, True, "0"):
+        with pytest.raises(
+            ValueError, match=r"rules=.* must be a rule number or a list of them"
+        ):
+            SupportDisplay.from_estimator(model, X, rules=rules)

@@ -130,10 +130,9 @@ class Plan:
 def literal_note(display: RuleDisplay, j: int) -> str:
     """What has become of a split: how far it turned, and the bias now."""
     bias = signed(display.biases[j], 2)
-    if display.split_features[j] < 0:
-        return f"bias {bias}"
     if np.isnan(display.angles[j]):
-        return f"looks at no column now, constantly {bias}"
+        always = display.splits[j] == "every row"
+        return f"bias {bias}" if always else f"looks at no column now, constantly {bias}"
     return f"turned {number(float(np.round(display.angles[j], 1)), 3)}°, bias {bias}"
 
 
