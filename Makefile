@@ -25,7 +25,7 @@ wheel: $(VENV)/.tested  ## the built wheel, alone in a clean environment, must f
 
 figures: $(VENV)/.reproduction  ## draw the paper's simulations and the pictures of docs/reading.md
 	$(BIN)/python -m benchmarks.simulations
-	-$(BIN)/python -m benchmarks.gallery
+	$(BIN)/python -m benchmarks.gallery
 
 reproduce: $(VENV)/.reproduction  ## measure the paper's table (hours; resumes); ARGS=--quick for a look
 	$(BIN)/python -m benchmarks.reproduce $(ARGS)

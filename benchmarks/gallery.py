@@ -76,10 +76,12 @@ def photograph(names: dict[str, Any]) -> None:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        sys.exit("The report was not photographed: pip install playwright")
+        print("The report was not photographed: pip install playwright", file=sys.stderr)
+        return
     chromium = shutil.which("chromium")
     if chromium is None:
-        sys.exit("The report was not photographed: install Debian's package chromium")
+        print("The report was not photographed: apt install chromium", file=sys.stderr)
+        return
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page_file = names["small"].report(
             Path(folder) / "model.html",

@@ -27,13 +27,13 @@ def rotated_xor(n_rows: int = 2000) -> tuple[np.ndarray, np.ndarray]:
 
 
 def parameters(model) -> int:
-    """Numbers that make up a fitted model."""
+    """Numbers that make up a fitted model; a node of a tree counts as one."""
     if isinstance(model, NeuralRuleClassifier):
         return model.network_.n_parameters
     if isinstance(model, RandomForestClassifier):
-        return sum(3 * tree.tree_.node_count for tree in model.estimators_)
+        return sum(tree.tree_.node_count for tree in model.estimators_)
     if isinstance(model, GradientBoostingClassifier):
-        return sum(3 * tree.tree_.node_count for tree in model.estimators_.ravel())
+        return sum(tree.tree_.node_count for tree in model.estimators_.ravel())
     return sum(layer.size for layer in [*model[-1].coefs_, *model[-1].intercepts_])
 
 
