@@ -23,7 +23,7 @@ from neuralrules._report._charts import Points, bars, chart, log_ticks, nice_tic
 from neuralrules._report._model import packed
 from neuralrules._report._page import cell_text, plain_text
 
-VOID = {"meta", "input", "br", "img", "link", "hr"}
+VOID = {"meta", "input", "br", "wbr", "img", "link", "hr"}
 ATTACKS = (
     "<script>alert(1)</script>",
     '"; DROP TABLE',

@@ -223,6 +223,8 @@ class NeuralRuleClassifier(ClassRules):
     ) -> Any:
         """Train one epoch on these rows; the first call also grows the rules from them.
 
+        What the model then says of its training rows is about the rows of this call.
+
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_columns)

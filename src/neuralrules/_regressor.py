@@ -148,6 +148,8 @@ class NeuralRuleRegressor(NumberRules):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train one epoch on these rows; the first call also grows the rules from them.
 
+        What the model then says of its training rows is about the rows of this call.
+
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_columns)

@@ -12,15 +12,17 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from neuralrules._counterfactual._options import check_pair, read_options
+from neuralrules._counterfactual._options import as_float, check_pair, read_options
 from neuralrules._counterfactual._program import Goal
 from neuralrules._counterfactual._row import cell_text, read_columns, read_row
-from neuralrules._counterfactual._search import Change, Problem, Wanted, search
+from neuralrules._counterfactual._search import TOLERANCE, Change, Problem, Wanted, search
 from neuralrules._frames import import_pandas
 from neuralrules._text import number
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
+
+SAME = 1e-5  # a cost this close to the bound, relatively, is the bound but for rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,8 +40,8 @@ class Counterfactual:
     bound : float
         No counterfactual costs less. Infinite if there is none at all.
     optimal : bool
-        Whether the search ended with a proof, before its time was over: that `x` is the
-        cheapest counterfactual or, if none was found, that none costs less than `bound`.
+        Whether the search ended with a proof: that no counterfactual is cheaper than `x`
+        by more than 0.1 % or, if none was found, that none is in reach.
     found : bool
     prediction_before, prediction_after : object
         What the model predicts; `prediction_after` is None if none was found.
@@ -76,6 +78,8 @@ class Counterfactual:
         parts = [str(change) for change in self.changes]
         listed = " and ".join([*([", ".join(parts[:-1])] if parts[1:] else []), parts[-1]])
         known = "proven smallest"
+        if self.optimal and self.bound < self.cost * (1 - SAME):
+            known += f" to {100 * TOLERANCE:g} %"
         if not self.optimal:
             known = f"the smallest is at least {number(self.bound, 3)}"
         return (
@@ -101,8 +105,9 @@ def counterfactual(
     """Find the smallest change of one row that gives it another prediction.
 
     The cost of a change is the sum over the columns of |change| / unit; a switch to
-    another category costs 1 / unit. The cheapest change is found, and proven to be, by
-    mixed-integer programming. What is returned has been given to `model.predict`.
+    another category costs 1 / unit. The cheapest change is found, and proven to be (to
+    0.1 % of its cost), by mixed-integer programming. What is returned has been given to
+    `model.predict`.
 
     Parameters
     ----------
@@ -111,12 +116,12 @@ def counterfactual(
         The row; a Series or dict goes from column names to values.
     target : object, optional
         For a classifier the class wanted; by default the other one of two, or whichever
-        costs least of several. For a regressor a pair (low, high), either of them None
-        for no bound; for several targets a list of such pairs.
+        costs least of several. For a regressor a pair (low, high) with low < high, either
+        of them None for no bound; for several targets a list of such pairs.
     units : dict, optional
-        What change of a column costs 1. By default a number's standard deviation in
-        training, and 1 for categories and columns of a boolean dtype, so that a switch
-        costs 1.
+        What change of a column costs 1, up to 1e6 times as much or as little as by
+        default: a number's standard deviation in training, and 1 for categories and
+        columns of a boolean dtype, so that a switch costs 1.
     fixed : list of columns, default=()
         Columns that may not change.
     integer : list of columns, optional
@@ -147,8 +152,10 @@ def counterfactual(
 
     Predictions are made in float32, so a counterfactual must lie a little beyond the
     decision boundary: by about 1e-5, in standard deviations and relative to the values
-    of the rules, or by more if that does not suffice. `optimal` and `bound` are meant
-    among such rows.
+    of the rules, by more if that does not suffice, or by less if a range is too narrow.
+    `optimal` and `bound` hold for all rows: they come from a program that asks for less
+    than the goal, by as much as float32 could be off. Where the two programs differ by
+    more than 0.1 % of the cost, `optimal` is False.
 
     Examples
     --------
@@ -164,7 +171,7 @@ def counterfactual(
     """
     start = time.perf_counter()
     check_is_fitted(model)
-    if not isinstance(time_limit, Real) or not float(time_limit) > 0:
+    if not isinstance(time_limit, Real) or not as_float(time_limit) > 0:
         raise ValueError(
             f"time_limit must be a positive number of seconds, got {time_limit!r}."
         )
@@ -174,7 +181,7 @@ def counterfactual(
     before = model.predict(table)[0]
     wanted = read_target(model, target, before)
     problem = Problem.of(model, table, columns, wanted)
-    outcome = search(problem, start + float(time_limit))
+    outcome = search(problem, start + as_float(time_limit))
     best = outcome.best
     return Counterfactual(
         x=None if best is None else best.table,
@@ -196,7 +203,7 @@ def read_target(model: NeuralRuleModel, target: Any, before: Any) -> Wanted:
 
 def _read_classes(model: NeuralRuleModel, target: Any, before: Any) -> Wanted:
     network, classes = model.network_, model.classes_.tolist()
-    codes = [code for code, label in enumerate(classes) if label == target]
+    codes = [code for code, label in enumerate(classes) if _is_class(label, target)]
     if target is None:
         codes = [code for code, label in enumerate(classes) if label != before]
     elif not codes:
@@ -212,6 +219,14 @@ def _read_classes(model: NeuralRuleModel, target: Any, before: Any) -> Wanted:
     return Wanted(goals, lambda prediction: prediction in labels)
 
 
+def _is_class(label: Any, target: Any) -> bool:
+    """Whether a target is a class; an array or something else without a truth is none."""
+    try:
+        return np.ndim(target) == 0 and bool(label == target)
+    except (TypeError, ValueError):
+        return False
+
+
 def class_goal(values: np.ndarray, intercept: np.ndarray, code: int) -> Goal:
     """When `predict` chooses a class: of equal outputs it takes the first.
 
@@ -224,10 +239,13 @@ def class_goal(values: np.ndarray, intercept: np.ndarray, code: int) -> Goal:
     """
     if len(values) == 1:  # two classes: the second one if the output is positive
         sign = 1 if code == 1 else -1
-        return Goal(sign * values, sign * intercept, np.array([code == 1]))
+        return Goal(sign * values, sign * intercept, np.array([code == 1]), np.array([np.inf]))
     others = np.array([other for other in range(len(values)) if other != code])
     return Goal(
-        values[code] - values[others], intercept[code] - intercept[others], others < code
+        values[code] - values[others],
+        intercept[code] - intercept[others],
+        others < code,
+        np.full(len(others), np.inf),
     )
 
 
@@ -241,6 +259,13 @@ def _read_ranges(model: NeuralRuleModel, target: Any, before: Any) -> Wanted:
             f"the regressor; got {target!r}."
         )
     pairs = np.array([check_pair("target", pair) for pair in given])
+    for pair, (low, high) in zip(given, pairs, strict=True):
+        if low == high:
+            raise ValueError(
+                f"target must be a range with low < high, got {pair!r}: predictions are made "
+                "in float32 and meet a single number only by chance. Ask for a range around "
+                "it, or give None where there is no bound."
+            )
 
     def accepts(prediction: Any) -> bool:
         value = np.atleast_1d(prediction)
@@ -257,5 +282,8 @@ def _read_ranges(model: NeuralRuleModel, target: Any, before: Any) -> Wanted:
         [network.intercept - pairs[:, 0], pairs[:, 1] - network.intercept]
     )
     bounded = np.isfinite(constants)
-    goal = Goal(gains[bounded], constants[bounded], np.zeros(bounded.sum(), bool))
+    widths = np.tile(pairs[:, 1] - pairs[:, 0], 2)
+    goal = Goal(
+        gains[bounded], constants[bounded], np.zeros(bounded.sum(), bool), widths[bounded]
+    )
     return Wanted([goal], accepts)

@@ -58,7 +58,7 @@ def read_options(
         )
     for position, unit in options.units.items():
         valid = isinstance(unit, Real) and not isinstance(unit, bool)
-        if not valid or not 0 < float(unit) < np.inf:
+        if not valid or not 0 < as_float(unit) < np.inf:
             raise ValueError(
                 f"units[{names[position]!r}] must be a positive number, got {unit!r}. To "
                 "keep the column as it is, name it in fixed."
@@ -81,6 +81,14 @@ def column_position(model: NeuralRuleModel, option: str, key: Any) -> int:
     )
 
 
+def as_float(number: Any) -> float:
+    """A real number as a float, infinite if it is too large for one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return np.inf if number > 0 else -np.inf
+
+
 def check_pair(option: str, given: Any) -> tuple[float, float]:
     """A pair (low, high) of numbers or None as two floats, infinite for None."""
     pair = (np.nan, np.nan)
@@ -88,8 +96,8 @@ def check_pair(option: str, given: Any) -> tuple[float, float]:
         low, high = given
         if all(end is None or isinstance(end, Real) for end in given):
             pair = (
-                -np.inf if low is None else float(low),
-                np.inf if high is None else float(high),
+                -np.inf if low is None else as_float(low),
+                np.inf if high is None else as_float(high),
             )
     if not pair[0] <= pair[1]:  # NaN, too
         raise ValueError(

@@ -4,10 +4,13 @@ Everything before the first ReLU or minimum is affine in the amounts by which th
 moves; each ReLU and each minimum takes a few binaries. Their coefficients ("big M") come
 from bounds that hold for every row of the ball, so they are only as large as it makes them.
 
-A prediction is made in float32 and a solver works to a tolerance, so the program asks
-for a little more than the goal: with a margin e, a rule that helps counts as
-(1 - e) * max(0, min - e), one that hurts as (1 + e) * max(0, min + e). A row on which
-no rule is active gives exactly 0 in both, so it is not lost.
+A prediction is made in float32 and a solver works to a tolerance, so there are two
+programs. One finds rows: it asks for a little more than the goal. With a margin e, a rule
+that helps counts as (1 - e) * max(0, min - e), one that hurts as (1 + e) * max(0, min + e).
+A row on which no rule is active gives exactly 0 in both, so it is not lost. The other one
+proves: it is relaxed, with a margin of minus what float32 may be off by in the ball, so
+that no row which a prediction could accept is missing in it. Zeros are exact in float32,
+too: where a sum must be positive, some rule that helps must be on.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neuralrules._counterfactual._ball import (
+    SLACK,
     Affine,
     Ball,
     Highest,
@@ -29,6 +33,8 @@ from neuralrules._engine_numpy import rule_mixing
 from neuralrules._network import Network
 
 GAP = 1e-6  # how close to the optimum HiGHS must come, relative to the radius
+UNIT_ROUNDOFF = 2.0**-24  # of float32
+SOLVER_SLACK = 1e-7  # added to the rounding errors in the relaxed program
 
 
 class Goal(NamedTuple):
@@ -40,11 +46,14 @@ class Goal(NamedTuple):
     constants : ndarray of shape (n_conditions,), float64
     strict : ndarray of shape (n_conditions,), bool
         Whether the condition is > 0 instead.
+    widths : ndarray of shape (n_conditions,), float64
+        How far the sum may lie above 0 before another condition fails; may be infinite.
     """
 
     gains: np.ndarray
     constants: np.ndarray
     strict: np.ndarray
+    widths: np.ndarray
 
 
 class Answer(NamedTuple):
@@ -112,7 +121,7 @@ class Program:
             integrality=integral,
             bounds=Bounds(lower, upper),
             constraints=LinearConstraint(matrix, lb=np.array(self._lows)),
-            options={"time_limit": time_limit, "mip_rel_gap": GAP},
+            options={"disp": False, "time_limit": time_limit, "mip_rel_gap": GAP},
         )
 
 
@@ -120,15 +129,28 @@ class Units(NamedTuple):
     """What the minimum of one rule is taken over, with bounds that hold in the ball.
 
     `low` and `high` are (n_units,) float64; gaps[j, k] is the largest unit_j - unit_k.
+    `margin` is that of the rule, see the top of this file. The rule can only be on if a
+    binary of each of the `covers` is 1.
     """
 
     values: Affine
     low: np.ndarray
     high: np.ndarray
     gaps: np.ndarray
+    margin: float
+    covers: list[np.ndarray]
 
 
-def bounded_units(values: Affine, highest: Highest) -> Units:
+class Helping(NamedTuple):
+    """The variables of a rule that helps: its activation, and "the rule is on" if open."""
+
+    activation: int
+    on: int | None
+
+
+def bounded_units(
+    values: Affine, highest: Highest, margin: float, covers: list[np.ndarray]
+) -> Units:
     """Bounds of some units and of their differences; without units that never are least."""
     gains, constants = values.coefficients, values.constants
     n = len(constants)
@@ -140,16 +162,18 @@ def bounded_units(values: Affine, highest: Highest) -> Units:
             alive.remove(unit)
     kept = Affine(gains[alive], values.variables, constants[alive])
     low, high = -highest(-kept.coefficients, -kept.constants), highest(*kept[::2])
-    return Units(kept, low, high, gaps[np.ix_(alive, alive)])
+    return Units(kept, low, high, gaps[np.ix_(alive, alive)], margin, covers)
 
 
-def add_helping_rule(program: Program, units: Units, margin: float) -> int:
+def add_helping_rule(program: Program, units: Units) -> Helping:
     """A variable at most max(0, min_j unit_j - margin): one binary, "the rule is on"."""
+    margin = units.margin
     low, high = units.low - margin, units.high - margin
     activation = int(program.variables(high.min())[0])
     off: list[tuple[Any, Any]] = []
-    if low.min() < 0:
-        on = program.variables(1, integral=True)
+    on = None
+    if low.min() < 0 or units.covers:
+        on = int(program.variables(1, integral=True)[0])
         program.require((high.min(), on), (-1, activation), at_least=0)
         off = [(-1.0, on)]
     for unit in range(len(low)):
@@ -158,12 +182,14 @@ def add_helping_rule(program: Program, units: Units, margin: float) -> int:
         own = (units.values.coefficients[unit], units.values.variables)
         constant = units.values.constants[unit] - margin + (room if off else 0)
         program.require(own, (-1, activation), *terms, at_least=-constant)
-    return activation
+    for cover in units.covers:
+        program.require((np.ones(len(cover)), cover), *off, at_least=0)
+    return Helping(activation, on)
 
 
-def add_hurting_rule(program: Program, units: Units, margin: float) -> int:
+def add_hurting_rule(program: Program, units: Units) -> int:
     """A variable at least max(0, min_j unit_j + margin): a binary for each unit."""
-    n = len(units.low)
+    n, margin = len(units.low), units.margin
     low, high = units.low + margin, units.high + margin
     activation = int(program.variables(high.min(), lower=max(low.min(), 0))[0])
     least = program.variables(np.ones(n), integral=True) if n > 1 else np.empty(0, int)
@@ -182,8 +208,8 @@ def add_hurting_rule(program: Program, units: Units, margin: float) -> int:
 
 
 def add_layer(
-    program: Program, literals: Affine, low: np.ndarray, high: np.ndarray
-) -> np.ndarray:
+    program: Program, literals: Affine, low: np.ndarray, high: np.ndarray, errors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Variables that equal ReLU(literal), with a binary where the sign is open.
 
     Parameters
@@ -193,13 +219,18 @@ def add_layer(
         The literals of one deep rule.
     low, high : ndarray of shape (n_literals,), float64
         Their bounds in the ball.
+    errors : ndarray of shape (n_literals,), float64
+        A literal that is below 0 by no more than this may count as positive.
 
     Returns
     -------
-    ndarray of shape (n_literals,), int64
+    rectified : ndarray of shape (n_literals,), int64
         Numbers of the variables.
+    positive : ndarray of shape (n_literals,), int64
+        Numbers of the binaries, -1 where there is none.
     """
     rectified = program.variables(np.maximum(high, 0))
+    positive = np.full(len(low), -1)
     for literal, variable in enumerate(rectified):
         if high[literal] <= 0:
             continue
@@ -209,12 +240,53 @@ def add_layer(
         if low[literal] >= 0:
             program.require((-1, variable), own, at_least=-constant)
             continue
-        on = program.variables(1, integral=True)
+        on = positive[literal] = program.variables(1, integral=True)[0]
         program.require((-1, variable), (high[literal], on), at_least=0)
-        program.require(
-            (-1, variable), own, (low[literal], on), at_least=low[literal] - constant
-        )
-    return rectified
+        needed = low[literal] - constant - errors[literal]
+        program.require((-1, variable), own, (low[literal], on), at_least=needed)
+    return rectified, positive
+
+
+def literal_covers(
+    mixing: np.ndarray,
+    shifts: np.ndarray,
+    positive: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    errors: np.ndarray,
+) -> list[np.ndarray]:
+    """For units that are only positive if one of some literals is: the binaries of these.
+
+    Without them a deep rule whose literals are all negative would count as almost on,
+    although its units are exactly 0 then.
+
+    Parameters
+    ----------
+    mixing : ndarray of shape (n_literals, n_literals), float64
+    shifts : ndarray of shape (n_literals,), float64
+    positive, low, high, errors : ndarray of shape (n_literals,)
+        See `add_layer`.
+    """
+    covers = []
+    for unit in np.flatnonzero(shifts <= 0):
+        useful = (mixing[unit] > 0) & (high > -errors)
+        sure = useful & ((low >= 0) | (positive < 0))
+        if not sure.any():
+            covers.append(positive[useful])
+    return covers
+
+
+def literal_errors(network: Network, ball: Ball, own: slice) -> np.ndarray:
+    """How far float32 literals may be off in the ball, (n_literals,) float64.
+
+    A sum of n products is off by at most about n roundoffs of the sum of their sizes, in
+    whatever order it is taken; the row itself was rounded, too, before and after it moved.
+    """
+    weights = np.abs(network.weights[own].astype(float))
+    sizes = weights @ np.abs(ball.row) + np.abs(network.biases[own])
+    sizes = highest_in(ball, weights @ np.abs(ball.moves.effects).T, sizes)
+    n_terms = np.count_nonzero(weights, axis=1) + 4
+    return n_terms * UNIT_ROUNDOFF * sizes + SOLVER_SLACK
 
 
 def rule_literals(network: Network, ball: Ball, rule: int, variables: np.ndarray) -> Affine:
@@ -231,27 +303,36 @@ def rule_units(
     ball: Ball,
     rule: int,
     amounts: np.ndarray,
-    margin: float,
+    margin: float | None,
 ) -> Units | None:
-    """What the minimum of a rule is taken over; None if it stays below -margin.
+    """What the minimum of a rule is taken over; None if it stays clearly negative.
 
-    Adds the second layer of a deep rule to the program.
+    Adds the second layer of a deep rule to the program. Without a margin, the rule gets
+    one of minus what float32 may be off by.
     """
     literals = rule_literals(network, ball, rule, amounts)
     own = slice(network.offsets[rule], network.offsets[rule + 1])
     high = highest_in(ball, literals.coefficients, literals.constants)
+    relaxed = margin is None
+    errors = literal_errors(network, ball, own) if relaxed else np.zeros(len(high))
     if not network.deep:
-        return (
-            bounded_units(literals, partial(highest_in, ball)) if high.min() > -margin else None
-        )
+        margin = -float(errors.max()) if margin is None else margin
+        if high.min() <= -abs(margin):
+            return None
+        return bounded_units(literals, partial(highest_in, ball), margin, [])
     low = -highest_in(ball, -literals.coefficients, -literals.constants)
     mixing = rule_mixing(network.parameters, network.layout, rule).astype(float)
     shifts = network.shifts[own].astype(float)
     highest = highest_of_rectified(ball, literals, low, high)
-    if highest(mixing, shifts).min() <= -margin:
+    if margin is None:
+        sizes = np.abs(mixing) @ (np.maximum(high, 0) + errors) + np.abs(shifts)
+        roundings = (len(high) + 2) * UNIT_ROUNDOFF * sizes
+        margin = -float((np.abs(mixing) @ errors + roundings).max()) - SOLVER_SLACK
+    if highest(mixing, shifts).min() <= -abs(margin):
         return None
-    rectified = add_layer(program, literals, low, high)
-    return bounded_units(Affine(mixing, rectified, shifts), highest)
+    rectified, positive = add_layer(program, literals, low, high, errors)
+    covers = literal_covers(mixing, shifts, positive, low, high, errors) if relaxed else []
+    return bounded_units(Affine(mixing, rectified, shifts), highest, margin, covers)
 
 
 def add_moves(program: Program, ball: Ball) -> np.ndarray:
@@ -282,28 +363,46 @@ def add_moves(program: Program, ball: Ball) -> np.ndarray:
 def add_goal(
     program: Program,
     goal: Goal,
-    helping: dict[int, int],
+    helping: dict[int, Helping],
     hurting: dict[int, int],
-    margin: float,
+    margin: float | None,
 ) -> bool:
     """The conditions of a goal; False if bounds tell that one of them cannot be met."""
-    for gains, constant, strict in zip(*goal, strict=True):
+    for gains, constant, strict, _ in zip(*goal, strict=True):
         helps = [rule for rule in helping if gains[rule] > 0]
         hurts = [rule for rule in hurting if gains[rule] < 0]
-        factors = np.concatenate([gains[helps] * (1 - margin), gains[hurts] * (1 + margin)])
+        # Values are summed in float64.
+        relative = -SLACK if margin is None else margin
+        factors = np.concatenate([gains[helps] * (1 - relative), gains[hurts] * (1 + relative)])
         size = float(np.abs(factors).max(initial=0)) or 1.0
-        variables = [helping[rule] for rule in helps] + [hurting[rule] for rule in hurts]
-        needed = (margin if strict else 0.0) - constant / size
-        best = [program.upper[helping[rule]] for rule in helps]
+        variables = [helping[rule].activation for rule in helps]
+        variables += [hurting[rule] for rule in hurts]
+        needed = -constant / size
+        if margin is None:
+            needed -= SLACK * (1 + abs(needed))
+        elif strict:
+            needed += margin
+        best = [program.upper[helping[rule].activation] for rule in helps]
         best += [program.lower[hurting[rule]] for rule in hurts]
         if factors @ best / size < needed:
             return False
+        if margin is None and strict and constant <= 0:  # some rule must be on
+            on = [helping[rule].on for rule in helps]
+            if not on:
+                return False
+            if None not in on:
+                program.require((np.ones(len(on)), np.array(on, int)), at_least=1)
         program.require((factors / size, np.array(variables, int)), at_least=needed)
     return True
 
 
 def solve_in_ball(
-    network: Network, goal: Goal, ball: Ball, margin: float, time_limit: float
+    network: Network,
+    goal: Goal,
+    ball: Ball,
+    margin: float | None,
+    time_limit: float,
+    known: float = 0.0,
 ) -> Answer:
     """The cheapest way to a goal inside a ball.
 
@@ -313,10 +412,13 @@ def solve_in_ball(
     goal : Goal
     ball : Ball
         Its moves cut to its radius.
-    margin : float
-        How much more than the goal is asked for; see the top of this file.
+    margin : float or None
+        How much more than the goal is asked for; see the top of this file. None for the
+        relaxed program, whose bound holds for every row that a prediction accepts.
     time_limit : float
         Seconds.
+    known : float, default=0.0
+        A cost that none is below.
 
     Returns
     -------
@@ -324,7 +426,10 @@ def solve_in_ball(
     """
     program = Program()
     amounts = add_moves(program, ball)
-    helping: dict[int, int] = {}
+    if known > 0:  # the solver may stop at once when it comes upon this
+        least = known / ball.radius * (1 - GAP)
+        program.require((ball.moves.rates / ball.radius, amounts), at_least=least)
+    helping: dict[int, Helping] = {}
     hurting: dict[int, int] = {}
     for rule in range(network.n_rules):
         helps, hurts = (goal.gains[:, rule] > 0).any(), (goal.gains[:, rule] < 0).any()
@@ -333,10 +438,10 @@ def solve_in_ball(
         units = rule_units(program, network, ball, rule, amounts, margin)
         if units is None:
             continue
-        if helps and units.high.min() > margin:
-            helping[rule] = add_helping_rule(program, units, margin)
-        if hurts:
-            hurting[rule] = add_hurting_rule(program, units, margin)
+        if helps and units.high.min() > units.margin:
+            helping[rule] = add_helping_rule(program, units)
+        if hurts and units.high.min() > -units.margin:
+            hurting[rule] = add_hurting_rule(program, units)
     if not add_goal(program, goal, helping, hurting, margin):
         return Answer(None, np.inf, True)
     costs = ball.moves.rates / ball.radius

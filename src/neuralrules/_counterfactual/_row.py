@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 TINY = 1e-9  # units: smaller changes are rounding errors
+UNIT_RANGE = 1e6  # how many times the usual unit may be what the user says, or vice versa
 
 
 @dataclass(frozen=True)
@@ -136,8 +137,22 @@ def _number_column(encoder: Encoder, table: Any, position: int, options: Options
         low = high = number
     own = (column for column in encoder.columns if column.source == position)
     deviation = next(column.scale for column in own if column.kind == "number")
-    unit = float(options.units.get(position, 1.0 if kind == "boolean" else deviation))
+    usual = 1.0 if kind == "boolean" else deviation
+    unit = _unit(options, position, name, usual)
     return Column(name, number, unit, low, high, whole, ())
+
+
+def _unit(options: Options, position: int, name: str, usual: float) -> float:
+    """What change of a column costs 1; the solver cannot weigh it far from the usual."""
+    unit = float(options.units.get(position, usual))
+    low, high = usual / UNIT_RANGE, usual * UNIT_RANGE
+    if not low <= unit <= high:
+        raise ValueError(
+            f"units[{name!r}] must lie between {low:.3g} and {high:.3g}, a factor of "
+            f"{UNIT_RANGE:g} from the usual {usual:.3g}, for the search to weigh it against "
+            f"other columns; got {unit!r}. To keep the column as it is, name it in fixed."
+        )
+    return unit
 
 
 def _category_column(encoder: Encoder, table: Any, position: int, options: Options) -> Column:
@@ -170,7 +185,7 @@ def _category_column(encoder: Encoder, table: Any, position: int, options: Optio
     cell = cell_at(table, position)
     now = None if is_missing(cell) else category_name(cell)
     others = tuple(category for category in wanted if category != now)
-    unit = float(options.units.get(position, 1.0))
+    unit = _unit(options, position, name, 1.0)
     categories = () if position in options.fixed else others
     return Column(name, None, unit, 0.0, 0.0, False, categories)
 

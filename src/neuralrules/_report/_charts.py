@@ -8,24 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
-from neuralrules._text import number
+from neuralrules._report._numbers import (
+    POWERS_FROM,
+    SHORT_FROM,
+    UNITS,
+    minus,
+    plain_text,
+    short,
+)
 
 WIDTH, HEIGHT = 400, 290
 TOP, RIGHT, BOTTOM = 30, 16, 44
-LETTER = 6.6  # width of a digit at the charts' size of text
+# Widths of letters at the charts' size of text, in the widest of the fonts in use.
+LETTER = 7.7
+LETTERS = {"−": 10.2, "+": 10.2, "M": 10.5, "G": 9.5, ".": 4.0, ",": 4.0}
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 WHOLE_STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A place on an axis and what is written there."""
+    """A place on an axis, what is written there, and all its digits if that is shortened."""
 
     place: float
     text: str
+    full: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ class Chart:
         Path through the dots.
     diagonal : (4,) floats or None
         Ends of the line on which both axes are equal: x1, y1, x2, y2.
-    left, top, right, bottom : float
+    left, right, top, bottom : float
         Edges of the plotting area.
     """
 
@@ -68,8 +79,8 @@ class Chart:
     line: str
     diagonal: tuple[float, float, float, float] | None
     left: float
+    right: float
     top: float = TOP
-    right: float = WIDTH - RIGHT
     bottom: float = HEIGHT - BOTTOM
     width: int = WIDTH
     height: int = HEIGHT
@@ -88,7 +99,7 @@ class Points:
 
 def nice_ticks(low: float, high: float, n: int = 5, *, whole: bool = False) -> np.ndarray:
     """About `n` round numbers from `low` or just below to `high` or just above."""
-    if not high > low:
+    if not high - low > 1e-12 * max(abs(low), abs(high)):  # numbers that floats tell apart
         margin = abs(low) / 2 or 1.0
         low, high = low - margin, high + margin
     raw = max((high - low) / n, 1.0) if whole else (high - low) / n
@@ -112,13 +123,37 @@ def log_ticks(low: float, high: float) -> np.ndarray:
 
 
 def tick_texts(ticks: np.ndarray) -> list[str]:
-    """Labels that are all written to the same decimal place."""
-    gap = float(np.diff(ticks).min()) if len(ticks) > 1 else 1.0
-    if np.abs(ticks).max() >= 1e7 or gap < 1e-5:
-        return [number(float(tick), 3).replace("-", "−") for tick in ticks]
-    shifted = (ticks * 10**decimals for decimals in range(7))
-    decimals = [np.allclose(some, np.round(some), atol=1e-6) for some in shifted].index(True)
-    return [f"{tick + 0.0:,.{decimals}f}".replace("-", "−") for tick in ticks]
+    """Labels that are all written in the same unit and to the same decimal place."""
+    sizes = np.abs(ticks)
+    largest, smallest = float(sizes.max()), float(sizes[sizes > 0].min(initial=np.inf))
+    if largest > 100 * smallest:  # of a logarithmic axis, where no unit suits all
+        return [short(float(tick), 3) for tick in ticks]
+    unit, name = tick_unit(largest)
+    scaled = ticks / unit
+    gap = float(np.diff(scaled).min()) if len(ticks) > 1 else abs(float(scaled[0])) or 1.0
+    decimals = next(
+        (n for n in range(15) if np.allclose(scaled, np.round(scaled, n), 0, 1e-3 * gap)), 15
+    )
+    texts = [f"{tick + 0.0:,.{decimals}f}{name}" for tick in scaled]
+    return [
+        minus("0" if name and tick == 0 else text)
+        for tick, text in zip(ticks, texts, strict=True)
+    ]
+
+
+def tick_unit(largest: float) -> tuple[float, str]:
+    """What the labels of an axis count in, by the largest of them: 1, thousands, 1e-12."""
+    if SHORT_FROM <= largest < POWERS_FROM:
+        return next(pair for pair in UNITS if largest >= pair[0])
+    if largest == 0 or 1e-3 <= largest < SHORT_FROM:
+        return 1.0, ""
+    power = int(np.floor(np.log10(largest) + 1e-9))
+    return 10.0**power, f"e{power:+03d}"
+
+
+def text_width(text: str) -> float:
+    """Room that a label takes."""
+    return sum(LETTERS.get(letter, LETTER) for letter in text)
 
 
 def chart(
@@ -145,10 +180,11 @@ def chart(
         Logarithmic horizontal axis.
     """
     x_ticks, y_ticks, x_range, y_range = axes(points, bounds, same=diagonal, log_x=log_x)
-    y_texts = tick_texts(y_ticks)
-    left = 14 + LETTER * max(len(text) for text in y_texts)
+    x_texts, y_texts = tick_texts(x_ticks), tick_texts(y_ticks)
+    left = max(14 + max(map(text_width, y_texts)), 4 + text_width(x_texts[0]) / 2)
+    right = WIDTH - max(RIGHT, 4 + text_width(x_texts[-1]) / 2)
     warp = np.log10 if log_x else np.asarray
-    x_scale = scale(warp(np.array(x_range)), left, WIDTH - RIGHT)
+    x_scale = scale(warp(np.array(x_range)), left, right)
     y_scale = scale(np.array(y_range), HEIGHT - BOTTOM, TOP)
     xs, ys = x_scale(warp(points.x)), y_scale(points.y)
     spread = points.spread
@@ -160,8 +196,6 @@ def chart(
             ends = (round(float(low), 2), round(float(high), 2))
         place = (round(float(xs[i]), 2), round(float(ys[i]), 2))
         dots.append(Dot(*place, text, *ends, marked=i in points.marked))
-    places = x_scale(warp(x_ticks))
-    x_shown = spaced([Tick(*pair) for pair in zip(places, tick_texts(x_ticks), strict=True)])
     corners = None
     if diagonal:
         ends_x, ends_y = x_scale(np.array(x_range)), y_scale(np.array(y_range))
@@ -170,12 +204,13 @@ def chart(
         title=title,
         x_label=x_label,
         y_label=y_label,
-        x_ticks=x_shown,
-        y_ticks=[Tick(*pair) for pair in zip(y_scale(y_ticks), y_texts, strict=True)],
+        x_ticks=spaced(placed(x_scale(warp(x_ticks)), x_ticks, x_texts)),
+        y_ticks=placed(y_scale(y_ticks), y_ticks, y_texts),
         dots=dots,
         line=path((dot.x, dot.y) for dot in dots),
         diagonal=corners,
         left=left,
+        right=right,
     )
 
 
@@ -215,14 +250,30 @@ def scale(ends: np.ndarray, first: float, last: float) -> Callable[[np.ndarray],
     return apply
 
 
+def placed(places: np.ndarray, ticks: np.ndarray, texts: list[str]) -> list[Tick]:
+    """Labels at their places on an axis."""
+    result = []
+    for place, tick, text in zip(places.tolist(), ticks.tolist(), texts, strict=True):
+        full = plain_text(tick) if text[-1] in "kMG" or "e" in text else ""
+        result.append(Tick(place, text, minus(full)))
+    return result
+
+
 def spaced(ticks: list[Tick]) -> list[Tick]:
-    """Ticks without the texts that would touch their left neighbour's."""
-    shown: list[Tick] = []
-    for tick in ticks:
-        room = tick.place - shown[-1].place if shown else np.inf
-        if room > LETTER * (len(tick.text) + len(shown[-1].text if shown else "")) / 2 + 8:
-            shown.append(tick)
-    return shown
+    """All ticks, or every second, third, …, of them, so that their texts do not touch.
+
+    A tick at zero stays.
+    """
+    zero = next((i for i, tick in enumerate(ticks) if not tick.text.strip("0.")), 0)
+    for stride in range(1, len(ticks)):
+        shown = ticks[zero % stride :: stride]
+        rooms = (
+            b.place - a.place - (text_width(a.text) + text_width(b.text)) / 2
+            for a, b in pairwise(shown)
+        )
+        if all(room > 6 for room in rooms):
+            return shown
+    return ticks[zero : zero + 1]
 
 
 def path(places: Iterable[tuple[float, float]]) -> str:

@@ -21,7 +21,8 @@ from neuralrules._encoding import (
     column_of,
 )
 from neuralrules._importance import used_columns
-from neuralrules._text import column_text, number, resolved
+from neuralrules._report._numbers import plain_text, short, short_resolved
+from neuralrules._text import column_text
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
@@ -129,7 +130,8 @@ def page_columns(
     -------
     list of dict
         ``name``, ``source``, ``kind``, the ``start`` value (a number, None for missing,
-        or the place of an option), a ``hint`` about its usual values and, for
+        or the place of an option), a ``hint`` about its usual values (for numbers
+        also ``hint_full``, in all digits) and, for
         categories, ``keys`` (None is missing) and the ``options`` that people read, the
         last of which stands for every value that has no option of its own.
     """
@@ -145,9 +147,10 @@ def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
     own = [column for column in encoder.columns if column.source == source]
     result: dict[str, Any] = {"name": encoder.names[source], "source": source}
     if own[0].kind == "number":
-        start, hint = usual_number(encoder, own[0], X)
+        start, hint, full = usual_number(encoder, own[0], X)
         holes = any(column.kind == "missing" for column in own)
-        return result | {"kind": "number", "start": start, "hint": hint, "holes": holes}
+        result |= {"kind": "number", "start": start, "holes": holes}
+        return result | {"hint": hint, "hint_full": full}
     known = [column for column in own if column.kind == "category"]
     keys = [column.category for column in known]
     options = [MISSING if key is None else key for key in keys] + [OTHER]
@@ -163,23 +166,31 @@ def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
     return result | {"start": start, "hint": ""}
 
 
-def usual_number(encoder: Encoder, column: EncodedColumn, X: Any) -> tuple[float | None, str]:
-    """Where an input starts, and what is usual there."""
+def usual_number(
+    encoder: Encoder, column: EncodedColumn, X: Any
+) -> tuple[float | None, str, str]:
+    """Where an input starts, and what is usual there: in short and in all digits."""
+    scale = column.scale
     if X is None:
         # To a hundredth of the deviation: what is near zero compared with it is zero.
-        mean = round(column.mean, 2 - math.floor(math.log10(column.scale))) + 0.0
-        hint = f"mean {number(mean, 15)}, deviation {number(column.scale, 3)}"
-        return mean, hint.replace("-", "−")
+        mean = round(column.mean, 2 - math.floor(math.log10(scale))) + 0.0
+        hint = f"mean {short_resolved(mean, scale, 3)}, deviation {short(scale, 3)}"
+        return mean, hint, f"mean {plain_text(mean)}, deviation {plain_text(scale)}"
     numbers = as_numbers(column_of(X, column.source), encoder.names[column.source])
     present = np.empty(0) if numbers is None else numbers[~np.isnan(numbers)]
     if not present.size:
-        return None, ""
+        return None, "", ""
     # An observed value, so that whole numbers stay whole.
     median = float(np.quantile(present, 0.5, method="inverted_cdf"))
-    low, high = (
-        resolved(float(end), column.scale, 3) for end in (present.min(), present.max())
+    ends = (float(present.min()), float(present.max()))
+    hint, full = (
+        " to ".join(texts)
+        for texts in (
+            [short_resolved(end, scale, 3) for end in ends],
+            [plain_text(end) for end in ends],
+        )
     )
-    return median, f"{low} to {high}".replace("-", "−")
+    return median, hint, full
 
 
 def page_examples(
@@ -210,4 +221,4 @@ def observed_texts(model: NeuralRuleModel, y: np.ndarray) -> list[str]:
     """Targets of some rows, for people."""
     if hasattr(model, "classes_"):
         return [str(label) for label in y.ravel().tolist()]
-    return [", ".join(f"{value:.4g}" for value in row) for row in y.reshape(len(y), -1)]
+    return [", ".join(short(value, 4) for value in row) for row in y.reshape(len(y), -1)]

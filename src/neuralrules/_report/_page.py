@@ -8,24 +8,26 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import stat
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sklearn.utils.validation import check_is_fitted
 
+from neuralrules._report._numbers import cell_text, plain_text
 from neuralrules._report._sections import Given, report_data
 from neuralrules._simplify import SimplificationPath
-from neuralrules._text import number
 
 if TYPE_CHECKING:
     import jinja2
 
     from neuralrules._model import NeuralRuleModel
 
-DIGITS = 3  # significant ones of the numbers that people read
 # Characters that turn the direction of all text after them: shown, not obeyed, or a
 # column's name could make the rest of a rule read backwards.
 TURNS = {code: f"⟨U+{code:04X}⟩" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
@@ -52,7 +54,9 @@ def report(
     ----------
     model : fitted estimator
     path : str or path
-        The file to write. An old file stays until the new one is complete.
+        The file to write. An old file stays until the new one is complete, which then
+        has its mode. A link stays a link: what it points to is written. ``~`` stands for
+        your home.
     X : array-like or frame of shape (n_rows, n_columns), optional
         Rows to measure on, best such as the model has not seen.
     y : array-like of shape (n_rows,) or (n_rows, n_targets), optional
@@ -63,7 +67,8 @@ def report(
         Weights of the rows for performance and the table of rules.
     title : str, optional
     simplification : SimplificationPath, optional
-        Adds its error against parameters.
+        Adds its error against parameters. It must come from this model, or from one with
+        the same columns and classes or targets.
     n_examples : int, default=0
         So many rows of X become part of the page, for readers to load into the panel.
         By default none: a page that is passed on should not carry anyone's data.
@@ -77,12 +82,14 @@ def report(
     jinja = import_jinja2()
     target = checked_path(path)
     check_options(title, simplification, n_examples)
+    check_origin(model, simplification)
     given = checked_rows(model, X, y, sample_weight, n_examples)
     heading = f"Report of a {type(model).__name__}" if title is None else title
-    data = report_data(model, given, heading, simplification)
-    page = render(environment(jinja), data).translate(TURNS)
-    # A lone surrogate in a name must not cost the report.
-    write_whole(target, page.encode("utf-8", errors="replace"))
+    with whole_file(written_file(target), str(path)) as file:
+        data = report_data(model, given, heading, simplification)
+        page = render(environment(jinja), data).translate(TURNS)
+        # A lone surrogate in a name must not cost the report.
+        file.write(page.encode("utf-8", errors="replace"))
     return target
 
 
@@ -102,18 +109,53 @@ def checked_path(path: Any) -> Path:
     """The file to write, refused before any work is done on it."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path={path!r} must be the name of a file, for example 'report.html'.")
-    target = Path(path)
-    if target.is_dir():
+    given = str(path)
+    if not given:
+        raise ValueError(
+            "path='' is empty. Give the name of a file, for example 'report.html'."
+        )
+    if "\0" in given:
+        raise ValueError(
+            f"path={given!r} holds a NUL character, as no file's name can. Give another path."
+        )
+    target = Path(os.path.expanduser(given))
+    file = written_file(target)
+    if not file.parent.is_dir():
+        raise FileNotFoundError(
+            f"path={given!r} cannot be written: there is no folder {str(file.parent)!r}. "
+            "Create it first, or give another path."
+        )
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return target
+    except OSError as error:  # a circle of links, a name that is too long
+        raise unwritable(given, error) from error
+    if stat.S_ISDIR(mode):
         raise IsADirectoryError(
-            f"path={str(path)!r} is a folder. Give the name of a file in it, for example "
+            f"path={given!r} is a folder. Give the name of a file in it, for example "
             f"{str(target / 'report.html')!r}."
         )
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"path={str(path)!r} cannot be written: there is no folder "
-            f"{str(target.parent)!r}. Create it first, or give another path."
+    if not stat.S_ISREG(mode):
+        raise FileExistsError(
+            f"path={given!r} is not a regular file but a device, a pipe or a socket, which a "
+            "report must not replace. Give another path."
+        )
+    if not os.access(target, os.W_OK):
+        raise PermissionError(
+            f"path={given!r} is read-only. Make the file writable, or give another path."
         )
     return target
+
+
+def written_file(path: Path) -> Path:
+    """What a path stands for: a link stays, and what it points to is written."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def unwritable(path: str, error: OSError) -> OSError:
+    """The same error, about the path that was given."""
+    return type(error)(f"path={path!r} cannot be written: {error.strerror}. Give another path.")
 
 
 def checked_rows(
@@ -155,6 +197,27 @@ def check_options(title: Any, simplification: Any, n_examples: Any) -> None:
         raise ValueError(f"n_examples={n_examples!r} must be a whole number of at least 0.")
 
 
+def check_origin(model: NeuralRuleModel, simplification: SimplificationPath | None) -> None:
+    """Refuse the path of a model that answers another question."""
+    if simplification is None:
+        return
+    origin = simplification._model
+    if list(origin.encoder_.names) != list(model.encoder_.names):
+        differs = "other columns"
+    elif hasattr(origin, "classes_") != hasattr(model, "classes_"):
+        differs = "another task"
+    elif hasattr(model, "classes_") and origin.classes_.tolist() != model.classes_.tolist():
+        differs = "other classes"
+    elif origin.network_.n_outputs != model.network_.n_outputs:
+        differs = "another number of targets"
+    else:
+        return
+    raise ValueError(
+        f"simplification={simplification!r} began with a model of {differs}. Give that of this "
+        "model, model.simplification_path(X, y), or None."
+    )
+
+
 def environment(jinja: Any) -> jinja2.Environment:
     """Templates that escape whatever they are given."""
     result: jinja2.Environment = jinja.Environment(
@@ -173,23 +236,6 @@ def environment(jinja: Any) -> jinja2.Environment:
     result.filters["cell"] = cell_text
     result.filters["plain"] = plain_text
     return result
-
-
-def cell_text(value: Any, kind: str = "number") -> str:
-    """A number as people read it; the script writes its numbers in the same way."""
-    if value is None:
-        return "–"
-    if kind == "share":
-        return f"{100 * value:.1f}\N{NARROW NO-BREAK SPACE}%"
-    if kind == "degrees":
-        return f"{value:.1f}°"
-    digits = {"metric": DIGITS + 1, "rough": DIGITS - 1}.get(kind, DIGITS)
-    return number(float(value), digits).replace("-", "−")
-
-
-def plain_text(value: float) -> str:
-    """A number as an input holds it: every digit, and no ".0"."""
-    return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
 def render(templates: jinja2.Environment, data: dict[str, Any]) -> str:
@@ -213,14 +259,25 @@ def digest(text: str) -> str:
     return f"sha256-{code}"
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Replace a file at once: no reader, and no kill, ever finds half of it."""
+@contextmanager
+def whole_file(path: Path, given: str) -> Iterator[BinaryIO]:
+    """A stream that replaces a file at once: no reader, and no kill, ever finds half of it.
+
+    The temporary file beside it is made on entering, so that a folder that cannot be
+    written shows at once. What is there keeps its mode.
+    """
     part = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
-        with part.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        stream = part.open("xb")
+    except OSError as error:
+        raise unwritable(given, error) from error
+    try:
+        with stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if path.exists():
+            os.chmod(part, path.stat().st_mode & 0o777)
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

@@ -128,6 +128,16 @@
     return `${short}e${power[0]}${power.slice(1).padStart(2, "0")}`;
   }
 
+  // As _numbers.py: 53.45G, not 53451325253.
+  function shortText(value, digits) {
+    const rounded = Number(value.toPrecision(digits)); // or 999999.9 would be 1000k
+    const size = Math.abs(rounded);
+    if (!(size >= 1e5)) return minus(numberText(value, digits));
+    if (size >= 1e12) return minus(powerText(rounded, digits));
+    const [unit, letter] = [[1e9, "G"], [1e6, "M"], [1e3, "k"]].find(([least]) => size >= least);
+    return minus(numberText(rounded / unit, digits)) + letter;
+  }
+
   // As many digits as tell apart parts of a column's deviation.
   function resolvedText(value, scale, digits) {
     if (value === 0) return "0";
@@ -259,7 +269,7 @@
     if (kind === "share") return `${(100 * value).toFixed(1)}\u202f%`;
     if (kind === "degrees") return `${value.toFixed(1)}°`;
     if (kind === "whole") return String(value);
-    return minus(numberText(value, 3));
+    return shortText(value, 3);
   }
 
   function numberSpan(value, kind = "number") {
@@ -574,7 +584,7 @@
     if (model.task === "numbers") {
       place.replaceChildren(...decision.map((value, k) => element("span", { class: "target" },
         element("small", {}, model.outputs[k]),
-        element("b", { title: String(value) }, minus(numberText(value, 4))))));
+        element("b", { title: String(value) }, shortText(value, 4)))));
       return;
     }
     const small = decision.length === 1
