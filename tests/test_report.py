@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 import sys
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -19,9 +20,17 @@ from neuralrules import _model as model_module
 from neuralrules._report import _page as report_module
 from neuralrules._report import _sections as data_module
 from neuralrules._report import report
-from neuralrules._report._charts import Points, bars, chart, log_ticks, nice_ticks, tick_texts
+from neuralrules._report._charts import (
+    Points,
+    bars,
+    chart,
+    log_ticks,
+    nice_ticks,
+    text_width,
+    tick_texts,
+)
 from neuralrules._report._model import packed
-from neuralrules._report._page import cell_text, plain_text
+from neuralrules._report._numbers import cell_text, plain_text, short, short_resolved
 
 VOID = {"meta", "input", "br", "wbr", "img", "link", "hr"}
 ATTACKS = (
@@ -309,6 +318,130 @@ def test_no_row_is_passed_on_unless_asked_for(tmp_path):
     assert sum(repr(value) in with_rows for value in inner) >= 15
 
 
+def test_paths_that_cannot_be_written(binary, tmp_path, monkeypatch):
+    """Refused before any work, in words about the path that was given."""
+    model = binary[0]
+    monkeypatch.setattr(report_module, "report_data", None)  # which would be the work
+    refused(
+        ValueError,
+        "path='' is empty. Give the name of a file, for example 'report.html'.",
+        model,
+        "",
+    )
+    refused(
+        ValueError,
+        "path='a\\x00b' holds a NUL character, as no file's name can. Give another path.",
+        model,
+        "a\0b",
+    )
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (str(pipe), "/dev/null"):
+        refused(
+            FileExistsError,
+            f"path='{path}' is not a regular file but a device, a pipe or a socket, which a "
+            "report must not replace. Give another path.",
+            model,
+            path,
+        )
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    circle = tmp_path / "circle.html"
+    circle.symlink_to(circle)
+    with pytest.raises(OSError, match=r"circle.html' cannot be written: Too many levels"):
+        report(model, circle)
+    long = tmp_path / ("a" * 300)
+    with pytest.raises(OSError, match=r"^path='.*a' cannot be written: File name too long"):
+        report(model, long)
+
+    def closed(*_):
+        raise PermissionError(13, "Permission denied", "the temporary file")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(report_module.Path, "open", closed)
+        refused(
+            PermissionError,
+            f"path='{tmp_path}/r.html' cannot be written: Permission denied. "
+            "Give another path.",
+            model,
+            tmp_path / "r.html",
+        )
+    old = tmp_path / "old.html"
+    old.write_text("old")
+    with monkeypatch.context() as patch:  # root may write everything
+        patch.setattr(report_module.os, "access", lambda *_: False)
+        refused(
+            PermissionError,
+            f"path='{old}' is read-only. Make the file writable, or give another path.",
+            model,
+            old,
+        )
+    assert old.read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["circle.html", "old.html", "pipe"]
+
+
+def test_links_and_modes_stay(binary, tmp_path, monkeypatch):
+    model = binary[0]
+    (tmp_path / "there").mkdir()
+    file, link = tmp_path / "there" / "file.html", tmp_path / "link.html"
+    link.symlink_to("there/file.html")
+    assert report(model, link) == link  # to a file that is not there yet
+    assert link.is_symlink()
+    file.write_text("old")
+    file.chmod(0o640)
+    report(model, link)
+    assert link.is_symlink()
+    assert file.read_text("utf-8").startswith("<!DOCTYPE html>")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert os.listdir(tmp_path / "there") == ["file.html"]
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert report(model, "~/home.html") == tmp_path / "home.html"
+    assert (tmp_path / "home.html").is_file()
+
+
+def test_a_simplification_must_be_of_the_same_kind(binary, tmp_path):
+    model, X, y = binary
+    path = model.simplification_path(X, y, X_val=X, y_val=y)
+    report(path.model(len(path) - 1), tmp_path / "r.html", X, y, simplification=path)
+    (tmp_path / "r.html").unlink()
+    options = {"random_state": 0, "n_epochs": 1}
+    number = X[:, 0] * X[:, 1]
+    others = {
+        "other columns": NeuralRuleClassifier(2, **options).fit(X[:, :3], y),
+        "another task": NeuralRuleRegressor(2, **options).fit(X, number),
+        "other classes": NeuralRuleClassifier(2, **options).fit(X, np.where(y, "yes", "no")),
+    }
+    for differs, other in others.items():
+        refused(
+            ValueError,
+            f"simplification={path!r} began with a model of {differs}. Give that of this "
+            "model, model.simplification_path(X, y), or None.",
+            other,
+            tmp_path / "r.html",
+            simplification=path,
+        )
+    both = np.stack([number, X[:, 2]], axis=1)
+    single = NeuralRuleRegressor(2, **options).fit(X, number)
+    path = single.simplification_path(X, number, X_val=X, y_val=number)
+    two = NeuralRuleRegressor(2, **options).fit(X, both)
+    with pytest.raises(ValueError, match="began with a model of another number of targets"):
+        report(two, tmp_path / "r.html", simplification=path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_inputs_hold_large_numbers_without_a_fraction(tmp_path):
+    times = 1.6e15 + 86_400_000_000 * np.arange(100.0)
+    X = np.stack([times, np.arange(100) % 7], axis=1)
+    model = NeuralRuleClassifier(2, n_epochs=2, random_state=0).fit(X, times > times[50])
+    written = Page(report(model, tmp_path / "r.html", X, times > times[50]))
+    boxes = {e[1]["id"]: e[1] for e in written.all("input") if "input-" in e[1]["id"]}
+    hints = {e[1]["id"]: e for e in written.all("small") if "hint-" in e[1].get("id", "")}
+    place = [column["name"] for column in written.data["columns"]].index("x0")
+    assert boxes[f"input-{place}"]["value"] == "1604233600000000"
+    hint = hints[f"hint-{place}"]
+    assert hint[2] == "1.6e+15 to 1.60855e+15"
+    assert hint[1]["title"] == "1600000000000000 to 1608553600000000"
+
+
 def test_errors_say_what_to_do(binary, tmp_path):
     model, X, y = binary
     refused(
@@ -389,6 +522,8 @@ def test_numbers_are_written_for_people():
     assert plain_text(3.0) == "3"
     assert plain_text(0.1) == "0.1"
     assert plain_text(1e300) == "1e+300"
+    assert plain_text(1638316800000000.0) == "1638316800000000"
+    assert plain_text(-1e16) == "-10000000000000000"
     assert np.frombuffer(base64.b64decode(packed(np.array([1.5, -2]))), "<f4").tolist() == [
         1.5,
         -2,
@@ -396,7 +531,52 @@ def test_numbers_are_written_for_people():
 
 
 @pytest.mark.parametrize(
-    ("low", "high"), [(0, 1), (-3, 7.2), (1e-9, 2e-9), (12345, 12346), (5, 5), (0, 0)]
+    ("value", "text"),
+    [
+        (53451325253.0, "53.45G"),
+        (-8976057.2, "−8.976M"),
+        (123456.0, "123.5k"),
+        (99999.9, "100k"),  # what rounding makes of it decides
+        (999999.9, "1M"),
+        (99994.0, "99994"),
+        (1234.5, "1234"),
+        (999.96e9, "1e+12"),
+        (1.2345e14, "1.234e+14"),
+        (-5.345e-11, "−5.345e−11"),
+        (0.0, "0"),
+        (-0.25, "−0.25"),
+    ],
+)
+def test_large_and_tiny_numbers_are_short(value, text):
+    assert short(value, 4) == text
+    assert cell_text(value, "metric") == text
+
+
+def test_hints_resolve_the_deviation():
+    assert short_resolved(1638316800.0, 1e7, 3) == "1.63832G"
+    assert short_resolved(12345.67, 10.0, 3) == "12345.67"
+    assert short_resolved(0.0, 1.0, 3) == "0"
+
+
+@pytest.mark.parametrize(
+    ("ticks", "texts"),
+    [
+        ([-5e10, 0, 5e10, 1e11], ["−50G", "0", "50G", "100G"]),
+        ([-5e-11, 0, 5e-11, 1e-10], ["−0.5e−10", "0", "0.5e−10", "1.0e−10"]),
+        ([0, 2.5e13], ["0", "2.5e+13"]),
+        ([-500, 0, 500], ["−500", "0", "500"]),
+        ([1e5, 1.5e5], ["100k", "150k"]),
+        ([10, 1e3, 1e5, 1e7], ["10", "1000", "100k", "10M"]),
+        ([1e9, 1e9 + 2], ["1.000000000G", "1.000000002G"]),
+    ],
+)
+def test_ticks_share_a_unit(ticks, texts):
+    assert tick_texts(np.array(ticks, float)) == texts
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(0, 1), (-3, 7.2), (1e-9, 2e-9), (12345, 12346), (5, 5), (0, 0), (1e9, 1e9 + 1)],
 )
 def test_ticks_are_round_and_span_the_data(low, high):
     ticks = nice_ticks(low, high)
@@ -413,11 +593,11 @@ def test_log_ticks_lie_inside():
     assert tick_texts(log_ticks(4, 4.5)) == ["4.0", "4.1", "4.2", "4.3", "4.4", "4.5"]
 
 
-@pytest.mark.parametrize("size", [1, 1e3, 123456789])
+@pytest.mark.parametrize("size", [1, 1e3, 123456789, 1e12, -3e-12])
 def test_charts_keep_inside_their_frame(size):
     rng = np.random.RandomState(0)
     points = Points(
-        np.arange(20) * size, rng.randn(20) * size, [""] * 20, spread=np.ones(20) * size
+        np.arange(20) * size, rng.randn(20) * size, [""] * 20, spread=np.ones(20) * abs(size)
     )
     for options in ({}, {"diagonal": True}):
         drawn = chart(points, title="t", x_label="x", y_label="y", **options)
@@ -426,9 +606,12 @@ def test_charts_keep_inside_their_frame(size):
             assert drawn.top <= dot.y <= drawn.bottom
             assert drawn.top <= dot.high <= dot.low <= drawn.bottom
         places = [tick.place for tick in drawn.x_ticks]
-        widths = [7 * len(tick.text) for tick in drawn.x_ticks]
+        widths = [text_width(tick.text) for tick in drawn.x_ticks]
         assert (np.diff(places) > np.add(widths[1:], widths[:-1]) / 2).all()
-        assert drawn.left >= 6.6 * max(len(tick.text) for tick in drawn.y_ticks)
+        assert len(places) >= (2 if options else 1)  # the others count rules
+        assert places[0] >= widths[0] / 2
+        assert places[-1] + widths[-1] / 2 <= drawn.width
+        assert drawn.left - 7 >= max(text_width(tick.text) for tick in drawn.y_ticks)
 
 
 def test_bars_are_shares_of_the_longest():

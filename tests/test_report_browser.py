@@ -8,11 +8,13 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._report import report
-from neuralrules._text import condition_texts, named_literals
+from neuralrules._report._numbers import short
+from neuralrules._text import cap, condition_texts, named_literals
+from neuralrules._text import number as exact
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = shutil.which("chromium")
@@ -516,6 +518,151 @@ def test_no_sideways_scrolling_on_a_phone(hostile, pages, visit, name, scheme):
             && node.getBoundingClientRect().right > 360.5).map((node) => node.outerHTML)"""
     )
     assert sticking == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("n_classes", [10, 30])
+def test_many_classes_keep_their_labels(folder, visit, n_classes, width):
+    rng = np.random.RandomState(0)
+    codes = rng.randint(0, n_classes, 40 * n_classes)
+    X = 4 * rng.randn(n_classes, 5)[codes] + rng.randn(len(codes), 5)
+    word = "" if n_classes == 10 else "class number "
+    names = np.array([f"{word}{code}" for code in range(n_classes)])
+    model = NeuralRuleClassifier(6, n_epochs=3, random_state=0).fit(X, names[codes])
+    path = report(model, folder / f"{n_classes}-{width}.html", X, names[codes])
+    page = visit(path, viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    card = page.locator(".card", has=page.locator(".confusion"))
+    row = page.locator("#performance .metrics")
+    assert abs(card.bounding_box()["width"] - row.bounding_box()["width"]) < 1
+    # Two lines at most, and the number at the end of a name is not cut off.
+    for label in page.locator(".confusion .name").all():
+        box = label.evaluate(
+            "(a) => [a.scrollHeight, a.clientHeight, a.scrollWidth, a.clientWidth]"
+        )
+        assert box[0] <= box[1] <= 52
+        assert box[2] <= box[3] + 1
+    for label in page.locator(".confusion tbody th small").all():
+        assert label.bounding_box()["height"] < 30
+    # The cells scroll sideways in their own box; the true classes stay in sight.
+    scroll = card.locator(".scroll")
+    wider = scroll.evaluate("(node) => node.scrollWidth - node.clientWidth")
+    assert (wider > 0) == (width == 390 or n_classes == 30)
+    before = page.locator(".confusion tbody th").first.bounding_box()["x"]
+    scroll.evaluate("(node) => { node.scrollLeft = node.scrollWidth; }")
+    assert abs(page.locator(".confusion tbody th").first.bounding_box()["x"] - before) < 1
+    last = page.locator(".confusion tbody tr").first.locator("td").last.bounding_box()
+    assert last["x"] + last["width"] <= width
+
+
+CHART_TEXTS = """() => [...document.querySelectorAll("svg.chart")].map((chart) => ({
+    width: chart.viewBox.baseVal.width, height: chart.viewBox.baseVal.height,
+    texts: [...chart.querySelectorAll("text")].map((node) => {
+        const { x, y, width, height } = node.getBBox();
+        const full = node.querySelector("title");
+        return { text: node.lastChild.textContent, full: full && full.textContent,
+            x, y, right: x + width, bottom: y + height };
+    }),
+}))"""
+
+
+@pytest.fixture(scope="module")
+def scaled_pages(folder):
+    """Reports of targets of any size, of both signs."""
+    X, y = load_diabetes(return_X_y=True)
+
+    def page(power):
+        target = (y - 100) * 10.0**power
+        model = NeuralRuleRegressor(3, random_state=0, n_epochs=20).fit(X, target)
+        return model, report(model, folder / f"scaled{power}.html", X, target, n_examples=5)
+
+    return {power: page(power) for power in (0, 5, 7, 9, 12, -12)}
+
+
+@pytest.mark.parametrize("power", [0, 5, 7, 9, 12, -12])
+def test_charts_show_all_of_their_texts(scaled_pages, visit, power):
+    page = visit(scaled_pages[power][1])
+    charts = page.evaluate(CHART_TEXTS)
+    assert len(charts) == 2
+    for drawn in charts:
+        texts = drawn["texts"]
+        for text in texts:
+            assert text["x"] >= 0, text
+            assert text["right"] <= drawn["width"], text
+            assert text["bottom"] <= drawn["height"], text
+        for i, a in enumerate(texts):
+            for b in texts[i + 1 :]:
+                apart = a["right"] < b["x"] or b["right"] < a["x"]
+                assert apart or a["bottom"] < b["y"] + 4 or b["bottom"] < a["y"] + 4, (a, b)
+    ticks = charts[0]["texts"]
+    lowest = {0: "−50", 5: "−5M", 7: "−0.5G", 9: "−50G", 12: "−0.5e+14", -12: "−0.5e−10"}
+    assert ticks[0]["text"] == lowest[power]
+    if power:
+        assert float(ticks[0]["full"].replace("−", "-")) == pytest.approx(-50 * 10.0**power)
+
+
+@pytest.mark.parametrize("power", [5, 9, 12, -12])
+def test_targets_of_any_size_fit_a_phone(scaled_pages, visit, power):
+    model, path = scaled_pages[power]
+    page = visit(path, viewport={"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    sticking = """() => [...document.querySelectorAll(".number, .range, dd, #prediction b")]
+        .filter((node) => !node.closest(".rules thead") && node.checkVisibility())
+        .filter((node) => {
+            const range = document.createRange();
+            range.selectNodeContents(node);
+            const box = node.closest(".card, .metrics, dialog, header").getBoundingClientRect();
+            return range.getBoundingClientRect().right > box.right;
+        }).map((node) => node.outerHTML)"""
+    assert page.evaluate(sticking) == []
+    for line in page.locator(".metrics dd").all():
+        assert len(line.inner_text()) <= 10
+        assert line.bounding_box()["height"] < 40  # one line
+        assert len(line.get_attribute("title")) > 10
+    # The script writes numbers as Python does.
+    (first,) = model.rules_table().index[:1]
+    value = page.locator(f"#rules-table [data-rule='{first}'] td[data-label=Value]")
+    page.locator(f"#rules-table [data-open='{first}']").click()
+    shown = page.locator("#detail .facts .number").first
+    assert shown.inner_text() == value.inner_text()
+    assert float(shown.get_attribute("title")) == float(value.get_attribute("title"))
+    assert page.evaluate(sticking) == []
+    page.locator("#detail-close").click()
+    prediction = page.locator("#prediction b")
+    decision = float(prediction.get_attribute("title"))
+    assert prediction.inner_text() == short(decision, 4)
+
+
+def test_literals_without_weights(folder, visit):
+    """What is left of a literal that looks at no column any more is a cap."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = NeuralRuleClassifier(4, n_epochs=20, random_state=0).fit(X, y)
+    smaller = model.simplify(X, y, tolerance=0.05)
+    table = smaller.rules_table(X, y)
+    page = visit(report(smaller, folder / "constant.html", X, y))
+    n_constant = n_caps = 0
+    for rule, line in table.iterrows():
+        page.locator(f"#rules-table [data-open='{rule}']").click()
+        literals = page.locator("#detail-literals .literal").all()
+        for literal, angle in zip(literals, line["angles"], strict=True):
+            constant = literal.get_by_text("looks at no column").count() == 1
+            assert constant == np.isnan(angle)
+            assert (literal.locator(".angle").inner_text() == "") == constant
+            assert (literal.locator(".bar-list li").count() == 0) == constant
+            n_constant += constant
+        highest = cap(smaller.network_, rule)
+        notes = page.locator("#detail-body .note", has_text="Its activation is")
+        assert notes.count() == int(np.isfinite(highest))
+        if notes.count():
+            size = exact(highest, 6)
+            everywhere = condition_texts(smaller, rule, 6, 9) == ["every row"]
+            said = f"{size} on every row" if everywhere else f"at most {size}"
+            assert notes.inner_text() == f"Its activation is {said}."
+            n_caps += not everywhere
+        page.locator("#detail-close").click()
+    assert 0 < n_caps <= n_constant < table["n_literals"].sum()
+    glossary = page.locator(".glossary div", has_text="Angle").first.inner_text()
+    assert glossary.endswith("A literal that looks at no column any more has no angle.")
 
 
 CONTRAST = """(selectors) => {

@@ -131,7 +131,8 @@ class ClassRules(ClassifierMixin, ReadableModel):
         -------
         ndarray of shape (n_rows,)
         """
-        return self.classes_[chosen_classes(self._decide(X))]
+        chosen = chosen_classes(self._decide(X))
+        return self.classes_[chosen]
 
 
 @documented

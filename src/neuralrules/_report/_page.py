@@ -85,7 +85,7 @@ def report(
     check_origin(model, simplification)
     given = checked_rows(model, X, y, sample_weight, n_examples)
     heading = f"Report of a {type(model).__name__}" if title is None else title
-    with whole_file(written_file(target), str(path)) as file:
+    with whole_file(written_file(target), os.fspath(path)) as file:
         data = report_data(model, given, heading, simplification)
         page = render(environment(jinja), data).translate(TURNS)
         # A lone surrogate in a name must not cost the report.
@@ -109,7 +109,9 @@ def checked_path(path: Any) -> Path:
     """The file to write, refused before any work is done on it."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path={path!r} must be the name of a file, for example 'report.html'.")
-    given = str(path)
+    given = os.fspath(path)
+    if not isinstance(given, str):
+        raise TypeError(f"path={path!r} must be a name of text, not of bytes.")
     if not given:
         raise ValueError(
             "path='' is empty. Give the name of a file, for example 'report.html'."
@@ -120,7 +122,7 @@ def checked_path(path: Any) -> Path:
         )
     target = Path(os.path.expanduser(given))
     file = written_file(target)
-    if not file.parent.is_dir():
+    if not os.path.isdir(file.parent):
         raise FileNotFoundError(
             f"path={given!r} cannot be written: there is no folder {str(file.parent)!r}. "
             "Create it first, or give another path."
@@ -150,7 +152,7 @@ def checked_path(path: Any) -> Path:
 
 def written_file(path: Path) -> Path:
     """What a path stands for: a link stays, and what it points to is written."""
-    return Path(os.path.realpath(path)) if path.is_symlink() else path
+    return Path(os.path.realpath(path)) if os.path.islink(path) else path
 
 
 def unwritable(path: str, error: OSError) -> OSError:

@@ -237,7 +237,8 @@
       literals: model.deep
         ? literals.map((literal, j) => `${letter(j)} = ${namedLiteral(literal)}`) : [],
       // Literals that always hold still limit how strongly the rule can fire.
-      cap: telling.length && constants.length ? Math.min(...constants) : null,
+      cap: constants.length ? Math.min(...constants) : null,
+      everywhere: !telling.length,
     };
   }
 
@@ -398,7 +399,7 @@
   }
 
   function fullTextOf(rule) {
-    const { conditions, literals, cap } = fullText(rule.rule);
+    const { conditions, literals, cap, everywhere } = fullText(rule.rule);
     const lines = (texts) => element("ol", { class: "formulas" }, ...texts.map(
       (text) => element("li", {}, element("p", { class: "formula" }, text))));
     const parts = [lines(conditions)];
@@ -408,7 +409,9 @@
     }
     parts[0].id = "detail-conditions";
     if (cap !== null) {
-      parts.push(element("p", { class: "note" }, `Its activation is at most ${numberText(cap, FULL)}.`));
+      const size = numberText(cap, FULL);
+      parts.push(element("p", { class: "note" },
+        everywhere ? `Its activation is ${size} on every row.` : `Its activation is at most ${size}.`));
     }
     return parts;
   }
