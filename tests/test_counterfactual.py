@@ -293,6 +293,98 @@ def test_whole_numbers_are_not_missed_by_going_both_ways():
     assert (result.found, result.optimal, result.bound) == (False, True, np.inf)
 
 
+# --- proofs -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def square():
+    X = np.random.RandomState(0).uniform(-3, 3, (500, 1))
+    return NeuralRuleRegressor(4, random_state=0).fit(X, X[:, 0] ** 2)
+
+
+@pytest.mark.parametrize("width", [0.1, 1e-3, 1e-4, 2e-5, 1e-6])
+def test_narrow_ranges_are_reached_at_the_lowest_cost(square, width):
+    wide = counterfactual(square, [0.5], (4, 5))
+    result = counterfactual(square, [0.5], (4, 4 + width))
+    assert 4 <= square.predict(result.x)[0] <= 4 + width
+    assert result.optimal
+    assert result.cost == pytest.approx(wide.cost, rel=1e-3)
+    grid = np.linspace(-6, 6, 1_000_001)
+    outputs = square.predict(grid[:, None])
+    inside = (outputs >= 4) & (outputs <= 4 + width)
+    costs = np.abs(grid - 0.5) / square.encoder_.columns[0].scale
+    assert result.bound <= costs[inside].min(initial=np.inf)
+
+
+def test_a_range_too_narrow_for_float32_is_not_called_impossible(square):
+    result = counterfactual(square, [0.5], (4, np.nextafter(4, 5)), time_limit=2)
+    assert not result.optimal
+    assert result.bound <= counterfactual(square, [0.5], (4, 5)).cost
+    assert "proven" not in str(result)
+
+
+@given(seeds, st.booleans(), st.integers(1, 3))
+def test_bounds_hold_for_every_row_that_predict_accepts(seed, deep, n_outputs):
+    """Targets that are predictions: a float's width decides whether a row counts."""
+    rng = np.random.RandomState(seed)
+    X = rng.randint(0, 4, (40, 3))
+    y = rng.rand(40, n_outputs)
+    model = NeuralRuleRegressor(1, n_epochs=0, engine="numpy").fit(X, y)
+    model.network_ = random_network(seed, rng.randint(1, 7), 1, n_outputs, deep=deep)
+    rows = np.array(list(itertools.product(range(4), repeat=3)))
+    # One by one: NumPy's sums depend on how many rows there are.
+    outputs = np.array([model.predict(row[None]).ravel() for row in rows])
+    wanted = outputs[rng.randint(len(rows))]
+    width = 10.0 ** rng.randint(-14, -1)
+    inside = ((outputs >= wanted) & (outputs <= wanted + width)).all(axis=1)
+    if inside[0]:
+        return
+    target = list(zip(wanted, wanted + width, strict=True))
+    result = counterfactual(
+        model,
+        rows[0],
+        target if n_outputs > 1 else target[0],
+        units=dict.fromkeys(range(3), 1.0),
+        bounds=dict.fromkeys(range(3), (0, 3)),
+    )
+    lowest = rows[inside].sum(axis=1).min()  # the wanted row at least
+    assert result.bound <= lowest + 1e-6
+    assert lowest <= result.cost + 1e-6
+    assert not result.optimal or result.cost == pytest.approx(lowest, rel=1e-3)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_bounds_hold_for_classes_at_the_boundary(deep):
+    """Rows just beyond the boundary, found by bisection, are never below the bound."""
+    rng = np.random.RandomState(2)
+    X = rng.randn(200, 2)
+    model = classifier(X, X[:, 0] * X[:, 1] > 0.2, 3, deep=deep, n_epochs=20)
+    for x in X[:12]:
+        result = counterfactual(model, x, fixed=[1], units={0: 1.0})
+        if not result.found:
+            continue
+        near, far = x[0], result.x[0, 0]
+        for _ in range(80):
+            middle = (near + far) / 2
+            same = model.predict([[middle, x[1]]])[0] == result.prediction_before
+            near, far = (middle, far) if same else (near, middle)
+        assert result.optimal
+        assert result.bound <= abs(far - x[0]) <= result.cost
+        assert abs(far - x[0]) == pytest.approx(result.cost, rel=1e-3, abs=1e-4)
+
+
+def test_text_says_to_what_a_cost_is_proven(square):
+    result = counterfactual(square, [0.5], (4, 5))
+    known = "(proven smallest to 0.1 %)."
+    assert str(replace(result, bound=result.cost * (1 - 1e-4))).endswith(known)
+    assert str(replace(result, bound=result.cost)).endswith("(proven smallest).")
+
+
+def test_the_solver_prints_nothing(capfd, square):
+    counterfactual(square, [0.5], (4, 5))
+    assert capfd.readouterr() == ("", "")
+
+
 # --- options ------------------------------------------------------------------------------
 
 
@@ -677,6 +769,11 @@ def test_a_fit_is_needed():
         counterfactual(NeuralRuleClassifier(), [0.0])
 
 
+WIDTH = "must be a range with low < high,"
+WHY = (
+    "predictions are made in float32 and meet a single number only by chance. Ask for a "
+    "range around it, or give None where there is no bound."
+)
 PAIR = "must be a pair (low, high) of numbers with low <= high, None where there is no bound"
 
 
@@ -758,6 +855,23 @@ PAIR = "must be a pair (low, high) of numbers with low <= high, None where there
             "classes [0, 1], or leave target out.",
         ),
         ({"time_limit": 0}, "time_limit must be a positive number of seconds, got 0."),
+        (
+            {"units": {"n": 1e300}},
+            "units['n'] must lie between 2.87e-06 and 2.87e+06, a factor of 1e+06 from the "
+            "usual 2.87, for the search to weigh it against other columns; got 1e+300. To "
+            "keep the column as it is, name it in fixed.",
+        ),
+        (
+            {"units": {"city": 1e-300}},
+            "units['city'] must lie between 1e-06 and 1e+06, a factor of 1e+06 from the "
+            "usual 1, for the search to weigh it against other columns; got 1e-300. To "
+            "keep the column as it is, name it in fixed.",
+        ),
+        (
+            {"target": np.array([0, 1])},
+            "target=array([0, 1]) is none of the model's classes [0, 1].",
+        ),
+        ({"target": [0]}, "target=[0] is none of the model's classes [0, 1]."),
         ({"time_limit": "1"}, "time_limit must be a positive number of seconds, got '1'."),
         (
             {"x": pd.DataFrame({"n": [1, 2], "city": ["Rome", "Oslo"]})},
@@ -784,6 +898,13 @@ def test_errors_name_what_came_and_the_remedy(options, message):
         counterfactual(model, **options)
 
 
+def test_a_time_limit_may_be_endless():
+    X = np.arange(10.0)[:, None]
+    model = classifier(X, X[:, 0] > 4.5)
+    assert counterfactual(model, X[0], time_limit=10**400).optimal
+    assert counterfactual(model, X[0], time_limit=np.inf).optimal
+
+
 def test_errors_of_columns_without_names():
     X = np.arange(10.0)[:, None]
     message = (
@@ -800,6 +921,10 @@ def test_errors_of_columns_without_names():
         (1, None, f"target {PAIR}; got None."),
         (1, 5.0, f"target {PAIR}; got 5.0."),
         (1, (2, 1), f"target {PAIR}; got (2, 1)."),
+        (1, (4, 4), f"target {WIDTH} got (4, 4): {WHY}"),
+        (1, (np.inf, None), f"target {WIDTH} got (inf, None): {WHY}"),
+        (1, (10**400, None), f"target {WIDTH} got ({10**400}, None): {WHY}"),
+        (2, [(3, 4), (None, -np.inf)], f"target {WIDTH} got (None, -inf): {WHY}"),
         (
             1,
             (None, 100),

@@ -892,7 +892,7 @@ def test_what_is_not_what_a_display_needs():
     X, y = load_iris(return_X_y=True)
     model = NeuralRuleClassifier(2, n_epochs=0, random_state=0).fit(X, y)
     _, axes = plt.subplots(1, 2)
-    with pytest.raises(TypeError, match="must be one matplotlib Axes, as of plt.subplots"):
+    with pytest.raises(TypeError, match=r"must be one matplotlib Axes, as of plt.subplots"):
         HistoryDisplay.from_estimator(model, ax=axes)
     for make, what in (
         (ImportanceDisplay.from_importances, "importances=5 must be of the kind Importances"),

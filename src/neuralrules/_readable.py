@@ -201,7 +201,7 @@ class ReadableModel(NeuralRuleModel):
         -------
         Counterfactual
             The changed row `x`, its `changes` and `cost`, whether it is proven
-            `optimal`, and a `bound` below which there is none.
+            `optimal` (to 0.1 %), and a `bound` below which there is none.
 
         Notes
         -----

@@ -151,7 +151,7 @@ def counterfactual(
     that cost, infinite if nothing lies beyond it.
 
     Predictions are made in float32, so a counterfactual must lie a little beyond the
-    decision boundary: by about 1e-5, in standard deviations and relative to the values
+    decision boundary: by about 1e-6, in standard deviations and relative to the values
     of the rules, by more if that does not suffice, or by less if a range is too narrow.
     `optimal` and `bound` hold for all rows: they come from a program that asks for less
     than the goal, by as much as float32 could be off. Where the two programs differ by
@@ -165,7 +165,7 @@ def counterfactual(
     >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
     >>> nearest = counterfactual(model, [25.0], units={"x0": 1.0})
     >>> print(*nearest.changes)
-    x0 from 25 to 19.4999
+    x0 from 25 to 19.5
     >>> nearest.optimal
     True
     """

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 # How far beyond the decision boundary a solution must lie, in standard deviations and
 # relative to the values of the rules; the next is tried if float32 undoes the last.
-MARGINS = (1e-5, 1e-4, 1e-3, 1e-2)
+MARGINS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 # Where a range is too narrow for that: smaller margins, and a share of the range that is
 # left out at both of its ends.
-NARROW = ((1e-6, 0.05), (1e-7, 0.25), (0.0, 0.49))
+NARROW = ((2e-7, 0.05), (5e-8, 0.25), (0.0, 0.49))
 REACH = 32  # standard deviations beyond the mean that a number may move at least
 FIRST_RADIUS = 1 / 16  # of the cheapest column's deviation, or switch
 QUICK_ROUNDS = 40  # columns that the quick search sets, one after the other
