@@ -172,9 +172,7 @@ class SimplificationPath:
         smaller._state = State.start(network)
         smaller.network_ = network.in_target_units(smaller._target_mean, smaller._target_scale)
         seen = self._rows[:3]
-        smaller._activity = measure(
-            smaller.network_, smaller.rules_, *seen, smaller._engine()
-        )
+        smaller._activity = measure(smaller.network_, smaller.rules_, *seen, smaller._engine())
         smaller._performance = perform(smaller, *seen)
         return smaller
 
