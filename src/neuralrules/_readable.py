@@ -51,7 +51,9 @@ class ReadableModel(NeuralRuleModel):
         """The whole model as text that loses nothing: `read_rules` turns it back.
 
         In the table's column names and units, with every digit. It holds no code, so a
-        text from a stranger can do no harm.
+        text from a stranger can do no harm. What is read back predicts the same to the
+        rounding of float32, unless a column lies more than about 1e10 of its deviations
+        from zero: there float64 itself runs out of digits.
 
         Returns
         -------
