@@ -418,7 +418,8 @@ def inequality_text(
 
 def number(value: float, precision: int) -> str:
     """A number with some significant digits, in powers of ten only where it must be."""
-    if value == 0 or not 1e-4 <= abs(value) < 1e15:
+    # Beyond six digits more than were asked for, the rest is noise that hides the size.
+    if value == 0 or not 1e-4 <= abs(value) < min(10.0 ** (precision + 6), 1e15):
         return f"{value:.{precision}g}"
     decimals = max(precision - 1 - int(np.floor(np.log10(abs(value)))), 0)
     text = f"{value:.{decimals}f}"

@@ -114,7 +114,8 @@
 
   function numberText(value, digits) {
     const size = Math.abs(value);
-    if (value === 0 || !(size >= 1e-4 && size < 1e15)) return powerText(value, digits);
+    const largest = Math.min(10 ** (digits + 6), 1e15);
+    if (value === 0 || !(size >= 1e-4 && size < largest)) return powerText(value, digits);
     const decimals = Math.max(digits - 1 - Math.floor(Math.log10(size)), 0);
     const text = value.toFixed(decimals);
     return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
