@@ -260,6 +260,7 @@ def test_errors():
 def test_ctrl_c_ends_it_and_leaves_the_model_alone():
     script = """
         import threading, os, signal, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have ignored it
         from sklearn.datasets import make_classification
         from neuralrules import NeuralRuleClassifier
         X, y = make_classification(4000, 20, n_informative=10, random_state=0)

@@ -8,6 +8,7 @@ runs the reproduction on them, in this process.
 from __future__ import annotations
 
 import dataclasses
+import signal
 import sys
 from pathlib import Path
 
@@ -48,5 +49,7 @@ def install() -> None:
 
 
 if __name__ == "__main__":
+    # A shell that put the tests into the background has switched Ctrl-C off for them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     install()
     sys.exit(reproduce.main(["--data", *sys.argv[1:], "--n-jobs", "1"]))
