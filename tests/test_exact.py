@@ -443,3 +443,11 @@ def test_garbage_is_refused(data):
         read_rules(data.decode("latin-1"))
     with pytest.raises(ValueError, match=r"^Line \d+ of the rules: "):
         read_rules("neuralrules rules 1\n" + data.decode("latin-1"))
+
+
+def test_labels_that_json_does_not_know_are_refused():
+    X = np.arange(20.0)[:, None]
+    y = np.datetime64("2020-01-01") + np.arange(20) % 2
+    model = NeuralRuleClassifier(1, n_epochs=0, random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match=r"cannot write the class datetime\.date\(2020"):
+        model.exact_text()

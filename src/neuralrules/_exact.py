@@ -119,8 +119,14 @@ def sum_line(parts: list[tuple[float, str]], constant: float) -> str:
 
 
 def quoted(item: Any) -> str:
-    """A string, number or boolean as JSON."""
-    return json.dumps(item.item() if isinstance(item, np.generic) else item)
+    """A name, category, label or number as JSON."""
+    plain = item.item() if isinstance(item, np.generic) else item
+    if not isinstance(plain, str | int | float):
+        raise TypeError(
+            f"exact_text cannot write the class {plain!r}: labels must be strings, numbers or "
+            "booleans. Fit on y with such labels, for example y.astype(str)."
+        )
+    return json.dumps(plain)
 
 
 def listed(items: Any) -> str:
