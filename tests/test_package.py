@@ -14,7 +14,7 @@ from numpydoc_lite import parameters_in
 
 import neuralrules
 from benchmarks import blocks
-from neuralrules import _classifier, _regressor
+from neuralrules import _classifier, _readable, _regressor
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLIC = [getattr(neuralrules, name) for name in neuralrules.__all__]
@@ -156,7 +156,7 @@ def test_docstrings_are_filled_in(estimator):
             assert method.__doc__, name
 
 
-@pytest.mark.parametrize("module", [_classifier, _regressor])
+@pytest.mark.parametrize("module", [_classifier, _regressor, _readable])
 def test_docstring_examples(module):
     results = doctest.testmod(module)
     assert results.attempted > 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d, compute_class_weight
 from sklearn.utils._param_validation import StrOptions
@@ -16,7 +15,7 @@ from sklearn.utils.validation import assert_all_finite
 from neuralrules._docs import documented
 from neuralrules._encoding import missing_cells
 from neuralrules._model import DEPTH_CONSTRAINTS
-from neuralrules._outputs import chosen_classes
+from neuralrules._outputs import chosen_classes, class_probabilities
 from neuralrules._readable import ReadableModel
 from neuralrules._targets import Targets
 
@@ -114,11 +113,7 @@ class ClassRules(ClassifierMixin, ReadableModel):
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        outputs = self._decide(X)
-        if outputs.shape[1] == 1:
-            positive = expit(outputs[:, 0])
-            return np.stack([1 - positive, positive], axis=1)
-        return softmax(outputs, axis=1)
+        return class_probabilities(self._decide(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import expit, softmax
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
@@ -23,6 +24,14 @@ def chosen_classes(outputs: np.ndarray) -> np.ndarray:
     if outputs.shape[1] == 1:
         return (outputs[:, 0] > 0).astype(np.int64)
     return outputs.argmax(axis=1)
+
+
+def class_probabilities(outputs: np.ndarray) -> np.ndarray:
+    """Probabilities (n_rows, n_classes) from outputs trained by the logistic loss."""
+    if outputs.shape[1] == 1:
+        positive = expit(outputs[:, 0])
+        return np.stack([1 - positive, positive], axis=1)
+    return softmax(outputs, axis=1)
 
 
 def comparable(model: NeuralRuleModel, outputs: np.ndarray) -> np.ndarray:

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from neuralrules._activity import activations
 from neuralrules._losses import expand_codes, loss_code, losses_and_slopes
-from neuralrules._outputs import chosen_classes, rule_importance
+from neuralrules._outputs import chosen_classes, class_probabilities, rule_importance
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
@@ -152,11 +151,11 @@ def class_calibration(
     """The one curve of a classifier; none where it has no probabilities."""
     if model.loss != "logistic":
         return []
+    probabilities = class_probabilities(outputs)
     if outputs.shape[1] == 1:
-        return [calibration_curve(expit(outputs[:, 0]), codes.astype(float), weight)]
-    probabilities = softmax(outputs, axis=1)
-    chosen = probabilities.argmax(axis=1)
-    return [calibration_curve(probabilities.max(axis=1), (chosen == codes) * 1.0, weight)]
+        return [calibration_curve(probabilities[:, 1], codes.astype(float), weight)]
+    right = (probabilities.argmax(axis=1) == codes).astype(float)
+    return [calibration_curve(probabilities.max(axis=1), right, weight)]
 
 
 def calibration_curve(

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.utils.metaestimators import available_if
 
 from neuralrules._encoding import (
@@ -25,6 +24,7 @@ from neuralrules._encoding import (
     is_frame,
 )
 from neuralrules._exact import FIRST_LINE
+from neuralrules._outputs import chosen_classes, class_probabilities
 
 LOSSES = ("logistic", "hinge", "squared")
 STRING = r'"(?:[^"\\]|\\.)*"'
@@ -144,21 +144,16 @@ class ExactRules:
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class, (n_rows, n_classes), for ``loss="logistic"``."""
-        outputs = self._decide(X)
-        if outputs.shape[1] == 1:
-            positive = expit(outputs[:, 0])
-            return np.stack([1 - positive, positive], axis=1)
-        return softmax(outputs, axis=1)
+        return class_probabilities(self._decide(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Classes or numbers, of the shape that the model's own predictions have."""
         outputs = self._decide(X)
         if not self.classes:
             return outputs[:, 0] if self.flat else outputs
-        one = outputs.shape[1] == 1
-        chosen = (outputs[:, 0] > 0).astype(int) if one else outputs.argmax(axis=1)
         # Strings as objects: NumPy's own lose NULs at their end.
-        return np.array(self.classes, object if type(self.classes[0]) is str else None)[chosen]
+        labels = np.array(self.classes, object if type(self.classes[0]) is str else None)
+        return labels[chosen_classes(outputs)]
 
     def _decide(self, X: Any) -> np.ndarray:
         """Intercept and sum of the rules, (n_rows, n_outputs) float64."""

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from neuralrules._activity import measure
 from neuralrules._engine import Examples
 from neuralrules._frames import import_pandas
-from neuralrules._losses import expand_codes, losses_and_slopes
+from neuralrules._losses import expand_codes, loss_code, losses_and_slopes
 from neuralrules._network import Network
 from neuralrules._outputs import chosen_classes
 from neuralrules._performance import perform
@@ -325,9 +325,9 @@ def mean_losses(model: NeuralRuleModel, network: Network, rows: Rows) -> Loss:
     """Mean loss and error of a network in units of standardised targets."""
     outputs = model._engine().decide(network, rows.X)
     y = rows.targets.array.astype(np.float64)
-    plan = model._plan(rows.targets, len(y), 1, "constant")
+    code = loss_code(model.loss, multiclass=rows.targets.n_classes > 2)
     coded = expand_codes(y[:, 0], network.n_outputs) if rows.targets.are_classes else y
-    losses, _ = losses_and_slopes(plan.loss, outputs, coded)
+    losses, _ = losses_and_slopes(code, outputs, coded)
     if rows.targets.are_classes:
         errors = (chosen_classes(outputs) != y[:, 0]).astype(np.float64)
     else:

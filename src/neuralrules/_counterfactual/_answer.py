@@ -102,73 +102,7 @@ def counterfactual(
     bounds: Mapping[Any, Any] | None = None,
     time_limit: float = 60.0,
 ) -> Counterfactual:
-    """Find the smallest change of one row that gives it another prediction.
-
-    The cost of a change is the sum over the columns of |change| / unit; a switch to
-    another category costs 1 / unit. The cheapest change is found, and proven to be (to
-    0.1 % of its cost), by mixed-integer programming. What is returned has been given to
-    `model.predict`.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    x : frame of one row, Series, dict, or array-like of shape (n_columns,) or (1, n_columns)
-        The row; a Series or dict goes from column names to values.
-    target : object, optional
-        For a classifier the class wanted; by default the other one of two, or whichever
-        costs least of several. For a regressor a pair (low, high) with low < high, either
-        of them None for no bound; for several targets a list of such pairs.
-    units : dict, optional
-        What change of a column costs 1, up to 1e6 times as much or as little as by
-        default: a number's standard deviation in training, and 1 for categories and
-        columns of a boolean dtype, so that a switch costs 1.
-    fixed : list of columns, default=()
-        Columns that may not change.
-    integer : list of columns, optional
-        Columns of numbers whose new values must be whole; a value that is not whole may
-        stay as it is. By default those of an integer dtype in `x` (not those of a
-        float array, nor of a Series of floats). Columns of a boolean dtype always
-        stay 0 or 1, and those of an integer dtype in its range.
-    bounds : dict, optional
-        For a column of numbers a pair (low, high), either of them None; the row's own
-        value must lie in it. For one of categories a list of those that the cell may
-        switch to; it may also stay what it is.
-    time_limit : float, default=60.0
-        Seconds. Where they do not suffice, the best found so far is returned.
-
-    Returns
-    -------
-    Counterfactual
-
-    Notes
-    -----
-    A missing number stays missing, and no cell becomes missing. A category may become any
-    that had a column of its own in training. Columns that no rule looks at never change.
-
-    The search goes up to the cost at which the dearest number could move 32 standard
-    deviations beyond its own distance from the mean, or to the end of `bounds`. If there
-    is no counterfactual up to there, `found` is False, `optimal` is True and `bound` is
-    that cost, infinite if nothing lies beyond it.
-
-    Predictions are made in float32, so a counterfactual must lie a little beyond the
-    decision boundary: by about 1e-6, in standard deviations and relative to the values
-    of the rules, by more if that does not suffice, or by less if a range is too narrow.
-    `optimal` and `bound` hold for all rows: they come from a program that asks for less
-    than the goal, by as much as float32 could be off. Where the two programs differ by
-    more than 0.1 % of the cost, `optimal` is False.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from neuralrules import NeuralRuleClassifier
-    >>> X = np.arange(40.0)[:, None]
-    >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
-    >>> nearest = counterfactual(model, [25.0], units={"x0": 1.0})
-    >>> print(*nearest.changes)
-    x0 from 25 to 19.5
-    >>> nearest.optimal
-    True
-    """
+    """See `ReadableModel.counterfactual`, which calls it."""
     start = time.perf_counter()
     check_is_fitted(model)
     if not isinstance(time_limit, Real) or not as_float(time_limit) > 0:

@@ -44,40 +44,7 @@ def report(
     simplification: SimplificationPath | None = None,
     n_examples: int = 0,
 ) -> Path:
-    """Write a fitted model as one HTML page, to be read by people.
-
-    Performance, importance, error against size, all rules, and a panel that predicts
-    what one types, computed in the page by the model itself. The page loads nothing
-    from anywhere else.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    path : str or path
-        The file to write. An old file stays until the new one is complete, which then
-        has its mode. A link stays a link: what it points to is written. ``~`` stands for
-        your home.
-    X : array-like or frame of shape (n_rows, n_columns), optional
-        Rows to measure on, best such as the model has not seen.
-    y : array-like of shape (n_rows,) or (n_rows, n_targets), optional
-        Their targets. Without them X still serves for the importance of columns and
-        for the what-if panel, but performance and the table of rules are measured on
-        the training rows, and the page says so.
-    sample_weight : array-like of shape (n_rows,), optional
-        Weights of the rows for performance and the table of rules.
-    title : str, optional
-    simplification : SimplificationPath, optional
-        Adds its error against parameters. It must come from this model, or from one with
-        the same columns and classes or targets.
-    n_examples : int, default=0
-        So many rows of X become part of the page, for readers to load into the panel.
-        By default none: a page that is passed on should not carry anyone's data.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-    """
+    """See `ReadableModel.report`, which calls it."""
     check_is_fitted(model)
     jinja = import_jinja2()
     target = checked_path(path)
