@@ -86,12 +86,9 @@ def draw_rule(axes: Axes, model: NeuralRuleClassifier, rule: int) -> None:
     first, last = network.offsets[rule], network.offsets[rule + 1]
     weights = np.column_stack([network.weights[first:last], network.biases[first:last]])
     inputs = [f"$x_{feature + 1}$" for feature in network.features] + ["1"]
-    n_literals = last - first
     layers = [weights]
     if network.deep:
-        start = network.layout.mixing_offsets[rule]
-        mixing = network.mixing[start : start + n_literals**2].reshape(n_literals, n_literals)
-        layers.append(np.column_stack([mixing, network.shifts[first:last]]))
+        layers.append(np.column_stack([network.second_layer(rule), network.shifts[first:last]]))
     ys = heights(len(inputs))
     for y, text in zip(ys, inputs, strict=True):
         circle(axes, 0, y, text, GREY)

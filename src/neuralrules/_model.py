@@ -34,6 +34,7 @@ from neuralrules._targets import Targets
 from neuralrules._training import Outcome, Plan, State, train
 from neuralrules._trees import grow
 
+# Measuring a model on all its rows costs as much as some epochs.
 READ_ROWS_PER_EPOCH = 2_000
 # Constraints of the parameters that the CV estimators do without.
 DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
@@ -180,14 +181,8 @@ class NeuralRuleModel(BaseEstimator):
         self.history_ = outcome.history
         self.n_iter_ = outcome.n_epochs
         self.interrupted_ = outcome.interrupted
-        rows = read_rows(weights, outcome.n_epochs)
-        every = float(weights.sum(dtype=np.float64))
-        encoded, targets, weights = encoded[rows], targets.take(rows), weights[rows]
-        weights = (weights * (every / weights.sum(dtype=np.float64))).astype(np.float32)
-        self._activity = measure(
-            self.network_, self.rules_, encoded, targets, weights, self._engine()
-        )
-        self._performance = perform(self, encoded, targets, weights)
+        rows, weights = read_rows(weights, outcome.n_epochs)
+        self._remember(encoded[rows], targets.take(rows), weights)
         if outcome.interrupted:
             warnings.warn(
                 f"Training was interrupted after {outcome.n_epochs} whole epochs. "
@@ -195,6 +190,13 @@ class NeuralRuleModel(BaseEstimator):
                 stacklevel=4,
             )
         return self
+
+    def _remember(self, encoded: np.ndarray, targets: Targets, weights: np.ndarray) -> None:
+        """Measure the model on rows that will be gone when people ask about them."""
+        self._activity = measure(
+            self.network_, self.rules_, encoded, targets, weights, self._engine()
+        )
+        self._performance = perform(self, encoded, targets, weights)
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Any:
         with unchanged_on_error(self):
@@ -298,16 +300,19 @@ class NeuralRuleModel(BaseEstimator):
         return tags
 
 
-def read_rows(weights: np.ndarray, n_epochs: int) -> np.ndarray | slice:
-    """Training rows on which a new model is read, for people who ask when they are gone.
+def read_rows(weights: np.ndarray, n_epochs: int) -> tuple[np.ndarray | slice, np.ndarray]:
+    """Training rows to measure a new model on, and their weights (n_rows,) float32.
 
-    All of them, unless that would take long compared with the training.
+    All of them, unless that would take long compared with the training; then an even
+    sample, weighted to stand for all.
     """
     counted = np.flatnonzero(weights)
     n_rows = min(len(counted), READ_ROWS_PER_EPOCH * max(n_epochs, 1))
     if n_rows == len(weights):
-        return slice(None)
-    return counted[np.linspace(0, len(counted) - 1, n_rows).astype(int)]
+        return slice(None), weights
+    rows = counted[np.linspace(0, len(counted) - 1, n_rows).astype(int)]
+    share = weights[rows].sum(dtype=np.float64) / weights.sum(dtype=np.float64)
+    return rows, (weights[rows] / share).astype(np.float32)
 
 
 @contextmanager

@@ -13,13 +13,11 @@ import numpy as np
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from neuralrules._activity import measure
 from neuralrules._engine import Examples
 from neuralrules._frames import import_pandas
 from neuralrules._losses import expand_codes, loss_code, losses_and_slopes
 from neuralrules._network import Network
 from neuralrules._outputs import chosen_classes
-from neuralrules._performance import perform
 from neuralrules._pruning import drop_idle, prune
 from neuralrules._rules import Rules
 from neuralrules._targets import Targets
@@ -171,9 +169,7 @@ class SimplificationPath:
         smaller.rules_ = self.steps[step].rules
         smaller._state = State.start(network)
         smaller.network_ = network.in_target_units(smaller._target_mean, smaller._target_scale)
-        seen = self._rows[:3]
-        smaller._activity = measure(smaller.network_, smaller.rules_, *seen, smaller._engine())
-        smaller._performance = perform(smaller, *seen)
+        smaller._remember(*self._rows[:3])
         return smaller
 
 

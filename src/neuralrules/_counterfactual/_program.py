@@ -29,7 +29,6 @@ from neuralrules._counterfactual._ball import (
     highest_in,
     highest_of_rectified,
 )
-from neuralrules._engine_numpy import rule_mixing
 from neuralrules._network import Network
 
 GAP = 1e-6  # how close to the optimum HiGHS must come, relative to the radius
@@ -321,7 +320,7 @@ def rule_units(
             return None
         return bounded_units(literals, partial(highest_in, ball), margin, [])
     low = -highest_in(ball, -literals.coefficients, -literals.constants)
-    mixing = rule_mixing(network.parameters, network.layout, rule).astype(float)
+    mixing = network.second_layer(rule).astype(float)
     shifts = network.shifts[own].astype(float)
     highest = highest_of_rectified(ball, literals, low, high)
     if margin is None:
