@@ -339,8 +339,8 @@ def test_paths_that_cannot_be_written(binary, tmp_path, monkeypatch):
     for path in (str(pipe), "/dev/null"):
         refused(
             FileExistsError,
-            f"path='{path}' is not a regular file but a device, a pipe or a socket, which a "
-            "report must not replace. Give another path.",
+            f"path='{path}' is not a regular file but a device, a pipe or a socket, which "
+            "must not be replaced. Give another path.",
             model,
             path,
         )

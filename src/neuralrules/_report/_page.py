@@ -8,20 +8,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import stat
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.resources import files
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._report._numbers import cell_text, plain_text
 from neuralrules._report._sections import Given, report_data
 from neuralrules._simplify import SimplificationPath
+from neuralrules._writing import checked_path, whole_file
 
 if TYPE_CHECKING:
     import jinja2
@@ -47,12 +44,12 @@ def report(
     """See `ReadableModel.report`, which calls it."""
     check_is_fitted(model)
     jinja = import_jinja2()
-    target = checked_path(path)
+    target = checked_path(path, "report.html")
     check_options(title, simplification, n_examples)
     check_origin(model, simplification)
     given = checked_rows(model, X, y, sample_weight, n_examples)
     heading = f"Report of a {type(model).__name__}" if title is None else title
-    with whole_file(written_file(target), os.fspath(path)) as file:
+    with whole_file(target) as file:
         data = report_data(model, given, heading, simplification)
         page = render(environment(jinja), data).translate(TURNS)
         # A lone surrogate in a name must not cost the report.
@@ -70,61 +67,6 @@ def import_jinja2() -> Any:
             'Install it with: pip install "neuralrules[report]"'
         ) from error
     return jinja2
-
-
-def checked_path(path: Any) -> Path:
-    """The file to write, refused before any work is done on it."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path={path!r} must be the name of a file, for example 'report.html'.")
-    given = os.fspath(path)
-    if not isinstance(given, str):
-        raise TypeError(f"path={path!r} must be a name of text, not of bytes.")
-    if not given:
-        raise ValueError(
-            "path='' is empty. Give the name of a file, for example 'report.html'."
-        )
-    if "\0" in given:
-        raise ValueError(
-            f"path={given!r} holds a NUL character, as no file's name can. Give another path."
-        )
-    target = Path(os.path.expanduser(given))
-    file = written_file(target)
-    if not os.path.isdir(file.parent):
-        raise FileNotFoundError(
-            f"path={given!r} cannot be written: there is no folder {str(file.parent)!r}. "
-            "Create it first, or give another path."
-        )
-    try:
-        mode = target.stat().st_mode
-    except FileNotFoundError:
-        return target
-    except OSError as error:  # a circle of links, a name that is too long
-        raise unwritable(given, error) from error
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(
-            f"path={given!r} is a folder. Give the name of a file in it, for example "
-            f"{str(target / 'report.html')!r}."
-        )
-    if not stat.S_ISREG(mode):
-        raise FileExistsError(
-            f"path={given!r} is not a regular file but a device, a pipe or a socket, which a "
-            "report must not replace. Give another path."
-        )
-    if not os.access(target, os.W_OK):
-        raise PermissionError(
-            f"path={given!r} is read-only. Make the file writable, or give another path."
-        )
-    return target
-
-
-def written_file(path: Path) -> Path:
-    """What a path stands for: a link stays, and what it points to is written."""
-    return Path(os.path.realpath(path)) if os.path.islink(path) else path
-
-
-def unwritable(path: str, error: OSError) -> OSError:
-    """The same error, about the path that was given."""
-    return type(error)(f"path={path!r} cannot be written: {error.strerror}. Give another path.")
 
 
 def checked_rows(
@@ -226,27 +168,3 @@ def digest(text: str) -> str:
     """The hash by which a content security policy knows an inline block."""
     code = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return f"sha256-{code}"
-
-
-@contextmanager
-def whole_file(path: Path, given: str) -> Iterator[BinaryIO]:
-    """A stream that replaces a file at once: no reader, and no kill, ever finds half of it.
-
-    The temporary file beside it is made on entering, so that a folder that cannot be
-    written shows at once. What is there keeps its mode.
-    """
-    part = path.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        stream = part.open("xb")
-    except OSError as error:
-        raise unwritable(given, error) from error
-    try:
-        with stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        if path.exists():
-            os.chmod(part, path.stat().st_mode & 0o777)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

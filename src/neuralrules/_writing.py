@@ -1,0 +1,97 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+
+def checked_path(path: Any, example: str) -> Path:
+    """The file to write, refused before any work is done on it.
+
+    Parameters
+    ----------
+    path : str or path
+    example : str
+        A good name for such a file, for the messages.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path={path!r} must be the name of a file, for example {example!r}.")
+    given = os.fspath(path)
+    if not isinstance(given, str):
+        raise TypeError(f"path={path!r} must be a name of text, not of bytes.")
+    if not given:
+        raise ValueError(f"path='' is empty. Give the name of a file, for example {example!r}.")
+    if "\0" in given:
+        raise ValueError(
+            f"path={given!r} holds a NUL character, as no file's name can. Give another path."
+        )
+    target = Path(os.path.expanduser(given))
+    folder = written_file(target).parent
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(
+            f"path={given!r} cannot be written: there is no folder {str(folder)!r}. "
+            "Create it first, or give another path."
+        )
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return target
+    except OSError as error:  # a circle of links, a name that is too long
+        raise unwritable(given, error) from error
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(
+            f"path={given!r} is a folder. Give the name of a file in it, for example "
+            f"{str(target / example)!r}."
+        )
+    if not stat.S_ISREG(mode):
+        raise FileExistsError(
+            f"path={given!r} is not a regular file but a device, a pipe or a socket, which "
+            "must not be replaced. Give another path."
+        )
+    if not os.access(target, os.W_OK):
+        raise PermissionError(
+            f"path={given!r} is read-only. Make the file writable, or give another path."
+        )
+    return target
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A stream that replaces a file at once: no reader, and no kill, ever finds half of it.
+
+    The temporary file beside it is made on entering, so that a folder that cannot be
+    written shows at once. What is there keeps its mode; a link stays, and what it points
+    to is replaced.
+    """
+    target = written_file(path)
+    part = target.with_name(f".{uuid.uuid4().hex}.part")
+    try:
+        stream = part.open("xb")
+    except OSError as error:
+        raise unwritable(str(path), error) from error
+    try:
+        with stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if target.exists():
+            os.chmod(part, target.stat().st_mode & 0o777)
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def written_file(path: Path) -> Path:
+    """What a path stands for: a link stays, and what it points to is written."""
+    return Path(os.path.realpath(path)) if os.path.islink(path) else path
+
+
+def unwritable(path: str, error: OSError) -> OSError:
+    """The same error, about the path that was given."""
+    return type(error)(f"path={path!r} cannot be written: {error.strerror}. Give another path.")
