@@ -13,7 +13,7 @@ from neuralrules._encoding import MAX_CATEGORIES, Encoder, check_table
 def encode(X, weights=None):
     X = check_table(X)
     weights = np.ones(X.shape[0], np.float32) if weights is None else weights
-    encoder = Encoder().fit(X, weights)
+    encoder = Encoder.fit(X, weights)
     return encoder, encoder.transform(X)
 
 

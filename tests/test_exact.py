@@ -28,9 +28,7 @@ DOUBLE, SINGLE = 2e-15, 1e-6
 
 def raw_table(model, X):
     """The table before standardisation, (n_rows, n_encoded) float64."""
-    encoder = model.encoder_
-    pieces = [encoder._raw(numbers, cats) for _, _, numbers, cats in encoder._chunks(X)]
-    return np.vstack(pieces)
+    return np.vstack([raw for _, _, raw in model.encoder_._raw_chunks(X)])
 
 
 def in_double(model, X):

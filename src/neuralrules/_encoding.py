@@ -16,7 +16,8 @@ learned, one column of strings.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,9 @@ class EncodedColumn:
 
     source: int
     kind: str
-    category: Any
-    mean: float
-    scale: float
+    category: Any = None
+    mean: float = 0.0
+    scale: float = 1.0
 
 
 def is_frame(X: Any) -> bool:
@@ -189,61 +190,58 @@ class Moments:
         return np.where(varies, deviation, 1.0)
 
 
+@dataclass(frozen=True)
 class Encoder:
-    """Learns the encoding of a table and applies it.
+    """The encoding of a table, learned from one and applied to others.
 
     Attributes
     ----------
-    columns : list of EncodedColumn
     names : list of str
         The user's column names, ``x0, x1, ...`` for arrays.
-    missing_indicators : dict of int to int
-        For the encoded numbers that had holes in training, their indicator's column.
+    columns : list of EncodedColumn
+        First the numbers, then their missing indicators, then the categories, each in the
+        order of the table.
     """
 
-    def fit(self, X: Any, weights: np.ndarray) -> Encoder:
+    names: list[str]
+    columns: list[EncodedColumn]
+
+    @classmethod
+    def fit(cls, X: Any, weights: np.ndarray) -> Encoder:
         """Learn from a checked table X and the weights (n_rows,) of its rows."""
-        n_columns = X.shape[1]
-        self.names = (
+        names = (
             [str(name) for name in X.columns]
             if is_frame(X)
-            else [f"x{index}" for index in range(n_columns)]
+            else [f"x{index}" for index in range(X.shape[1])]
         )
-        self._numeric = [
-            i
-            for i in range(n_columns)
-            if as_numbers(column_of(X, i), self.names[i]) is not None
-        ]
-        self._categorical = [i for i in range(n_columns) if i not in set(self._numeric)]
-        self._one_hots = [
-            OneHotEncoder(
-                handle_unknown="infrequent_if_exist",
-                max_categories=MAX_CATEGORIES,
-                sparse_output=False,
-                dtype=np.float64,
-            ).fit(as_categories(column_of(X, index)))
-            for index in self._categorical
-        ]
-        missing = np.zeros(len(self._numeric), bool)
-        for _, _, numbers, _ in self._chunks(X):
-            missing |= np.isnan(numbers).any(axis=0)
-        self._with_missing = np.flatnonzero(missing)
-        moments: Moments | None = None
-        for start, stop, numbers, categories in self._chunks(X):
-            raw = self._raw(numbers, categories)
-            moments = moments or Moments(raw.shape[1])
+        numbers, holes, categories = [], [], []
+        for source, name in enumerate(names):
+            column = as_numbers(column_of(X, source), name)
+            if column is None:
+                known, rare = learn_categories(column_of(X, source))
+                categories += [EncodedColumn(source, "category", one) for one in known]
+                categories += [EncodedColumn(source, "rare")] * rare
+                continue
+            numbers.append(EncodedColumn(source, "number"))
+            if np.isnan(column).any():
+                holes.append(EncodedColumn(source, "missing"))
+        unscaled = cls(names, [*numbers, *holes, *categories])
+        moments = Moments(len(unscaled.columns))
+        for start, stop, raw in unscaled._raw_chunks(X):
             moments.add(raw, weights[start:stop].astype(np.float64))
-        assert moments is not None  # a checked table has rows
-        self._mean, self._scale = moments.mean, moments.scale
-        self.columns = self._describe_columns()
-        self.missing_indicators = self._find_missing_indicators()
-        return self
+        scaled = [
+            replace(column, mean=float(mean), scale=float(scale))
+            for column, mean, scale in zip(
+                unscaled.columns, moments.mean, moments.scale, strict=True
+            )
+        ]
+        return cls(names, scaled)
 
     def transform(self, X: Any) -> np.ndarray:
         """Encode a checked table: (n_rows, n_encoded_columns) float32, C-contiguous."""
         encoded = np.empty((X.shape[0], len(self.columns)), np.float32)
-        for start, stop, numbers, categories in self._chunks(X):
-            scaled = (self._raw(numbers, categories) - self._mean) / self._scale
+        for start, stop, raw in self._raw_chunks(X):
+            scaled = (raw - self._mean) / self._scale
             # A missing number takes the mean, 0. Rows far outside the training rows must
             # not overflow.
             encoded[start:stop] = np.clip(np.nan_to_num(scaled, copy=False), -LARGEST, LARGEST)
@@ -251,93 +249,113 @@ class Encoder:
 
     def chunks(self, X: Any) -> Iterator[tuple[int, int, np.ndarray]]:
         """Encode a checked table piece by piece: (first row, last row, encoded rows)."""
-        size = self._chunk_rows()
-        for start in range(0, X.shape[0], size):
-            stop = min(start + size, X.shape[0])
+        for start, stop in self._row_ranges(X):
             yield start, stop, self.transform(_rows(X, start, stop))
 
-    def _find_missing_indicators(self) -> dict[int, int]:
+    @cached_property
+    def missing_indicators(self) -> dict[int, int]:
         """For the encoded numbers that had holes in training, where their indicator is."""
-        holes = {
-            column.source: place
-            for place, column in enumerate(self.columns)
-            if column.kind == "missing"
-        }
+        holes = {self.columns[place].source: place for place in self._places("missing")}
         return {
-            place: holes[column.source]
-            for place, column in enumerate(self.columns)
-            if column.kind == "number" and column.source in holes
+            place: holes[self.columns[place].source]
+            for place in self._places("number")
+            if self.columns[place].source in holes
         }
 
-    def _chunk_rows(self) -> int:
-        """Rows encoded at a time: few enough that their one-hot columns stay small too."""
-        widths = [len(one_hot.get_feature_names_out()) for one_hot in self._one_hots]
-        return max(64, CHUNK_CELLS // max(2 * len(self._numeric) + sum(widths), 1))
+    @cached_property
+    def _mean(self) -> np.ndarray:
+        return np.array([column.mean for column in self.columns])
 
-    def _chunks(self, X: Any) -> Iterator[tuple[int, int, np.ndarray, list[np.ndarray]]]:
-        """Numeric columns (rows, n_numeric) float64 and categorical ones, in chunks."""
-        size = self._chunk_rows()
+    @cached_property
+    def _scale(self) -> np.ndarray:
+        return np.array([column.scale for column in self.columns])
+
+    @cached_property
+    def _number_places(self) -> dict[int, int]:
+        """Source of each numeric column and its place among the encoded ones."""
+        return {self.columns[place].source: place for place in self._places("number")}
+
+    @cached_property
+    def _category_places(self) -> dict[int, tuple[dict[Any, int], int]]:
+        """Source of each categorical column, the places of its categories and of the rest.
+
+        The place of the rest is -1 where training knew all categories by name.
+        """
+        others = {self.columns[place].source: place for place in self._places("rare")}
+        places: dict[int, tuple[dict[Any, int], int]] = {
+            source: ({}, others.get(source, -1))
+            for source in range(len(self.names))
+            if source not in self._number_places
+        }
+        for place in self._places("category"):
+            column = self.columns[place]
+            places[column.source][0][column.category] = place
+        return places
+
+    def _places(self, kind: str) -> list[int]:
+        return [place for place, column in enumerate(self.columns) if column.kind == kind]
+
+    def _row_ranges(self, X: Any) -> Iterator[tuple[int, int]]:
+        """Rows encoded at a time: few enough that their one-hot columns stay small too."""
+        width = max(len(self.columns), 2 * len(self._number_places), 1)
+        size = max(64, CHUNK_CELLS // width)
         for start in range(0, X.shape[0], size):
-            piece = _rows(X, start, start + size)
-            numbers = self._numbers(piece)
-            self._check_finite(numbers)
-            categories = [as_categories(column_of(piece, index)) for index in self._categorical]
-            yield start, start + piece.shape[0], numbers, categories
+            yield start, min(start + size, X.shape[0])
+
+    def _raw_chunks(self, X: Any) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Columns before standardisation, (rows, n_encoded_columns) float64, in chunks."""
+        for start, stop in self._row_ranges(X):
+            yield start, stop, self._raw(_rows(X, start, stop))
+
+    def _raw(self, piece: Any) -> np.ndarray:
+        """Numbers, missing indicators and one-hot columns of some rows."""
+        raw = np.zeros((piece.shape[0], len(self.columns)))
+        n_numbers = len(self._number_places)
+        raw[:, :n_numbers] = self._numbers(piece)
+        self._check_finite(raw[:, :n_numbers])
+        for number, hole in self.missing_indicators.items():
+            raw[:, hole] = np.isnan(raw[:, number])
+        for source, (places, other) in self._category_places.items():
+            cells = as_categories(column_of(piece, source))[:, 0]
+            codes = np.array([places.get(cell, other) for cell in cells])
+            known = np.flatnonzero(codes >= 0)
+            raw[known, codes[known]] = 1
+        return raw
 
     def _numbers(self, piece: Any) -> np.ndarray:
         """Numeric columns of some rows, (n_rows, n_numeric) float64."""
-        if (
-            isinstance(piece, np.ndarray)
-            and piece.dtype.kind in "fiub"
-            and not self._categorical
-        ):
+        plain = isinstance(piece, np.ndarray) and piece.dtype.kind in "fiub"
+        if plain and not self._category_places:
             return piece.astype(np.float64)
-        numbers = np.empty((piece.shape[0], len(self._numeric)))
-        for position, index in enumerate(self._numeric):
-            column = as_numbers(column_of(piece, index), self.names[index])
+        numbers = np.empty((piece.shape[0], len(self._number_places)))
+        for source, place in self._number_places.items():
+            column = as_numbers(column_of(piece, source), self.names[source])
             if column is None:
                 raise ValueError(
-                    f"Column {self.names[index]!r} held numbers when the model was fitted and "
+                    f"Column {self.names[source]!r} held numbers when the model was fitted and "
                     "holds text or categories now. Convert it to numbers, or fit again."
                 )
-            numbers[:, position] = column
+            numbers[:, place] = column
         return numbers
-
-    def _raw(self, numbers: np.ndarray, categories: list[np.ndarray]) -> np.ndarray:
-        """Numbers, missing indicators and one-hot columns side by side."""
-        indicators = np.isnan(numbers[:, self._with_missing])
-        one_hots = [
-            one_hot.transform(column)
-            for one_hot, column in zip(self._one_hots, categories, strict=True)
-        ]
-        return np.hstack([numbers, indicators, *one_hots])
 
     def _check_finite(self, numbers: np.ndarray) -> None:
         too_large = (np.abs(numbers) > LARGEST).any(axis=0)
         if too_large.any():
-            position = int(np.flatnonzero(too_large)[0])
-            column = numbers[:, position]
+            place = int(np.flatnonzero(too_large)[0])
+            column = numbers[:, place]
             value = column[np.abs(column) > LARGEST][0]
             raise ValueError(
                 "Input X contains infinity or a value too large to multiply in float32: "
-                f"column {self.names[self._numeric[position]]!r} holds {value}. "
+                f"column {self.names[self.columns[place].source]!r} holds {value}. "
                 "Replace it by a finite number, or by NaN if it is missing."
             )
 
-    def _describe_columns(self) -> list[EncodedColumn]:
-        origins: list[tuple[int, str, Any]] = [(i, "number", None) for i in self._numeric]
-        origins += [(self._numeric[i], "missing", None) for i in self._with_missing]
-        for index, one_hot in zip(self._categorical, self._one_hots, strict=True):
-            rare = one_hot.infrequent_categories_[0]
-            rare_ones = set() if rare is None else set(rare)
-            for category in one_hot.categories_[0]:
-                if category not in rare_ones:
-                    origins.append((index, "category", category))
-            if rare is not None:
-                origins.append((index, "rare", None))
-        return [
-            EncodedColumn(source, kind, category, float(mean), float(scale))
-            for (source, kind, category), mean, scale in zip(
-                origins, self._mean, self._scale, strict=True
-            )
-        ]
+
+def learn_categories(column: Any) -> tuple[list[str | None], bool]:
+    """The categories of a column that get an indicator, and whether others share one."""
+    learned = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES
+    ).fit(as_categories(column))
+    rare = learned.infrequent_categories_[0]
+    rare_ones = set() if rare is None else set(rare)
+    return [one for one in learned.categories_[0] if one not in rare_ones], rare is not None

@@ -109,7 +109,7 @@ class NeuralRuleModel(BaseEstimator):
         own_weights[validation] = 0
 
         # 1. Encode the table, standardised on the training rows.
-        encoder = Encoder().fit(X, own_weights)
+        encoder = Encoder.fit(X, own_weights)
         encoded = encoder.transform(X)
         # 2. Grow trees by the margin criterion.
         trees, leaves = grow(

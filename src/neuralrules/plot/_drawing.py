@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neuralrules._encoding import Encoder
 from neuralrules._text import number
 
 if TYPE_CHECKING:
@@ -105,16 +106,18 @@ def signed(value: float, precision: int = 3) -> str:
 
 def with_short_names(model: NeuralRuleModel, length: int = 20) -> NeuralRuleModel:
     """A copy of a fitted model whose texts have short names of columns and categories."""
-    encoder = copy.copy(model.encoder_)
-    encoder.names = [short_name(name, length) for name in encoder.names]
-    encoder.columns = [
-        column
-        if column.category is None
-        else replace(column, category=short_name(column.category, length))
-        for column in encoder.columns
-    ]
+    encoder = model.encoder_
+    short_encoder = Encoder(
+        names=[short_name(name, length) for name in encoder.names],
+        columns=[
+            column
+            if column.category is None
+            else replace(column, category=short_name(column.category, length))
+            for column in encoder.columns
+        ],
+    )
     twin = copy.copy(model)
-    twin.encoder_ = encoder
+    twin.encoder_ = short_encoder
     return twin
 
 
