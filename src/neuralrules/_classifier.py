@@ -16,7 +16,7 @@ from neuralrules._docs import documented
 from neuralrules._encoding import missing_cells
 from neuralrules._model import DEPTH_CONSTRAINTS
 from neuralrules._outputs import chosen_classes, class_probabilities
-from neuralrules._readable import ReadableModel
+from neuralrules._portable import PortableModel
 from neuralrules._targets import Targets
 
 
@@ -28,11 +28,11 @@ def _gives_probabilities(estimator: Any) -> bool:
     return True
 
 
-class ClassRules(ClassifierMixin, ReadableModel):
+class ClassRules(ClassifierMixin, PortableModel):
     """Class labels as targets; labels and probabilities as predictions."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ReadableModel._parameter_constraints,
+        **PortableModel._parameter_constraints,
         "loss": [StrOptions({"logistic", "hinge", "squared"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }

@@ -11,15 +11,15 @@ from sklearn.utils._param_validation import StrOptions
 
 from neuralrules._docs import documented
 from neuralrules._model import DEPTH_CONSTRAINTS
-from neuralrules._readable import ReadableModel
+from neuralrules._portable import PortableModel
 from neuralrules._targets import Targets
 
 
-class NumberRules(RegressorMixin, ReadableModel):
+class NumberRules(RegressorMixin, PortableModel):
     """Numbers as targets and predictions."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ReadableModel._parameter_constraints,
+        **PortableModel._parameter_constraints,
         "loss": [StrOptions({"squared"})],
     }
 

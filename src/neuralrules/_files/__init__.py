@@ -1,0 +1,12 @@
+"""Models in files that hold numbers and plain text, and cannot run code.
+
+The form of the file is described in `docs/files.md`. `_container` turns arrays and a text
+into bytes and back, `_writing` and `_reading` turn a model into arrays and a text and
+back, `_checks` is what `_reading` demands of them.
+"""
+
+from neuralrules._files._container import ModelFileError
+from neuralrules._files._load import load
+from neuralrules._files._save import save
+
+__all__ = ["ModelFileError", "load", "save"]

@@ -1,0 +1,120 @@
+"""What a file's text and arrays must be like before a model is made of them.
+
+The kernels trust the shapes and indices of a model, so a file from a stranger must not
+reach them before everything in it has been checked.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from neuralrules._files._container import DAMAGED, ModelFileError
+
+T = TypeVar("T")
+
+
+def refuse(what: str) -> NoReturn:
+    raise ModelFileError(f"{what}. {DAMAGED}")
+
+
+class Contents:
+    """Text and arrays of a file, each to be taken once.
+
+    Attributes
+    ----------
+    document : dict of str to object
+        What is left of the text.
+    arrays : dict of str to ndarray
+        What is left of the arrays.
+    """
+
+    def __init__(self, document: Any, arrays: dict[str, np.ndarray]) -> None:
+        if not isinstance(document, dict):
+            refuse("its text does not describe a model")
+        self.document, self.arrays = document, arrays
+
+    def value(self, key: str, kind: type[T]) -> T:
+        """A value of the text; exactly of that type, so True is no integer."""
+        if key not in self.document:
+            refuse(f"it does not say {key!r}")
+        value = self.document.pop(key)
+        if type(value) is not kind:
+            refuse(f"{key!r} is {shown(value)}, not of type {kind.__name__}")
+        return value
+
+    def optional(self, key: str, kind: type[T]) -> T | None:
+        """The same where None is allowed too."""
+        if self.document.get(key, ...) is None:
+            return self.document.pop(key)
+        return self.value(key, kind)
+
+    def count(self, key: str) -> int:
+        """A whole number that is not negative and fits into int64."""
+        value = self.value(key, int)
+        if not 0 <= value < 2**63:
+            refuse(f"{key!r} is {shown(value)}, not a count")
+        return value
+
+    def amount(self, key: str) -> float:
+        """A number that is not negative."""
+        value = self.value(key, float)
+        if not value >= 0:
+            refuse(f"{key!r} is {shown(value)}, but must not be negative")
+        return value
+
+    def texts(self, key: str) -> list[str]:
+        """A list of strings."""
+        value = self.value(key, list)
+        if not all(type(item) is str for item in value):
+            refuse(f"{key!r} is not a list of texts")
+        return value
+
+    def array(
+        self, name: str, dtype: type, shape: tuple[int | None, ...], *, finite: bool = True
+    ) -> np.ndarray:
+        """An array of that dtype and shape, where None is any length."""
+        if name not in self.arrays:
+            refuse(f"the array {name!r} is missing")
+        array = self.arrays.pop(name)
+        if array.dtype != np.dtype(dtype):
+            refuse(f"the array {name!r} has dtype {array.dtype}, not {np.dtype(dtype)}")
+        wanted = tuple(
+            length if rule is None else rule
+            for length, rule in zip(array.shape, shape, strict=False)
+        )
+        if array.shape != wanted or len(array.shape) != len(shape):
+            refuse(f"the array {name!r} has shape {array.shape}, not {shown_shape(shape)}")
+        if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+            refuse(f"the array {name!r} holds NaN or infinity")
+        return array
+
+    def indices(self, name: str, dtype: type, n: int | None, low: int, high: int) -> np.ndarray:
+        """An array of whole numbers from `low` to below `high`."""
+        array = self.array(name, dtype, (n,))
+        if array.size and (array.min() < low or array.max() >= high):
+            refuse(f"the array {name!r} points outside of the model")
+        return array
+
+    def offsets(self, name: str, *, empty: bool) -> np.ndarray:
+        """Where the literals of the rules begin; `empty` rules may have none."""
+        array = self.array(name, np.int64, (None,))
+        if len(array) < 2 or array[0] != 0 or (np.diff(array) < (0 if empty else 1)).any():
+            refuse(f"the array {name!r} does not ascend from 0")
+        return array
+
+    def nothing_left(self) -> None:
+        for what, left in (("value", self.document), ("array", self.arrays)):
+            if left:
+                refuse(f"it holds an unknown {what}, {shown(next(iter(left)))}")
+
+
+def shown(value: Any) -> str:
+    """What a message shows of something that may be long."""
+    return repr(value[:40] if isinstance(value, str) else value)[:60]
+
+
+def shown_shape(shape: tuple[int | None, ...]) -> str:
+    sides = ", ".join("any" if length is None else str(length) for length in shape)
+    return f"({sides},)" if len(shape) == 1 else f"({sides})"

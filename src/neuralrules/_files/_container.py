@@ -1,0 +1,193 @@
+"""Named arrays and a text as one block of bytes: a safetensors file with a digest.
+
+Eight bytes with the length of the header, the header as JSON, then the numbers of all
+arrays one after the other. It is read here and not by the safetensors package, because a
+file must be refused that this package accepts: one that was altered, or is too large.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+VERSION = 1
+MAX_HEADER_BYTES = 2**23  # parsed, JSON takes some twenty times as much memory
+MAX_DIMENSIONS = 3
+ALIGNMENT = 8
+DTYPES = {
+    "BOOL": np.dtype("bool"),
+    "I8": np.dtype("int8"),
+    "I16": np.dtype("<i2"),
+    "I32": np.dtype("<i4"),
+    "I64": np.dtype("<i8"),
+    "U8": np.dtype("uint8"),
+    "U16": np.dtype("<u2"),
+    "U32": np.dtype("<u4"),
+    "U64": np.dtype("<u8"),
+    "F16": np.dtype("<f2"),
+    "F32": np.dtype("<f4"),
+    "F64": np.dtype("<f8"),
+}
+CODES = {dtype: code for code, dtype in DTYPES.items()}
+NO_DIGEST = "0" * 64
+DAMAGED = "Copy or save the file again."
+
+
+class ModelFileError(ValueError):
+    """A file that is not a model, or not as it was saved."""
+
+
+def pack(arrays: dict[str, np.ndarray], text: str, writer: str) -> bytes:
+    """The bytes of a file.
+
+    Parameters
+    ----------
+    arrays : dict of str to ndarray
+        Of dtypes in `DTYPES` and up to `MAX_DIMENSIONS` dimensions.
+    text : str
+    writer : str
+        The version of this library.
+    """
+    # The widest numbers first, so that each array begins at a multiple of its item's size.
+    ordered = sorted(arrays.items(), key=lambda item: -item[1].itemsize)
+    header: dict[str, Any] = {
+        "__metadata__": {
+            "format": "neuralrules",
+            "version": str(VERSION),
+            "writer": writer,
+            "sha256": NO_DIGEST,
+            "model": text,
+        }
+    }
+    start = 0
+    for name, array in ordered:
+        stop = start + array.nbytes
+        code = CODES[array.dtype.newbyteorder("<")]
+        header[name] = {"dtype": code, "shape": array.shape, "data_offsets": [start, stop]}
+        start = stop
+    encoded = json.dumps(header, separators=(",", ":")).encode("ascii")
+    encoded += b" " * (-len(encoded) % ALIGNMENT)
+    if len(encoded) > MAX_HEADER_BYTES:
+        raise ValueError(
+            f"The names and categories of this model take {len(encoded):,} bytes, more than "
+            f"the {MAX_HEADER_BYTES:,} that a model file may have for them. Fit with shorter "
+            "ones."
+        )
+    little = [array.astype(array.dtype.newbyteorder("<"), copy=False) for _, array in ordered]
+    data = b"".join(array.tobytes() for array in little)
+    whole = len(encoded).to_bytes(8, "little") + encoded + data
+    return whole.replace(NO_DIGEST.encode(), digest_of(whole, NO_DIGEST).encode(), 1)
+
+
+def digest_of(whole: bytes, named: str) -> str:
+    """SHA-256 of a file, with the digest that it names itself as zeros."""
+    place = whole.index(named.encode())
+    digest = hashlib.sha256(memoryview(whole)[:place])
+    digest.update(NO_DIGEST.encode())
+    digest.update(memoryview(whole)[place + len(named) :])
+    return digest.hexdigest()
+
+
+def unpack(whole: bytes) -> tuple[dict[str, np.ndarray], str]:
+    """Arrays and text of a file; refuses whatever `pack` would not have written."""
+    if len(whole) < 8:
+        raise ModelFileError(f"it holds {len(whole)} bytes, too few for a model. {DAMAGED}")
+    length = int.from_bytes(whole[:8], "little")
+    if length > MAX_HEADER_BYTES or whole[8:9] != b"{":
+        raise ModelFileError(
+            "it is not a neuralrules model file. Give a file written by model.save(path)."
+        )
+    if len(whole) < 8 + length:
+        raise ModelFileError(f"it is cut short, within its header. {DAMAGED}")
+    header = parse_json(whole[8 : 8 + length], "its header")
+    metadata = header.pop("__metadata__", None) if isinstance(header, dict) else None
+    if not isinstance(metadata, dict) or metadata.get("format") != "neuralrules":
+        raise ModelFileError(
+            "it is a safetensors file of something else than a neuralrules model. Give a file "
+            "written by model.save(path)."
+        )
+    check_version(metadata)
+    arrays = unpack_arrays(header, memoryview(whole)[8 + length :])
+    digest = metadata.get("sha256")
+    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+        raise ModelFileError(f"it has no digest of its content. {DAMAGED}")
+    if digest_of(whole, digest) != digest:
+        raise ModelFileError(
+            f"it was altered: its content does not match its digest. {DAMAGED}"
+        )
+    text = metadata.get("model")
+    if not isinstance(text, str):
+        raise ModelFileError(f"its header says nothing about the model. {DAMAGED}")
+    return arrays, text
+
+
+def check_version(metadata: dict[str, Any]) -> None:
+    version, writer = metadata.get("version"), metadata.get("writer")
+    if version == str(VERSION):
+        return
+    if isinstance(version, str) and version.isascii() and version.isdigit():
+        raise ModelFileError(
+            f"it has version {version[:9]} of the file format, written by neuralrules "
+            f"{str(writer)[:20]!r}; this release reads version {VERSION}. Upgrade neuralrules."
+        )
+    raise ModelFileError(f"it does not say which version of the file format it has. {DAMAGED}")
+
+
+def parse_json(encoded: bytes | str, where: str) -> Any:
+    """JSON without repeated keys, NaN and infinity."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            raise ValueError("a key stands twice in one object")
+        return result
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is not JSON")
+
+    try:
+        return json.loads(encoded, object_pairs_hook=unique, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{where} is not valid JSON ({error}). {DAMAGED}") from error
+
+
+def unpack_arrays(header: dict[str, Any], data: memoryview) -> dict[str, np.ndarray]:
+    """The arrays of a header, which must lie in `data` one after the other without gaps."""
+    arrays, start = {}, 0
+    for name, entry in header.items():
+        array, stop = unpack_array(name, entry, start, data)
+        arrays[name], start = array, stop
+    if start != len(data):
+        raise ModelFileError(
+            f"it holds {len(data) - start:,} bytes more than its header says. {DAMAGED}"
+        )
+    return arrays
+
+
+def unpack_array(name: str, entry: Any, start: int, data: memoryview) -> tuple[np.ndarray, int]:
+    """One array, copied, and where it ends."""
+    broken = ModelFileError(f"its header does not describe the array {name[:40]!r}. {DAMAGED}")
+    if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
+        raise broken
+    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in DTYPES or not is_list_of_counts(shape):
+        raise broken
+    # The product is of Python's integers, so an absurd shape is a large number, not a small
+    # one that has overflowed; and no memory is asked for before it has been compared.
+    stop = start + math.prod(shape) * DTYPES[dtype].itemsize
+    if offsets != [start, stop] or len(shape) > MAX_DIMENSIONS:
+        raise broken
+    if stop > len(data):
+        raise ModelFileError(
+            f"it is cut short, within the array {name[:40]!r}. {DAMAGED}",
+        )
+    return np.frombuffer(data[start:stop], DTYPES[dtype]).reshape(shape).copy(), stop
+
+
+def is_list_of_counts(items: Any) -> bool:
+    return isinstance(items, list) and all(type(item) is int and item >= 0 for item in items)

@@ -1,0 +1,178 @@
+"""The parts of a model, each made of the arrays that belong to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neuralrules._activity import Activity
+from neuralrules._encoding import EncodedColumn, Encoder
+from neuralrules._engine import Optimizer
+from neuralrules._files._checks import Contents, refuse, shown
+from neuralrules._network import Network, Parameters
+from neuralrules._performance import BINS, Performance
+from neuralrules._rules import Rules
+from neuralrules._training import State
+
+KINDS = ("number", "missing", "category", "rare")  # of encoded columns, in their order
+
+
+def encoder_from(contents: Contents) -> Encoder:
+    names = contents.texts("names")
+    records = contents.value("columns", list)
+    mean = contents.array("encoder.mean", np.float64, (len(records),))
+    scale = contents.array("encoder.scale", np.float64, (len(records),))
+    if (scale <= 0).any():
+        refuse("the array 'encoder.scale' holds a number that is not positive")
+    columns = [
+        column_from(record, len(names), one_mean, one_scale)
+        for record, one_mean, one_scale in zip(
+            records, mean.tolist(), scale.tolist(), strict=True
+        )
+    ]
+    check_columns(columns, len(names))
+    return Encoder(names, columns)
+
+
+def column_from(record: Any, n_names: int, mean: float, scale: float) -> EncodedColumn:
+    if not isinstance(record, list) or len(record) != 3:
+        refuse(f"the column {shown(record)} is not a source, a kind and a category")
+    source, kind, category = record
+    if type(source) is not int or not 0 <= source < n_names or kind not in KINDS:
+        refuse(f"the column {shown(record)} is none of the table")
+    if category is not None and (kind != "category" or type(category) is not str):
+        refuse(f"the column {shown(record)} has a category that is no text")
+    return EncodedColumn(source, kind, category, mean, scale)
+
+
+def check_columns(columns: list[EncodedColumn], n_names: int) -> None:
+    """Refuse columns that no encoder would have learned: too many, too few, in disorder."""
+    place = {kind: min(rank, 2) for rank, kind in enumerate(KINDS)}
+    ordered = sorted(columns, key=lambda one: (place[one.kind], one.source, one.kind == "rare"))
+    sources = {kind: {one.source for one in columns if one.kind == kind} for kind in KINDS}
+    categorical = sources["category"] | sources["rare"]
+    keys = {(one.source, one.kind, one.category) for one in columns}
+    if (
+        columns != ordered
+        or len(keys) < len(columns)
+        or not sources["missing"] <= sources["number"]
+        or categorical & sources["number"]
+        or categorical | sources["number"] != set(range(n_names))
+        or not n_names
+    ):
+        refuse("its columns are not those of a table")
+
+
+def network_from(contents: Contents, n_columns: int, n_outputs: int) -> Network:
+    """The network as it is trained, in units of the standardised targets."""
+    offsets = contents.offsets("network.offsets", empty=False)
+    n_rules, n_literals = len(offsets) - 1, int(offsets[-1])
+    features = contents.indices("network.features", np.int32, None, 0, n_columns)
+    if (np.diff(features) <= 0).any():
+        refuse("the array 'network.features' does not ascend")
+    squares = int((np.diff(offsets).astype(object) ** 2).sum())  # cannot overflow
+    deep = "network.mixing" in contents.arrays and contents.arrays["network.mixing"].size > 0
+    return Network(
+        weights=contents.array("network.weights", np.float32, (n_literals, len(features))),
+        biases=contents.array("network.biases", np.float32, (n_literals,)),
+        offsets=offsets,
+        values=contents.array("network.values", np.float32, (n_rules, n_outputs)),
+        features=features,
+        intercept=contents.array("network.intercept", np.float64, (n_outputs,)),
+        mixing=contents.array("network.mixing", np.float32, (squares if deep else 0,)),
+        shifts=contents.array("network.shifts", np.float32, (n_literals if deep else 0,)),
+        origins=contents.indices("network.origins", np.int64, n_literals, -1, n_columns),
+    )
+
+
+def rules_from(
+    contents: Contents, network: Network, n_columns: int, n_classes: int, n_targets: int
+) -> Rules:
+    """The tree rules, as many as the network has neural ones."""
+    offsets = contents.offsets("rules.offsets", empty=True)
+    n_rules, n_literals = network.n_rules, int(offsets[-1])
+    if len(offsets) - 1 != n_rules:
+        refuse(f"it has {len(offsets) - 1} tree rules for {n_rules} neural ones")
+    signs = contents.array("rules.signs", np.int8, (n_literals,))
+    if (np.abs(signs) != 1).any():
+        refuse("the array 'rules.signs' holds something else than -1 and 1")
+    owner = np.repeat(np.arange(n_rules), np.diff(network.offsets))
+    if (network.origins >= np.diff(offsets)[owner]).any():
+        refuse("the array 'network.origins' points outside of the tree rules")
+    totals = (n_rules, n_classes or n_targets)
+    return Rules(
+        features=contents.indices("rules.features", np.int32, n_literals, 0, n_columns),
+        signs=signs,
+        thresholds=contents.array("rules.thresholds", np.float32, (n_literals,)),
+        offsets=offsets,
+        values=contents.array("rules.values", np.float64, (n_rules, network.n_outputs)),
+        n=contents.array("rules.n", np.float64, (n_rules,)),
+        totals=contents.array("rules.totals", np.float64, totals),
+        scores=contents.array("rules.scores", np.float64, (n_rules,)),
+        trees=contents.indices("rules.trees", np.int32, n_rules, 0, 2**31),
+        n_training=contents.amount("n_training"),
+        n_classes=n_classes,
+    )
+
+
+def state_from(contents: Contents, network: Network) -> State:
+    """Where training stands; without moments it has not begun with this network."""
+    own = network.parameters
+    moments = [own.zeros(), own.zeros()]
+    if any(name.startswith(("means.", "squares.")) for name in contents.arrays):
+        moments = [
+            Parameters(
+                *(
+                    contents.array(f"{name}.{part}", np.float32, array.shape)
+                    for part, array in own._asdict().items()
+                )
+            )
+            for name in ("means", "squares")
+        ]
+    if any((array < 0).any() for array in moments[1]):
+        refuse("its squared gradients hold a negative number")
+    return State(network, Optimizer(own.copy(), *moments), contents.count("n_steps"))
+
+
+def activity_from(contents: Contents, n_rules: int, n_totals: int) -> Activity:
+    each = {
+        name: contents.array(f"activity.{name}", np.float64, (n_rules,))
+        for name in ("covered", "in_leaf", "in_both", "activation")
+    }
+    return Activity(
+        n_rows=contents.amount("activity_rows"),
+        all_totals=contents.array("activity.all_totals", np.float64, (n_totals,)),
+        totals=contents.array("activity.totals", np.float64, (n_rules, n_totals)),
+        **each,
+    )
+
+
+def performance_from(
+    contents: Contents, n_rules: int, n_classes: int, n_targets: int
+) -> Performance:
+    metrics = contents.value("metrics", dict)
+    sizes = contents.indices("performance.n_rules", np.int64, None, 0, n_rules + 1)
+    curves = contents.array(
+        "performance.calibration", np.float64, (None, BINS, 3), finite=False
+    )
+    if len(curves) > (1 if n_classes else n_targets):
+        refuse(f"it has {len(curves)} curves of calibration, too many for its outputs")
+    confusion = None
+    if n_classes:
+        confusion = contents.array("performance.confusion", np.float64, (n_classes, n_classes))
+    return Performance(
+        n_rows=contents.count("performance_rows"),
+        metrics={name: metric_from(text) for name, text in metrics.items()},
+        confusion=confusion,
+        calibration=curves,
+        n_rules=sizes,
+        errors=contents.array("performance.errors", np.float64, (len(sizes),), finite=False),
+    )
+
+
+def metric_from(text: Any) -> float:
+    try:
+        return float(text) if type(text) is str else refuse(f"{shown(text)} is no metric")
+    except ValueError:
+        refuse(f"{shown(text)} is no metric")

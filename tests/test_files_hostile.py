@@ -1,0 +1,395 @@
+"""Files whose digest is right and whose content is not: written to do harm.
+
+The kernels trust a model's shapes and indices, so what `load` lets through must be safe.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from neuralrules import ModelFileError
+from neuralrules._files._checks import Contents
+from neuralrules._files._container import MAX_HEADER_BYTES, parse_json, unpack
+from neuralrules._files._load import model_from
+from tests.models import fitted
+from tests.test_files import DAMAGED, loaded, refusal, saved_bytes, sealed
+
+KINDS = (("mixed", True), ("two classes", False), ("two targets", False))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> dict[tuple[str, bool], bytes]:
+    folder = tmp_path_factory.mktemp("models")
+    return {kind: saved_bytes(fitted(*kind)[0], folder) for kind in KINDS}
+
+
+def contents(whole: bytes):
+    arrays, text = unpack(whole)
+    return json.loads(text), arrays
+
+
+def put(name, index, value):
+    def change(document, arrays):
+        arrays[name][index] = value
+
+    return change
+
+
+def say(*path_and_value):
+    *path, key, value = path_and_value
+
+    def change(document, arrays):
+        for step in path:
+            document = document[step]
+        document[key] = value
+
+    return change
+
+
+def drop(name):
+    def change(document, arrays):
+        (arrays if name in arrays else document).pop(name)
+
+    return change
+
+
+def become(name, function):
+    def change(document, arrays):
+        arrays[name] = function(arrays[name])
+
+    return change
+
+
+MIXED, TWO, NUMBERS = KINDS
+CASES = [
+    (
+        MIXED,
+        put("network.weights", (0, 0), np.nan),
+        "the array 'network.weights' holds NaN or infinity",
+    ),
+    (
+        MIXED,
+        put("network.biases", 0, np.inf),
+        "the array 'network.biases' holds NaN or infinity",
+    ),
+    (
+        MIXED,
+        put("network.mixing", 0, np.nan),
+        "the array 'network.mixing' holds NaN or infinity",
+    ),
+    (MIXED, put("encoder.mean", 0, np.nan), "the array 'encoder.mean' holds NaN or infinity"),
+    (
+        MIXED,
+        put("encoder.scale", 0, 0),
+        "the array 'encoder.scale' holds a number that is not positive",
+    ),
+    (
+        MIXED,
+        put("network.features", -1, 10**6),
+        "the array 'network.features' points outside of the model",
+    ),
+    (
+        MIXED,
+        put("network.features", 0, -1),
+        "the array 'network.features' points outside of the model",
+    ),
+    (MIXED, put("network.features", 1, 0), "the array 'network.features' does not ascend"),
+    (MIXED, put("network.offsets", -1, 2**60), "the array 'network.weights' has shape "),
+    (MIXED, put("network.offsets", 1, 0), "the array 'network.offsets' does not ascend from 0"),
+    (MIXED, put("network.offsets", 0, 1), "the array 'network.offsets' does not ascend from 0"),
+    (
+        MIXED,
+        put("network.origins", 0, 99),
+        "the array 'network.origins' points outside of the ",
+    ),
+    (
+        MIXED,
+        put("rules.features", 0, -5),
+        "the array 'rules.features' points outside of the model",
+    ),
+    (
+        MIXED,
+        put("rules.signs", 0, 3),
+        "the array 'rules.signs' holds something else than -1 and 1",
+    ),
+    (
+        MIXED,
+        put("rules.signs", 0, -128),
+        "the array 'rules.signs' holds something else than -1 and 1",
+    ),
+    (MIXED, put("squares.weights", (0, 0), -1), "its squared gradients hold a negative number"),
+    (MIXED, drop("network.weights"), "the array 'network.weights' is missing"),
+    (MIXED, drop("means.values"), "the array 'means.values' is missing"),
+    (MIXED, drop("performance.confusion"), "the array 'performance.confusion' is missing"),
+    (
+        MIXED,
+        become("network.weights", lambda a: a.T.copy()),
+        "the array 'network.weights' has shape ",
+    ),
+    (
+        MIXED,
+        become("network.weights", lambda a: a.astype(float)),
+        "the array 'network.weights' has dtype float64, not float32",
+    ),
+    (MIXED, become("network.weights", np.ravel), "the array 'network.weights' has shape "),
+    (MIXED, become("network.shifts", lambda a: a[1:]), "the array 'network.shifts' has shape "),
+    (MIXED, become("network.mixing", lambda a: a[1:]), "the array 'network.mixing' has shape "),
+    (MIXED, become("network.mixing", lambda a: a[:0]), "the array 'network.shifts' has shape "),
+    (MIXED, become("rules.offsets", lambda a: a[:-1]), "it has "),
+    (
+        MIXED,
+        become("network.offsets", lambda a: a[:1]),
+        "the array 'network.offsets' does not ascend from 0",
+    ),
+    (
+        MIXED,
+        say("estimator", "Pipeline"),
+        "it holds a 'Pipeline', not one of NeuralRuleClassifier, ",
+    ),
+    (MIXED, say("estimator", 1), "'estimator' is 1, not of type str"),
+    (
+        MIXED,
+        say("estimator", "NeuralRuleRegressor"),
+        "its parameters are not those of a NeuralRuleRegressor",
+    ),
+    (
+        MIXED,
+        say("parameters", "l2", -1.0),
+        "its parameters are not valid (\"The 'l2' parameter",
+    ),
+    (
+        MIXED,
+        say("parameters", "l2", {"pairs": 1}),
+        "its parameters hold something that is no dict",
+    ),
+    (MIXED, say("parameters", "n_jobs", 0), "its parameters are not valid ('n_jobs == 0"),
+    (
+        MIXED,
+        say("parameters", "more", 1),
+        "its parameters are not those of a NeuralRuleClassifier",
+    ),
+    (MIXED, say("names", 0, 1), "'names' is not a list of texts"),
+    (MIXED, say("names", []), "the column [0, 'number', None] is none of the table"),
+    (
+        MIXED,
+        say("columns", 0, [0, "number"]),
+        "the column [0, 'number'] is not a source, a kind and a category",
+    ),
+    (
+        MIXED,
+        say("columns", 0, [99, "number", None]),
+        "the column [99, 'number', None] is none of the table",
+    ),
+    (
+        MIXED,
+        say("columns", 0, [True, "number", None]),
+        "the column [True, 'number', None] is none of the table",
+    ),
+    (
+        MIXED,
+        say("columns", 0, [0, "number", "a"]),
+        "the column [0, 'number', 'a'] has a category that is no text",
+    ),
+    (MIXED, say("columns", 0, [1, "number", None]), "its columns are not those of a table"),
+    (MIXED, say("columns", 0, [0, "rare", None]), "its columns are not those of a table"),
+    (
+        MIXED,
+        say("labels", "labels", ["b", "a"]),
+        "its class labels do not ascend, or are fewer than two",
+    ),
+    (
+        MIXED,
+        say("labels", "labels", ["b"]),
+        "its class labels do not ascend, or are fewer than two",
+    ),
+    (
+        MIXED,
+        say("labels", "labels", [None, "a"]),
+        "its class labels are not texts, numbers or booleans",
+    ),
+    (
+        MIXED,
+        say("labels", {"objects": True, "labels": ["a", 1]}),
+        "its class labels do not ascend, or are fewer than two",
+    ),
+    (MIXED, say("labels", "labels", ["a", "b"]), "the array 'network.values' has shape "),
+    (MIXED, say("labels", None), "the array 'classes' is missing"),
+    (MIXED, say("flat", True), "it does not say what its classes are"),
+    (MIXED, say("n_epochs", -1), "'n_epochs' is -1, not a count"),
+    (MIXED, say("n_epochs", 2**70), "'n_epochs' is 1180591620717411303424, not a count"),
+    (MIXED, say("n_epochs", True), "'n_epochs' is True, not of type int"),
+    (MIXED, say("n_epochs", 7), "the array 'history.loss' has shape (40,), not (7,)"),
+    (MIXED, say("n_training", -1.0), "'n_training' is -1.0, but must not be negative"),
+    (MIXED, say("max_depth", 3), "'max_depth' is 3, but nothing was searched"),
+    (MIXED, say("metrics", "accuracy", "high"), "'high' is no metric"),
+    (MIXED, say("metrics", "accuracy", None), "None is no metric"),
+    (MIXED, say("notes", "targets", "y"), "'targets' is 'y', not of type list"),
+    (MIXED, say("more", 1), "it holds an unknown value, 'more'"),
+    (MIXED, drop("named"), "it does not say 'named'"),
+    (
+        TWO,
+        become("classes", lambda a: a[::-1].copy()),
+        "its class labels do not ascend, or are fewer than two",
+    ),
+    (
+        TWO,
+        become("performance.calibration", lambda a: np.tile(a, (2, 1, 1))),
+        "it has 2 curves of calibration, too many for its outputs",
+    ),
+    (NUMBERS, say("flat", None), "it does not say what its numbers are"),
+    (NUMBERS, say("flat", True), "it does not say what its numbers are"),
+    (NUMBERS, put("target.scale", 0, -1), "its targets have no scale"),
+    (NUMBERS, put("target.scale", 0, 1e300), "its values in units of the target are too large"),
+    (
+        NUMBERS,
+        become("target.scale", lambda a: a[:0]),
+        "the array 'target.scale' has shape (0,), not (2,)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "change", "message"), CASES)
+def test_content_that_no_model_has(kind, change, message, files, tmp_path):
+    document, arrays = contents(files[kind])
+    change(document, arrays)
+    text = refusal(sealed(arrays, document), tmp_path)
+    assert text.startswith(message)
+    assert text.endswith(DAMAGED)
+
+
+def test_an_unknown_array(files, tmp_path):
+    document, arrays = contents(files[MIXED])
+    arrays["../../etc/passwd"] = np.ones(3)
+    message = f"it holds an unknown array, '../../etc/passwd'. {DAMAGED}"
+    assert refusal(sealed(arrays, document), tmp_path) == message
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 10**6, '{"a":' * 10**5, "null", "[]", "", '{"names": 1e999}']
+)
+def test_texts_that_describe_no_model(text, files, tmp_path):
+    _, arrays = contents(files[MIXED])
+    refusal(sealed(arrays, text), tmp_path)
+
+
+def test_the_largest_header_takes_bounded_memory(tmp_path):
+    lists = "[" + ",".join(["[]"] * (MAX_HEADER_BYTES // 3 - 200)) + "]"
+    whole = sealed({}, lists)
+    tracemalloc.start()
+    assert refusal(whole, tmp_path) == f"its text does not describe a model. {DAMAGED}"
+    assert tracemalloc.get_traced_memory()[1] < 24 * MAX_HEADER_BYTES
+    tracemalloc.stop()
+
+
+# Thousands of broken files.
+MANY = settings(max_examples=1500)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_change_of_bytes_is_noticed(kind, files):
+    whole = files[kind]
+
+    @MANY
+    @given(rng=st.randoms(use_true_random=True))
+    def check(rng):
+        broken = bytearray(whole)
+        for _ in range(rng.choice((1, 1, 2, 9))):
+            place = rng.randrange(len(broken) + 1)
+            stop = place + rng.choice((0, 1, 1, 1, 7, 300))
+            broken[place:stop] = rng.randbytes(rng.choice((0, 1, 1, 8, 300)))
+        assume(broken != whole)
+        with pytest.raises(ModelFileError):
+            unpack(bytes(broken))
+
+    check()
+
+
+def mutate(document, arrays, rng):
+    """Change something in a file's content, as no accident would."""
+    if rng.random() < 0.4:
+        mutate_text(document, rng)
+        return
+    name = rng.choice(sorted(arrays))
+    array = arrays[name].copy()
+    what = rng.randrange(6)
+    if what == 0:
+        del arrays[name]
+    elif what == 1:
+        arrays[name] = array.astype(rng.choice((np.float32, np.float64, np.int64, np.int8)))
+    elif what == 2:
+        arrays[name] = array[: rng.randrange(len(array) + 1)]
+    elif what == 3 and array.ndim < 3:
+        arrays[name] = np.concatenate([array, array])
+    elif array.size:
+        flat = array.reshape(-1)
+        odd = (0, -1, 1, 2**31 - 1, -(2**31), 1e38, -1e38, 1e-40, np.nan, np.inf, 7, 0.5)
+        with np.errstate(all="ignore"):
+            value = np.array(rng.choice(odd)).astype(array.dtype)
+        flat[rng.randrange(flat.size)] = value
+        arrays[name] = array
+
+
+def mutate_text(document, rng):
+    holder = document
+    while True:
+        keys = sorted(holder) if isinstance(holder, dict) else range(len(holder))
+        if not keys:
+            return
+        key = rng.choice(list(keys))
+        if not isinstance(holder[key], dict | list) or rng.random() < 0.2:
+            break
+        holder = holder[key]
+    odd = (None, True, -1, 0, 1, 2**40, 0.5, -1e300, "", "x", "missing", "number", [], {}, [[]])
+    holder[key] = copy.deepcopy(rng.choice(odd))
+
+
+def table_for(model) -> pd.DataFrame:
+    """Rows such as a model takes, whatever its columns have become."""
+    encoder = model.encoder_
+    numbers = {column.source for column in encoder.columns if column.kind == "number"}
+    cells = [
+        [0.5, 1e9, np.nan] if source in numbers else ["Rome", "new", None]
+        for source in range(len(encoder.names))
+    ]
+    return pd.DataFrame(dict(enumerate(cells))).set_axis(encoder.names, axis=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:X .* feature names")
+def test_what_is_let_in_is_a_working_model(kind, files):
+    document, arrays = contents(files[kind])
+    let_in = []
+
+    @MANY
+    @given(rng=st.randoms(use_true_random=True))
+    def check(rng):
+        own_document, own_arrays = copy.deepcopy(document), dict(arrays)
+        for _ in range(rng.choice((1, 1, 2, 5))):
+            mutate(own_document, own_arrays, rng)
+        text = json.dumps(own_document)
+        try:
+            model = model_from(Contents(parse_json(text, "its text"), own_arrays))
+        except ModelFileError:
+            return
+        let_in.append(model)
+        assert len(model.predict(table_for(model))) == 3
+        assert model.rules_text().startswith("Rule ")
+
+    check()
+    assert 20 < len(let_in) < 1200  # or the test would be about nothing
+
+
+def test_the_content_that_is_changed_is_good_before(files, tmp_path):
+    for kind, whole in files.items():
+        document, arrays = contents(whole)
+        model, X, _ = fitted(*kind)
+        back = loaded(sealed(arrays, document), tmp_path)
+        assert (back.predict(X) == model.predict(X)).all()
