@@ -2,8 +2,8 @@
 
 A literal w . x + a > 0 over standardised, encoded columns becomes an inequality over
 the columns of the user's table. Indicators stand in brackets and count 1 where they
-hold. A missing number counts nothing: where a column had holes in training, the bracket
-``[income is missing]`` says what the literal adds for them instead.
+hold. A missing number counts as its mean; ``[income is missing]`` is what the literal adds
+to that.
 """
 
 from __future__ import annotations
@@ -31,14 +31,12 @@ class Term:
 
     Attributes
     ----------
-    feature : int
-        The encoded column: a number, or an indicator, which counts 1 where it holds.
     column : EncodedColumn
+        A number, or an indicator, which counts 1 where it holds.
     factor : float
         What it is multiplied by.
     """
 
-    feature: int
     column: EncodedColumn
     factor: float
 
@@ -69,7 +67,8 @@ def rules_text(
     network, activity = model.network_, model._activity
     importance = rule_importance(model, activity.activation)
     blocks = []
-    for rule in np.argsort(-importance, kind="stable")[:max_rules].tolist():
+    order = np.argsort(-importance, kind="stable")[:max_rules]
+    for rule in order.tolist():
         share = number(100 * activity.covered[rule] / activity.n_rows, 2)
         lines = [
             f"Rule {rule}: {value_text(model, rule, precision)} "
@@ -84,7 +83,20 @@ def rules_text(
         if np.isfinite(highest) and texts != ["every row"]:
             lines.append(f"  cap   activation at most {number(highest, precision)}")
         blocks.append("\n".join(lines))
+    stand_ins = stand_in_texts(model.encoder_, network.take(order), precision)
+    if stand_ins:
+        blocks.append(f"Missing numbers count as their means: {', '.join(stand_ins)}.")
     return "\n\n".join(blocks)
+
+
+def stand_in_texts(encoder: Encoder, network: Network, precision: int) -> list[str]:
+    """The means of the columns with holes that some rules look at: "income 25000"."""
+    used = network.features[network.weights.any(axis=0)].tolist()
+    columns = [encoder.columns[place] for place in used if place in encoder.missing_indicators]
+    return [
+        f"{column_text(encoder, column)} {resolved(column.mean, column.scale, precision)}"
+        for column in columns
+    ]
 
 
 def check_counts(**counts: int) -> None:
@@ -162,7 +174,7 @@ def named_literals(
     for place, literal in enumerate(range(network.offsets[rule], network.offsets[rule + 1])):
         weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
         terms, constant = in_user_units(encoder, network.features, weights, bias)
-        shown, rest = most_important(encoder, terms, max_terms)
+        shown, rest = most_important(terms, max_terms)
         constant += rest
         text = sum_text(encoder, shown, 1.0, precision)
         text += " + …" if len(shown) < len(terms) else ""
@@ -221,31 +233,11 @@ def sum_text(encoder: Encoder, terms: list[Term], unit: float, precision: int) -
     return text
 
 
-def most_important(
-    encoder: Encoder, terms: list[Term], max_terms: int
-) -> tuple[list[Term], float]:
-    """The terms of largest weight, and what the others add where they are at their means.
-
-    What a column adds for its holes stands beside the column and is not counted: it
-    belongs to it.
-    """
-    numbers = {term.feature: term for term in terms if term.column.kind == "number"}
-    holes = {encoder.missing_indicators.get(feature) for feature in numbers}
-    beside = {term.feature: term for term in terms if term.feature in holes}
-    own = [term for term in terms if term.feature not in beside]
-    own.sort(key=lambda term: -abs(term.weight))
-    shown: list[Term] = []
-    rest = 0.0
-    for place, term in enumerate(own):
-        hole = encoder.missing_indicators.get(term.feature)
-        missing = 0.0 if hole is None else encoder.columns[hole].mean
-        if place < max_terms:
-            shown += [term, *([beside[hole]] if hole in beside else [])]
-            continue
-        rest += term.factor * term.column.mean * (1 - missing)
-        if hole in beside:
-            rest += beside[hole].factor * missing
-    return shown, rest
+def most_important(terms: list[Term], max_terms: int) -> tuple[list[Term], float]:
+    """The terms of largest weight, and what the others add where they are at their means."""
+    order = sorted(terms, key=lambda term: -abs(term.weight))
+    rest = sum(term.factor * term.column.mean for term in order[max_terms:])
+    return order[:max_terms], rest
 
 
 def tree_rule_text(model: NeuralRuleModel, rule: int, precision: int) -> str:
@@ -360,26 +352,16 @@ def in_user_units(
     terms : list of Term
         Those that are not zero.
     constant : float
-        The literal is the sum of factor * column, missing numbers counting nothing,
+        The literal is the sum of factor * column, missing numbers counting as their means,
         plus this.
     """
-    factors: dict[int, float] = {}
-    constant = float(bias)
-    for feature, weight in zip(features.tolist(), weights.tolist(), strict=True):
-        if weight:
-            column = encoder.columns[feature]
-            factors[feature] = factors.get(feature, 0.0) + weight / column.scale
-            constant -= weight / column.scale * column.mean
-            hole = encoder.missing_indicators.get(feature)
-            if hole is not None:  # the mean stands in for a missing number
-                stand_in = weight / column.scale * column.mean
-                factors[hole] = factors.get(hole, 0.0) + stand_in
+    columns = [encoder.columns[feature] for feature in features.tolist()]
     terms = [
-        Term(feature, encoder.columns[feature], factor)
-        for feature, factor in factors.items()
-        if factor
+        Term(column, weight / column.scale)
+        for column, weight in zip(columns, weights.tolist(), strict=True)
+        if weight
     ]
-    return terms, constant
+    return terms, float(bias) - sum(term.factor * term.column.mean for term in terms)
 
 
 def literal_text(model: NeuralRuleModel, literal: int, precision: int, max_terms: int) -> str:
@@ -408,7 +390,7 @@ def inequality_text(
     terms, constant = in_user_units(encoder, features, weights, bias)
     if not terms:
         return "every row" if constant > 0 else "no row"
-    shown, rest = most_important(encoder, terms, max_terms)
+    shown, rest = most_important(terms, max_terms)
     unit, scale = shown[0].factor, shown[0].column.scale
     text = sum_text(encoder, shown, unit, precision)
     text += " + …" if len(shown) < len(terms) else ""

@@ -78,17 +78,10 @@ def output_texts(model: NeuralRuleModel) -> list[str]:
 def page_features(
     encoder: Encoder, features: list[int], columns: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Encoded columns that the network looks at, then the missing indicators they imply.
-
-    The latter carry no weights. A literal's text needs them: in the user's units a
-    missing number counts what its mean would have counted.
-    """
-    holes = encoder.missing_indicators
-    implied = [holes[i] for i in features if i in holes and holes[i] not in set(features)]
-    shown = features + implied
+    """Encoded columns that the network looks at."""
     place = {column["source"]: number for number, column in enumerate(columns)}
     result = []
-    for index in shown:
+    for index in features:
         column = encoder.columns[index]
         inputs = columns[place[column.source]]
         result.append(
@@ -99,7 +92,6 @@ def page_features(
                 "label": column_text(encoder, column),
                 "mean": column.mean,
                 "scale": column.scale,
-                "hole": shown.index(holes[index]) if index in holes else None,
             }
         )
     return result

@@ -146,28 +146,19 @@
     return numberText(value, digits + (ratio > 1 ? Math.ceil(Math.log10(ratio)) : 0));
   }
 
-  // Terms of a literal in the user's units: the mean stands in for a missing number.
+  // Terms of a literal in the user's units; a missing number counts as its mean.
   function userTerms(literal) {
-    const factors = new Map();
-    const add = (place, factor) => factors.set(place, (factors.get(place) || 0) + factor);
+    const terms = [];
     let constant = model.biases[literal];
     for (let i = 0; i < model.nFeatures; i++) {
       const weight = model.weights[literal * model.nFeatures + i];
       if (weight === 0) continue;
-      const { mean, scale, hole } = model.features[i];
-      add(i, weight / scale);
-      constant -= weight / scale * mean;
-      if (hole !== null) add(hole, weight / scale * mean);
+      const feature = model.features[i];
+      terms.push({ ...feature, factor: weight / feature.scale });
+      constant -= weight / feature.scale * feature.mean;
     }
-    const places = [...factors.keys()].filter((place) => factors.get(place) !== 0);
-    const weight = (place) => Math.abs(factors.get(place) * model.features[place].scale);
-    // What a column adds for its holes stands beside it.
-    const holes = new Set(places.map((place) => model.features[place].hole));
-    const own = places.filter((place) => !holes.has(place));
-    own.sort((a, b) => weight(b) - weight(a));
-    const order = own.flatMap((place) => [place, model.features[place].hole])
-      .filter((place) => places.includes(place));
-    const terms = order.map((place) => ({ ...model.features[place], factor: factors.get(place) }));
+    const weight = (term) => Math.abs(term.factor * term.scale);
+    terms.sort((a, b) => weight(b) - weight(a));
     return { terms, constant };
   }
 
