@@ -28,7 +28,14 @@ from neuralrules import (
     NeuralRuleRegressorCV,
     load,
 )
-from neuralrules._files._container import MAX_HEADER_BYTES, NO_DIGEST, digest_of, pack, unpack
+from neuralrules._files._container import (
+    DTYPES,
+    MAX_HEADER_BYTES,
+    NO_DIGEST,
+    digest_of,
+    pack,
+    unpack,
+)
 from tests.models import EVERY_MODEL, fitted, mixed_table
 
 KEPT = Path(__file__).parent / "files"
@@ -187,6 +194,18 @@ def test_the_safetensors_library_reads_the_arrays(tmp_path):
     arrays = load_file(model.save(tmp_path / "m.safetensors"))
     assert same(arrays["network.weights"], model._state.network.weights)
     assert same(arrays["encoder.mean"], np.array([c.mean for c in model.encoder_.columns]))
+
+
+@pytest.mark.parametrize("kind", ["three classes", "mixed", "forest"])
+def test_arrays_begin_at_multiples_of_their_items(kind, tmp_path):
+    model, _, _ = fitted(kind)
+    whole = saved_bytes(model, tmp_path)
+    length = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + length])
+    assert length % 8 == 0
+    for name, entry in header.items():
+        if name != "__metadata__":
+            assert entry["data_offsets"][0] % DTYPES[entry["dtype"]].itemsize == 0
 
 
 def test_a_file_of_the_first_version_stays_readable():

@@ -107,6 +107,41 @@ CASES = [
     (MIXED, put("network.offsets", 0, 1), "the array 'network.offsets' does not ascend from 0"),
     (
         MIXED,
+        put("network.origins", 0, 9),
+        "the array 'network.origins' points outside of the tree rules",
+    ),
+    (
+        MIXED,
+        say("columns", 3, [2, "missing", None]),
+        "its columns are not those of a table",
+    ),
+    (
+        MIXED,
+        lambda document, _: document["columns"].__setitem__(5, document["columns"][4]),
+        "its columns are not those of a table",
+    ),
+    (
+        MIXED,
+        lambda document, _: document["columns"].insert(0, document["columns"].pop(1)),
+        "its columns are not those of a table",
+    ),
+    (
+        MIXED,
+        say("columns", 4, [1, "category", "a"]),
+        "its columns are not those of a table",
+    ),
+    (
+        MIXED,
+        lambda document, _: document["names"].append("another"),
+        "its columns are not those of a table",
+    ),
+    (
+        MIXED,
+        become("performance.calibration", np.ravel),
+        "the array 'performance.calibration' has shape (30,), not (any, 10, 3)",
+    ),
+    (
+        MIXED,
         put("network.origins", 0, 99),
         "the array 'network.origins' points outside of the ",
     ),
