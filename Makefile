@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo test lint chromium wheel figures reproduce simplification benchmark clean
+.PHONY: demo test lint servers wheel figures reproduce simplification benchmark exports clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
-	$(BIN)/python examples/demo.py
+	$(BIN)/neuralrules demo
 
-test: $(VENV)/.tested lint wheel chromium  ## lint, types, the clean-install check and all tests
+test: $(VENV)/.tested lint wheel servers  ## lint, types, the clean-install check and all tests
 	$(BIN)/python -m pytest -q -n $(PYTEST_WORKERS)
 
 lint: $(VENV)/.tested
@@ -17,8 +17,8 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-chromium:  ## Debian's browser, for the tests of the report
-	sh tests/install_chromium.sh
+servers:  ## Debian's browser and database, for the tests of the report and of SQL
+	sh tests/install_servers.sh
 
 wheel: $(VENV)/.tested  ## the built wheel, alone in a clean environment, must fit a model
 	$(BIN)/python tests/clean_install.py
@@ -36,12 +36,15 @@ simplification: $(VENV)/.reproduction  ## measure simplified models on held-out 
 benchmark: $(VENV)/.benchmarks  ## measure speed and rewrite docs/speed.md
 	$(BIN)/python -m benchmarks.speed --write
 
+exports: $(VENV)/.benchmarks  ## measure sizes and speed of the exports and rewrite docs/exports.md
+	$(BIN)/python -m benchmarks.exports --write
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable ".[frames,plots,report]"
+	$(BIN)/python -m pip install --quiet --editable ".[cli,frames,onnx,plots,report]"
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed

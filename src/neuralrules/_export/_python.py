@@ -1,0 +1,441 @@
+"""A model as one Python module that needs no package and that people can review.
+
+::
+
+    # Rule 0: value 1.25 for bad
+    #   if    income + 812*children < 30100
+    #   and   [city = Rome] > 0
+    def rule_0(x):
+        return 1.25 * activation(
+            -0.91 * x["income"] - 0.04 * x["children"] + 0.31,
+            x["city", "Rome"] + 0.64,
+        )
+
+The code takes standardised columns, as the network does; the comments speak of the table's
+own units. Sums in those units would lose digits: a column of mean 1e9 and deviation 1 would
+need w x - w 1e9, two summands that cancel nine of the sixteen digits they have. Literals
+are also shorter so, since a column's mean and deviation stand in the module only once.
+
+The user's text enters the code as ASCII literals only, and comments only through
+`printable`, which leaves no line break in it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from neuralrules._encoding import LARGEST, EncodedColumn, Encoder
+from neuralrules._export._size import size_text
+from neuralrules._network import Network
+from neuralrules._text import (
+    cap,
+    condition_texts,
+    letter,
+    named_literals,
+    number,
+    printable,
+    value_text,
+)
+
+if TYPE_CHECKING:
+    from neuralrules._model import NeuralRuleModel
+
+Summands: TypeAlias = list[tuple[float, str]]  # factors and what they multiply
+
+WIDTH = 88  # of a line, as formatters have it unless told otherwise
+# Python's compiler goes a call deeper for every "+" and gives up after some thousand.
+MAX_SUMMANDS = 200
+PRECISION, MAX_TERMS = 3, 3  # of comments, as in `rules_text`
+# A module over ASCII names is ASCII, so that it may be written in any encoding.
+IN_COMMENTS = str.maketrans({"·": "*", "…": "...", "⁺": "_plus"})
+
+DOCSTRING = '''"""Predictions of a neural rule model, in Python without any package.
+
+{size}
+
+{functions}
+
+A row is a dict from column names to values; None and NaN are missing values. It must
+have the columns listed below, others are ignored.
+
+Each rule adds its value times its activation, which is the smallest of its literals, or
+0 if one is negative. The code has every digit and takes columns in standard deviations
+from their means: x["a"] loses none, however far from zero the column "a" lies. Comments
+are in the units of the table and rounded; "..." leaves out the columns of smaller
+weight, which are taken at their means.{deep}
+"""'''
+DEEP = """
+
+These rules are deep: literals A, B, ... stand before those that the smallest is taken
+of, which see only their positive parts A_plus, B_plus, ..."""
+
+PREDICT = '''def predict(row: dict):
+    """{text}"""
+    {code}'''
+PREDICT_PROBA = '''def predict_proba(row: dict):
+    """The probability of each class."""
+    outputs = {outputs}
+    largest = max(outputs)  # taken out, so that no exponential overflows
+    sizes = [math.exp(output - largest) for output in outputs]
+    return {{label: size / sum(sizes) for label, size in zip(CLASSES, sizes)}}'''
+DECISION = '''def decision(row: dict):
+    """{text}"""
+    x = standardised(row)
+    return {code}'''
+ACTIVATION = '''def activation(*literals):
+    """The smallest of some literals, or 0 if one is negative."""
+    return max(0.0, min(literals))'''
+
+NUMBERS = """
+# Columns of numbers: mean and standard deviation.
+NUMBERS = {"""
+HOLES = """
+# Indicators x["a", MISSING], 1 where a number is missing, else 0: mean and deviation.
+HOLES = {"""
+CATEGORIES = """
+# Indicators x["a", "b"], 1 where column "a" holds "b", else 0: mean and deviation.
+CATEGORIES = {"""
+
+STANDARDISED = '''def standardised(row):
+    """The columns of a row in standard deviations from their means."""
+    x = {}'''
+STANDARDISE_NUMBERS = """
+    for name, (mean, deviation) in NUMBERS.items():
+        value = number(row, name)
+        z = 0.0 if value is MISSING else (value - mean) / deviation
+        x[name] = max(-LARGEST, min(LARGEST, z))  # the model has the same limits"""
+STANDARDISE_HOLES = """
+    for name, (mean, deviation) in HOLES.items():
+        indicator = 1.0 if number(row, name) is MISSING else 0.0
+        x[name, MISSING] = (indicator - mean) / deviation"""
+STANDARDISE_CATEGORIES = """
+    for name, listed in CATEGORIES.items():
+        cell = category(row, name)
+        found = cell if cell in listed else OTHER
+        for one, (mean, deviation) in listed.items():
+            indicator = 1.0 if one == found else 0.0
+            x[name, one] = (indicator - mean) / deviation"""
+
+CELL = '''def cell_of(row, name):
+    """What a row holds in a column; None, NaN and pandas.NA are MISSING."""
+    if name not in row:
+        raise ValueError(
+            f"The row has no column {name!r}. Add it, with None for a missing value."
+        )
+    cell = row[name]
+    if cell is None or type(cell).__name__ == "NAType":
+        return MISSING
+    return cell if cell == row[name] else MISSING  # NaN does not equal itself'''
+NUMBER = '''def number(row, name):
+    """The number in a column."""
+    cell = cell_of(row, name)
+    if cell is MISSING:
+        return MISSING
+    if isinstance(cell, (str, bytes)) or not hasattr(cell, "__float__"):
+        raise ValueError(
+            f"Column {name!r} must hold a number, not {cell!r}. "
+            "Convert it, or give None for a missing value."
+        )
+    value = cell if isinstance(cell, int) else float(cell)  # ints may exceed floats
+    if abs(value) > LARGEST:
+        raise ValueError(
+            f"Column {name!r} holds {cell!r}: infinity, or beyond {LARGEST:.2g}. "
+            "Replace it by a finite number, or by None for a missing value."
+        )
+    return float(value)'''
+CATEGORY = '''def category(row, name):
+    """The category in a column, as text; 1 and 1.0 are the same."""
+    cell = cell_of(row, name)
+    if cell is MISSING:
+        return MISSING
+    whole = isinstance(cell, float) and cell.is_integer()
+    return str(int(cell)) if whole else str(cell)'''
+
+
+def to_python(model: NeuralRuleModel) -> str:
+    """The source of a module that predicts what a fitted model predicts.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    str
+        A module for Python 3.9 or later that imports nothing but ``math``. It has
+        ``predict(row)``, ``decision(row)`` and, for a classifier of ``loss="logistic"``,
+        ``predict_proba(row)``; a row is a dict from column names to values. It computes
+        in float64 with all digits of the model.
+    """
+    network = model.network_.without_unused_features()
+    used = [model.encoder_.columns[feature] for feature in network.features]
+    terms = [term_code(model.encoder_, column) for column in used]
+    rules = range(network.n_rules)
+    parts = [
+        head_lines(model, used),
+        *answering_functions(model),
+        *reading_functions({column.kind for column in used}),
+        [ACTIVATION],
+        *([*comment_lines(model, i), *rule_lines(network, terms, i)] for i in rules),
+        bracketed("RULES = [", [f"rule_{i}" for i in rules], "]"),
+    ]
+    return "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
+
+
+def head_lines(model: NeuralRuleModel, used: list[EncodedColumn]) -> list[str]:
+    """What stands before the first function."""
+    lines = [docstring(model), ""]
+    if gives_probabilities(model):
+        lines += ["import math", ""]
+    if hasattr(model, "classes_"):
+        labels = [label_code(label) for label in model.classes_]
+        lines += bracketed("CLASSES = [", labels, "]")
+    intercepts = [float_code(intercept) for intercept in model.network_.intercept]
+    if len(intercepts) == 1:
+        lines.append(f"INTERCEPT = {intercepts[0]}")
+    else:
+        lines += bracketed("INTERCEPT = [", intercepts, "]")
+    return [*lines, *column_lines(model.encoder_, used)]
+
+
+def gives_probabilities(model: Any) -> bool:
+    return hasattr(model, "classes_") and model.loss == "logistic"
+
+
+def docstring(model: NeuralRuleModel) -> str:
+    """What the module is, its size and its functions, without any text of the user's."""
+    single = model.network_.n_outputs == 1
+    prediction = "the number" if single else "a list of numbers, one for each target"
+    if hasattr(model, "classes_"):
+        prediction = "the class"
+    lines = [f"    predict(row)        {prediction}"]
+    if gives_probabilities(model):
+        lines.append("    predict_proba(row)  a dict from classes to their probabilities")
+    each = "" if single else ", a list: one for each output"
+    lines.append(f"    decision(row)       intercept plus sum of the rules{each}")
+    return DOCSTRING.format(
+        size=size_text(model),
+        functions="\n".join(lines),
+        deep=DEEP if model.network_.deep else "",
+    )
+
+
+def answering_functions(model: NeuralRuleModel) -> list[list[str]]:
+    """Predictions, probabilities if the model has them, and decisions."""
+    single = model.network_.n_outputs == 1
+    text, code = "What the model predicts.", "return decision(row)"
+    if hasattr(model, "classes_") and single:
+        text = "The second class if the decision is positive, else the first."
+        code = "return CLASSES[1] if decision(row) > 0 else CLASSES[0]"
+    elif hasattr(model, "classes_"):
+        text = "The class of the largest output, of equal ones the first."
+        code = "outputs = decision(row)\n    return CLASSES[outputs.index(max(outputs))]"
+    functions = [[PREDICT.format(text=text, code=code)]]
+    if gives_probabilities(model):
+        # Of two classes the first has no output, which is as good as 0.
+        outputs = "[0.0, decision(row)]" if single else "decision(row)"
+        functions.append([PREDICT_PROBA.format(outputs=outputs)])
+    text, code = "Intercept and rules.", "INTERCEPT + sum(rule(x) for rule in RULES)"
+    if not single:
+        text = "Intercept and rules, for each output."
+        code = "[sum(parts) for parts in zip(INTERCEPT, *(rule(x) for rule in RULES))]"
+    return [*functions, [DECISION.format(text=text, code=code)]]
+
+
+def reading_functions(kinds: set[str]) -> list[list[str]]:
+    """From a row to the standardised columns, for those kinds of columns that occur."""
+    numbers, categories = kinds & {"number", "missing"}, kinds & {"category", "rare"}
+    standardised = STANDARDISED
+    standardised += STANDARDISE_NUMBERS if "number" in kinds else ""
+    standardised += STANDARDISE_HOLES if "missing" in kinds else ""
+    standardised += STANDARDISE_CATEGORIES if categories else ""
+    functions = [[standardised, "    return x"]]
+    functions += [[CELL]] if kinds else []
+    functions += [[NUMBER]] if numbers else []
+    return functions + ([[CATEGORY]] if categories else [])
+
+
+def column_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
+    """Means and deviations of the columns that the rules look at."""
+    categorical = [column for column in used if column.kind in ("category", "rare")]
+    lines = ["MISSING = None"] if used else []
+    if len(categorical) < len(used):
+        lines.append(f"LARGEST = {float_code(LARGEST)}  # no number may be beyond it")
+    if categorical:
+        lines.append("OTHER = object()  # every category that is not listed")
+    for kind, head in (("number", NUMBERS), ("missing", HOLES)):
+        own = [column for column in used if column.kind == kind]
+        if own:
+            lines.append(head)
+            for column in own:
+                lines += moments_lines(1, text_code(encoder.names[column.source]), column)
+            lines.append("}")
+    if categorical:
+        lines.append(CATEGORIES)
+        for source in sorted({column.source for column in categorical}):
+            lines.append(f"    {text_code(encoder.names[source])}: {{")
+            for column in listed_categories(encoder, categorical, source):
+                lines += moments_lines(2, category_code(column), column)
+            lines.append("    },")
+        lines.append("}")
+    return lines
+
+
+def listed_categories(
+    encoder: Encoder, used: list[EncodedColumn], source: int
+) -> list[EncodedColumn]:
+    """Indicators of a column of categories that a module must know.
+
+    Those that the rules look at; or all, if one of these is that of the rare categories,
+    which holds where no other does.
+    """
+    own = [column for column in used if column.source == source]
+    if all(column.kind == "category" for column in own):
+        return own
+    return [column for column in encoder.columns if column.source == source]
+
+
+def moments_lines(depth: int, key: str, column: EncodedColumn) -> list[str]:
+    """An entry of a dict: mean and deviation of a column."""
+    moments = [float_code(column.mean), float_code(column.scale)]
+    return bracketed(f"{'    ' * depth}{key}: (", moments, "),")
+
+
+def comment_lines(model: NeuralRuleModel, rule: int) -> list[str]:
+    """A rule for people, in the units of the table, rounded."""
+    network = model.network_
+    texts = condition_texts(model, rule, PRECISION, MAX_TERMS)
+    lines = [f"Rule {rule}: {value_text(model, rule, PRECISION)}"]
+    lines += [f"  {'and' if i else 'if '}   {text}" for i, text in enumerate(texts)]
+    if network.deep:
+        named = named_literals(model, rule, PRECISION, MAX_TERMS)
+        lines += [f"  where {text}" for text in named]
+    highest = cap(network, rule)
+    if np.isfinite(highest) and texts != ["every row"]:
+        lines.append(f"  cap   activation at most {number(highest, PRECISION)}")
+    return [
+        f"# {part}"
+        for line in lines
+        for part in textwrap.wrap(
+            printable(line).translate(IN_COMMENTS),
+            WIDTH - len("# "),
+            subsequent_indent=" " * 10,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    ]
+
+
+def rule_lines(network: Network, terms: list[str], rule: int) -> list[str]:
+    """The function of a rule over the codes of the network's columns."""
+    own = slice(network.offsets[rule], network.offsets[rule + 1])
+    sums = summed(network.weights[own], terms, network.biases[own])
+    lines = [f"def rule_{rule}(x):"]
+    if network.deep:
+        mixing = network.second_layer(rule)
+        names = [f"{letter(place)}_plus" for place in range(len(sums))]
+        for place, name in enumerate(names):
+            if mixing[:, place].any():
+                lines += activation_lines(f"    {name} = ", [sums[place]])
+        sums = summed(mixing, names, network.shifts[own])
+    values = [float_code(value) for value in network.values[rule]]
+    if len(values) == 1:
+        return [*lines, *activation_lines(f"    return {values[0]} * ", sums)]
+    lines += activation_lines("    a = ", sums)
+    return [*lines, *bracketed("    return [", [f"{value} * a" for value in values], "]")]
+
+
+def summed(
+    weights: np.ndarray, terms: list[str], constants: np.ndarray
+) -> list[tuple[Summands, float]]:
+    """Sums of terms, those of largest weight first, and their constants.
+
+    Parameters
+    ----------
+    weights : (n_sums, n_terms) float32
+    terms : list of str
+    constants : (n_sums,) float32
+    """
+    orders = np.argsort(-np.abs(weights), axis=1, kind="stable")
+    return [
+        ([(float(row[i]), terms[i]) for i in order if row[i]], float(constant))
+        for row, order, constant in zip(weights, orders, constants, strict=True)
+    ]
+
+
+def activation_lines(head: str, sums: list[tuple[Summands, float]]) -> list[str]:
+    """A call of `activation` behind the code `head`, one sum after the other."""
+    lines = [f"{head}activation("]
+    for summands, constant in sums:
+        lines += sum_lines(summands, constant)
+    return [*lines, "    )"]
+
+
+def sum_lines(summands: Summands, constant: float) -> list[str]:
+    """A sum as an argument of a call, on one line if it fits."""
+    parts = [product_code(factor, term) for factor, term in summands]
+    if constant or not parts:
+        parts.append(float_code(constant))
+    if len(parts) > MAX_SUMMANDS:
+        listed = [f"                {part}," for part in parts]
+        return ["        sum(", "            [", *listed, "            ]", "        ),"]
+    signed = [f"- {part[1:]}" if part[0] == "-" else f"+ {part}" for part in parts[1:]]
+    line = f"        {' '.join([parts[0], *signed])},"
+    if len(line) <= WIDTH:
+        return [line]
+    return [*(f"        {part}" for part in [parts[0], *signed[:-1]]), f"        {signed[-1]},"]
+
+
+def product_code(factor: float, term: str) -> str:
+    """A factor times a term, without a factor of 1."""
+    if abs(factor) == 1:
+        return f"-{term}" if factor < 0 else term
+    return f"{float_code(factor)} * {term}"
+
+
+def bracketed(head: str, items: list[str], tail: str) -> list[str]:
+    """Items between brackets, one line each if they do not fit on one."""
+    line = f"{head}{', '.join(items)}{tail}"
+    if len(line) <= WIDTH:
+        return [line]
+    indent = " " * (len(head) - len(head.lstrip()))
+    return [head, *(f"{indent}    {item}," for item in items), f"{indent}{tail}"]
+
+
+def term_code(encoder: Encoder, column: EncodedColumn) -> str:
+    """An encoded column as rules name it."""
+    name = text_code(encoder.names[column.source])
+    return f"x[{name}]" if column.kind == "number" else f"x[{name}, {category_code(column)}]"
+
+
+def category_code(column: EncodedColumn) -> str:
+    """What an indicator stands for."""
+    if column.kind == "rare":
+        return "OTHER"
+    return "MISSING" if column.category is None else text_code(column.category)
+
+
+def float_code(value: Any) -> str:
+    """A number with every digit of float64."""
+    return repr(float(value)).replace("e+", "e")  # as formatters write it
+
+
+def text_code(text: str) -> str:
+    """A text as an ASCII literal, in double quotes unless it holds some."""
+    return ascii(text) if '"' in text else '"' + ascii("'" + text)[2:]
+
+
+def label_code(label: Any) -> str:
+    """A class as a literal."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    if type(plain) is str:
+        return text_code(plain)
+    if type(plain) not in (bool, int, float):
+        raise TypeError(
+            f"to_python cannot write the class {plain!r}: labels must be strings, numbers or "
+            "booleans. Fit on y with such labels, for example y.astype(str)."
+        )
+    return repr(plain)

@@ -1,0 +1,191 @@
+"""How PostgreSQL, DuckDB and SQLite differ where a model is concerned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# PostgreSQL cuts longer names, in bytes of UTF-8.
+LONGEST_NAME = 63
+NUMBER = "CAST({cell} AS DOUBLE PRECISION)"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Words of one database.
+
+    Attributes
+    ----------
+    title : str
+        The database's name for people.
+    greatest, least : str
+        Functions of several numbers.
+    text : str
+        A cell as text that is compared byte by byte; ``{cell}`` stands for the cell.
+    flag : str
+        A cell of a column of zeros and ones, which may be of type boolean, as a number.
+    advice : tuple of str
+        What the head of the statement says before it is run.
+    fence : str
+        What ends a subquery so that it is computed once for each row, and streams.
+        Without it PostgreSQL and SQLite copy a column's expression to wherever its name
+        is used, and that in subquery after subquery.
+    nul : str
+        The character NUL, empty if no text can hold it.
+    escapes : bool
+        Whether a setting of the server can give backslashes in plain quotes a meaning.
+    folds_case : bool
+        Whether names that differ only in ASCII case are the same.
+    """
+
+    title: str
+    greatest: str
+    least: str
+    text: str
+    flag: str
+    advice: tuple[str, ...]
+    fence: str
+    nul: str
+    escapes: bool
+    folds_case: bool
+
+    def same_name(self, name: str) -> str:
+        """What the names have in common that mean the same column."""
+        if self.folds_case:
+            return "".join(letter.lower() if letter.isascii() else letter for letter in name)
+        return name.encode()[:LONGEST_NAME].decode(errors="ignore")
+
+    def string(self, text: str) -> str | None:
+        """A text as a constant; None if no text in this database can be equal to it."""
+        if not is_utf8(text) or ("\0" in text and not self.nul):
+            return None
+        if "\0" in text:
+            pieces = [f"'{piece}'" for piece in text.replace("'", "''").split("\0")]
+            return "(" + f" || {self.nul} || ".join(pieces) + ")"
+        quoted = text.replace("'", "''")
+        if self.escapes and "\\" in text:
+            return "E'" + quoted.replace("\\", "\\\\") + "'"
+        return f"'{quoted}'"
+
+
+POSTGRESQL = Dialect(
+    title="PostgreSQL",
+    greatest="GREATEST",
+    least="LEAST",
+    # A cast would strip the blanks that pad CHAR(n), and that every client reads.
+    text='CASE WHEN {cell} IS NOT NULL THEN CONCAT({cell}) END COLLATE "C"',
+    flag="CAST(REPLACE(REPLACE(CAST({cell} AS TEXT), 'true', '1'), 'false', '0') "
+    "AS DOUBLE PRECISION)",
+    # Its costs of compiling a sum grow with the square of the sum's length.
+    advice=(
+        "Beyond some ten rules run SET jit = off first",
+        "Else PostgreSQL may compile the sums, for longer than it takes to compute them",
+    ),
+    fence="\n  OFFSET 0",
+    nul="",
+    escapes=True,
+    folds_case=False,
+)
+DUCKDB = Dialect(
+    title="DuckDB",
+    greatest="GREATEST",
+    least="LEAST",
+    text='CAST({cell} AS TEXT) COLLATE "C"',
+    flag=NUMBER,
+    advice=(),
+    fence="",
+    nul="CHR(0)",
+    escapes=False,
+    folds_case=True,
+)
+SQLITE = Dialect(
+    title="SQLite",
+    greatest="MAX",
+    least="MIN",
+    text="CAST({cell} AS TEXT) COLLATE BINARY",
+    flag=NUMBER,
+    advice=(),
+    fence="\n  LIMIT -1 OFFSET 0",
+    nul="CHAR(0)",
+    escapes=False,
+    folds_case=True,
+)
+DIALECTS = {"postgresql": POSTGRESQL, "duckdb": DUCKDB, "sqlite": SQLITE}
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text has no lone surrogates, which only Python's strings can hold."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def is_name(name: str) -> bool:
+    """Whether a database can take this for the name of something."""
+    return bool(name) and "\0" not in name and is_utf8(name)
+
+
+def identifier(name: str) -> str:
+    """A name, whatever characters it has, as SQL's quotes keep it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def checked_dialect(dialect: Any) -> Dialect:
+    """The words of a database."""
+    if not is_str(dialect) or dialect not in DIALECTS:
+        allowed = ", ".join(map(repr, DIALECTS))
+        raise ValueError(f"dialect={dialect!r} must be one of {allowed}.")
+    return DIALECTS[dialect]
+
+
+def checked_table(table: Any) -> str:
+    """The table's name, qualified by those of its schema and database if they are given."""
+    names = (table,) if isinstance(table, str) else table
+    if not isinstance(names, tuple) or not names or not all(map(is_str, names)):
+        raise ValueError(
+            f"table={table!r} must be a name, or a tuple of names such as ('schema', 'table')."
+        )
+    check_names(names, f"table={table!r}")
+    return ".".join(map(identifier, names))
+
+
+def checked_keep(keep: Any) -> list[str]:
+    """Names of the columns to carry into the result."""
+    if isinstance(keep, str) or not isinstance(keep, Sequence) or not all(map(is_str, keep)):
+        raise ValueError(
+            f"keep={keep!r} must be a list of names of columns, for example keep=['id']."
+        )
+    check_names(keep, f"keep={keep!r}")
+    return list(keep)
+
+
+def is_str(item: Any) -> bool:
+    return isinstance(item, str)
+
+
+def check_names(names: Sequence[str], where: str) -> None:
+    """Refuse what no database takes for a name."""
+    for name in names:
+        if not is_name(name):
+            raise ValueError(
+                f"{where} holds the name {name!r}, but names in SQL have at least one "
+                "character, and neither NUL nor lone surrogates. Rename it, and fit again if "
+                "it is a column of the model."
+            )
+
+
+def check_different(dialect: Dialect, names: Sequence[str], where: str) -> None:
+    """Refuse names that this database takes for the same."""
+    reason = (
+        "names that differ only in case"
+        if dialect.folds_case
+        else f"names with the same first {LONGEST_NAME} bytes"
+    )
+    first: dict[str, str] = {}
+    for name in names:
+        same = dialect.same_name(name)
+        if same in first:
+            raise ValueError(
+                f"{where} {first[same]!r} and {name!r} would be one: {dialect.title} takes "
+                f"{reason} for the same. Rename one of them."
+            )
+        first[same] = name

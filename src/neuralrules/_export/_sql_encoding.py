@@ -1,0 +1,132 @@
+"""From a table's cells to the encoded columns that rules read, in SQL.
+
+Encoded columns stay in units of the table. A literal w . (x - mean) / scale + a is the sum
+of w / scale * x and a constant, which cancel where a mean is many deviations away from
+zero: such a column is counted from its mean.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from neuralrules._encoding import EncodedColumn, Encoder
+from neuralrules._export._sql_dialects import NUMBER, Dialect, identifier
+from neuralrules._network import Network
+
+# Doubles have 16 digits: sums with means of fewer deviations keep 9 digits of a deviation.
+FAR = 1e6
+READABLE_LETTERS = 24
+
+
+class Input(NamedTuple):
+    """An encoded column in units of the table.
+
+    Attributes
+    ----------
+    name : str
+        What the subqueries call it.
+    expression : str
+        Its value, by the cell that it comes from.
+    scale : float
+        What a weight is divided by.
+    mean : float
+        Its value where the standardised column is 0.
+    """
+
+    name: str
+    expression: str
+    scale: float
+    mean: float
+
+
+def read_cells(encoder: Encoder, sources: list[int], dialect: Dialect) -> list[str]:
+    """Columns of the table ``t`` as numbers (NULL for NaN) or as text."""
+    selected = []
+    for source in sources:
+        column = own_columns(encoder, source)[0]
+        cell = f"t.{identifier(encoder.names[source])}"
+        if column.kind != "number":
+            value = dialect.text.format(cell=cell)
+        else:
+            form = dialect.flag if is_flag(column) else NUMBER
+            value = f"NULLIF({form.format(cell=cell)}, 'NaN')"
+        selected.append(f"{value} AS {cell_name(encoder, source)}")
+    return selected
+
+
+def network_inputs(encoder: Encoder, network: Network, dialect: Dialect) -> list[Input]:
+    """The encoded columns that a network looks at."""
+    inputs = []
+    for feature in network.features:
+        column = encoder.columns[feature]
+        cell = cell_name(encoder, column.source)
+        name = f"x{feature}{readable(encoder, column)}"
+        if column.kind != "number":
+            value = indicator(encoder, column, cell, dialect)
+            inputs.append(Input(name, value, column.scale, column.mean))
+        elif abs(column.mean) > FAR * column.scale:
+            shifted = f"{cell} {'-' if column.mean > 0 else '+'} {abs(column.mean)!r}"
+            value = f"COALESCE({shifted}, 0)"
+            inputs.append(Input(name, value, column.scale, 0.0))
+        else:
+            value = f"COALESCE({cell}, {column.mean!r})"
+            inputs.append(Input(name, value, column.scale, column.mean))
+    return inputs
+
+
+def indicator(encoder: Encoder, column: EncodedColumn, cell: str, dialect: Dialect) -> str:
+    """1 where a cell is missing, of a category, or of none that has an indicator; else 0."""
+    own = own_columns(encoder, column.source)
+    known = [other.category for other in own if other.kind == "category"]
+    case = (
+        f"CASE WHEN {is_any(cell, known, dialect)} THEN 0 ELSE 1 END"
+        if column.kind == "rare"
+        else f"CASE WHEN {is_any(cell, [column.category], dialect)} THEN 1 ELSE 0 END"
+    )
+    # Integers times constants would be decimals in PostgreSQL and DuckDB.
+    return f"CAST({case} AS DOUBLE PRECISION)"
+
+
+def is_any(cell: str, categories: list[str | None], dialect: Dialect) -> str:
+    """The condition that a cell is one of some categories, None being a hole."""
+    texts = [dialect.string(category) for category in categories if category is not None]
+    possible = [text for text in texts if text is not None]
+    conditions = [f"{cell} IS NULL"] if None in categories else []
+    if len(possible) == 1:
+        conditions.append(f"{cell} = {possible[0]}")
+    elif possible:
+        conditions.append(f"{cell} IN ({', '.join(possible)})")
+    return " OR ".join(conditions) or "FALSE"
+
+
+def own_columns(encoder: Encoder, source: int) -> list[EncodedColumn]:
+    return [column for column in encoder.columns if column.source == source]
+
+
+def is_flag(column: EncodedColumn) -> bool:
+    """Whether a column has the deviation of zeros and ones: it may be of type boolean."""
+    expected = column.mean * (1 - column.mean)
+    return abs(column.scale**2 - expected) < 1e-6 * expected
+
+
+def cell_name(encoder: Encoder, source: int) -> str:
+    return f"c{source}{slug(encoder.names[source])}"
+
+
+def readable(encoder: Encoder, column: EncodedColumn) -> str:
+    """What tells a person which column this is; a number before it makes it unique."""
+    name = slug(encoder.names[column.source])
+    if column.kind == "number":
+        return name
+    if column.kind == "rare":
+        return f"{name}_is_rare"
+    if column.category is None:
+        return f"{name}_is_missing"
+    return f"{name}_is{slug(column.category)}"
+
+
+def slug(text: str) -> str:
+    """The letters and digits of a text that need no quotes in any database."""
+    words = re.sub("[^a-z0-9]+", "_", text.lower()).strip("_")
+    return f"_{words[:READABLE_LETTERS].rstrip('_')}" if words else ""

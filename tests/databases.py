@@ -1,0 +1,186 @@
+"""Real databases for the tests of SQL: PostgreSQL, DuckDB and SQLite."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+DIALECTS = ("postgresql", "duckdb", "sqlite")
+
+
+class Database:
+    """A connection to one of the databases, with tables made of frames.
+
+    Attributes
+    ----------
+    dialect : {"postgresql", "duckdb", "sqlite"}
+    connection : of psycopg, duckdb or sqlite3
+    """
+
+    def __init__(self, dialect: str, connection: Any, mark: str) -> None:
+        self.dialect, self.connection, self._mark = dialect, connection, mark
+
+    def run(self, sql: str, *rows: list[Any]) -> None:
+        """Run a statement, or once for each of some rows."""
+        cursor = self.connection.cursor()
+        if rows:
+            cursor.executemany(sql, rows)
+        else:
+            cursor.execute(sql)
+
+    def read(self, sql: str) -> pd.DataFrame:
+        """What a SELECT returns, as Python objects."""
+        cursor = self.connection.cursor()
+        cursor.execute(sql)
+        names = [column[0] for column in cursor.description]
+        rows = cursor.fetchall()
+        return pd.DataFrame(
+            {
+                name: pd.Series([row[i] for row in rows], dtype=object)
+                for i, name in enumerate(names)
+            }
+        )
+
+    def write(
+        self, table: str, frame: pd.DataFrame, types: dict[str, str] | None = None
+    ) -> None:
+        """Make a table of a frame's rows, NULL where cells are missing.
+
+        `types` overrides double precision, bigint, boolean and text.
+        """
+        declared = {
+            name: (types or {}).get(name) or column_type(frame[name]) for name in frame.columns
+        }
+        self.run(f"DROP TABLE IF EXISTS {quoted(table)}")
+        columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in declared.items())
+        self.run(f"CREATE TABLE {quoted(table)} ({columns})")
+        marks = ", ".join([self._mark] * frame.shape[1])
+        cells = [[plain(cell) for cell in frame[name]] for name in frame.columns]
+        rows = [list(row) for row in zip(*cells, strict=True)]
+        # With parameters, psycopg reads a percent sign as the start of a mark.
+        name = quoted(table).replace("%", "%%" if self._mark == "%s" else "%")
+        self.run(f"INSERT INTO {name} VALUES ({marks})", *rows)
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def column_type(column: pd.Series) -> str:
+    if column.dtype.name.lower().startswith("bool"):
+        return "boolean"
+    if column.dtype.name.lower().startswith("int"):
+        return "bigint"
+    return "double precision" if column.dtype.kind == "f" else "text"
+
+
+def plain(cell: Any) -> Any:
+    """A cell as Python's own object, None if it is missing."""
+    if cell is None or cell is pd.NA or (isinstance(cell, float) and np.isnan(cell)):
+        return None
+    return cell.item() if isinstance(cell, np.generic) else cell
+
+
+@contextmanager
+def connected(dialect: str) -> Iterator[Database]:
+    """A fresh, empty database; skips the test where PostgreSQL is not installed."""
+    if dialect == "duckdb":
+        import duckdb
+
+        with duckdb.connect() as connection:
+            yield Database(dialect, connection, "?")
+    elif dialect == "sqlite":
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        try:
+            yield Database(dialect, connection, "?")
+        finally:
+            connection.close()
+    else:
+        import psycopg
+
+        with (
+            postgresql_server() as folder,
+            psycopg.connect(
+                host=str(folder),
+                user="postgres",
+                dbname="postgres",
+                autocommit=True,
+                prepare_threshold=None,  # tables of one name come and go
+            ) as connection,
+        ):
+            yield Database(dialect, connection, "%s")
+
+
+@contextmanager
+def postgresql_server() -> Iterator[Path]:
+    """A PostgreSQL server of its own, reached only by the socket in the folder given."""
+    binaries = postgresql_binaries()
+    # Not pytest's folders: the path of a socket may have some hundred bytes.
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    as_user: dict[str, Any] = {"cwd": folder}
+    if os.geteuid() == 0:  # the server refuses to run as root
+        owner = pwd.getpwnam("postgres")
+        os.chown(folder, owner.pw_uid, owner.pw_gid)
+        as_user |= {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
+    try:
+        options = "--username=postgres --auth=trust --encoding=UTF8 --locale=C.UTF-8 --no-sync"
+        subprocess.run(
+            [binaries / "initdb", "--pgdata", folder / "data", *options.split()],
+            check=True,
+            capture_output=True,
+            **as_user,
+        )
+        settings = {"listen_addresses": "", "unix_socket_directories": folder, "fsync": "off"}
+        flags = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        with (folder / "log").open("w") as log:
+            server = subprocess.Popen(
+                [binaries / "postgres", "-D", folder / "data", *flags],
+                stdout=log,
+                stderr=log,
+                **as_user,
+            )
+        try:
+            wait_for(server, binaries / "pg_isready", folder)
+            yield folder
+        finally:
+            server.send_signal(signal.SIGINT)  # at once, even with connections
+            server.wait(60)
+    finally:
+        shutil.rmtree(folder)
+
+
+def wait_for(server: subprocess.Popen[bytes], pg_isready: Path, folder: Path) -> None:
+    """Return when a server takes connections."""
+    for _ in range(600):
+        if server.poll() is not None:
+            break
+        if subprocess.run([pg_isready, "-q", "-h", folder], check=False).returncode == 0:
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"PostgreSQL does not start:\n{(folder / 'log').read_text()}")
+
+
+def postgresql_binaries() -> Path:
+    """Where the newest server is installed."""
+    found = [Path(path).parent for path in glob("/usr/lib/postgresql/*/bin/postgres")]
+    if found:
+        return max(found, key=lambda path: float(path.parent.name))
+    on_path = shutil.which("postgres")
+    if on_path is None:
+        pytest.skip("PostgreSQL is not installed; tests/install_servers.sh installs it.")
+    return Path(on_path).parent
