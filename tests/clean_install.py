@@ -19,7 +19,7 @@ import sys
 from importlib.resources import files
 import numpy as np
 import sklearn
-from neuralrules import NeuralRuleClassifierCV, NeuralRuleRegressor, read_rules
+from neuralrules import NeuralRuleClassifierCV, NeuralRuleRegressor, load, read_rules
 
 assert "numba" not in sys.modules and "matplotlib" not in sys.modules
 assert files("neuralrules").joinpath("py.typed").is_file()
@@ -35,6 +35,12 @@ smaller = model.simplify(X, y > 0)
 assert (read_rules(smaller.exact_text()).predict(X) == smaller.predict(X)).mean() > 0.99
 assert "decision" in str(smaller.explain(X[:2]))
 assert smaller.counterfactual(X[0]).found
+model.save("model.nrules")
+assert (load("model.nrules").predict_proba(X) == model.predict_proba(X)).all()
+scope = {}
+exec(smaller.to_python(), scope)
+assert scope["predict"](dict(x0=1.0, x1=2.0, x2=0.0, x3=None)) in (True, False)
+assert "LEAST" in smaller.to_sql("table")
 print("  fits with NumPy", np.__version__, "and scikit-learn", sklearn.__version__)
 """
 WITHOUT_EXTRAS = """
@@ -43,6 +49,7 @@ for attempt, extra in (
     (lambda: model.rules_table(), "frames"),
     (lambda: HistoryDisplay.from_estimator(model), "plots"),
     (lambda: model.report("model.html"), "report"),
+    (lambda: model.to_onnx(), "onnx"),
 ):
     try:
         attempt()
@@ -50,6 +57,10 @@ for attempt, extra in (
         assert f'pip install "neuralrules[{extra}]"' in str(error), error
     else:
         raise AssertionError(extra)
+import subprocess
+command = subprocess.run([sys.executable, "-m", "neuralrules"], capture_output=True, text=True)
+assert command.returncode == 1
+assert 'pip install "neuralrules[cli]"' in command.stderr and "Traceback" not in command.stderr
 """
 WITH_EXTRAS = """
 import matplotlib
@@ -58,6 +69,22 @@ matplotlib.use("Agg")
 assert len(model.rules_table()) == model.network_.n_rules
 HistoryDisplay.from_estimator(model).figure_.savefig("history.png")
 assert model.report("model.html", X, y > 0).stat().st_size > 10_000
+assert len(model.to_onnx().SerializeToString()) > 1000
+import subprocess
+from pathlib import Path
+import pandas as pd
+frame = pd.DataFrame(X, columns=list("abcd")).assign(e=np.where(X[:, 0] > 0, "u", "v"), y=y > 0)
+frame["id"] = range(len(frame))
+for name in ("t.csv", "t.csv.gz", "t.parquet"):
+    table = frame.to_parquet(name) if "parquet" in name else frame.to_csv(name, index=False)
+    for arguments in (
+        f"fit {name} --target y --drop id --n-epochs 5 -o m.nrules",
+        f"evaluate m.nrules {name}",
+        f"predict m.nrules {name} --id id --proba -o out-{name}",
+    ):
+        command = [Path(sys.executable).parent / "neuralrules", *arguments.split()]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+assert (pd.read_parquet("out-t.parquet")["id"] == frame["id"]).all()
 """
 
 

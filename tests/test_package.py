@@ -36,7 +36,16 @@ def run(script, **environment):
 def test_import_is_light():
     loaded = set(run("import sys, neuralrules; print(*sys.modules)").split())
     anyway = set(run("import sys, sklearn.ensemble; print(*sys.modules)").split())
-    for heavy in ("numba", "llvmlite", "matplotlib", "torch", "pandas", "polars"):
+    for heavy in (
+        "numba",
+        "llvmlite",
+        "matplotlib",
+        "torch",
+        "pandas",
+        "polars",
+        "onnx",
+        "click",
+    ):
         assert heavy not in loaded - anyway
 
 
@@ -163,7 +172,9 @@ def test_docstring_examples(module):
     assert results.failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/method.md", "docs/reading.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/method.md", "docs/reading.md", "docs/shipping.md"]
+)
 def test_code_blocks_of_the_pages_run_and_print_what_they_say(page):
     text = (ROOT / page).read_text()
     expected = blocks.expected(text)

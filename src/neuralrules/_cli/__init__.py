@@ -1,0 +1,29 @@
+"""The command line `neuralrules`.
+
+`_app` holds the commands together and turns every mistake into one line and an exit code.
+Each command has a module of its own: `_fit`, `_evaluate`, `_predict`, `_rules`,
+`_simplify`, `_report`, `_export`, `_demo`, `_completion`. Beneath them, `_parameters` makes
+options of the estimators' parameters, `_rows` reads what a model needs from a table,
+`_console` is what a command says and `_help` how it is explained.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line, by default that of this process; its exit code."""
+    try:
+        import click  # noqa: F401
+    except ImportError:
+        print(
+            "neuralrules: error: the command line needs click, which is not installed. "
+            'Install it with: pip install "neuralrules[cli]"',
+            file=sys.stderr,
+        )
+        return 1
+    from neuralrules._cli._app import run
+
+    return run(sys.argv[1:] if arguments is None else arguments)

@@ -1,0 +1,80 @@
+"""The command line as a whole: its commands, and an exit code for every ending."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+from click.shell_completion import shell_complete
+
+from neuralrules import __version__
+from neuralrules._cli._completion import VARIABLE, completion
+from neuralrules._cli._console import warnings_in_one_line
+from neuralrules._cli._demo import demo
+from neuralrules._cli._errors import NAME, exit_code
+from neuralrules._cli._evaluate import evaluate
+from neuralrules._cli._export import export
+from neuralrules._cli._fit import fit
+from neuralrules._cli._predict import predict
+from neuralrules._cli._report import report
+from neuralrules._cli._rules import explain, rules
+from neuralrules._cli._simplify import simplify
+
+# In the order of their use, not of the alphabet.
+COMMANDS = (
+    fit,
+    evaluate,
+    predict,
+    rules,
+    explain,
+    report,
+    simplify,
+    export,
+    demo,
+    completion,
+)
+
+
+class App(click.Group):
+    """All commands, in their order."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(
+    NAME,
+    cls=App,
+    commands={str(command.name): command for command in COMMANDS},
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
+    epilog="`neuralrules COMMAND --help` explains a command, with examples.",
+)
+@click.version_option(__version__, prog_name=NAME, message="%(prog)s %(version)s")
+@click.pass_context
+def app(context: click.Context) -> None:
+    """Neural rule ensembles: learn small, readable models from tables, and ship them."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(2)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; its exit code."""
+    instruction = os.environ.get(VARIABLE)
+    if instruction:
+        return shell_complete(app, {}, NAME, VARIABLE, instruction)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that cannot show a character must not cost the result.
+        sys.stdout.reconfigure(errors="replace")
+    with warnings_in_one_line():
+        try:
+            with app.make_context(NAME, list(arguments)) as context:
+                app.invoke(context)
+            sys.stdout.flush()
+        except (Exception, KeyboardInterrupt) as error:
+            return exit_code(error)
+    return 0

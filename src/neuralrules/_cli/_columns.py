@@ -1,0 +1,227 @@
+"""What every table file gives, whatever its format: columns by name, read once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neuralrules._cli._cells import (
+    TEXT,
+    TRUTHS,
+    NotANumberError,
+    is_text,
+    numbers,
+    objects,
+    plain,
+    with_holes,
+)
+from neuralrules._cli._streams import TableError
+from neuralrules._encoding import category_name
+
+CHUNK_CELLS = 2**22  # of one chunk: a wide table comes in fewer rows at a time
+SHOWN_CHARACTERS = 40  # of a cell in a message
+SHOWN_NAMES = 10  # columns that a message lists
+
+
+class Batch(NamedTuple):
+    """Some rows of some columns: their number, and a pyarrow.ChunkedArray for each name."""
+
+    n_rows: int
+    columns: dict[str, Any]
+
+
+class Table(ABC):
+    """A table file that is open for reading, once, from its first row to its last.
+
+    Parameters
+    ----------
+    name : str
+        For messages: the path as it was given, or "standard input".
+    names : list of str
+        The names of the columns.
+    markers : texts
+        What means missing.
+    """
+
+    def __init__(self, name: str, names: list[str], markers: Iterable[str]) -> None:
+        self.name = name
+        self.names = names
+        self._markers = frozenset(markers)
+        self._begun = False
+        self._check_names()
+
+    def read(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """Read all rows of some columns, each column's type found over all its rows.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            By default all.
+
+        Returns
+        -------
+        frame : DataFrame of shape (n_rows, n_columns)
+            Numbers are int64 where all are whole and present, else float64 with NaN; text
+            is an object column with None for missing. Parquet's other types stay.
+        """
+        wanted = self._begin(self.names if columns is None else columns)
+        batches = list(self._batches(wanted, CHUNK_CELLS))
+        n_rows = sum(batch.n_rows for batch in batches)
+        if n_rows == 0:
+            raise TableError(f"{self.name} has columns but no rows. Give a table with rows.")
+        pieces: dict[str, list[Any]] = {name: [] for name in wanted}
+        for batch in batches:
+            for name in wanted:
+                pieces[name] += batch.columns[name].chunks
+        del batches
+        # One column after the other: the file's cells of a column go when it is typed.
+        typed = {name: self._typed(pa.chunked_array(pieces.pop(name))) for name in wanted}
+        return pd.DataFrame(typed, index=range(n_rows))
+
+    def chunks(
+        self, kinds: Mapping[str, str], *, n_rows: int = 50_000
+    ) -> Iterator[pd.DataFrame]:
+        """Read some columns a number of rows at a time, in constant memory.
+
+        Parameters
+        ----------
+        kinds : mapping of str to {"number", "text", "as is"}
+            The columns, in the order that the frames will have. "number" gives float64
+            with NaN; "text" objects with None; "as is" what the file holds, in an Arrow
+            type of pandas: of CSV the very text, also where it means missing.
+        n_rows : int
+            Rows of a frame; the last one, and those of wide tables, have fewer.
+
+        Yields
+        ------
+        frame : DataFrame
+            Its index counts the rows of the table from 0. A table without rows gives none.
+        """
+        wanted = self._begin(list(kinds))
+        rows = max(1, min(n_rows, CHUNK_CELLS // max(1, len(wanted))))
+        return self._chunks(kinds, self._batches(wanted, rows))
+
+    @property
+    @abstractmethod
+    def done(self) -> float | None:
+        """Share of the file that has been read, 0 to 1; None where it cannot be known."""
+
+    @abstractmethod
+    def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+        """Rows of these columns in the file's own types, at most `n_rows` at a time."""
+
+    @abstractmethod
+    def _typed(self, column: Any) -> Any:
+        """A whole column, a pyarrow.ChunkedArray, as a column of pandas."""
+
+    def _chunks(
+        self, kinds: Mapping[str, str], batches: Iterable[Batch]
+    ) -> Iterator[pd.DataFrame]:
+        first = 0
+        for batch in batches:
+            columns = {
+                name: self._converted(batch.columns[name], kind, name, first)
+                for name, kind in kinds.items()
+            }
+            frame = pd.DataFrame(columns, index=range(batch.n_rows))
+            frame.index = pd.RangeIndex(first, first + batch.n_rows)
+            yield frame
+            first += batch.n_rows
+
+    def _converted(self, column: Any, kind: str, name: str, first: int) -> Any:
+        """A column of a chunk, which starts at row `first`, as its kind asks."""
+        column = plain(column)
+        if kind == "as is":
+            return pd.Series(pd.arrays.ArrowExtensionArray(column))
+        column = with_holes(column, self._markers)
+        if kind == "text":
+            return objects(as_text(column))
+        if pa.types.is_temporal(column.type):
+            raise self._error(
+                f"it holds dates or times ({column.type}), and the model needs numbers. Turn "
+                "it into numbers first, for example days since a date.",
+                column=name,
+            )
+        if not is_text(column.type):
+            return pc.cast(column, pa.float64(), safe=False).to_numpy()
+        try:
+            return numbers(column, TRUTHS)
+        except NotANumberError as error:
+            row = first + pc.index(column, pa.scalar(error.text, column.type)).as_py() + 1
+            raise self._not_a_number(error.text, row, name) from error
+
+    def _not_a_number(self, text: str, row: int, column: str) -> TableError:
+        remedy = "Correct the cell."
+        if len(text) <= SHOWN_CHARACTERS:
+            remedy = f"Correct the cell, or give --missing {text!r} if it means missing."
+        return self._error(f"{shown(text)} is not a number. {remedy}", row, column)
+
+    def _begin(self, columns: Sequence[str]) -> list[str]:
+        """The columns to read, if all are there and nothing has been read yet."""
+        if self._begun:
+            raise RuntimeError(f"{self.name} has been read already; open it once more.")
+        for column in columns:
+            if column not in self.names:
+                raise TableError(
+                    f"{self.name} has no column {column!r}. {self._similar_column(column)}"
+                )
+        self._begun = True
+        return list(columns)
+
+    def _similar_column(self, column: str) -> str:
+        """What might have been meant by a column that is not there."""
+        similar = get_close_matches(column, self.names, n=1)
+        if similar:
+            return f"Did you mean {similar[0]!r}?"
+        listed = ", ".join(repr(name) for name in self.names[:SHOWN_NAMES])
+        more = len(self.names) - SHOWN_NAMES
+        return f"Its columns are {listed}{f' and {more} more' if more > 0 else ''}."
+
+    def _check_names(self) -> None:
+        first: dict[str, int] = {}
+        for place, name in enumerate(self.names, start=1):
+            if not name:
+                raise self._error(
+                    f"column {place} has no name. Give it one, or leave the column out "
+                    "(with pandas: index=False).",
+                    row=0,
+                )
+            if name in first:
+                raise self._error(
+                    f"columns {first[name]} and {place} are both named {shown(name)}. Rename "
+                    "one of them.",
+                    row=0,
+                )
+            first[name] = place
+
+    def _error(
+        self, text: str, row: int | None = None, column: str | None = None
+    ) -> TableError:
+        """A mistake and where it is; rows count from 1, and row 0 is the header."""
+        place = self.name
+        if row is not None:
+            place += f", row {row}" if row else ", header"
+        if column is not None:
+            place += f", column {shown(column)}"
+        return TableError(f"{place}: {text}")
+
+
+def as_text(column: Any) -> Any:
+    """A pyarrow.ChunkedArray as text, with the names that the encoder gives to categories."""
+    if is_text(column.type):
+        return column
+    names = [None if cell is None else category_name(cell) for cell in column.to_pylist()]
+    return pa.chunked_array([pa.array(names, TEXT)])
+
+
+def shown(text: str) -> str:
+    """A cell or name in quotes, on one line, and not too long for it."""
+    if len(text) <= SHOWN_CHARACTERS:
+        return repr(text)
+    return repr(text[: SHOWN_CHARACTERS - 1] + "…")

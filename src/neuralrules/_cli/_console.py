@@ -1,0 +1,182 @@
+"""What a command says: results, summaries, notes and progress, each in its place."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+import click
+import numpy as np
+
+from neuralrules._cli._errors import say
+from neuralrules._progress import WIDTH, _duration
+
+SECONDS_BEFORE = 0.5  # short work shows no bar
+SECONDS_BETWEEN = 0.1
+
+
+class Console:
+    """Where the words of one command go.
+
+    The result goes to standard output; notes, progress and warnings go to standard error.
+
+    Parameters
+    ----------
+    quiet : bool
+        Say nothing but the result and what went wrong.
+    as_json : bool
+        Say the result as one JSON document.
+    """
+
+    def __init__(self, *, quiet: bool, as_json: bool) -> None:
+        self._quiet = quiet
+        self.as_json = as_json
+
+    @property
+    def shows_progress(self) -> bool:
+        return not self._quiet and sys.stderr.isatty()
+
+    def note(self, text: str) -> None:
+        """Something worth knowing on the way."""
+        if not self._quiet:
+            say(f"note: {text}")
+
+    def tell(self, text: str = "") -> None:
+        """One step of a story, for people only."""
+        if not self._quiet and not self.as_json:
+            click.echo(text)
+
+    def result(self, text: str, record: Any) -> None:
+        """What the command was asked for."""
+        if self.as_json:
+            print_whole(json_text(record))
+        else:
+            click.echo(text)
+
+    def summary(self, text: str, record: Any, *, output_taken: bool = False) -> None:
+        """What the command did; on standard error if standard output holds the result."""
+        if self.as_json:
+            print_whole(json_text(record))
+        elif not self._quiet:
+            click.echo(text, err=output_taken)
+
+    @contextmanager
+    def progress(
+        self,
+        label: str,
+        share: Callable[[], float | None] = lambda: None,
+        detail: Callable[[], str] = lambda: "",
+    ) -> Iterator[None]:
+        """A line on the terminal for as long as the work in the block goes on.
+
+        Parameters
+        ----------
+        label : str
+        share : callable
+            How much is done, from 0 to 1, or None where that cannot be known.
+        detail : callable
+            More to show beside it.
+        """
+        if not self.shows_progress:
+            yield
+            return
+        done = threading.Event()
+        drawing = threading.Thread(
+            target=draw, args=(label, share, detail, done, sys.stderr), daemon=True
+        )
+        drawing.start()
+        try:
+            yield
+        finally:
+            done.set()
+            drawing.join()
+
+
+def draw(
+    label: str,
+    share: Callable[[], float | None],
+    detail: Callable[[], str],
+    done: threading.Event,
+    stream: TextIO,
+) -> None:
+    """Draw a line now and then until `done` is set, then remove it."""
+    start = time.monotonic()
+    if done.wait(SECONDS_BEFORE):
+        return
+    while True:
+        part = share()
+        filled = round(WIDTH * part) if part is not None else 0
+        bar = "" if part is None else f" {'█' * filled}{'░' * (WIDTH - filled)} {part:4.0%}"
+        more = f" · {detail()}" if detail() else ""
+        elapsed = _duration(time.monotonic() - start)
+        stream.write(f"\r\x1b[K{label}{bar}{more} · {elapsed}")
+        stream.flush()
+        if done.wait(SECONDS_BETWEEN):
+            stream.write("\r\x1b[K")
+            stream.flush()
+            return
+
+
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning as one line, in place of Python's two with a file and a number."""
+    say(f"warning: {message}")
+
+
+@contextmanager
+def warnings_in_one_line() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.showwarning = show_warning
+        yield
+
+
+def print_whole(text: str) -> None:
+    """Print text for machines: as UTF-8, whatever the terminal can show."""
+    click.echo(text.encode())
+
+
+def json_text(record: Any) -> str:
+    """One JSON document: all digits, and null for what is no number."""
+    return json.dumps(plain(record), ensure_ascii=False, allow_nan=False, indent=2)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    nothing = isinstance(value, float) and not math.isfinite(value)
+    if nothing or type(value).__name__ == "NAType":
+        return None
+    return value
+
+
+def aligned(pairs: list[tuple[str, str]], indent: str = "  ") -> str:
+    """Names and values under each other."""
+    width = max(len(name) for name, _ in pairs)
+    return "\n".join(f"{indent}{name:<{width}}  {value}" for name, value in pairs)
+
+
+def metric_pairs(metrics: dict[str, float]) -> list[tuple[str, str]]:
+    """Numbers about a model, for `aligned`."""
+    from neuralrules._text import number
+
+    return [(name, number(value, 4)) for name, value in metrics.items()]
+
+
+def bytes_text(n_bytes: int) -> str:
+    """A number of bytes for people."""
+    for unit in ("bytes", "kB", "MB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:,.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"
+        n_bytes = n_bytes / 1000  # type: ignore[assignment]
+    return f"{n_bytes:.1f} GB"

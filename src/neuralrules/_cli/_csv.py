@@ -1,0 +1,235 @@
+"""Tables of comma- or tab-separated text.
+
+Rows are split by Python's own csv module: it alone says in which row a quote stays open,
+and takes a row of any length (pyarrow's reader ends such a file as if nothing were wrong,
+and refuses rows that are longer than its blocks). What comes after it works on columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from neuralrules._cli._cells import MISSING, TEXT, typed, with_holes
+from neuralrules._cli._columns import Batch, Table, shown
+from neuralrules._cli._streams import (
+    COMPRESSIONS,
+    FORMAT_OPTION,
+    STANDARD_INPUT,
+    Source,
+    TableError,
+    reading,
+)
+
+BLOCK_ROWS = 400  # split at a time: the garbage collector would look at 700 new lists
+LONGEST_CELL = 2**24  # characters; a quote that is never closed must not fill the memory
+ICONV = "Convert the file to UTF-8, for example: iconv -f {} -t UTF-8 OLD > NEW"
+# Characters that often separate cells, and how to say so.
+DELIMITERS = {
+    "\t": f"{FORMAT_OPTION} tsv",
+    ";": "--delimiter ';'",
+    "|": "--delimiter '|'",
+    ",": "--delimiter ','",
+}
+# Other files than text, by their first bytes: what they are, and what to do.
+OTHERS = [
+    (rb"PAR1[\x00-\x08\x0e-\x1f]", "a Parquet file", f"Give {FORMAT_OPTION} parquet."),
+    (
+        rb"PK\x03\x04",
+        "a zip archive or an Excel workbook",
+        "Unpack it, or save the sheet as CSV.",
+    ),
+    (rb"\xff\xfe|\xfe\xff", "UTF-16 text", ICONV.format("UTF-16")),
+]
+
+
+@contextmanager
+def open_csv(source: Source, delimiter: str, missing: Sequence[str]) -> Iterator[CsvTable]:
+    """The table in a stream of text whose first row names the columns.
+
+    Parameters
+    ----------
+    source : Source
+    delimiter : str
+        One character between cells.
+    missing : sequence of str
+        Texts that mean missing, beside those of pandas.
+    """
+    check_is_text(source)
+    longest = csv.field_size_limit(LONGEST_CELL)
+    # Bytes that are no UTF-8 come through as surrogates, so that their row can be told.
+    lines = io.TextIOWrapper(
+        source.stream, encoding="utf-8-sig", errors="surrogateescape", newline=""
+    )
+    try:
+        yield CsvTable(source, lines, delimiter, missing)
+    finally:
+        csv.field_size_limit(longest)
+        lines.detach()  # the stream is closed by who opened it
+
+
+def check_is_text(source: Source) -> None:
+    """Refuse other files that were given as CSV, by their first bytes."""
+    with reading(source.name):
+        start = source.stream.peek(16)
+    for suffix, compression in COMPRESSIONS.items():
+        if compression.magic.match(start):
+            remedy = f"Give it a name that ends in .{suffix}."
+            if source.name == STANDARD_INPUT:
+                remedy = f"Decompress it first, for example: {compression.name} -dc FILE | ..."
+            raise TableError(f"{source.name} is compressed by {compression.name}. {remedy}")
+    for magic, what, remedy in OTHERS:
+        if re.match(magic, start):
+            raise TableError(f"{source.name} is {what}. {remedy}")
+
+
+class CsvTable(Table):
+    """A table of text; its columns are all of Arrow's text type until they are typed."""
+
+    def __init__(
+        self, source: Source, lines: io.TextIOBase, delimiter: str, missing: Sequence[str]
+    ) -> None:
+        self.name = source.name
+        self._source = source
+        self._delimiter = delimiter
+        # Blank lines are no rows.
+        self._reader = filter(None, csv.reader(lines, delimiter=delimiter, strict=True))
+        self._row = 0  # the last row that was read; 0 is the header
+        super().__init__(source.name, self._header(), MISSING | set(missing))
+
+    @property
+    def done(self) -> float | None:
+        return self._source.done()
+
+    def _header(self) -> list[str]:
+        rows, broken = self._next_rows(1)
+        if broken is not None:
+            raise self._malformed(broken, row=0)
+        if not rows:
+            raise TableError(
+                f"{self.name} is empty. A table needs a header with the names of its columns."
+            )
+        for name in rows[0]:
+            if not is_utf8(name):
+                raise self._error(
+                    f"it is not UTF-8 text. {ICONV.format('WINDOWS-1252')}", row=0
+                )
+        return rows[0]
+
+    def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+        places = {name: self.names.index(name) for name in columns}
+        length = n_rows
+        while length == n_rows:
+            pieces: dict[str, list[Any]] = {name: [] for name in columns}
+            length = 0
+            while rows := self._rows(min(BLOCK_ROWS, n_rows - length)):
+                cells = list(zip(*rows, strict=True))
+                for name, place in places.items():
+                    pieces[name].append(self._texts(cells[place], name))
+                self._row += len(rows)
+                length += len(rows)
+            if length:
+                yield Batch(
+                    length, {name: pa.chunked_array(own, TEXT) for name, own in pieces.items()}
+                )
+
+    def _rows(self, limit: int) -> list[list[str]]:
+        """At most `limit` next rows, each as long as the header; none at the end."""
+        if limit == 0:
+            return []
+        rows, broken = self._next_rows(limit)
+        if set(map(len, rows)) - {len(self.names)}:
+            raise self._ragged(rows)
+        if broken is not None:
+            raise self._malformed(broken, self._row + len(rows) + 1)
+        return rows
+
+    def _next_rows(self, limit: int) -> tuple[list[list[str]], csv.Error | None]:
+        """The next rows, and what is wrong with the one after them, if anything is."""
+        rows: list[list[str]] = []
+        try:
+            with reading(self.name):
+                rows.extend(islice(self._reader, limit))
+        except csv.Error as error:
+            return rows, error
+        return rows, None
+
+    def _texts(self, cells: Sequence[str], column: str) -> Any:
+        """Cells of one column as Arrow's text, which is UTF-8."""
+        try:
+            return pa.array(cells, TEXT)
+        except UnicodeEncodeError as error:
+            place = next(place for place, cell in enumerate(cells) if not is_utf8(cell))
+            raise self._error(
+                f"the cell is not UTF-8 text. {ICONV.format('WINDOWS-1252')}",
+                self._row + place + 1,
+                column,
+            ) from error
+
+    def _typed(self, column: Any) -> Any:
+        return typed(with_holes(column, self._markers))
+
+    def _similar_column(self, column: str) -> str:
+        return self._delimiter_hint() or super()._similar_column(column)
+
+    def _delimiter_hint(self) -> str:
+        """The delimiter that is probably meant where the header has not been split."""
+        if len(self.names) > 1:
+            return ""
+        for other, option in DELIMITERS.items():
+            if other in self.names[0]:
+                return (
+                    f"Its header is a single column {shown(self.names[0])}: give {option} if "
+                    "that separates the cells."
+                )
+        return ""
+
+    def _ragged(self, rows: list[list[str]]) -> TableError:
+        expected = len(self.names)
+        place, found = next(
+            (place, len(row)) for place, row in enumerate(rows) if len(row) != expected
+        )
+        remedy = self._delimiter_hint() or (
+            f"Mend the row: a cell that contains {self._delimiter!r} must be in quotes."
+        )
+        return self._error(
+            f"it has {cell_count(found)}, but the header has {expected}. {remedy}",
+            self._row + place + 1,
+        )
+
+    def _malformed(self, error: csv.Error, row: int) -> TableError:
+        """The error for a row that cannot be split into cells."""
+        remedy = 'A quote inside a quoted cell must be doubled ("").'
+        if "unexpected end" in str(error):
+            text = f"a quote that opens here is never closed. Close it. {remedy}"
+        elif "field larger" in str(error):
+            text = (
+                f"a cell has more than {LONGEST_CELL:,} characters; probably a quote that "
+                f"opens here is never closed. {remedy}"
+            )
+        else:
+            text = (
+                f"a quoted cell goes on after its closing quote. {remedy} If the cells are not "
+                f"separated by {self._delimiter!r}, give --delimiter."
+            )
+        return self._error(text, row)
+
+
+def cell_count(n_cells: int) -> str:
+    return "1 cell" if n_cells == 1 else f"{n_cells} cells"
+
+
+def is_utf8(text: str) -> bool:
+    """Whether no byte of a text has come through as a surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,192 @@
+"""`neuralrules demo`: the method at work on two small tables, from rows to shipped files."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import textwrap
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from neuralrules._cli._console import Console, aligned, bytes_text
+from neuralrules._cli._errors import InputError, library_errors
+from neuralrules._cli._help import Command, output_option, speaking
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOLDER = "neuralrules-demo"
+FILES = {
+    "breast_cancer.csv": "the table",
+    "breast_cancer.nrules": "the model",
+    "scores.csv": "its predictions, made from the two",
+    "breast_cancer.html": "a report: open it in a browser",
+    "breast_cancer.py": "the model as Python code that needs no package",
+}
+
+
+@click.command(
+    "demo",
+    cls=Command,
+    examples=["neuralrules demo", "neuralrules demo -o tour"],
+)
+@output_option(f"The folder to write into.  [default: {FOLDER}]", metavar="FOLDER")
+@speaking
+def demo(*, output: str | None, console: Console) -> None:
+    """Show the method at work, in about a minute.
+
+    It is compared with other methods on two small tables, its rules are printed, and a
+    model is shipped: saved, scored, reported and exported.
+    """
+    from sklearn.datasets import load_breast_cancer
+
+    folder = Path(FOLDER if output is None else output)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--output {str(folder)!r} is a file. Give the name of a folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    cancer = load_breast_cancer(as_frame=True)
+    labels = cancer.target_names[cancer.target]
+    compile_kernels(cancer.data, labels, console)
+
+    X, y = rotated_xor()
+    model, xor_errors = compare("Rotated XOR", X, y, console)
+    console.tell(f"\nThree of its {model.network_.n_rules} rules:\n")
+    console.tell(model.rules_text(max_rules=3))
+    console.tell()
+    model, cancer_errors = compare("Breast cancer", cancer.data, labels, console)
+    small = read(model, cancer.data, labels, console)
+    with library_errors(), console.progress("Writing the files"):
+        ship(small, cancer.data, labels, folder)
+    say_shipped(folder, {"Rotated XOR": xor_errors, "Breast cancer": cancer_errors}, console)
+
+
+def rotated_xor(n_rows: int = 2000) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes in opposite quadrants, turned by 45 degrees, with a little noise."""
+    rng = np.random.RandomState(0)
+    square = rng.uniform(-1, 1, (n_rows, 2))
+    y = (square[:, 0] * square[:, 1] > 0).astype(int)
+    turned = square @ np.array([[1, -1], [1, 1]]) / np.sqrt(2)
+    return turned + rng.normal(0, 0.02, turned.shape), y
+
+
+def compile_kernels(X: Any, y: np.ndarray, console: Console) -> None:
+    """Compile before anything is timed."""
+    from neuralrules import NeuralRuleClassifier
+
+    start = time.perf_counter()
+    with console.progress("Compiling the kernels, once"):
+        NeuralRuleClassifier(2, n_epochs=1).fit(X, y).predict(X)
+    console.tell(f"Compiled the kernels in {time.perf_counter() - start:.1f} s.\n")
+
+
+def compare(name: str, X: Any, y: np.ndarray, console: Console) -> tuple[Any, dict[str, float]]:
+    """The test errors of four models over five folds; return ours, fitted on all rows."""
+    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from neuralrules import NeuralRuleClassifier
+
+    models = {
+        "neural rules": NeuralRuleClassifier(3, random_state=0),
+        "random forest": RandomForestClassifier(random_state=0),
+        "gradient boosting": GradientBoostingClassifier(random_state=0),
+        "MLP(100)": make_pipeline(
+            StandardScaler(), MLPClassifier(100, max_iter=1000, random_state=0)
+        ),
+    }
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    console.tell(
+        f"{name}: {X.shape[0]} rows, {X.shape[1]} columns; test error over five folds\n"
+    )
+    console.tell(f"  {'model':<20}{'test error':>12}{'parameters':>12}{'fit':>10}")
+    errors = {}
+    for label, model in models.items():
+        with console.progress(f"  {label:<20}"):
+            errors[label] = float(1 - cross_val_score(model, X, y, cv=folds).mean())
+            start = time.perf_counter()
+            model.fit(X, y)
+            seconds = time.perf_counter() - start
+        console.tell(
+            f"  {label:<20}{100 * errors[label]:>10.1f} %{n_parameters(model):>12,}"
+            f"{seconds:>8.2f} s"
+        )
+    return models["neural rules"], errors
+
+
+def n_parameters(model: Any) -> int:
+    """Numbers that make up a fitted model; a node of a tree counts as one."""
+    if hasattr(model, "network_"):
+        return int(model.network_.n_parameters)
+    if hasattr(model, "estimators_"):
+        return sum(tree.tree_.node_count for tree in np.ravel(model.estimators_))
+    return sum(layer.size for layer in [*model[-1].coefs_, *model[-1].intercepts_])
+
+
+def read(model: Any, X: pd.DataFrame, y: np.ndarray, console: Console) -> Any:
+    """Simplify a model, then tell its rules, one explanation and one counterfactual."""
+    with console.progress("Simplifying"):
+        small = model.simplify(X, y)
+    before, after = model.network_.n_parameters, small.network_.n_parameters
+    console.tell(f"\nSimplified from {before} to {after} parameters, its rules are:\n")
+    console.tell(folded(small.rules_text()))
+    console.tell("\nWhy the first row is what it is:\n")
+    console.tell(folded(str(small.explain(X[:1]))))
+    console.tell("\nThe smallest change that would change that:\n")
+    console.tell(folded(str(small.counterfactual(X[:1]))))
+    return small
+
+
+def folded(text: str) -> str:
+    """Lines that are too long for the terminal, continued in the next one."""
+    width = min(shutil.get_terminal_size((96, 24)).columns, 96)
+    lines = []
+    for line in text.splitlines():
+        indent = " " * 10 if line.startswith(" ") else ""
+        lines += textwrap.wrap(line, width, subsequent_indent=indent) or [""]
+    return "\n".join(lines)
+
+
+def ship(model: Any, X: pd.DataFrame, y: np.ndarray, folder: Path) -> None:
+    """Save the model, score the table with what was saved, report, export."""
+    from neuralrules._cli._tables import open_output
+    from neuralrules._export._python import to_python
+    from neuralrules._files import load, save
+    from neuralrules._writing import whole_file
+
+    table, saved, scores, page, module = (folder / name for name in FILES)
+    model._notes = {"targets": ["diagnosis"], "missing": []}
+    save(model, saved)
+    loaded = load(saved)
+    probabilities = loaded.predict_proba(X).T
+    by_class = {
+        f"probability_{label}": column
+        for label, column in zip(loaded.classes_, probabilities, strict=True)
+    }
+    with open_output(str(table)) as writer:
+        writer.write(X.assign(diagnosis=y))
+    with open_output(str(scores)) as writer:
+        writer.write(X[[]].assign(prediction=loaded.predict(X), **by_class))
+    loaded.report(page, X, y, title="Breast cancer")
+    with whole_file(module) as file:
+        file.write(to_python(loaded).encode())
+
+
+def say_shipped(folder: Path, errors: dict[str, Any], console: Console) -> None:
+    """What is in the folder, and what to do with it."""
+    sizes = {name: (folder / name).stat().st_size for name in FILES}
+    files = [(name, f"{bytes_text(sizes[name]):>8}  {what}") for name, what in FILES.items()]
+    console.summary(
+        f"\nReady to ship, in the folder {folder}:\n\n{aligned(files)}\n\nGo on with\n\n"
+        f"  cd {shlex.quote(str(folder))}\n"
+        "  neuralrules evaluate breast_cancer.nrules breast_cancer.csv\n"
+        "  neuralrules explain breast_cancer.nrules breast_cancer.csv --row 1\n"
+        "  neuralrules export breast_cancer.nrules --format sql --table patients",
+        {"folder": str(folder), "files": sizes, "test_errors": errors},
+    )

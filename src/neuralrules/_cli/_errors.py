@@ -1,0 +1,119 @@
+"""Mistakes of the user, in one line each."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import click
+
+NAME = "neuralrules"
+TRACEBACK = "NEURALRULES_TRACEBACK"
+# Words of the library's messages that have another name on the command line.
+RENAMED = {
+    "path": "--output",
+    "sample_weight": "--weight",
+    "n_examples": "--examples",
+    "cv": "--folds",
+    "n_splits": "--folds",
+    "keep": "--id",
+}
+# Options named after the library's parameters, beside those of the estimators.
+SAME = ("tolerance", "precision", "max_terms", "max_rules", "table", "dialect", "title")
+SHOWN_NAMES = 5
+
+
+class InputError(Exception):
+    """A file, column or model that will not do; the text is one line for the user."""
+
+
+def option_name(parameter: str) -> str:
+    """The option that stands for a parameter of the library."""
+    return RENAMED.get(parameter, "--" + parameter.replace("_", "-"))
+
+
+def in_options(message: str, parameters: Iterable[str] = ()) -> str:
+    """A message of the library that names options, not parameters.
+
+    What stands in quotes is the user's and stays. A parameter whose name is a common word
+    is recognised by the equals sign after it.
+    """
+    for name in (*parameters, *RENAMED, *SAME):
+        word, option = rf"(?<!['\"\w]){name}", option_name(name)
+        message = re.sub(rf"{word}=True\b", option, message)
+        message = re.sub(rf"{word}=False\b", option.replace("--", "--no-", 1), message)
+        message = re.sub(rf"{word}=", f"{option} ", message)
+        if "_" in name:
+            message = re.sub(rf"{word}(?!['\"\w])", option, message)
+    return message
+
+
+@contextmanager
+def library_errors(parameters: Iterable[str] = ()) -> Iterator[None]:
+    """Take what the library refuses for a mistake of the user."""
+    try:
+        yield
+    except (ValueError, TypeError, ImportError) as error:
+        raise InputError(in_options(str(error), parameters)) from error
+
+
+def exit_code(error: BaseException) -> int:
+    """Say in one line what went wrong; the exit code for it."""
+    if os.environ.get(TRACEBACK) and not isinstance(error, click.exceptions.Exit):
+        traceback.print_exception(error)
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, KeyboardInterrupt):
+        say("interrupted")
+        return 130
+    if isinstance(error, BrokenPipeError):
+        # Python flushes standard output when it ends, and would complain once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    if isinstance(error, click.UsageError):
+        say(f"error: {' '.join(error.format_message().split())}")
+        if error.ctx is not None:
+            print(f"Try '{error.ctx.command_path} --help' for help.", file=sys.stderr)
+        return 2
+    say(f"error: {error_text(error)}")
+    return 1
+
+
+def error_text(error: BaseException) -> str:
+    """What to say of an error that is not about the use of the command line."""
+    from neuralrules._cli._tables import TableError
+
+    if isinstance(error, InputError | TableError):
+        return str(error)
+    if isinstance(error, OSError):
+        if error.filename is None or error.strerror is None:
+            return in_options(str(error))
+        return f"{os.fsdecode(error.filename)!r}: {error.strerror}."
+    if isinstance(error, ImportError):
+        if "pip install" in str(error):
+            return str(error)
+        return f'{error}. Install what is missing with: pip install "neuralrules[cli]"'
+    kind = type(error).__name__
+    return (
+        f"internal error, {kind}: {error}. This should not happen; set {TRACEBACK}=1 to see "
+        "where it comes from, and please report it."
+    )
+
+
+def say(text: str) -> None:
+    """One line on standard error, whatever a file or a column is called."""
+    line = " ".join(text.split("\n"))
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+    print(f"{NAME}: {shown}", file=sys.stderr, flush=True)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in quotes, at most a few of them."""
+    shown = ", ".join(repr(name) for name in names[:SHOWN_NAMES])
+    return (
+        shown if len(names) <= SHOWN_NAMES else f"{shown} and {len(names) - SHOWN_NAMES} more"
+    )

@@ -1,0 +1,87 @@
+"""`neuralrules evaluate`: how good a model is on a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neuralrules._cli._console import Console, aligned, metric_pairs
+from neuralrules._cli._errors import library_errors
+from neuralrules._cli._help import Command, option, speaking
+from neuralrules._cli._rows import Reading, load_model, read_rows, reading_options
+
+if TYPE_CHECKING:
+    import numpy as np
+
+target_option = option(
+    "--target",
+    "-t",
+    metavar="COL",
+    multiple=True,
+    help="The target, if it has another name than in the fit, or the model knows none.",
+)
+weight_option = option("--weight", metavar="COL", help="A column with the weight of each row.")
+
+
+@click.command(
+    "evaluate",
+    cls=Command,
+    arguments={
+        "MODEL": "A model file that `fit` wrote.",
+        "DATA": "A table with the target, best of rows that the model has not seen; - for "
+        "standard input.",
+    },
+    examples=[
+        "neuralrules evaluate iris.nrules iris_test.csv",
+        "neuralrules evaluate iris.nrules iris_test.csv --json",
+    ],
+)
+@click.argument("model", type=click.Path())
+@click.argument("data", type=click.Path(allow_dash=True))
+@target_option
+@weight_option
+@reading_options
+@speaking
+def evaluate(
+    *,
+    model: str,
+    data: str,
+    target: Sequence[str],
+    weight: str | None,
+    reading: Reading,
+    console: Console,
+) -> None:
+    """Measure a model on the rows of a table whose target is known."""
+    from neuralrules._performance import performance_on
+
+    loaded = load_model(model)
+    rows = read_rows(loaded, data, reading, console, target=target, weight=weight)
+    with library_errors(), console.progress("Measuring"):
+        performance = performance_on(loaded, rows.X, rows.y, rows.weights)
+    record: dict[str, Any] = {"n_rows": performance.n_rows, "metrics": performance.metrics}
+    rows_text = ("rows", f"{performance.n_rows:,}")
+    text = aligned([rows_text, *metric_pairs(performance.metrics)])
+    if performance.confusion is not None:
+        labels = [str(label) for label in loaded.classes_]
+        record["confusion"] = {"labels": loaded.classes_, "rows": performance.confusion}
+        text += f"\n\n{confusion_text(labels, performance.confusion)}"
+    console.result(text, record)
+
+
+def confusion_text(labels: Sequence[str], cells: np.ndarray) -> str:
+    """Rows of each class (down) that are predicted as each class (across)."""
+    texts = [[f"{cell:,.6g}" for cell in row] for row in cells.tolist()]
+    first = max(len(label) for label in ["true class", *labels])
+    widths = [
+        max(len(label), *(len(row[k]) for row in texts)) for k, label in enumerate(labels)
+    ]
+
+    def line(name: str, cells: Sequence[str]) -> str:
+        numbers = "".join(f"  {cell:>{w}}" for cell, w in zip(cells, widths, strict=True))
+        return f"  {name:<{first}}{numbers}"
+
+    over = f"  {'':<{first}}  predicted"
+    rows = [line(label, row) for label, row in zip(labels, texts, strict=True)]
+    return "\n".join([over, line("true class", labels), *rows])

@@ -1,0 +1,282 @@
+"""`neuralrules fit`: from a table to a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from neuralrules._cli._console import Console, aligned, bytes_text, metric_pairs
+from neuralrules._cli._errors import library_errors, listed, say
+from neuralrules._cli._help import option, output_option, speaking
+from neuralrules._cli._parameters import (
+    FitCommand,
+    check_values,
+    estimators,
+    given_parameters,
+    parameter_names,
+)
+from neuralrules._cli._rows import Reading, checked_output, reading_options
+from neuralrules._cli._task import (
+    Task,
+    Training,
+    found_task,
+    note_identifiers,
+    read_training,
+    target_array,
+)
+
+if TYPE_CHECKING:
+    from neuralrules._model import NeuralRuleModel
+
+SEARCH = "Choosing the depth"
+
+
+class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
+    """Whole numbers with commas between them."""
+
+    name = "depths"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        try:
+            depths = tuple(int(part) for part in value.split(","))
+        except ValueError:
+            depths = (0,)
+        if min(depths) < 1:
+            self.fail(
+                f"{value!r} is not a list of whole numbers of at least 1, such as 2,4,6.",
+                param,
+                ctx,
+            )
+        return depths
+
+
+@click.command(
+    "fit",
+    cls=FitCommand,
+    arguments={"DATA": "The table, with names in its first row; - for standard input."},
+    examples=[
+        "neuralrules fit iris.csv --target species -o iris.nrules",
+        "neuralrules fit iris.csv --target species --cv -o iris.nrules",
+        "neuralrules fit houses.parquet --target price --drop id \\",
+        "  --max-depth 4 --l2 0.5 -o houses.nrules",
+    ],
+)
+@click.argument("data", type=click.Path(allow_dash=True))
+@option(
+    "--target",
+    "-t",
+    metavar="COL",
+    multiple=True,
+    required=True,
+    help="The column to predict; for a regression it may be given several times.",
+)
+@output_option(
+    "The model file to write, by custom with the suffix .nrules.",
+    metavar="MODEL",
+    required=True,
+)
+@option(
+    "--task",
+    type=click.Choice(["classification", "regression"]),
+    help="What to learn. By default text and up to 20 different whole numbers are classes.",
+)
+@option(
+    "--drop",
+    metavar="COL",
+    multiple=True,
+    help="A column not to learn from, such as an identifier; may be given several times.",
+)
+@option("--weight", metavar="COL", help="A column with the weight of each row.")
+@reading_options
+@option("--cv", is_flag=True, section=SEARCH, help="Choose the depth by cross-validation.")
+@option(
+    "--folds",
+    metavar="N",
+    type=click.IntRange(2),
+    section=SEARCH,
+    help="Folds of the cross-validation.  [default: 5]",
+)
+@option(
+    "--max-depths",
+    metavar="N,N,…",
+    type=Depths(),
+    section=SEARCH,
+    help="Depths to choose from.  [default: 2,4,6,8,10]",
+)
+@speaking
+@click.pass_context
+def fit(
+    context: click.Context,
+    /,
+    *,
+    data: str,
+    target: Sequence[str],
+    output: str,
+    task: str | None,
+    drop: Sequence[str],
+    weight: str | None,
+    reading: Reading,
+    cv: bool,
+    folds: int | None,
+    max_depths: Sequence[int] | None,
+    console: Console,
+    **_: Any,
+) -> None:
+    """Learn neural rules from a table, and write a model file."""
+    from neuralrules._files import save
+    from neuralrules._search import DEPTHS
+
+    parameters = given_parameters(context)
+    check_search(cv, folds, max_depths, parameters)
+    check_roles(target, drop, weight, task)
+    path = checked_output(output, "model.nrules", [data])
+    with reading.open(data) as table:
+        rows = read_training(table, target, drop, weight, console)
+    found = found_task(rows, task)
+    if task is None:
+        console.note(f"{found.name}, because {found.reason}; --task overrides this.")
+    note_identifiers(rows.X, console)
+    y = target_array(rows, found.name)
+    search = {"cv": folds or 5, "max_depths": max_depths or DEPTHS} if cv else {}
+    model = estimator(found.name, parameters, search, y)
+    train(model, rows, y, console)
+    model._notes = {"targets": list(target), "missing": list(reading.missing)}
+    with library_errors():
+        save(model, path)
+    say_fitted(model, found, rows, str(path), console)
+    if model.interrupted_:
+        say(f"interrupted: the model as far as it was trained is in {str(path)!r}.")
+        context.exit(130)
+
+
+def check_search(
+    cv: bool, folds: int | None, max_depths: Any, parameters: dict[str, Any]
+) -> None:
+    """Refuse options that belong to the search without it, and the other way round."""
+    if cv and "max_depth" in parameters:
+        raise click.UsageError(
+            "--max-depth and --cv exclude each other: --cv chooses the depth, from those of "
+            "--max-depths."
+        )
+    for name, value in (("--folds", folds), ("--max-depths", max_depths)):
+        if value is not None and not cv:
+            raise click.UsageError(f"{name} belongs to the search for the depth: add --cv.")
+
+
+def check_roles(
+    target: Sequence[str], drop: Sequence[str], weight: str | None, task: str | None
+) -> None:
+    """Refuse a column that is asked to be two things."""
+    roles: dict[str, str] = {}
+    named = [*(("--target", name) for name in target), *(("--drop", name) for name in drop)]
+    for role, name in [*named, *([] if weight is None else [("--weight", weight)])]:
+        if name in roles and (role, roles[name]) != ("--drop", "--drop"):
+            both = f"{roles[name]} and {role}" if roles[name] != role else f"{role} twice"
+            raise click.UsageError(f"The column {name!r} is given as {both}. Give it once.")
+        roles[name] = role
+    if len(target) > 1 and task == "classification":
+        raise click.UsageError(
+            "--task classification takes one --target. Fit a model for each of them."
+        )
+
+
+def estimator(
+    task: str, parameters: dict[str, Any], search: dict[str, Any], y: np.ndarray
+) -> NeuralRuleModel:
+    """The estimator to fit: with a search, the one that chooses its depth."""
+    from neuralrules import NeuralRuleClassifierCV, NeuralRuleRegressorCV
+
+    searching = {
+        "classification": NeuralRuleClassifierCV,
+        "regression": NeuralRuleRegressorCV,
+    }
+    check_values(task, parameters, estimators()[task]._parameter_constraints)
+    if isinstance(parameters.get("class_weight"), dict):
+        parameters |= {"class_weight": weights_by_label(parameters["class_weight"], y)}
+    kind = searching[task] if search else estimators()[task]
+    model: NeuralRuleModel = kind(**parameters, **search)
+    return model
+
+
+def weights_by_label(weights: dict[str, Any], y: np.ndarray) -> dict[Any, Any]:
+    """Weights of classes, whose labels JSON has as text only."""
+    labels = {str(label): label for label in np.unique(y).tolist()}
+    for name, weight in weights.items():
+        if name not in labels:
+            raise click.BadParameter(
+                f"{name!r} is none of the classes {listed(list(labels))}.",
+                param_hint="'--class-weight'",
+            )
+        if isinstance(weight, bool) or not isinstance(weight, int | float):
+            raise click.BadParameter(
+                f"{weight!r} is not a weight. Give each class a number.",
+                param_hint="'--class-weight'",
+            )
+    return {labels[name]: weight for name, weight in weights.items()}
+
+
+def train(model: NeuralRuleModel, rows: Training, y: np.ndarray, console: Console) -> None:
+    """Fit, with a bar for the epochs or a line for the search."""
+    with library_errors(parameter_names()):
+        if hasattr(model, "max_depths"):
+            n_depths = len(set(model.max_depths))
+            label = f"Cross-validating {n_depths} depths, {n_depths * model.cv} fits"
+            with console.progress(label):
+                model.fit(rows.X, y, rows.weights)
+            return
+        model.set_params(verbose=int(console.shows_progress))
+        model.fit(rows.X, y, rows.weights)
+        model.set_params(verbose=0)  # the file is the same wherever it was made
+
+
+def say_fitted(
+    model: NeuralRuleModel, task: Task, rows: Training, path: str, console: Console
+) -> None:
+    """The summary: how large the model is, and how good on its own rows."""
+    from pathlib import Path
+
+    from neuralrules._export._size import size_text
+
+    n_bytes = Path(path).stat().st_size
+    metrics = model._performance.metrics
+    record: dict[str, Any] = {
+        "model": path,
+        "bytes": n_bytes,
+        "estimator": type(model).__name__,
+        "task": task.name,
+        "targets": list(rows.targets),
+        "n_rows": len(rows.X),
+        "n_columns": rows.X.shape[1],
+        "n_rules": model.network_.n_rules,
+        "n_literals": model.network_.n_literals,
+        "n_parameters": model.network_.n_parameters,
+        "n_epochs": model.n_iter_,
+        "interrupted": model.interrupted_,
+        "training_metrics": metrics,
+    }
+    lines = [
+        f"Fitted {', '.join(rows.targets)} on {len(rows.X):,} rows of {rows.name}.",
+        size_text(model),
+    ]
+    if hasattr(model, "max_depth_"):
+        depths = sorted(set(model.max_depths))
+        scores = model.cv_scores_.mean(axis=1).tolist()
+        record |= {
+            "max_depth": model.max_depth_,
+            "cv_scores": dict(zip(map(str, depths), scores, strict=True)),
+        }
+        found = ", ".join(
+            f"{depth}: {score:.4g}" for depth, score in zip(depths, scores, strict=True)
+        )
+        lines.append(f"Depth {model.max_depth_}, by cross-validated score ({found}).")
+    lines += [
+        "On the training rows, which flatter a model:",
+        aligned(metric_pairs(metrics)),
+        f"Saved in {path}, {bytes_text(n_bytes)}.",
+    ]
+    console.summary("\n".join(lines), record)

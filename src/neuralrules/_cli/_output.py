@@ -1,0 +1,106 @@
+"""Frames written one after the other into a table file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Protocol
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+class TableWriter(Protocol):
+    """A table file that is open for writing."""
+
+    def write(self, frame: pd.DataFrame) -> None:
+        """Add a frame's rows; the first frame gives the columns, and may have no rows."""
+
+
+class UnixLines:
+    """Ends every row that a csv writer gives with a newline alone.
+
+    The writer itself must end them with both characters: some versions of Python put a cell
+    in quotes for a carriage return only if rows end with one.
+    """
+
+    def __init__(self, lines: io.TextIOBase) -> None:
+        self._lines = lines
+
+    def write(self, row: str) -> int:
+        return self._lines.write(row[:-2] + "\n")
+
+
+class CsvWriter:
+    """Text, with as few quotes as will do, and every digit of a number."""
+
+    def __init__(self, lines: io.TextIOBase, delimiter: str) -> None:
+        self._writer = csv.writer(UnixLines(lines), delimiter=delimiter, lineterminator="\r\n")
+        self._started = False
+
+    def write(self, frame: pd.DataFrame) -> None:
+        if not self._started:
+            self._writer.writerow(frame.columns)
+            self._started = True
+        columns = [cells(column) for _, column in frame.items()]
+        self._writer.writerows(zip(*columns, strict=True))
+
+
+def cells(column: pd.Series) -> list[Any]:
+    """A column's cells as Python's own objects, None for missing."""
+    holes = column.isna().to_numpy()
+    if not holes.any():
+        return column.tolist()
+    return [None if hole else cell for hole, cell in zip(holes, column.tolist(), strict=True)]
+
+
+class ParquetWriter:
+    """Columns of the types that the first frame has."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._writer: Any = None
+
+    def write(self, frame: pd.DataFrame) -> None:
+        table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._stream, with_types(table.schema))
+        # Objects that are all missing have no type of their own.
+        self._writer.write_table(table.cast(self._writer.schema))
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+def with_types(schema: Any) -> Any:
+    """A schema whose columns without any value are text."""
+    return pa.schema(
+        [
+            field.with_type(pa.string()) if pa.types.is_null(field.type) else field
+            for field in schema
+        ]
+    )
+
+
+@contextmanager
+def csv_writer(stream: BinaryIO, delimiter: str) -> Iterator[TableWriter]:
+    """Write text into a stream, which stays open."""
+    lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    try:
+        yield CsvWriter(lines, delimiter)
+    finally:
+        lines.detach()  # which flushes
+
+
+@contextmanager
+def parquet_writer(stream: BinaryIO) -> Iterator[TableWriter]:
+    """Write Parquet into a stream, which stays open."""
+    writer = ParquetWriter(stream)
+    try:
+        yield writer
+    finally:
+        writer.close()

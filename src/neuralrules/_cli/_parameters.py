@@ -1,0 +1,258 @@
+"""Options made of the estimators' parameters, so that none is forgotten."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import math
+from collections.abc import Iterator
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+
+from neuralrules._cli._errors import option_name
+from neuralrules._cli._help import Command, Option
+
+if TYPE_CHECKING:
+    from neuralrules._model import NeuralRuleModel
+
+SECTION = "Parameters of the model"
+# The terminal decides whether there is a progress bar; each command line fits anew.
+NO_OPTIONS = ("verbose", "warm_start")
+RANDOM_STATE = 0
+# Where the estimators' own text speaks of Python.
+TEXTS = {
+    "max_depth": (
+        "Depth of the trees, and so the largest number of literals of a rule. The parameter "
+        "that matters most; --cv chooses it."
+    ),
+    "n_jobs": (
+        "Threads to train with (for --cv, processes to search with); -1 means all cores. The "
+        "result does not depend on it."
+    ),
+    "random_state": (
+        "Seed of tree growing, batches, held-out rows and folds. A number by default, unlike "
+        "in Python, so that a command line can be repeated."
+    ),
+    "class_weight": (
+        'Weight of each class, as in \'{"yes": 5, "no": 1}\'; balanced makes them inversely '
+        "proportional to the classes' numbers of rows."
+    ),
+}
+
+
+class FitCommand(Command):
+    """A command with an option for each parameter of the estimators.
+
+    They are made when they are asked for: importing the estimators takes longer than the
+    help of all other commands.
+    """
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        *own, help_option = super().get_params(ctx)
+        return [*own, help_option, *estimator_options()]
+
+
+class Allowed(NamedTuple):
+    """One kind of value that a parameter may have.
+
+    Attributes
+    ----------
+    metavar : str
+        What stands for it in the help.
+    words : str
+        What it is, for messages.
+    constraint : object
+        scikit-learn's constraint.
+    """
+
+    metavar: str
+    words: str
+    constraint: Any
+
+
+class ParameterType(click.ParamType):  # type: ignore[type-arg]  # not in all of click 8
+    """Text that becomes a value which the estimators allow."""
+
+    name = "value"
+
+    def __init__(self, constraints: list[Any]) -> None:
+        self.allowed = [one for part in constraints for one in allowed_values(part)]
+
+    @property
+    def metavar(self) -> str:
+        return "|".join(one.metavar for one in self.allowed)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        for candidate in readings(value):
+            if any(one.constraint.is_satisfied_by(candidate) for one in self.allowed):
+                return candidate
+        words = " or ".join(one.words for one in self.allowed)
+        return self.fail(f"{value!r} is not {words}.", param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        words = [one for one in self.metavar.split("|") if one.islower()]
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+
+def readings(text: str) -> Iterator[Any]:
+    """What a text may stand for: a number, nothing, a dict, itself."""
+    for read in (int, float, json_object):
+        try:
+            yield read(text)
+        except ValueError:
+            continue
+    yield None if text == "none" else text
+
+
+def json_object(text: str) -> dict[str, Any]:
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError(text)
+    return value
+
+
+def allowed_values(constraint: Any) -> Iterator[Allowed]:
+    """The kinds of values that one of scikit-learn's constraints stands for."""
+    from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
+
+    made = make_constraint(constraint)
+    if constraint is None:
+        yield Allowed("none", "none", made)
+    elif constraint is dict:
+        yield Allowed("JSON", "a JSON object from classes to weights", made)
+    elif constraint == "boolean":
+        yield Allowed("", "", made)
+    elif constraint is Integral:
+        yield Allowed("N", "a whole number", made)
+    elif constraint == "random_state":
+        yield from allowed_values(Interval(Integral, 0, 2**32 - 1, closed="both"))
+        yield from allowed_values(None)
+    elif isinstance(constraint, StrOptions):
+        for word in sorted(constraint.options):
+            yield Allowed(word, word, made)
+    elif isinstance(constraint, Interval):
+        whole = constraint.type is Integral
+        what = "a whole number" if whole else "a number"
+        yield Allowed("N" if whole else "X", f"{what}{bounds_text(constraint)}", made)
+    else:
+        raise NotImplementedError(f"no option can be made for the constraint {constraint!r}")
+
+
+def bounds_text(interval: Any) -> str:
+    """The bounds of an interval in words."""
+    low = "at least" if interval.closed in ("left", "both") else "more than"
+    high = "at most" if interval.closed in ("right", "both") else "less than"
+    parts = [
+        f"{words} {bound}"
+        for words, bound in ((low, interval.left), (high, interval.right))
+        if bound is not None and math.isfinite(bound)
+    ]
+    return f" of {' and '.join(parts)}" if parts else ""
+
+
+def estimators() -> dict[str, type[NeuralRuleModel]]:
+    """The estimators by the task they are for."""
+    from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+
+    return {"classification": NeuralRuleClassifier, "regression": NeuralRuleRegressor}
+
+
+@functools.cache
+def estimator_options() -> tuple[Option, ...]:
+    """One option for each parameter of the estimators."""
+    defaults: dict[str, dict[str, Any]] = {}
+    constraints: dict[str, list[Any]] = {}
+    for task, estimator in reversed(estimators().items()):
+        for name, parameter in inspect.signature(estimator).parameters.items():
+            defaults.setdefault(name, {})[task] = parameter.default
+        # What a classifier allows includes what a regressor allows.
+        constraints |= estimator._parameter_constraints
+    order = [*inspect.signature(estimators()["classification"]).parameters, *defaults]
+    return tuple(
+        estimator_option(name, defaults[name], constraints[name])
+        for name in dict.fromkeys(order)
+        if name not in NO_OPTIONS
+    )
+
+
+def estimator_option(name: str, defaults: dict[str, Any], constraints: list[Any]) -> Option:
+    """The option of one parameter, with its defaults by task."""
+    from neuralrules._docs import PARAMETERS
+
+    names, text = [name, option_name(name)], TEXTS.get(name, PARAMETERS[name][1])
+    if len(defaults) == 1:
+        text += f" For {next(iter(defaults))} only."
+    text += f"  [default: {default_text(name, defaults)}]"
+    if constraints == ["boolean"]:
+        names[1] += f"/--no-{names[1][2:]}"
+        return Option(names, section=SECTION, default=None, help=text)
+    kind = ParameterType(constraints)
+    return Option(names, section=SECTION, type=kind, metavar=kind.metavar, help=text)
+
+
+def default_text(name: str, defaults: dict[str, Any]) -> str:
+    """The default as it would be written on the command line."""
+    if name == "random_state":
+        return str(RANDOM_STATE)
+
+    def text(value: Any) -> str:
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return "none" if value is None else str(value)
+
+    different = {text(value): task for task, value in defaults.items()}
+    if len(different) == 1:
+        return next(iter(different))
+    return ", ".join(f"{value} for {task}" for value, task in reversed(different.items()))
+
+
+def given_parameters(context: click.Context) -> dict[str, Any]:
+    """The parameters that the command line names; the others keep their defaults."""
+    given = {
+        name: context.params[name]
+        for name in parameter_names()
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    if given.get("n_jobs") == 0:
+        raise click.BadParameter(
+            "0 is not a number of threads. Give 1 or more, or -1 for all cores.",
+            param_hint="'--n-jobs'",
+        )
+    return {"random_state": RANDOM_STATE, **given}
+
+
+def parameter_names() -> list[str]:
+    """The parameters that have an option."""
+    return [str(option.name) for option in estimator_options()]
+
+
+def check_values(task: str, parameters: dict[str, Any], known: Any) -> None:
+    """Refuse what only the estimator of the other task allows.
+
+    Parameters
+    ----------
+    task : str
+    parameters : dict
+        What the command line gives.
+    known : mapping of str to list
+        The constraints of the task's estimator.
+    """
+    for name, value in parameters.items():
+        if name not in known:
+            raise click.UsageError(f"{option_name(name)} is not for {task}. Leave it out.")
+        made = [one for part in known[name] for one in allowed_values(part)]
+        if not any(one.constraint.is_satisfied_by(value) for one in made):
+            words = " or ".join(one.words for one in made)
+            raise click.BadParameter(
+                f"{value!r} is not for {task}. Give {words}.",
+                param_hint=f"'{option_name(name)}'",
+            )

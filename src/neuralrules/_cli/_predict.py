@@ -1,0 +1,201 @@
+"""`neuralrules predict`: score a table of any length, some rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neuralrules._cli._console import Console
+from neuralrules._cli._errors import InputError, library_errors
+from neuralrules._cli._help import Command, option, output_option, speaking
+from neuralrules._cli._rows import (
+    ModelColumns,
+    Reading,
+    checked_output,
+    find_columns,
+    load_model,
+    no_column,
+    notes_of,
+    reading_options,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from neuralrules._cli._columns import Table
+    from neuralrules._model import NeuralRuleModel
+
+
+@click.command(
+    "predict",
+    cls=Command,
+    arguments={
+        "MODEL": "A model file that `fit` wrote.",
+        "DATA": "The table to score, of any length; - for standard input.",
+    },
+    examples=[
+        "neuralrules predict iris.nrules new.csv -o scored.csv",
+        "neuralrules predict iris.nrules new.csv --id plant --proba -o scored.parquet",
+        "cat new.csv | neuralrules predict iris.nrules - > scored.csv",
+    ],
+)
+@click.argument("model", type=click.Path())
+@click.argument("data", type=click.Path(allow_dash=True))
+@output_option(
+    "The table to write, in the format that its name says: .csv, .tsv, .parquet, and .csv.gz "
+    "and the like.  [default: standard output, as CSV]",
+    metavar="OUT",
+)
+@option(
+    "--id",
+    "ids",
+    metavar="COL",
+    multiple=True,
+    help="A column of DATA to keep, as it is; may be given several times.",
+)
+@option("--proba", is_flag=True, help="Add the probability of each class.")
+@option(
+    "--decision",
+    is_flag=True,
+    help="Add the decision function: the intercept plus the sum of the rules.",
+)
+@reading_options
+@speaking
+def predict(
+    *,
+    model: str,
+    data: str,
+    output: str | None,
+    ids: Sequence[str],
+    proba: bool,
+    decision: bool,
+    reading: Reading,
+    console: Console,
+) -> None:
+    """Predict the target of every row of a table.
+
+    The table is read and written some rows at a time, so it may be of any length. The
+    output has the columns to keep, `prediction` (for several targets their names) and, if
+    asked for, `probability_LABEL` and `decision`. A file is written whole or not at all.
+    """
+    from neuralrules._cli._tables import open_output
+
+    out = "-" if output is None else output
+    if out == "-" and console.as_json:
+        raise click.UsageError(
+            "--json needs --output FILE: standard output cannot hold both the predictions "
+            "and a JSON document."
+        )
+    loaded = load_model(model)
+    check_wishes(loaded, proba=proba, decision=decision)
+    if out != "-":
+        checked_output(out, "predictions.csv", [model, data])
+    n_rows = 0
+    with reading.open(data, loaded) as table:
+        columns = find_columns(loaded, table, ids)
+        check_ids(table, ids, output_columns(loaded, proba=proba, decision=decision))
+        kinds = {**columns.kinds, **dict.fromkeys(ids, "as is")}
+        with (
+            open_output(out) as writer,
+            console.progress(
+                f"Scoring {table.name}", lambda: table.done, lambda: f"{n_rows:,} rows"
+            ),
+        ):
+            for chunk in table.chunks(kinds):
+                with library_errors():
+                    outputs = loaded._decide(model_rows(table, columns, chunk, ids))
+                scores = predictions(loaded, outputs, proba=proba, decision=decision)
+                writer.write(chunk[list(ids)].assign(**scores))
+                n_rows += len(chunk)
+            if not n_rows:
+                raise InputError(f"{table.name} has no rows. Give a table with at least one.")
+    console.summary(
+        f"Wrote predictions of {n_rows:,} rows to {'standard output' if out == '-' else out}.",
+        {"output": out, "n_rows": n_rows},
+        output_taken=out == "-",
+    )
+
+
+def check_wishes(model: NeuralRuleModel, *, proba: bool, decision: bool) -> None:
+    """Refuse columns that a model cannot give."""
+    if not hasattr(model, "classes_"):
+        for name, wished in (("--proba", proba), ("--decision", decision)):
+            if wished:
+                raise click.UsageError(
+                    f"{name} is for classes, but the model is a regression. Leave it out."
+                )
+    elif proba and model.loss != "logistic":
+        raise click.UsageError(
+            f"--proba needs a model that was fitted with --loss logistic; this one has "
+            f"--loss {model.loss}. Fit it again, or take --decision."
+        )
+
+
+def check_ids(table: Table, ids: Sequence[str], results: Sequence[str]) -> None:
+    """Refuse columns to keep that are not there, or that would be there twice."""
+    for name in ids:
+        if name not in table.names:
+            raise no_column(table, name, "--id")
+        if name in results:
+            raise InputError(
+                f"--id {name!r} has the name of a column of predictions. Rename it in "
+                f"{table.name}, or leave it out."
+            )
+    if len(set(ids)) < len(ids):
+        raise click.UsageError("--id names a column twice. Give it once.")
+
+
+def model_rows(
+    table: Table, columns: ModelColumns, chunk: pd.DataFrame, ids: Sequence[str]
+) -> Any:
+    """The model's columns of some rows, also of those that are kept as they are."""
+    shared = {
+        name: table._converted(
+            chunk[name].array.__arrow_array__(), columns.kinds[name], name, chunk.index[0]
+        )
+        for name in ids
+        if name in columns.kinds
+    }
+    return columns.of(chunk.assign(**shared))
+
+
+def output_columns(model: NeuralRuleModel, *, proba: bool, decision: bool) -> list[str]:
+    """The names of the columns that hold what a model says."""
+    if not hasattr(model, "classes_"):
+        n_targets = model.network_.n_outputs
+        if n_targets == 1:
+            return ["prediction"]
+        noted = notes_of(model, "targets")
+        return noted or [f"prediction_{k}" for k in range(n_targets)]
+    names = ["prediction"]
+    if proba:
+        names += [f"probability_{label}" for label in model.classes_]
+    if decision and len(model.classes_) == 2:
+        names += ["decision"]
+    elif decision:
+        names += [f"decision_{label}" for label in model.classes_]
+    return names
+
+
+def predictions(
+    model: NeuralRuleModel, outputs: np.ndarray, *, proba: bool, decision: bool
+) -> dict[str, Any]:
+    """What a model says of some rows, by the names of `output_columns`.
+
+    `outputs` is (n_rows, n_outputs): of the network, which is asked only once.
+    """
+    from neuralrules._outputs import chosen_classes, class_probabilities
+
+    if not hasattr(model, "classes_"):
+        values = list(outputs.T)
+    else:
+        values = [model.classes_[chosen_classes(outputs)]]
+        if proba:
+            values += list(class_probabilities(outputs).T)
+        if decision:
+            values += list(outputs.T)
+    names = output_columns(model, proba=proba, decision=decision)
+    return dict(zip(names, values, strict=True))

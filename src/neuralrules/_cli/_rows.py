@@ -1,0 +1,365 @@
+"""What a model needs from a table: its columns, the target, the weights."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import numpy as np
+
+from neuralrules._cli._errors import InputError, library_errors, listed
+from neuralrules._cli._help import Callback, option
+from neuralrules._cli._streams import FORMAT_OPTION, FORMATS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from neuralrules._cli._columns import Table
+    from neuralrules._cli._console import Console
+    from neuralrules._model import NeuralRuleModel
+
+TABLE_NAMES = (".csv", ".tsv", ".parquet", ".gz", ".bz2", ".xz", ".zst")
+BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table file is written."""
+
+    file_format: str | None
+    delimiter: str | None
+    missing: tuple[str, ...]
+
+    def open(self, path: str, model: Any = None) -> AbstractContextManager[Table]:
+        """Open a table as it is written, with what a model took for missing in its fit."""
+        from neuralrules._cli._tables import open_table
+
+        return open_table(
+            path,
+            file_format=self.file_format,
+            delimiter=self.delimiter,
+            missing=[*notes_of(model, "missing"), *self.missing],
+        )
+
+
+def reading_options(function: Callback) -> Callback:
+    """Add the options about a table file; the command gets its `reading`."""
+
+    @functools.wraps(function)
+    def command(
+        *args: Any,
+        file_format: str | None,
+        delimiter: str | None,
+        missing: tuple[str, ...],
+        **options: Any,
+    ) -> Any:
+        reading = Reading(file_format, delimiter, missing)
+        return function(*args, reading=reading, **options)
+
+    section = "Reading the table"
+    decorated: Callback = command
+    for one in (
+        option(
+            "--missing",
+            metavar="TEXT",
+            multiple=True,
+            section=section,
+            help="A text that means a missing value, beside the usual ones; may be given "
+            "several times. A model remembers those of its fit.",
+        ),
+        option(
+            "--delimiter",
+            metavar="CHAR",
+            callback=one_character,
+            section=section,
+            help=r"What stands between two cells, for example ';' or '\t'.",
+        ),
+        option(
+            FORMAT_OPTION,
+            "file_format",
+            type=click.Choice(FORMATS),
+            section=section,
+            help="What the table is, if its name does not say so.  [default for -: csv]",
+        ),
+    ):
+        decorated = one(decorated)
+    return decorated
+
+
+def one_character(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
+    """A delimiter; a tab may be written as a backslash and a t."""
+    if value is None or len(value) == 1:
+        return value
+    if value == r"\t":
+        return "\t"
+    raise click.BadParameter(
+        f"{value!r} is not one character. Give one, for example ';' or '\\t'."
+    )
+
+
+class Rows(NamedTuple):
+    """A whole table as a model needs it.
+
+    Attributes
+    ----------
+    X : frame or array of shape (n_rows, n_columns)
+    y : ndarray of shape (n_rows,) or (n_rows, n_targets), or None
+    weights : ndarray of shape (n_rows,) or None
+    n_rows : int
+    """
+
+    X: Any
+    y: np.ndarray | None
+    weights: np.ndarray | None
+    n_rows: int
+
+
+class ModelColumns(NamedTuple):
+    """Where a table has the columns of a model.
+
+    Attributes
+    ----------
+    kinds : dict of str to str
+        The table's names in the order of the model, and what is in them.
+    named : bool
+        Whether the model knows names, and not only the order.
+    """
+
+    kinds: dict[str, str]
+    named: bool
+
+    def of(self, frame: pd.DataFrame) -> Any:
+        """The model's columns of some rows, as it takes them."""
+        own = frame[list(self.kinds)]
+        return own if self.named else own.to_numpy()
+
+
+def load_model(path: str) -> NeuralRuleModel:
+    """A model file, or an error that says whether a table was given instead."""
+    from neuralrules._files import load
+
+    if os.path.isdir(path):
+        raise InputError(f"MODEL {path!r} is a folder. Give a file that `fit` wrote.")
+    try:
+        with library_errors():
+            model: NeuralRuleModel = load(path)
+    except FileNotFoundError:
+        raise InputError(
+            f"MODEL {path!r}: there is no such file. Give a file that `fit` wrote."
+        ) from None
+    except InputError as error:
+        if not path.lower().endswith(TABLE_NAMES):
+            raise
+        raise InputError(
+            f"MODEL {path!r} is a table by its name, not a model. The model comes first: "
+            "MODEL DATA."
+        ) from error
+    return model
+
+
+def no_column(table: Table, name: str, option: str) -> InputError:
+    """The error for an option that names a column that is not there."""
+    return InputError(
+        f"{option}: {table.name} has no column {name!r}. {table._similar_column(name)}"
+    )
+
+
+def notes_of(model: NeuralRuleModel | None, key: str) -> list[str]:
+    """What `fit` noted beside the model; nothing for one that a program saved."""
+    notes: dict[str, list[str]] = getattr(model, "_notes", {})
+    return notes.get(key, [])
+
+
+def checked_output(path: str, example: str, inputs: Sequence[str | None]) -> Path:
+    """A file to write, refused before any work, and if it is one that is read."""
+    from neuralrules._writing import checked_path
+
+    with library_errors():
+        target = checked_path(path, example)
+    for given in inputs:
+        both_there = given is not None and os.path.exists(given) and os.path.exists(target)
+        if both_there and os.path.samefile(str(given), target):
+            raise click.UsageError(
+                f"--output {path!r} is the input {given!r} itself. Give another name."
+            )
+    return target
+
+
+def find_columns(
+    model: NeuralRuleModel, table: Table, others: Sequence[str] = ()
+) -> ModelColumns:
+    """Find a model's columns in a table: by name, or by place if it knows no names.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    table : Table
+    others : sequence of str
+        The table's columns that are not the model's: identifiers, target, weight.
+    """
+    encoder = model.encoder_
+    numbers = {column.source for column in encoder.columns if column.kind == "number"}
+    kinds = ["number" if source in numbers else "text" for source in range(len(encoder.names))]
+    named = hasattr(model, "feature_names_in_")
+    lacking = [name for name in encoder.names if name not in table.names]
+    if not lacking:
+        return ModelColumns(dict(zip(encoder.names, kinds, strict=True)), named)
+    if named:
+        raise lacking_columns(table, lacking)
+    places = [name for name in table.names if name not in others]
+    if len(places) != len(kinds):
+        raise InputError(
+            f"{table.name} has {len(places)} columns to predict from, but the model was fitted "
+            f"on {len(kinds)} columns without names. Give exactly these, in their order, or "
+            f"name them {encoder.names[0]}{', …' * (len(kinds) > 1)}."
+        )
+    return ModelColumns(dict(zip(places, kinds, strict=True)), named)
+
+
+def lacking_columns(table: Table, lacking: Sequence[str]) -> InputError:
+    """The error for columns that a model needs and a table does not have."""
+    what = f"column {lacking[0]!r}"
+    if len(lacking) > 1:
+        what = f"{len(lacking)} columns {listed(lacking)}"
+    return InputError(
+        f"{table.name} lacks the {what}, which the model was fitted on. "
+        f"{table._similar_column(lacking[0])}"
+    )
+
+
+def target_names(
+    model: NeuralRuleModel, given: Sequence[str], table: Table, columns: Sequence[str]
+) -> list[str]:
+    """The target columns: those given, or those that `fit` noted."""
+    targets = list(given) or notes_of(model, "targets")
+    if not targets:
+        raise InputError(
+            "The model does not say which column is its target, since it was not made by "
+            "`neuralrules fit`. Name it with --target."
+        )
+    for name in targets:
+        if name not in table.names:
+            raise no_column(table, name, "--target")
+        if name in columns:
+            raise InputError(
+                f"The target {name!r} is one of the columns that the model predicts from. "
+                "Name another one with --target."
+            )
+    expected = 1 if hasattr(model, "classes_") else model.network_.n_outputs
+    if len(targets) != expected:
+        raise InputError(
+            f"The model has {expected} target(s), but {len(targets)} are named: "
+            f"{listed(targets)}. Give --target once for each."
+        )
+    return targets
+
+
+def read_rows(
+    model: NeuralRuleModel,
+    path: str,
+    reading: Reading,
+    console: Console,
+    *,
+    target: Sequence[str] = (),
+    weight: str | None = None,
+    target_needed: bool = True,
+) -> Rows:
+    """Read a whole table for a model, with its target and its weights."""
+    import pandas as pd
+
+    with reading.open(path, model) as table:
+        if weight is not None and weight not in table.names:
+            raise no_column(table, weight, "--weight")
+        noted = list(target) or notes_of(model, "targets")
+        others = [*noted, *([] if weight is None else [weight])]
+        columns = find_columns(model, table, others)
+        kinds = dict(columns.kinds)
+        targets: list[str] = []
+        if target_needed or target or (noted and set(noted) <= set(table.names)):
+            targets = target_names(model, target, table, list(columns.kinds))
+            kinds |= dict.fromkeys(targets, target_kind(model))
+        if weight is not None:
+            kinds[weight] = "number"
+        with console.progress(f"Reading {table.name}", lambda: table.done):
+            pieces = list(table.chunks(kinds))
+        if not sum(map(len, pieces)):
+            raise InputError(f"{table.name} has no rows. Give a table with at least one.")
+        frame = pd.concat(pieces, ignore_index=True)
+        return Rows(
+            columns.of(frame),
+            known_targets(model, frame, targets, table.name) if targets else None,
+            None if weight is None else checked_weights(frame[weight], table.name),
+            len(frame),
+        )
+
+
+def target_kind(model: NeuralRuleModel) -> str:
+    classes = getattr(model, "classes_", None)
+    return "number" if classes is None or classes.dtype.kind in "iuf" else "text"
+
+
+def known_targets(
+    model: NeuralRuleModel, frame: pd.DataFrame, targets: Sequence[str], name: str
+) -> np.ndarray:
+    """The targets as the model knows them: its class labels, or numbers."""
+    for target in targets:
+        check_complete(frame[target], name, "target")
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        numbers = frame[list(targets)].to_numpy(np.float64)
+        return numbers[:, 0] if getattr(model, "_flat_y", True) else numbers
+    cells = frame[targets[0]]
+    if classes.dtype.kind == "b":
+        labels: dict[Any, Any] = {
+            cell: BOOLEANS.get(cell.casefold()) for cell in cells.unique()
+        }
+    elif classes.dtype.kind in "iuf":
+        labels = {label: label for label in classes.tolist()}
+    else:
+        labels = {str(label): label for label in classes.tolist()}
+    known = cells.isin([cell for cell, label in labels.items() if label is not None])
+    if not known.all():
+        row = int(np.argmin(known.to_numpy()))
+        raise InputError(
+            f"Row {row + 1} of {name} has the target {cells.iloc[row]!r}, which is none of the "
+            f"model's classes {listed(classes.tolist())}. Correct or remove such rows, or fit "
+            "a new model."
+        )
+    return np.array([labels[cell] for cell in cells], classes.dtype)
+
+
+def check_complete(column: pd.Series, name: str, what: str) -> None:
+    """Refuse a column with holes."""
+    holes = column.isna().to_numpy()
+    if holes.any():
+        count = int(holes.sum())
+        raise InputError(
+            f"The {what} {column.name!r} is missing in {count} of {len(holes)} rows of {name}, "
+            f"first in row {int(np.argmax(holes)) + 1}. Remove or complete such rows."
+        )
+
+
+def checked_weights(column: pd.Series, name: str) -> np.ndarray:
+    """Weights of rows, (n_rows,) float64."""
+    check_complete(column, name, "weight")
+    if column.dtype.kind not in "iufb":
+        raise InputError(
+            f"The weight {column.name!r} of {name} holds text such as {column.iloc[0]!r}. "
+            "Weights are numbers of at least 0."
+        )
+    weights = column.to_numpy(np.float64)
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise InputError(
+            f"The weight {column.name!r} is {weights[row]} in row {row + 1} of {name}. Weights "
+            "are numbers of at least 0."
+        )
+    return weights

@@ -1,0 +1,183 @@
+"""`neuralrules rules` and `neuralrules explain`: read a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neuralrules._cli._console import Console, print_whole
+from neuralrules._cli._errors import InputError, library_errors
+from neuralrules._cli._help import Callback, Command, option, speaking
+from neuralrules._cli._rows import (
+    Reading,
+    find_columns,
+    load_model,
+    notes_of,
+    reading_options,
+)
+
+if TYPE_CHECKING:
+    from neuralrules._cli._columns import Table
+    from neuralrules._explain import Explanation
+    from neuralrules._model import NeuralRuleModel
+
+
+def wording_options(function: Callback) -> Callback:
+    """Add `--precision` and `--max-terms`."""
+    decorated = option(
+        "--max-terms",
+        metavar="N",
+        type=click.IntRange(1),
+        help="Columns shown in one inequality, those of largest weight.  [default: 3]",
+    )(function)
+    return option(
+        "--precision",
+        metavar="N",
+        type=click.IntRange(1, 17),
+        help="Significant digits.  [default: 3]",
+    )(decorated)
+
+
+@click.command(
+    "rules",
+    cls=Command,
+    arguments={"MODEL": "A model file that `fit` wrote."},
+    examples=[
+        "neuralrules rules iris.nrules",
+        "neuralrules rules iris.nrules --max-rules 3 --precision 2",
+        "neuralrules rules iris.nrules --exact > iris.txt",
+    ],
+)
+@click.argument("model", type=click.Path())
+@option(
+    "--max-rules",
+    metavar="N",
+    type=click.IntRange(1),
+    help="How many rules, the most important ones first.  [default: all]",
+)
+@wording_options
+@option(
+    "--exact",
+    is_flag=True,
+    help="The whole model as text without loss, which neuralrules.read_rules turns back.",
+)
+@speaking
+def rules(
+    *,
+    model: str,
+    max_rules: int | None,
+    precision: int | None,
+    max_terms: int | None,
+    exact: bool,
+    console: Console,
+) -> None:
+    """Print the rules of a model, the most important ones first.
+
+    They are in the columns and units of the table that the model was fitted on.
+    """
+    wording = {"precision": precision or 3, "max_terms": max_terms or 3}
+    if exact:
+        given = {
+            "--max-rules": max_rules,
+            "--precision": precision,
+            "--max-terms": max_terms,
+            "--json": console.as_json or None,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise click.UsageError(f"{name} is not for --exact, which is the whole model.")
+        print_whole(load_model(model).exact_text())
+        return
+    loaded = load_model(model)
+    if console.as_json:
+        table = loaded.rules_table(**wording).head(max_rules or None).reset_index()
+        console.result("", table.to_dict("records"))
+    else:
+        console.result(loaded.rules_text(max_rules=max_rules, **wording), None)
+
+
+@click.command(
+    "explain",
+    cls=Command,
+    arguments={
+        "MODEL": "A model file that `fit` wrote.",
+        "DATA": "The table with the rows to explain; - for standard input.",
+    },
+    examples=[
+        "neuralrules explain iris.nrules iris.csv --row 1",
+        "neuralrules explain iris.nrules iris.csv --row 1 --row 51 --json",
+    ],
+)
+@click.argument("model", type=click.Path())
+@click.argument("data", type=click.Path(allow_dash=True))
+@option(
+    "--row",
+    "numbers",
+    metavar="N",
+    multiple=True,
+    required=True,
+    type=click.IntRange(1),
+    help="The row to explain, 1 for the first one; may be given several times.",
+)
+@reading_options
+@speaking
+def explain(
+    *, model: str, data: str, numbers: Sequence[int], reading: Reading, console: Console
+) -> None:
+    """Explain predictions: which rules fire and what they add.
+
+    The contributions of the rules and the intercept sum to the decision function exactly.
+    """
+    loaded = load_model(model)
+    with reading.open(data, loaded) as table:
+        chosen = dict(rows_by_number(loaded, table, numbers, console))
+    texts, records = [], []
+    for number in numbers:
+        with library_errors():
+            explanation = loaded.explain(chosen[number])
+        prediction = loaded.predict(chosen[number])[0]
+        records.append(explanation_record(number, prediction, explanation))
+        shown = str(explanation).removeprefix("Row 0: ")
+        if hasattr(loaded, "classes_"):
+            shown = f"{prediction}, {shown}"
+        texts.append(f"Row {number}: {shown}")
+    console.result("\n\n".join(texts), records)
+
+
+def rows_by_number(
+    model: NeuralRuleModel, table: Table, numbers: Sequence[int], console: Console
+) -> Iterator[tuple[int, Any]]:
+    """Each of the rows, as a table of one row; reads no further than the last of them."""
+    columns = find_columns(model, table, notes_of(model, "targets"))
+    first = 1
+    with console.progress(f"Reading {table.name}", lambda: table.done):
+        for chunk in table.chunks(columns.kinds):
+            for number in set(numbers):
+                if first <= number < first + len(chunk):
+                    yield number, columns.of(chunk.iloc[[number - first]])
+            first += len(chunk)
+            if first > max(numbers):
+                return
+    n_rows = first - 1
+    raise InputError(
+        f"--row {max(numbers)}: {table.name} has {n_rows:,} rows. Give a number from 1 to "
+        f"{n_rows:,}."
+        if n_rows
+        else f"{table.name} has no rows. Give a table with at least one."
+    )
+
+
+def explanation_record(
+    number: int, prediction: Any, explanation: Explanation
+) -> dict[str, Any]:
+    """One row's explanation for machines."""
+    return {
+        "row": number,
+        "prediction": prediction,
+        "outputs": explanation.outputs,
+        "decision": explanation.decision[0],
+        "contributions": explanation.to_frame().drop(columns="row").to_dict("records"),
+        "slopes": explanation.slopes_frame().drop(columns="row").to_dict("records"),
+    }

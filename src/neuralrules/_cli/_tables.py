@@ -1,0 +1,127 @@
+"""Table files, whatever their format: CSV, TSV and Parquet, compressed or not.
+
+`_streams` opens files and standard streams as bytes, `_csv` and `_parquet` make columns of
+them, which `_cells` turns into numbers and text for the frames that `_columns` gives out.
+`_output` writes frames. pandas and pyarrow are loaded with the first table, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from neuralrules._cli._streams import (
+    FORMAT_OPTION,
+    TableError,
+    check_is_file,
+    format_and_compression,
+    open_sink,
+    open_source,
+)
+
+if TYPE_CHECKING:
+    from neuralrules._cli._columns import Table
+    from neuralrules._cli._output import TableWriter
+
+__all__ = ["TableError", "open_output", "open_table"]
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+@contextmanager
+def open_table(
+    path: str,
+    *,
+    file_format: str | None = None,
+    delimiter: str | None = None,
+    missing: Sequence[str] = (),
+) -> Iterator[Table]:
+    """Open a table file for reading.
+
+    Parameters
+    ----------
+    path : str
+        A file, or "-" for standard input.
+    file_format : {"csv", "tsv", "parquet"}, optional
+        By default what the file's name says, and CSV for standard input.
+    delimiter : str, optional
+        One character between the cells of text. By default a comma for CSV, a tab for TSV.
+    missing : sequence of str
+        Texts that mean missing: for CSV and TSV beside the empty cell and the texts that
+        pandas takes for missing, for Parquet beside its own missing values.
+
+    Raises
+    ------
+    TableError
+        For every mistake in the file or in an option, in one line.
+    """
+    import_packages()
+    check_is_file(path)
+    kind, compression = format_and_compression(path, file_format, FORMAT_OPTION)
+    if delimiter is not None:
+        check_delimiter(delimiter, kind)
+    from neuralrules._cli._csv import open_csv
+    from neuralrules._cli._parquet import open_parquet
+
+    with open_source(path, compression) as source:
+        if kind == "parquet":
+            with open_parquet(source, missing) as table:
+                yield table
+        else:
+            with open_csv(source, delimiter or DELIMITERS[kind], missing) as table:
+                yield table
+
+
+@contextmanager
+def open_output(path: str, *, file_format: str | None = None) -> Iterator[TableWriter]:
+    """Open a table file for writing, whole or not at all.
+
+    Parameters
+    ----------
+    path : str
+        A file, or "-" for standard output.
+    file_format : {"csv", "tsv", "parquet"}, optional
+        By default what the file's name says, and CSV for standard output.
+
+    Raises
+    ------
+    TableError, OSError, ValueError, TypeError
+        If the file cannot be written, in one line, before any work.
+    """
+    import_packages()
+    kind, compression = format_and_compression(path, file_format)
+    from neuralrules._cli._output import csv_writer, parquet_writer
+
+    with open_sink(path, kind, compression) as stream:
+        if kind == "parquet":
+            with parquet_writer(stream) as writer:
+                yield writer
+        else:
+            with csv_writer(stream, DELIMITERS[kind]) as writer:
+                yield writer
+
+
+def check_delimiter(delimiter: str, kind: str) -> None:
+    """Refuse a delimiter that cannot separate cells."""
+    if kind == "parquet":
+        raise TableError(
+            f"--delimiter={delimiter!r} is for CSV and TSV, not for Parquet. Leave it out."
+        )
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise TableError(
+            f"--delimiter={delimiter!r} must be one character that is neither a quote nor the "
+            f"end of a line, for example ';'. For a tab, give {FORMAT_OPTION} tsv."
+        )
+
+
+def import_packages() -> None:
+    """Load pandas and pyarrow, or say how to get them."""
+    try:
+        import pandas  # noqa: F401
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"Tables are read and written with pandas and pyarrow, and {error.name} is not "
+            'installed. Install it with: pip install "neuralrules[cli]"'
+        ) from error

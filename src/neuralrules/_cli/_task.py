@@ -1,0 +1,169 @@
+"""What is to be learned from a table: its rows, its targets, and which task they make."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from neuralrules._cli._errors import InputError, listed
+from neuralrules._cli._rows import check_complete, checked_weights, no_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from neuralrules._cli._columns import Table
+    from neuralrules._cli._console import Console
+
+MOST_CLASSES = 20  # more different whole numbers are taken for a quantity
+
+
+class Task(NamedTuple):
+    """What is to be learned, and how that was found out."""
+
+    name: str
+    reason: str
+
+
+class Training(NamedTuple):
+    """Rows to fit on.
+
+    Attributes
+    ----------
+    X : DataFrame of shape (n_rows, n_columns)
+    targets : DataFrame of shape (n_rows, n_targets)
+    weights : ndarray of shape (n_rows,) or None
+    name : str
+        Of the table.
+    """
+
+    X: pd.DataFrame
+    targets: pd.DataFrame
+    weights: np.ndarray | None
+    name: str
+
+
+def read_training(
+    table: Table,
+    target: Sequence[str],
+    drop: Sequence[str],
+    weight: str | None,
+    console: Console,
+) -> Training:
+    """Read the columns that are wanted, and split them into features, targets, weights."""
+    weights = [] if weight is None else [weight]
+    for role, names in (("--target", target), ("--drop", drop), ("--weight", weights)):
+        for name in names:
+            if name not in table.names:
+                raise no_column(table, name, role)
+    features = [name for name in table.names if name not in {*target, *drop, *weights}]
+    if not features:
+        raise InputError(
+            f"{table.name} has no column to learn from beside {listed([*target, *drop])}."
+        )
+    with console.progress(f"Reading {table.name}", lambda: table.done):
+        frame = table.read([*features, *target, *weights])
+    if not len(frame):
+        raise InputError(f"{table.name} has no rows. Give a table with at least two.")
+    for name in target:
+        check_complete(frame[name], table.name, "target")
+    return Training(
+        frame[features],
+        frame[list(target)],
+        None if weight is None else checked_weights(frame[weight], table.name),
+        table.name,
+    )
+
+
+def found_task(rows: Training, asked: str | None) -> Task:
+    """What to learn: what is asked for, or what the targets look like."""
+    names = list(rows.targets)
+    for name in names:
+        if rows.targets[name].dtype.kind in "mM":
+            raise InputError(
+                f"The target {name!r} of {rows.name} holds dates or times. Turn it into "
+                "numbers first, for example days since a date."
+            )
+    if len(names) > 1:
+        check_numbers(rows, "several targets must be numbers. Give one --target.")
+        return Task("regression", "there are several targets")
+    if asked == "regression":
+        check_numbers(rows, "regression needs numbers. Give numbers, or --task classification.")
+        return Task("regression", "")
+    if asked == "classification":
+        check_classes(rows)
+        return Task("classification", "")
+    return likely_task(rows.targets[names[0]])
+
+
+def likely_task(target: pd.Series) -> Task:
+    """What a target looks like."""
+    what, kind = f"the target {target.name!r} holds", target.dtype.kind
+    if kind == "f":
+        return Task("regression", f"{what} numbers that are not whole")
+    if kind not in "iu":
+        return Task("classification", f"{what} {'true and false' if kind == 'b' else 'text'}")
+    n_values = target.nunique()
+    name = "classification" if n_values <= MOST_CLASSES else "regression"
+    return Task(name, f"{what} {n_values:,} different whole numbers")
+
+
+def check_numbers(rows: Training, remedy: str) -> None:
+    """Refuse targets that a regression cannot learn."""
+    for name in rows.targets:
+        column = rows.targets[name]
+        if column.dtype.kind not in "iufb":
+            raise InputError(
+                f"The target {name!r} of {rows.name} holds text such as {column.iloc[0]!r}, "
+                f"but {remedy}"
+            )
+
+
+def check_classes(rows: Training) -> None:
+    """Refuse a target that is measured, not counted."""
+    column = rows.targets.iloc[:, 0]
+    if column.dtype.kind == "f" and (column % 1 != 0).any():
+        example = column[column % 1 != 0].iloc[0]
+        raise InputError(
+            f"The target {column.name!r} of {rows.name} holds numbers such as {example}, "
+            "which are no classes. Give whole numbers or text, or --task regression."
+        )
+
+
+def note_identifiers(X: pd.DataFrame, console: Console) -> None:
+    """Point at columns that look like identifiers: rules on them predict nothing."""
+    if len(X) < 3:
+        return
+    for name in X.columns:
+        kind = X[name].dtype.kind
+        if kind in "iu":
+            counts = bool((X[name].diff().iloc[1:] == 1).all())
+            why = "counts the rows"
+        else:
+            counts = kind not in "fb" and bool(X[name].notna().all() and X[name].is_unique)
+            why = "has a different text in every row"
+        if counts:
+            console.note(
+                f"the column {name!r} {why}, like an identifier: leave it out with "
+                f"--drop {shlex.quote(name)} if it is one."
+            )
+
+
+def target_array(rows: Training, task: str) -> np.ndarray:
+    """The targets as an estimator takes them."""
+    targets = rows.targets
+    if task == "regression":
+        numbers = targets.to_numpy(np.float64)
+        return numbers[:, 0] if numbers.shape[1] == 1 else numbers
+    column = targets.iloc[:, 0]
+    if column.dtype.kind == "f":
+        return column.to_numpy(np.int64)
+    labels = column.to_numpy() if column.dtype.kind in "iub" else column.to_numpy(object)
+    if len(np.unique(labels)) == 1:
+        raise InputError(
+            f"The target {column.name!r} of {rows.name} is {labels[0]!r} in every row: there "
+            "is nothing to learn. Check that it is the target, and that no rows are left out."
+        )
+    return np.asarray(labels)

@@ -1,0 +1,55 @@
+"""`neuralrules demo`: what it shows and what it leaves."""
+
+import re
+import subprocess
+import sys
+
+import pandas as pd
+from command_line import done, refused
+from sklearn.datasets import load_breast_cancer
+
+from neuralrules._cli._demo import FILES
+from neuralrules._files import load
+
+
+def test_the_demo_compares_four_models_on_two_tables_reads_one_and_ships_it(tmp_path):
+    folder = tmp_path / "tour"
+    shown = done("demo", "-o", folder).out
+    for model in ("neural rules", "random forest", "gradient boosting", "MLP(100)"):
+        assert len(re.findall(rf"^  {re.escape(model)} .* %", shown, re.MULTILINE)) == 2
+    assert len(re.findall(r"^Rule \d+: value", shown, re.MULTILINE)) >= 8
+    fewer = re.search(r"Simplified from (\d+) to (\d+) parameters", shown)
+    assert int(fewer[2]) < 0.5 * int(fewer[1])
+    assert "Row 0: decision" in shown
+    assert re.search(r"turns the\s+prediction from \w+ into \w+\. Cost .* \(proven", shown)
+    told, _, files = shown.partition(f"Ready to ship, in the folder {folder}:")
+    assert max(map(len, told.splitlines())) <= 96
+    assert [path.name for path in sorted(folder.iterdir())] == sorted(FILES)
+    for name, what in FILES.items():
+        assert re.search(rf"^  {re.escape(name)} .* {re.escape(what)}$", files, re.MULTILINE)
+
+    # What was shipped goes on without the demo.
+    model, table = folder / "breast_cancer.nrules", folder / "breast_cancer.csv"
+    X = load_breast_cancer(as_frame=True).data
+    scores = pd.read_csv(folder / "scores.csv")
+    assert (scores["prediction"] == load(model).predict(X)).all()
+    assert done("predict", model, table, "--proba").out == (folder / "scores.csv").read_text()
+    assert done("evaluate", model, table, "--json").record["metrics"]["accuracy"] > 0.95
+    assert (folder / "breast_cancer.html").stat().st_size > 50_000
+    row = X.iloc[0].to_dict()
+    script = f"import breast_cancer; print(breast_cancer.predict({row}))"
+    alone = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.append('.'); {script}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
+    )
+    assert alone.stdout == f"{scores['prediction'][0]}\n"
+
+
+def test_the_demo_needs_a_folder(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert refused("demo", "-o", tmp_path / "file") == (
+        f"--output '{tmp_path}/file' is a file. Give the name of a folder."
+    )

@@ -1,0 +1,209 @@
+"""`neuralrules predict`: what it writes, what it keeps, and what it refuses."""
+
+import io
+import os
+
+import pandas as pd
+import pytest
+from command_line import done, houses, iris, mixed, refused, write_models, write_tables
+from models import fitted
+
+from neuralrules._cli._columns import Table
+from neuralrules._files import load, save
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    write_tables(folder)
+    write_models(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(made, tmp_path, monkeypatch):
+    """A folder with tables and models, to work in."""
+    for path in made.iterdir():
+        os.link(path, tmp_path / path.name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def features(frame, *others):
+    return frame.drop(columns=list(others))
+
+
+def table(text):
+    return pd.read_csv(io.StringIO(text))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "tsv.xz", "parquet"])
+def test_predictions_are_those_of_the_model(suffix):
+    model = load("mixed.nrules")
+    X = features(mixed(), "grade")
+    out = f"out.{suffix}"
+    result = done("predict", "mixed.nrules", "mixed.tsv.gz", "--proba", "--decision", "-o", out)
+    assert result == (0, f"Wrote predictions of 400 rows to {out}.\n", "")
+    written = (
+        pd.read_parquet(out)
+        if suffix == "parquet"
+        else pd.read_csv(out, sep=None, engine="python")
+    )
+    labels = ["high", "low", "middle"]
+    assert list(written) == [
+        "prediction",
+        *(f"probability_{label}" for label in labels),
+        *(f"decision_{label}" for label in labels),
+    ]
+    assert (written["prediction"] == model.predict(X)).all()
+    assert (written.to_numpy()[:, 1:4] == model.predict_proba(X)).all()
+    assert (written.to_numpy()[:, 4:] == model.decision_function(X)).all()
+
+
+def test_predictions_are_the_same_in_chunks_of_any_size(monkeypatch):
+    arguments = ("predict", "mixed.nrules", "mixed.tsv.gz", "--id", "code", "--proba")
+    whole = done(*arguments).out
+    chunks = Table.chunks
+    monkeypatch.setattr(Table, "chunks", lambda self, kinds: chunks(self, kinds, n_rows=7))
+    assert done(*arguments).out == whole
+
+
+def test_identifiers_are_kept_as_they_are(here):
+    lines = (here / "new.csv").read_text().splitlines()
+    ids = ["plant", "007", "NA", "", "1e3", '"a,b"', " x ", *["p"] * 144]
+    (here / "ids.csv").write_text(
+        "\n".join(
+            f"{one},{line.partition(',')[2]}" for one, line in zip(ids, lines, strict=True)
+        )
+    )
+    shown = done("predict", "iris.nrules", "ids.csv", "--id", "plant").out.splitlines()
+    assert [line.rpartition(",")[0] for line in shown] == ids
+
+
+def test_a_column_of_the_model_can_be_kept_too():
+    kept = ("petal width (cm)", "plant", "sepal length (cm)")
+    ids = [word for name in kept for word in ("--id", name)]
+    shown = table(done("predict", "iris.nrules", "iris.csv", *ids).out)
+    assert list(shown) == [*kept, "prediction"]
+    assert (shown[list(kept)] == iris()[list(kept)]).all(axis=None)
+    plain = table(done("predict", "iris.nrules", "iris.csv").out)
+    assert (shown["prediction"] == plain["prediction"]).all()
+
+
+def test_standard_input_and_output(here):
+    text = (here / "new.csv").read_text()
+    piped = done("predict", "iris.nrules", "-", "-o", "-", stdin=text)
+    assert piped.out == done("predict", "iris.nrules", "new.csv").out
+    assert piped.err == "Wrote predictions of 150 rows to standard output.\n"
+    assert done("predict", "iris.nrules", "-", "--quiet", stdin=text).err == ""
+
+
+def test_a_regression_predicts_numbers_by_the_names_of_its_targets():
+    X = features(houses(), "id", "price")
+    shown = table(done("predict", "houses.nrules", "houses.parquet", "--id", "id").out)
+    assert list(shown) == ["id", "prediction"]
+    assert (shown["prediction"] == load("houses.nrules").predict(X)).all()
+    shown = table(done("predict", "two.nrules", "houses.parquet").out)
+    assert list(shown) == ["bmi", "bp"]
+    X = features(houses(), "id", "bmi", "bp")
+    assert (shown.to_numpy() == load("two.nrules").predict(X)).all()
+
+
+@pytest.mark.parametrize("kind", ["two classes", "two targets"])
+def test_a_model_without_names_takes_columns_by_name_or_place(kind, here):
+    model, X, _ = fitted(kind)
+    save(model, "a.nrules")
+    n = X.shape[1]
+    expected = model.predict(X).reshape(len(X), -1)
+    named = pd.DataFrame(X, columns=[f"x{k}" for k in range(n)])
+    named[[*named.columns[::-1]]].assign(more=1).to_csv("named.csv", index=False)
+    placed = named.set_axis([f"c{k}" for k in range(n)], axis=1)
+    placed.insert(0, "row", "r")
+    placed.to_csv("placed.csv", index=False)
+    for arguments in (["named.csv"], ["placed.csv", "--id", "row"]):
+        shown = table(done("predict", "a.nrules", *arguments).out)
+        assert (shown[[name for name in shown if name != "row"]] == expected).all(axis=None)
+    if kind == "two targets":
+        assert list(shown) == ["row", "prediction_0", "prediction_1"]
+    assert refused("predict", "a.nrules", "placed.csv") == (
+        f"placed.csv has {n + 1} columns to predict from, but the model was fitted on {n} "
+        "columns without names. Give exactly these, in their order, or name them x0, …."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (
+            ["iris.nrules", "new.csv", "--json"],
+            2,
+            "--json needs --output FILE: standard output cannot hold both the predictions and "
+            "a JSON document.",
+        ),
+        (
+            ["houses.nrules", "houses.parquet", "--proba"],
+            2,
+            "--proba is for classes, but the model is a regression. Leave it out.",
+        ),
+        (
+            ["houses.nrules", "houses.parquet", "--decision"],
+            2,
+            "--decision is for classes, but the model is a regression. Leave it out.",
+        ),
+        (
+            ["hinge.nrules", "new.csv", "--proba"],
+            2,
+            "--proba needs a model that was fitted with --loss logistic; this one has --loss "
+            "hinge. Fit it again, or take --decision.",
+        ),
+        (
+            ["iris.nrules", "new.csv", "--id", "plan"],
+            1,
+            "--id: new.csv has no column 'plan'. Did you mean 'plant'?",
+        ),
+        (
+            ["iris.nrules", "new.csv", "--id", "plant", "--id", "plant"],
+            2,
+            "--id names a column twice. Give it once.",
+        ),
+        (
+            ["two.nrules", "houses.parquet", "--id", "bmi"],
+            1,
+            "--id 'bmi' has the name of a column of predictions. Rename it in houses.parquet, "
+            "or leave it out.",
+        ),
+        (
+            ["iris.nrules", "new.csv", "-o", "new.csv"],
+            2,
+            "--output 'new.csv' is the input 'new.csv' itself. Give another name.",
+        ),
+        (
+            ["iris.nrules", "new.csv", "-o", "out.txt"],
+            1,
+            "'out.txt': the name does not tell the table's format. Give a name that ends in "
+            ".csv, .tsv or .parquet (if compressed, followed by .gz, .bz2, .xz, .zst).",
+        ),
+    ],
+)
+def test_predictions_that_cannot_be_made(arguments, code, message):
+    assert refused("predict", *arguments, code=code) == message
+
+
+def test_a_mistake_in_the_middle_leaves_what_was_there(here, monkeypatch):
+    chunks = Table.chunks
+    monkeypatch.setattr(Table, "chunks", lambda self, kinds: chunks(self, kinds, n_rows=10))
+    (here / "bad.csv").write_text((here / "new.csv").read_text().replace("p100,6.3", "p100,x"))
+    (here / "out.csv").write_text("before")
+    files = {path.name for path in here.iterdir()}
+    for kept in ([], ["--id", "sepal length (cm)"]):
+        line = refused("predict", "iris.nrules", "bad.csv", "-o", "out.csv", *kept)
+        assert line.startswith(
+            "bad.csv, row 101, column 'sepal length (cm)': 'x' is not a number."
+        )
+    assert (here / "out.csv").read_text() == "before"
+    assert {path.name for path in here.iterdir()} == files
+
+
+def test_predict_says_in_json_what_it_wrote():
+    record = done("predict", "iris.nrules", "new.csv", "-o", "o.csv", "--json").record
+    assert record == {"output": "o.csv", "n_rows": 150}
