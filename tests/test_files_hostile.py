@@ -14,8 +14,9 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_iris
 
-from neuralrules import ModelFileError
+from neuralrules import ModelFileError, NeuralRuleClassifierCV
 from neuralrules._files._checks import Contents
 from neuralrules._files._container import MAX_HEADER_BYTES, parse_json, unpack
 from neuralrules._files._load import model_from
@@ -298,6 +299,23 @@ def test_content_that_no_model_has(kind, change, message, files, tmp_path):
     text = refusal(sealed(arrays, document), tmp_path)
     assert text.startswith(message)
     assert text.endswith(DAMAGED)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (say("parameters", "max_depths", []), "its parameters are not valid ('max_depths must"),
+        (say("max_depth", None), "'max_depth' is None, not the chosen depth"),
+        (say("max_depth", 0), "'max_depth' is 0, not the chosen depth"),
+        (drop("cv_scores"), "the array 'cv_scores' is missing"),
+    ],
+)
+def test_content_that_no_search_has(change, message, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    search = NeuralRuleClassifierCV((2, 3), cv=2, n_epochs=1, random_state=0).fit(X, y)
+    document, arrays = contents(saved_bytes(search, tmp_path))
+    change(document, arrays)
+    assert refusal(sealed(arrays, document), tmp_path).startswith(message)
 
 
 def test_an_unknown_array(files, tmp_path):
