@@ -89,6 +89,13 @@ def test_what_comes_back_is_what_went_in(kind, deep, tmp_path):
     assert os.listdir(tmp_path) == ["model.nrules"]
 
 
+def test_rules_may_have_more_literals_than_the_table_has_columns(tmp_path):
+    X = np.linspace(0, 1, 200)[:, None]
+    model = NeuralRuleClassifier(6, n_epochs=1, random_state=0).fit(X, np.sin(40 * X[:, 0]) > 0)
+    assert model.network_.origins.max() > len(model.encoder_.columns)
+    assert same(load(model.save(tmp_path / "m")).predict_proba(X), model.predict_proba(X))
+
+
 def test_a_search_comes_back(tmp_path):
     X, y = load_iris(return_X_y=True)
     search = NeuralRuleClassifierCV([2, 3], cv=3, n_epochs=3, random_state=0).fit(X, y)

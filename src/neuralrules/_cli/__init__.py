@@ -3,8 +3,9 @@
 `_app` holds the commands together and turns every mistake into one line and an exit code.
 Each command has a module of its own: `_fit`, `_evaluate`, `_predict`, `_rules`,
 `_simplify`, `_report`, `_export`, `_demo`, `_completion`. Beneath them, `_parameters` makes
-options of the estimators' parameters, `_rows` reads what a model needs from a table,
-`_console` is what a command says and `_help` how it is explained.
+options of the estimators' parameters, `_task` says what is to be learned from a table,
+`_rows` reads what a model needs from one, `_console` is what a command says, `_errors` what
+it says of mistakes, and `_help` how it is explained. `_tables` is about files of tables.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def network_from(contents: Contents, n_columns: int, n_outputs: int) -> Network:
         intercept=contents.array("network.intercept", np.float64, (n_outputs,)),
         mixing=contents.array("network.mixing", np.float32, (squares if deep else 0,)),
         shifts=contents.array("network.shifts", np.float32, (n_literals if deep else 0,)),
-        origins=contents.indices("network.origins", np.int64, n_literals, -1, n_columns),
+        origins=contents.indices("network.origins", np.int64, n_literals, -1, n_literals),
     )
 
 
