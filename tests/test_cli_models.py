@@ -10,7 +10,7 @@ import pytest
 from command_line import done, houses, iris, mixed, refused, run, write_models, write_tables
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
-from neuralrules._cli._columns import Table
+from neuralrules._cli._tables._columns import Table
 from neuralrules._files import load, save
 from neuralrules._performance import performance_on
 

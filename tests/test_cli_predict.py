@@ -8,7 +8,7 @@ import pytest
 from command_line import done, houses, iris, mixed, refused, write_models, write_tables
 from models import fitted
 
-from neuralrules._cli._columns import Table
+from neuralrules._cli._tables._columns import Table
 from neuralrules._files import load, save
 
 

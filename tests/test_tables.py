@@ -22,9 +22,16 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from neuralrules._cli import _cells, _columns, _csv, _streams
-from neuralrules._cli._cells import NotANumberError, numbers, typed, with_holes
-from neuralrules._cli._tables import TableError, open_output, open_table
+from neuralrules._cli._tables import (
+    TableError,
+    _cells,
+    _columns,
+    _csv,
+    _streams,
+    open_output,
+    open_table,
+)
+from neuralrules._cli._tables._cells import NotANumberError, numbers, typed, with_holes
 
 PEOPLE = "id,age,city\n007,31,Rome\n008,,\n009,42.5,NA\n"
 COMPRESSED = [".gz", ".bz2", ".xz", ".zst"]

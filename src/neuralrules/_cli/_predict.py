@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from neuralrules._cli._columns import Table
+    from neuralrules._cli._tables._columns import Table
     from neuralrules._model import NeuralRuleModel
 
 
@@ -153,7 +153,7 @@ def model_rows(
 ) -> Any:
     """The model's columns of some rows, also of those that are kept as they are."""
     shared = {
-        name: table._converted(
+        name: table.converted(
             chunk[name].array.__arrow_array__(), columns.kinds[name], name, chunk.index[0]
         )
         for name in ids

@@ -15,13 +15,13 @@ import numpy as np
 
 from neuralrules._cli._errors import InputError, library_errors, listed
 from neuralrules._cli._help import Callback, option
-from neuralrules._cli._streams import FORMAT_OPTION, FORMATS
+from neuralrules._cli._tables._streams import FORMAT_OPTION, FORMATS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from neuralrules._cli._columns import Table
     from neuralrules._cli._console import Console
+    from neuralrules._cli._tables._columns import Table
     from neuralrules._model import NeuralRuleModel
 
 TABLE_NAMES = (".csv", ".tsv", ".parquet", ".gz", ".bz2", ".xz", ".zst")
@@ -168,7 +168,7 @@ def load_model(path: str) -> NeuralRuleModel:
 def no_column(table: Table, name: str, option: str) -> InputError:
     """The error for an option that names a column that is not there."""
     return InputError(
-        f"{option}: {table.name} has no column {name!r}. {table._similar_column(name)}"
+        f"{option}: {table.name} has no column {name!r}. {table.similar_column(name)}"
     )
 
 
@@ -231,7 +231,7 @@ def lacking_columns(table: Table, lacking: Sequence[str]) -> InputError:
         what = f"{len(lacking)} columns {listed(lacking)}"
     return InputError(
         f"{table.name} lacks the {what}, which the model was fitted on. "
-        f"{table._similar_column(lacking[0])}"
+        f"{table.similar_column(lacking[0])}"
     )
 
 

@@ -19,7 +19,7 @@ from neuralrules._cli._rows import (
 )
 
 if TYPE_CHECKING:
-    from neuralrules._cli._columns import Table
+    from neuralrules._cli._tables._columns import Table
     from neuralrules._explain import Explanation
     from neuralrules._model import NeuralRuleModel
 

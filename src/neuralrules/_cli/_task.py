@@ -14,8 +14,8 @@ from neuralrules._cli._rows import check_complete, checked_weights, no_column
 if TYPE_CHECKING:
     import pandas as pd
 
-    from neuralrules._cli._columns import Table
     from neuralrules._cli._console import Console
+    from neuralrules._cli._tables._columns import Table
 
 MOST_CLASSES = 20  # more different whole numbers are taken for a quantity
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from neuralrules._cli._streams import (
+from neuralrules._cli._tables._streams import (
     FORMAT_OPTION,
     TableError,
     check_is_file,
@@ -21,8 +21,8 @@ from neuralrules._cli._streams import (
 )
 
 if TYPE_CHECKING:
-    from neuralrules._cli._columns import Table
-    from neuralrules._cli._output import TableWriter
+    from neuralrules._cli._tables._columns import Table
+    from neuralrules._cli._tables._output import TableWriter
 
 __all__ = ["TableError", "open_output", "open_table"]
 
@@ -61,8 +61,8 @@ def open_table(
     kind, compression = format_and_compression(path, file_format, FORMAT_OPTION)
     if delimiter is not None:
         check_delimiter(delimiter, kind)
-    from neuralrules._cli._csv import open_csv
-    from neuralrules._cli._parquet import open_parquet
+    from neuralrules._cli._tables._csv import open_csv
+    from neuralrules._cli._tables._parquet import open_parquet
 
     with open_source(path, compression) as source:
         if kind == "parquet":
@@ -91,7 +91,7 @@ def open_output(path: str, *, file_format: str | None = None) -> Iterator[TableW
     """
     import_packages()
     kind, compression = format_and_compression(path, file_format)
-    from neuralrules._cli._output import csv_writer, parquet_writer
+    from neuralrules._cli._tables._output import csv_writer, parquet_writer
 
     with open_sink(path, kind, compression) as stream:
         if kind == "parquet":

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from neuralrules._cli._cells import is_text, objects, plain, with_holes
-from neuralrules._cli._columns import Batch, Table
-from neuralrules._cli._streams import FORMAT_OPTION, Source, TableError, reading
+from neuralrules._cli._tables._cells import is_text, objects, plain, with_holes
+from neuralrules._cli._tables._columns import Batch, Table
+from neuralrules._cli._tables._streams import FORMAT_OPTION, Source, TableError, reading
 
 MAGIC = b"PAR1"  # the first and the last bytes of every Parquet file
 

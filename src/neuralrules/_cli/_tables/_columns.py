@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neuralrules._cli._cells import (
+from neuralrules._cli._tables._cells import (
     TEXT,
     TRUTHS,
     NotANumberError,
@@ -21,7 +21,7 @@ from neuralrules._cli._cells import (
     plain,
     with_holes,
 )
-from neuralrules._cli._streams import TableError
+from neuralrules._cli._tables._streams import TableError
 from neuralrules._encoding import category_name
 
 CHUNK_CELLS = 2**22  # of one chunk: a wide table comes in fewer rows at a time
@@ -126,7 +126,7 @@ class Table(ABC):
         first = 0
         for batch in batches:
             columns = {
-                name: self._converted(batch.columns[name], kind, name, first)
+                name: self.converted(batch.columns[name], kind, name, first)
                 for name, kind in kinds.items()
             }
             frame = pd.DataFrame(columns, index=range(batch.n_rows))
@@ -134,7 +134,7 @@ class Table(ABC):
             yield frame
             first += batch.n_rows
 
-    def _converted(self, column: Any, kind: str, name: str, first: int) -> Any:
+    def converted(self, column: Any, kind: str, name: str, first: int) -> Any:
         """A column of a chunk, which starts at row `first`, as its kind asks."""
         column = plain(column)
         if kind == "as is":
@@ -169,12 +169,12 @@ class Table(ABC):
         for column in columns:
             if column not in self.names:
                 raise TableError(
-                    f"{self.name} has no column {column!r}. {self._similar_column(column)}"
+                    f"{self.name} has no column {column!r}. {self.similar_column(column)}"
                 )
         self._begun = True
         return list(columns)
 
-    def _similar_column(self, column: str) -> str:
+    def similar_column(self, column: str) -> str:
         """What might have been meant by a column that is not there."""
         similar = get_close_matches(column, self.names, n=1)
         if similar:

@@ -17,9 +17,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from neuralrules._cli._cells import MISSING, TEXT, typed, with_holes
-from neuralrules._cli._columns import Batch, Table, shown
-from neuralrules._cli._streams import (
+from neuralrules._cli._tables._cells import MISSING, TEXT, typed, with_holes
+from neuralrules._cli._tables._columns import Batch, Table, shown
+from neuralrules._cli._tables._streams import (
     COMPRESSIONS,
     FORMAT_OPTION,
     STANDARD_INPUT,
@@ -176,8 +176,8 @@ class CsvTable(Table):
     def _typed(self, column: Any) -> Any:
         return typed(with_holes(column, self._markers))
 
-    def _similar_column(self, column: str) -> str:
-        return self._delimiter_hint() or super()._similar_column(column)
+    def similar_column(self, column: str) -> str:
+        return self._delimiter_hint() or super().similar_column(column)
 
     def _delimiter_hint(self) -> str:
         """The delimiter that is probably meant where the header has not been split."""
