@@ -428,6 +428,10 @@ def test_a_file_that_was_altered(whole, tmp_path):
     message = f"it was altered: its content does not match its digest. {DAMAGED}"
     assert refusal(whole[:-1] + bytes([whole[-1] ^ 1]), tmp_path) == message
     assert refusal(whole.replace(b"income", b"outgo_"), tmp_path) == message
+    place = whole.index(b'"sha256":"') + len(b'"sha256":"')
+    spelled = whole[:place] + b"\\u00%02x" % whole[place] + whole[place + 1 :]
+    longer = int.from_bytes(whole[:8], "little") + 5
+    assert refusal(longer.to_bytes(8, "little") + spelled[8:], tmp_path) == message
     arrays, text = unpack(whole)
     for digest in (None, "", "x" * 64, "\ud800" * 64):
         none = f"it has no digest of its content. {DAMAGED}"
@@ -438,7 +442,8 @@ def test_a_file_that_was_altered(whole, tmp_path):
     ("header", "message"),
     [
         ('{"a":' + "[" * 100_000, "its header is not valid JSON (maximum recursion depth"),
-        ('{"a": NaN}', "its header is not valid JSON (NaN is not JSON). " + DAMAGED),
+        ('{"a": NaN}', "its header is not valid JSON (NaN is not a finite number). " + DAMAGED),
+        ('{"a": 1e999}', "its header is not valid JSON (1e999 is not a finite number). "),
         ('{"a": 1, "a": 1}', "its header is not valid JSON (a key stands twice in one object)"),
         ('{"a": ' + "9" * 5000 + "}", "its header is not valid JSON (Exceeds the limit"),
         ('{"\\ud800": {}}', "it is a safetensors file of something else"),
@@ -473,6 +478,8 @@ ENTRY = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
         {**ENTRY, "shape": [0, 0, 0, 0]},
         {**ENTRY, "shape": [2**62, 2**62]},
         {**ENTRY, "shape": [2**62, 4]},
+        {**ENTRY, "shape": [0, 2**63]},
+        {**ENTRY, "shape": [0, 2**62, 2**62]},
         {**ENTRY, "data_offsets": [4, 4]},
         {**ENTRY, "data_offsets": [0, 8]},
         {**ENTRY, "data_offsets": [0, -8]},

@@ -21,7 +21,7 @@ from neuralrules._files._checks import Contents
 from neuralrules._files._container import MAX_HEADER_BYTES, parse_json, unpack
 from neuralrules._files._load import model_from
 from tests.models import fitted
-from tests.test_files import DAMAGED, loaded, refusal, saved_bytes, sealed
+from tests.test_files import DAMAGED, loaded, refusal, saved_bytes, sealed, with_header
 
 KINDS = (("mixed", True), ("two classes", False), ("two targets", False))
 
@@ -106,6 +106,36 @@ CASES = [
     (MIXED, put("network.offsets", -1, 2**60), "the array 'network.weights' has shape "),
     (MIXED, put("network.offsets", 1, 0), "the array 'network.offsets' does not ascend from 0"),
     (MIXED, put("network.offsets", 0, 1), "the array 'network.offsets' does not ascend from 0"),
+    (
+        MIXED,
+        # Differences that are all positive, because they overflow.
+        become("network.offsets", lambda a: np.array([0, 2**62, -(2**62), len(a)])),
+        "the array 'network.offsets' does not ascend from 0",
+    ),
+    (
+        MIXED,
+        become("rules.offsets", lambda a: np.r_[0, 2**62, -(2**62), a[3:]]),
+        "the array 'rules.offsets' does not ascend from 0",
+    ),
+    (
+        MIXED,
+        say("parameters", "l2", [[1]]),
+        "its parameters are no plain data",
+    ),
+    (
+        MIXED,
+        say("parameters", "l2", {"pairs": [[[1], 1]]}),
+        "its parameters are no plain data",
+    ),
+    (
+        NUMBERS,
+        lambda _, arrays: (
+            arrays["network.intercept"].fill(1e300),
+            arrays["target.scale"].fill(1e30),
+            arrays["network.values"].fill(0),
+        ),
+        "its values in units of the target are too large",
+    ),
     (
         MIXED,
         put("network.origins", 0, 9),
@@ -204,7 +234,7 @@ CASES = [
     (
         MIXED,
         say("parameters", "l2", {"pairs": 1}),
-        "its parameters hold something that is no dict",
+        "its parameters are no plain data",
     ),
     (MIXED, say("parameters", "n_jobs", 0), "its parameters are not valid ('n_jobs == 0"),
     (
@@ -326,7 +356,7 @@ def test_an_unknown_array(files, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 10**6, '{"a":' * 10**5, "null", "[]", "", '{"names": 1e999}']
+    "text", ["[" * 10**6, '{"a":' * 10**5, "null", "[]", "", '{"n_training": 1e999}']
 )
 def test_texts_that_describe_no_model(text, files, tmp_path):
     _, arrays = contents(files[MIXED])
@@ -340,6 +370,23 @@ def test_the_largest_header_takes_bounded_memory(tmp_path):
     assert refusal(whole, tmp_path) == f"its text does not describe a model. {DAMAGED}"
     assert tracemalloc.get_traced_memory()[1] < 24 * MAX_HEADER_BYTES
     tracemalloc.stop()
+
+
+def test_labels_that_would_make_a_wide_array_take_bounded_memory(files, tmp_path):
+    document, arrays = contents(files[MIXED])
+    document["labels"]["labels"] = [*(f"{k:06d}" for k in range(3000)), "x" * 10**6]
+    whole = sealed(arrays, document)
+    tracemalloc.start()
+    assert refusal(whole, tmp_path).startswith("the array 'network.values' has shape ")
+    assert tracemalloc.get_traced_memory()[1] < 10 * len(whole)
+    tracemalloc.stop()
+
+
+def test_a_parameter_that_is_nested_deeply(files, tmp_path):
+    document, arrays = contents(files[MIXED])
+    document["parameters"]["l2"] = json.loads("[" * 600 + "]" * 600)
+    message = f"its parameters are no plain data. {DAMAGED}"
+    assert refusal(sealed(arrays, document), tmp_path) == message
 
 
 # Thousands of broken files.
@@ -365,6 +412,25 @@ def test_every_change_of_bytes_is_noticed(kind, files):
     check()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_headers_with_a_right_digest_are_refused_or_harmless(kind, files, tmp_path):
+    whole = files[kind]
+
+    @MANY
+    @given(rng=st.randoms(use_true_random=True))
+    def check(rng):
+        def change(header):
+            for _ in range(rng.choice((1, 1, 2))):
+                mutate_text(header, rng)
+
+        try:
+            loaded(with_header(whole, change), tmp_path)
+        except ModelFileError:
+            return
+
+    check()
+
+
 def mutate(document, arrays, rng):
     """Change something in a file's content, as no accident would."""
     if rng.random() < 0.4:
@@ -383,10 +449,12 @@ def mutate(document, arrays, rng):
         arrays[name] = np.concatenate([array, array])
     elif array.size:
         flat = array.reshape(-1)
-        odd = (0, -1, 1, 2**31 - 1, -(2**31), 1e38, -1e38, 1e-40, np.nan, np.inf, 7, 0.5)
+        odd = (0, -1, 1, 7, 2**31, -(2**31), 2**62, -(2**62), 1e38, -1e38, 1e-40, np.nan, 0.5)
         with np.errstate(all="ignore"):
             value = np.array(rng.choice(odd)).astype(array.dtype)
-        flat[rng.randrange(flat.size)] = value
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            flat[rng.randrange(flat.size)] = value
+            value = -value if array.dtype != bool else value
         arrays[name] = array
 
 
@@ -400,7 +468,7 @@ def mutate_text(document, rng):
         if not isinstance(holder[key], dict | list) or rng.random() < 0.2:
             break
         holder = holder[key]
-    odd = (None, True, -1, 0, 1, 2**40, 0.5, -1e300, "", "x", "missing", "number", [], {}, [[]])
+    odd = (None, True, -1, 0, 1, 2**40, 0.5, -1e300, "", "x" * 99, "missing", "number", [], {})
     holder[key] = copy.deepcopy(rng.choice(odd))
 
 

@@ -1,8 +1,8 @@
 """Models in files that hold numbers and plain text, and cannot run code.
 
 The form of the file is described in `docs/files.md`. `_container` turns arrays and a text
-into bytes and back, `_writing` and `_reading` turn a model into arrays and a text and
-back, `_checks` is what `_reading` demands of them.
+into bytes and back; `_save` turns a model into arrays and a text, `_load` and `_parts` turn
+these into a model again, and `_checks` is what they demand of them.
 """
 
 from neuralrules._files._container import ModelFileError

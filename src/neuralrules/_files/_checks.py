@@ -100,7 +100,9 @@ class Contents:
     def offsets(self, name: str, *, empty: bool) -> np.ndarray:
         """Where the literals of the rules begin; `empty` rules may have none."""
         array = self.array(name, np.int64, (None,))
-        if len(array) < 2 or array[0] != 0 or (np.diff(array) < (0 if empty else 1)).any():
+        # Neighbours are compared, because their difference could overflow.
+        ascends = array[:-1] <= array[1:] if empty else array[:-1] < array[1:]
+        if len(array) < 2 or array[0] != 0 or not ascends.all():
             refuse(f"the array {name!r} does not ascend from 0")
         return array
 

@@ -86,7 +86,9 @@ def pack(arrays: dict[str, np.ndarray], text: str, writer: str) -> bytes:
 
 def digest_of(whole: bytes, named: str) -> str:
     """SHA-256 of a file, with the digest that it names itself as zeros."""
-    place = whole.index(named.encode())
+    place = whole.find(named.encode())
+    if place < 0:  # spelled in another way, as JSON allows
+        return ""
     digest = hashlib.sha256(memoryview(whole)[:place])
     digest.update(NO_DIGEST.encode())
     digest.update(memoryview(whole)[place + len(named) :])
@@ -139,7 +141,7 @@ def check_version(metadata: dict[str, Any]) -> None:
 
 
 def parse_json(encoded: bytes | str, where: str) -> Any:
-    """JSON without repeated keys, NaN and infinity."""
+    """JSON without repeated keys, NaN and infinity, which may be spelled 1e999."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
@@ -147,11 +149,15 @@ def parse_json(encoded: bytes | str, where: str) -> Any:
             raise ValueError("a key stands twice in one object")
         return result
 
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is not JSON")
+    def finite(text: str) -> float:
+        if not math.isfinite(float(text)):
+            raise ValueError(f"{text[:20]} is not a finite number")
+        return float(text)
 
     try:
-        return json.loads(encoded, object_pairs_hook=unique, parse_constant=refuse)
+        return json.loads(
+            encoded, object_pairs_hook=unique, parse_constant=finite, parse_float=finite
+        )
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{where} is not valid JSON ({error}). {DAMAGED}") from error
 
@@ -186,7 +192,10 @@ def unpack_array(name: str, entry: Any, start: int, data: memoryview) -> tuple[n
         raise ModelFileError(
             f"it is cut short, within the array {name[:40]!r}. {DAMAGED}",
         )
-    return np.frombuffer(data[start:stop], DTYPES[dtype]).reshape(shape).copy(), stop
+    try:
+        return np.frombuffer(data[start:stop], DTYPES[dtype]).reshape(shape).copy(), stop
+    except ValueError:  # an empty array with an absurd side
+        raise broken from None
 
 
 def is_list_of_counts(items: Any) -> bool:

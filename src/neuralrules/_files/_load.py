@@ -10,7 +10,12 @@ import numpy as np
 
 from neuralrules._classifier import NeuralRuleClassifier
 from neuralrules._files._checks import Contents, refuse, shown
-from neuralrules._files._container import ModelFileError, parse_json, unpack
+from neuralrules._files._container import (
+    MAX_HEADER_BYTES,
+    ModelFileError,
+    parse_json,
+    unpack,
+)
 from neuralrules._files._parts import (
     activity_from,
     encoder_from,
@@ -44,8 +49,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> Any:
     ----------
     path : str or path
     max_bytes : int, default=2**30
-        Larger files are refused before they are read. Loading takes about two and a half
-        times as much memory as the file.
+        Larger files are refused before they are read. Loading takes at most about 200 MB
+        for the header and two and a half times as much as the rest of the file.
 
     Returns
     -------
@@ -102,7 +107,8 @@ def model_from(contents: Contents) -> NeuralRuleModel:
     model._state = state_from(contents, network)
     with np.errstate(over="ignore"):
         model.network_ = network.in_target_units(model._target_mean, model._target_scale)
-    if not np.isfinite(model.network_.values).all():
+    learned = (model.network_.values, model.network_.intercept)
+    if not all(np.isfinite(array).all() for array in learned):
         refuse("its values in units of the target are too large")
     training_from(contents, model)
     model._activity = activity_from(contents, network.n_rules, n_classes or n_targets)
@@ -133,17 +139,21 @@ def estimator_from(contents: Contents) -> Any:
 
 def restored(item: Any) -> Any:
     """A parameter that was written as `_save.plain_value` says."""
-    if isinstance(item, list):
-        return tuple(restored(part) for part in item)
-    if not isinstance(item, dict):
+    if isinstance(item, list) and are_plain(item):
+        return tuple(item)
+    if isinstance(item, dict):
+        pairs = item.get("pairs")
+        if isinstance(pairs, list) and all(
+            isinstance(pair, list) and len(pair) == 2 and are_plain(pair) for pair in pairs
+        ):
+            return dict(pairs)
+    elif not isinstance(item, list):
         return item
-    pairs = item.get("pairs")
-    if not isinstance(pairs, list) or not all(
-        isinstance(pair, list) and len(pair) == 2 and not isinstance(pair[0], list | dict)
-        for pair in pairs
-    ):
-        refuse("its parameters hold something that is no dict")
-    return {key: restored(value) for key, value in pairs}
+    refuse("its parameters are no plain data")
+
+
+def are_plain(items: list[Any]) -> bool:
+    return not any(isinstance(item, list | dict) for item in items)
 
 
 def targets_from(contents: Contents, model: Any) -> tuple[int, int]:
@@ -178,7 +188,10 @@ def classes_from(contents: Contents, labels: dict[str, Any] | None) -> np.ndarra
         if {*map(type, listed)} - {str, int, float, bool}:
             refuse("its class labels are not texts, numbers or booleans")
         inner.nothing_left()
-        classes = np.array(listed, object if objects else None)
+        # An array of texts is as wide as the longest: it could be larger than any file.
+        widest = max((len(label) for label in listed if type(label) is str), default=0)
+        too_wide = widest * len(listed) > MAX_HEADER_BYTES
+        classes = np.array(listed, object if objects or too_wide else None)
     try:
         ascending = bool((classes[:-1] < classes[1:]).all())
     except TypeError:  # texts among numbers

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def save(model: NeuralRuleModel, path: str | os.PathLike[str]) -> Path:
-    """See `ReadableModel.save`, which calls it."""
+    """See `PortableModel.save`, which calls it."""
     from neuralrules import __version__
 
     check_is_fitted(model)
@@ -137,13 +137,21 @@ def plain_parameters(model: NeuralRuleModel) -> dict[str, Any]:
 
 
 def plain_value(value: Any) -> Any:
-    """A parameter as JSON has it, a dict as its pairs; TypeError for anything else."""
+    """A parameter as JSON has it; TypeError if it is no plain data.
+
+    A list of plain items stays one, a dict of them becomes its pairs.
+    """
+    if isinstance(value, dict):
+        pairs = [[plain_item(key), plain_item(item)] for key, item in value.items()]
+        return {"pairs": pairs}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain_item(item) for item in value]
+    return plain_item(value)
+
+
+def plain_item(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, list | tuple | np.ndarray):
-        return [plain_value(item) for item in value]
-    if isinstance(value, dict):
-        return {"pairs": [[plain_value(key), plain_value(item)] for key, item in value.items()]}
     infinite = isinstance(value, float) and not math.isfinite(value)
     if infinite or not isinstance(value, str | int | float | None):
         raise TypeError(value)
