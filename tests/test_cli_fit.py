@@ -192,12 +192,72 @@ def test_parameters_of_classes_are_not_for_regression(arguments, message):
     ("weights", "message"),
     [
         ('{"rose": 1}', "'rose' is none of the classes 'setosa', 'versicolor', 'virginica'."),
-        ('{"setosa": "x"}', "'x' is not a weight. Give each class a number."),
+        ('{"setosa": "x"}', "'x' is not a weight. Give each class a number of at least 0."),
+        ('{"setosa": NaN}', "nan is not a weight. Give each class a number of at least 0."),
+        ('{"setosa": -1}', "-1 is not a weight. Give each class a number of at least 0."),
     ],
 )
 def test_weights_of_classes_must_fit_the_classes(weights, message):
     arguments = ("fit", "iris.csv", "-t", "species", "-o", "m", "--class-weight", weights)
     assert refused(*arguments, code=2) == f"Invalid value for '--class-weight': {message}"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--max-depth", 10**20, "100000000000000000000 is too large."),
+        ("--l2", "inf", "'inf' is not a number of at least 0."),
+        ("--learning-rate", "nan", "'nan' is not a number of more than 0."),
+    ],
+)
+def test_numbers_that_no_parameter_can_be(option, value, message):
+    line = refused("fit", "iris.csv", "-t", "species", "-o", "m", option, value, code=2)
+    assert line == f"Invalid value for '{option}': {message}"
+
+
+def test_more_folds_than_rows():
+    arguments = ("fit", "iris.csv", "-t", "species", "-o", "m", "--cv", "--folds", 151)
+    assert refused(*arguments, code=2) == (
+        "Invalid value for '--folds': iris.csv has 150 rows, fewer than 151 folds. "
+        "Give fewer folds."
+    )
+
+
+@pytest.mark.parametrize("cell", ["inf", "1e300"])
+def test_numbers_that_cannot_be_computed_with(cell, here):
+    text = (here / "iris.csv").read_text().replace("\np002,4.7", f"\np002,{cell}")
+    (here / "inf.csv").write_text(text)
+    shown = str(float(cell))
+    message = (
+        f"inf.csv, row 3, column 'sepal length (cm)': {shown} is infinite or too large to "
+        f"compute with. Correct the cell, or give --missing {shown!r} if it means missing."
+    )
+    assert refused("fit", "inf.csv", "-t", "species", "-o", "m") == message
+    done("fit", "iris.csv", "-t", "species", "--drop", "plant", "-o", "m", "--n-epochs", 1)
+    assert refused("predict", "m", "inf.csv", "-o", "o.csv") == message
+
+
+def test_classes_that_are_numbers(here):
+    (here / "far.csv").write_text("x,y\n1,0\n2,1e300\n3,0\n")
+    arguments = ("fit", "far.csv", "-t", "y", "-o", "m", "--task", "classification")
+    assert refused(*arguments).startswith("far.csv, row 2, column 'y': 1e+300 is infinite or")
+    (here / "far.csv").write_text("x,y\n1,0\n2,1e17\n3,0\n")
+    assert refused(*arguments) == (
+        "The target 'y' of far.csv holds numbers such as 1e+17, which are no classes. Give "
+        "whole numbers or text, or --task regression."
+    )
+    (here / "one.csv").write_text("x,y\n1,4.0\n2,4.0\n")
+    arguments = ("fit", "one.csv", "-t", "y", "-o", "m", "--task", "classification")
+    assert refused(*arguments).startswith("The target 'y' of one.csv is 4 in every row: there")
+
+
+def test_targets_that_are_dates():
+    days = pd.date_range("2020-01-01", periods=3).date
+    pd.DataFrame({"x": [1, 2, 3], "day": days}).to_parquet("days.parquet")
+    assert refused("fit", "days.parquet", "-t", "day", "-o", "m") == (
+        "The target 'day' of days.parquet holds dates or times. Turn it into numbers first, "
+        "for example days since a date."
+    )
 
 
 def test_what_the_library_refuses_is_said_in_options():

@@ -377,6 +377,8 @@ def test_an_exported_query_scores_a_table():
         (["onnx", "--table", "t"], "--table is for --format sql, not for onnx."),
         (["python", "--dialect", "sqlite"], "--dialect is for --format sql, not for python."),
         (["python", "--id", "x"], "--id is for --format sql, not for python."),
+        (["onnx", "--schema", "s"], "--schema is for --format sql, not for onnx."),
+        (["sql", "--missing-text", "?"], "--missing-text is for --format onnx, not for sql."),
         (
             ["python", "--json"],
             "--json needs --output FILE: standard output cannot hold both the export and a "
@@ -386,6 +388,30 @@ def test_an_exported_query_scores_a_table():
 )
 def test_exports_that_cannot_be_made(arguments, message):
     assert refused("export", "iris.nrules", "--format", *arguments, code=2) == message
+
+
+def test_a_table_in_a_schema(here):
+    sql = done("export", "iris.nrules", "-f", "sql", "--schema", "lab", "--table", "t").out
+    assert 'FROM "lab"."t" AS t' in sql
+
+
+def test_a_text_for_missing_categories(here):
+    frame = pd.DataFrame({"c": ["", "a", "b"] * 20, "y": ["u", "v", "v"] * 20})
+    frame.to_parquet("empty.parquet")
+    done("fit", "empty.parquet", "-t", "y", "-o", "e.nrules", "--n-epochs", 1)
+    arguments = ("export", "e.nrules", "-f", "onnx", "-o", "e.onnx")
+    assert refused(*arguments).startswith("--missing-text '' is a category of")
+    done(*arguments, "--missing-text", "?")
+
+
+def test_labels_that_are_numbers_are_said_as_numbers(here):
+    (here / "n.csv").write_text("x,y\n1,0\n2,1\n3,0\n4,1\n")
+    done("fit", "n.csv", "-t", "y", "-o", "n.nrules", "--n-epochs", 1)
+    (here / "n.csv").write_text("x,y\n1,0\n2,7\n")
+    assert refused("evaluate", "n.nrules", "n.csv") == (
+        "Row 2 of n.csv has the target 7, which is none of the model's classes 0, 1. Correct "
+        "or remove such rows, or fit a new model."
+    )
 
 
 def test_every_command_gives_one_json_document():

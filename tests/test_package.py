@@ -18,7 +18,7 @@ from neuralrules import _classifier, _readable, _regressor
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLIC = [getattr(neuralrules, name) for name in neuralrules.__all__]
-ESTIMATORS = [item for item in PUBLIC if inspect.isclass(item)]
+ESTIMATORS = [item for item in PUBLIC if hasattr(item, "fit")]
 
 
 def run(script, **environment):

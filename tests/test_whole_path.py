@@ -16,7 +16,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 
-from tests.databases import DIALECTS, connected
+from tests.databases import connected
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 COMMAND = Path(sys.executable).parent / "neuralrules"
@@ -41,11 +41,17 @@ numpy.save("loaded.npy", getattr(model, "predict_proba", model.predict)(X))
 """
 
 
-@pytest.fixture(scope="module", params=["species", "body_mass_g"])
-def folder(request, tmp_path_factory) -> Path:
-    """A folder with everything that the command line made of the table."""
-    folder = tmp_path_factory.mktemp(request.param)
-    target = request.param
+def run(folder: Path, *arguments: str) -> str:
+    """What a command prints."""
+    result = subprocess.run(
+        [COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def make_tables(folder: Path, target: str) -> pd.DataFrame:
+    """Write the tables to learn from and to score; the latter."""
     train, new = (
         pd.read_csv(EXAMPLES / name, dtype=str).dropna(subset=target)
         for name in ("penguins.csv", "penguins_new.csv")
@@ -56,35 +62,7 @@ def folder(request, tmp_path_factory) -> Path:
     new.iloc[5, new.columns.get_loc("year")] = None
     train.to_csv(folder / "train.csv.gz", index=False)
     new.to_csv(folder / "new.csv", index=False)
-
-    def run(*arguments: str) -> str:
-        result = subprocess.run(
-            [COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False
-        )
-        assert result.returncode == 0, result.stderr
-        return result.stdout
-
-    options = ("--target", target, "--drop", "id", "--max-depth", "3", "--json")
-    fitted = json.loads(run("fit", "train.csv.gz", *options, "-o", "model.nrules"))
-    assert fitted["estimator"] == (
-        "NeuralRuleClassifier" if target == "species" else "NeuralRuleRegressor"
-    )
-    run("simplify", "model.nrules", "train.csv.gz", "-o", "small.nrules")
-    (folder / "evaluation.json").write_text(
-        run("evaluate", "small.nrules", "new.csv", "--json")
-    )
-    assert "Rule 0" in run("rules", "small.nrules")
-    assert run("explain", "small.nrules", "new.csv", "--row", "4").startswith("Row 4: ")
-    run("report", "small.nrules", "new.csv", "-o", "report.html")
-    assert "<html" in (folder / "report.html").read_text()[:200]
-    proba = ("--proba",) if target == "species" else ()
-    run("predict", "small.nrules", "new.csv", "--id", "id", *proba, "-o", "scored.csv")
-    run("export", "small.nrules", "--format", "onnx", "-o", "model.onnx")
-    run("export", "small.nrules", "--format", "python", "-o", "model.py")
-    for dialect in DIALECTS:
-        table = ("--table", "new birds", "--id", "id", "--dialect", dialect)
-        run("export", "small.nrules", "--format", "sql", *table, "-o", f"{dialect}.sql")
-    return folder
+    return pd.read_csv(folder / "new.csv")
 
 
 def scores(frame: pd.DataFrame) -> np.ndarray:
@@ -93,49 +71,25 @@ def scores(frame: pd.DataFrame) -> np.ndarray:
     return (probabilities if probabilities.shape[1] else frame["prediction"]).to_numpy(float)
 
 
-@pytest.fixture(scope="module")
-def expected(folder) -> np.ndarray:
-    """What `neuralrules predict` wrote."""
-    return scores(pd.read_csv(folder / "scored.csv"))
-
-
-def agree(found: np.ndarray, expected: np.ndarray) -> None:
-    spread = 1.0 if expected.ndim == 2 else expected.std()
-    np.testing.assert_allclose(found / spread, expected / spread, rtol=0, atol=1e-5)
-
-
-def test_it_keeps_the_ids_and_is_good(folder, expected):
-    scored_rows = pd.read_csv(folder / "scored.csv")
-    new = pd.read_csv(folder / "new.csv")
-    assert scored_rows["id"].tolist() == new["id"].tolist()
-    metrics = json.loads((folder / "evaluation.json").read_text())["metrics"]
-    if expected.ndim == 2:
-        right = (scored_rows["prediction"] == new["species"]).mean()
-        assert metrics["accuracy"] == pytest.approx(right)
-        assert right > 0.95
-    else:
-        assert metrics["R²"] > 0.8
-
-
-def test_a_loaded_model_in_a_new_process(folder, expected):
+def by_a_loaded_model(folder: Path) -> np.ndarray:
     subprocess.run([sys.executable, "-c", SCORE_A_LOADED_MODEL], cwd=folder, check=True)
-    assert (np.load(folder / "loaded.npy") == expected).all()
+    return np.load(folder / "loaded.npy")
 
 
-def test_onnx(folder, expected):
+def by_onnx(folder: Path, table: pd.DataFrame) -> np.ndarray:
+    run(folder, "export", "small.nrules", "--format", "onnx", "-o", "model.onnx")
     session = onnxruntime.InferenceSession(folder / "model.onnx")
-    table = pd.read_csv(folder / "new.csv")
     cells = {
         entry.name: table[[entry.name]].fillna("").to_numpy(object)
         if entry.type == "tensor(string)"
         else table[[entry.name]].to_numpy(np.float64)
         for entry in session.get_inputs()
     }
-    output = "probabilities" if expected.ndim == 2 else "prediction"
-    agree(session.run([output], cells)[0], expected)
+    return session.run(None, cells)[-1]
 
 
-def test_plain_python(folder, expected):
+def by_plain_python(folder: Path) -> np.ndarray:
+    run(folder, "export", "small.nrules", "--format", "python", "-o", "model.py")
     result = subprocess.run(
         [sys.executable, "-S", "-c", SCORE_IN_PYTHON],
         cwd=folder,
@@ -144,15 +98,56 @@ def test_plain_python(folder, expected):
         check=True,
     )
     rows = json.loads(result.stdout)
-    found = [list(row.values()) if isinstance(row, dict) else row for row in rows]
-    agree(np.array(found), expected)
+    return np.array([list(row.values()) if isinstance(row, dict) else row for row in rows])
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_sql(dialect, folder, expected):
-    table = pd.read_csv(folder / "new.csv")
+def by_a_database(folder: Path, table: pd.DataFrame, dialect: str) -> np.ndarray:
+    options = ("--table", "new birds", "--id", "id", "--dialect", dialect)
+    query = run(folder, "export", "small.nrules", "--format", "sql", *options)
     with connected(dialect) as database:
         database.write("new birds", table)
-        result = database.read((folder / f"{dialect}.sql").read_text())
-    result = result.set_index("id").loc[table["id"]]
-    agree(scores(result), expected)
+        result = database.read(query)
+    return scores(result.set_index("id").loc[table["id"]])
+
+
+@pytest.mark.parametrize("target", ["species", "body_mass_g"])
+def test_every_score_agrees(target, tmp_path):
+    table = make_tables(tmp_path, target)
+    options = ("--target", target, "--drop", "id", "--max-depth", "3", "--json")
+    fitted = json.loads(run(tmp_path, "fit", "train.csv.gz", *options, "-o", "model.nrules"))
+    assert fitted["task"] == ("classification" if target == "species" else "regression")
+    run(tmp_path, "simplify", "model.nrules", "train.csv.gz", "-o", "small.nrules")
+    evaluated = json.loads(run(tmp_path, "evaluate", "small.nrules", "new.csv", "--json"))
+    assert "Rule 0" in run(tmp_path, "rules", "small.nrules")
+    explained = run(tmp_path, "explain", "small.nrules", "new.csv", "--row", "4")
+    assert explained.startswith("Row 4: ")
+    run(tmp_path, "report", "small.nrules", "new.csv", "-o", "report.html")
+    assert "<html" in (tmp_path / "report.html").read_text()[:200]
+
+    proba = ("--proba",) if target == "species" else ()
+    run(
+        tmp_path, "predict", "small.nrules", "new.csv", "--id", "id", *proba, "-o", "scored.csv"
+    )
+    scored = pd.read_csv(tmp_path / "scored.csv")
+    assert scored["id"].tolist() == table["id"].tolist()
+    if target == "species":
+        right = (scored["prediction"] == table["species"]).mean()
+        assert evaluated["metrics"]["accuracy"] == pytest.approx(right)
+        assert right > 0.95
+    else:
+        assert evaluated["metrics"]["R²"] > 0.8
+
+    expected = scores(scored)
+    assert (by_a_loaded_model(tmp_path) == expected).all()
+    others = {
+        "ONNX": by_onnx(tmp_path, table),
+        "Python": by_plain_python(tmp_path),
+        "DuckDB": by_a_database(tmp_path, table, "duckdb"),
+        "SQLite": by_a_database(tmp_path, table, "sqlite"),
+        "PostgreSQL": by_a_database(tmp_path, table, "postgresql"),
+    }
+    spread = 1.0 if target == "species" else expected.std()
+    for name, found in others.items():
+        np.testing.assert_allclose(
+            found / spread, expected / spread, rtol=0, atol=1e-5, err_msg=name
+        )

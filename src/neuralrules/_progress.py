@@ -43,7 +43,7 @@ class Progress:
             losses += f" · validation {validation_loss:.4f}"
         self._line = (
             f"{bar} epoch {epoch}/{self._n_epochs} · {losses} · "
-            f"{_duration(elapsed)} · {_duration(left)} left"
+            f"{duration(elapsed)} · {duration(left)} left"
         )
         if now - self._last > self._pause:
             self._last = now
@@ -63,7 +63,7 @@ class Progress:
             self._write("\n")
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     minutes, rest = divmod(seconds, 60)
     if minutes < 1:
         return f"{rest:.1f} s"

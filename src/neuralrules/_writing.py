@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import uuid
@@ -9,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
+
+# Of errors in the middle of writing, those that are about the file written.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def checked_path(path: Any, example: str) -> Path:
@@ -83,6 +87,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         if target.exists():
             os.chmod(part, target.stat().st_mode & 0o777)
         os.replace(part, target)
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise unwritable(str(path), error) from error
+        raise
     finally:
         part.unlink(missing_ok=True)
 

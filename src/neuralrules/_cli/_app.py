@@ -74,7 +74,8 @@ def run(arguments: Sequence[str]) -> int:
         try:
             with app.make_context(NAME, list(arguments)) as context:
                 app.invoke(context)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # None where it is closed
+                sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
             return exit_code(error)
     return 0

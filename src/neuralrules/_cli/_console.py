@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from neuralrules._cli._errors import say
-from neuralrules._progress import WIDTH, _duration
+from neuralrules._progress import WIDTH, duration
 
 SECONDS_BEFORE = 0.5  # short work shows no bar
 SECONDS_BETWEEN = 0.1
@@ -115,7 +115,7 @@ def draw(
         filled = round(WIDTH * part) if part is not None else 0
         bar = "" if part is None else f" {'█' * filled}{'░' * (WIDTH - filled)} {part:4.0%}"
         more = f" · {detail()}" if detail() else ""
-        elapsed = _duration(time.monotonic() - start)
+        elapsed = duration(time.monotonic() - start)
         stream.write(f"\r\x1b[K{label}{bar}{more} · {elapsed}")
         stream.flush()
         if done.wait(SECONDS_BETWEEN):

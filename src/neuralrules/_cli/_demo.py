@@ -155,14 +155,13 @@ def folded(text: str) -> str:
 
 def ship(model: Any, X: pd.DataFrame, y: np.ndarray, folder: Path) -> None:
     """Save the model, score the table with what was saved, report, export."""
+    from neuralrules import load
     from neuralrules._cli._tables import open_output
-    from neuralrules._export._python import to_python
-    from neuralrules._files import load, save
     from neuralrules._writing import whole_file
 
     table, saved, scores, page, module = (folder / name for name in FILES)
     model._notes = {"targets": ["diagnosis"], "missing": []}
-    save(model, saved)
+    model.save(saved)
     loaded = load(saved)
     probabilities = loaded.predict_proba(X).T
     by_class = {
@@ -175,7 +174,7 @@ def ship(model: Any, X: pd.DataFrame, y: np.ndarray, folder: Path) -> None:
         writer.write(X[[]].assign(prediction=loaded.predict(X), **by_class))
     loaded.report(page, X, y, title="Breast cancer")
     with whole_file(module) as file:
-        file.write(to_python(loaded).encode())
+        file.write(loaded.to_python().encode())
 
 
 def say_shipped(folder: Path, errors: dict[str, Any], console: Console) -> None:

@@ -23,7 +23,16 @@ RENAMED = {
     "keep": "--id",
 }
 # Options named after the library's parameters, beside those of the estimators.
-SAME = ("tolerance", "precision", "max_terms", "max_rules", "table", "dialect", "title")
+SAME = (
+    "missing_text",
+    "tolerance",
+    "precision",
+    "max_terms",
+    "max_rules",
+    "table",
+    "dialect",
+    "title",
+)
 SHOWN_NAMES = 5
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neuralrules._cli._console import Console, bytes_text
-from neuralrules._cli._errors import library_errors
+from neuralrules._cli._errors import library_errors, option_name
 from neuralrules._cli._help import Command, option, output_option, speaking
 from neuralrules._cli._rows import checked_output, load_model
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
+    from neuralrules._portable import PortableModel
 
 SQL = "For SQL"
 EXAMPLES = {"onnx": "model.onnx", "sql": "model.sql", "python": "model.py"}
@@ -40,7 +41,14 @@ EXAMPLES = {"onnx": "model.onnx", "sql": "model.sql", "python": "model.py"}
     help="An ONNX graph, a SQL query, or a Python module that needs no package.",
 )
 @output_option("The file to write.  [default: standard output]", metavar="OUT")
+@option(
+    "--missing-text",
+    metavar="TEXT",
+    section="For ONNX",
+    help="What stands for a missing category, because ONNX has none.  [default: empty]",
+)
 @option("--table", metavar="NAME", section=SQL, help="The table to score, in the database.")
+@option("--schema", metavar="NAME", section=SQL, help="The schema of the table.")
 @option(
     "--dialect",
     type=click.Choice(["postgresql", "duckdb", "sqlite"]),
@@ -61,16 +69,14 @@ def export(
     model: str,
     form: str,
     output: str | None,
-    table: str | None,
-    dialect: str | None,
-    ids: Sequence[str],
     console: Console,
+    **options: Any,
 ) -> None:
     """Write a model as ONNX, SQL or plain Python.
 
     The whole model, from raw columns to predictions, missing values included.
     """
-    check_format(form, table, dialect, ids)
+    check_format(form, options)
     out = "-" if output is None else output
     if out == "-" and console.as_json:
         raise click.UsageError(
@@ -85,7 +91,7 @@ def export(
     loaded = load_model(model)
     path = None if out == "-" else checked_output(out, EXAMPLES[form], [model])
     with library_errors(), console.progress("Exporting"):
-        content = exported(loaded, form, table=table, dialect=dialect, ids=ids)
+        content = exported(loaded, form, **options)
     if path is None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
@@ -97,41 +103,38 @@ def export(
     say_exported(loaded, form, out, len(content), console)
 
 
-def check_format(form: str, table: str | None, dialect: str | None, ids: Sequence[str]) -> None:
+def check_format(form: str, options: dict[str, Any]) -> None:
     """Refuse options of another format, and SQL without a table."""
-    if form == "sql":
-        if table is None:
-            raise click.UsageError(
-                "--format sql needs --table NAME, the table to score in the database."
-            )
-        return
-    for name, value in (("--table", table), ("--dialect", dialect), ("--id", ids)):
-        if value:
-            raise click.UsageError(f"{name} is for --format sql, not for {form}.")
+    for name, value in options.items():
+        owner = "onnx" if name == "missing_text" else "sql"
+        if value and owner != form:
+            shown = "--id" if name == "ids" else option_name(name)
+            raise click.UsageError(f"{shown} is for --format {owner}, not for {form}.")
+    if form == "sql" and options["table"] is None:
+        raise click.UsageError(
+            "--format sql needs --table NAME, the table to score in the database."
+        )
 
 
 def exported(
-    model: NeuralRuleModel,
+    model: PortableModel,
     form: str,
     *,
+    missing_text: str | None,
     table: str | None,
+    schema: str | None,
     dialect: str | None,
     ids: Sequence[str],
 ) -> bytes:
     """The bytes of a file in some format."""
     if form == "onnx":
-        from neuralrules._export._onnx import to_onnx
-
-        graph: bytes = to_onnx(model).SerializeToString()
+        graph: bytes = model.to_onnx(missing_text=missing_text or "").SerializeToString()
         return graph
     if form == "python":
-        from neuralrules._export._python import to_python
-
-        return to_python(model).encode()
-    from neuralrules._export._sql import to_sql
-
+        return model.to_python().encode()
     assert table is not None  # or check_format had refused it
-    return to_sql(model, table, dialect=dialect or "postgresql", keep=ids).encode()
+    name = table if schema is None else (schema, table)
+    return model.to_sql(name, dialect=dialect or "postgresql", keep=ids).encode()
 
 
 def say_exported(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +129,6 @@ def fit(
     **_: Any,
 ) -> None:
     """Learn neural rules from a table, and write a model file."""
-    from neuralrules._files import save
     from neuralrules._search import DEPTHS
 
     parameters = given_parameters(context)
@@ -142,12 +142,13 @@ def fit(
         console.note(f"{found.name}, because {found.reason}; --task overrides this.")
     note_identifiers(rows.X, console)
     y = target_array(rows, found.name)
+    check_folds(rows, folds)
     search = {"cv": folds or 5, "max_depths": max_depths or DEPTHS} if cv else {}
     model = estimator(found.name, parameters, search, y)
     train(model, rows, y, console)
     model._notes = {"targets": list(target), "missing": list(reading.missing)}
     with library_errors():
-        save(model, path)
+        model.save(path)
     say_fitted(model, found, rows, str(path), console)
     if model.interrupted_:
         say(f"interrupted: the model as far as it was trained is in {str(path)!r}.")
@@ -166,6 +167,14 @@ def check_search(
     for name, value in (("--folds", folds), ("--max-depths", max_depths)):
         if value is not None and not cv:
             raise click.UsageError(f"{name} belongs to the search for the depth: add --cv.")
+
+
+def check_folds(rows: Training, folds: int | None) -> None:
+    if folds is not None and folds > len(rows.X):
+        raise click.BadParameter(
+            f"{rows.name} has {len(rows.X)} rows, fewer than {folds} folds. Give fewer folds.",
+            param_hint="'--folds'",
+        )
 
 
 def check_roles(
@@ -212,9 +221,10 @@ def weights_by_label(weights: dict[str, Any], y: np.ndarray) -> dict[Any, Any]:
                 f"{name!r} is none of the classes {listed(list(labels))}.",
                 param_hint="'--class-weight'",
             )
-        if isinstance(weight, bool) or not isinstance(weight, int | float):
+        is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+        if not is_number or not 0 <= weight < math.inf:
             raise click.BadParameter(
-                f"{weight!r} is not a weight. Give each class a number.",
+                f"{weight!r} is not a weight. Give each class a number of at least 0.",
                 param_hint="'--class-weight'",
             )
     return {labels[name]: weight for name, weight in weights.items()}

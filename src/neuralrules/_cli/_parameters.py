@@ -24,6 +24,7 @@ SECTION = "Parameters of the model"
 # The terminal decides whether there is a progress bar; each command line fits anew.
 NO_OPTIONS = ("verbose", "warm_start")
 RANDOM_STATE = 0
+TOO_LARGE = 2**32  # for a count, and for what C calls an integer
 # Where the estimators' own text speaks of Python.
 TEXTS = {
     "max_depth": (
@@ -91,6 +92,8 @@ class ParameterType(click.ParamType):  # type: ignore[type-arg]  # not in all of
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
         for candidate in readings(value):
+            if isinstance(candidate, int) and abs(candidate) >= TOO_LARGE:
+                return self.fail(f"{value} is too large.", param, ctx)
             if any(one.constraint.is_satisfied_by(candidate) for one in self.allowed):
                 return candidate
         words = " or ".join(one.words for one in self.allowed)
@@ -105,12 +108,19 @@ class ParameterType(click.ParamType):  # type: ignore[type-arg]  # not in all of
 
 def readings(text: str) -> Iterator[Any]:
     """What a text may stand for: a number, nothing, a dict, itself."""
-    for read in (int, float, json_object):
+    for read in (int, finite, json_object):
         try:
             yield read(text)
         except ValueError:
             continue
     yield None if text == "none" else text
+
+
+def finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 def json_object(text: str) -> dict[str, Any]:

@@ -131,14 +131,18 @@ class ModelColumns(NamedTuple):
         The table's names in the order of the model, and what is in them.
     named : bool
         Whether the model knows names, and not only the order.
+    table : str
+        The table's name.
     """
 
     kinds: dict[str, str]
     named: bool
+    table: str
 
     def of(self, frame: pd.DataFrame) -> Any:
         """The model's columns of some rows, as it takes them."""
         own = frame[list(self.kinds)]
+        check_finite(own, self.table)
         return own if self.named else own.to_numpy()
 
 
@@ -211,7 +215,7 @@ def find_columns(
     named = hasattr(model, "feature_names_in_")
     lacking = [name for name in encoder.names if name not in table.names]
     if not lacking:
-        return ModelColumns(dict(zip(encoder.names, kinds, strict=True)), named)
+        return ModelColumns(dict(zip(encoder.names, kinds, strict=True)), named, table.name)
     if named:
         raise lacking_columns(table, lacking)
     places = [name for name in table.names if name not in others]
@@ -221,7 +225,7 @@ def find_columns(
             f"on {len(kinds)} columns without names. Give exactly these, in their order, or "
             f"name them {encoder.names[0]}{', …' * (len(kinds) > 1)}."
         )
-    return ModelColumns(dict(zip(places, kinds, strict=True)), named)
+    return ModelColumns(dict(zip(places, kinds, strict=True)), named, table.name)
 
 
 def lacking_columns(table: Table, lacking: Sequence[str]) -> InputError:
@@ -310,6 +314,8 @@ def known_targets(
     model: NeuralRuleModel, frame: pd.DataFrame, targets: Sequence[str], name: str
 ) -> np.ndarray:
     """The targets as the model knows them: its class labels, or numbers."""
+    from neuralrules._encoding import category_name
+
     for target in targets:
         check_complete(frame[target], name, "target")
     classes = getattr(model, "classes_", None)
@@ -328,12 +334,30 @@ def known_targets(
     known = cells.isin([cell for cell, label in labels.items() if label is not None])
     if not known.all():
         row = int(np.argmin(known.to_numpy()))
+        cell = cells.iloc[row]
+        shown = repr(cell) if isinstance(cell, str) else category_name(cell)
         raise InputError(
-            f"Row {row + 1} of {name} has the target {cells.iloc[row]!r}, which is none of the "
+            f"Row {row + 1} of {name} has the target {shown}, which is none of the "
             f"model's classes {listed(classes.tolist())}. Correct or remove such rows, or fit "
             "a new model."
         )
     return np.array([labels[cell] for cell in cells], classes.dtype)
+
+
+def check_finite(frame: pd.DataFrame, name: str) -> None:
+    """Refuse numbers that cannot be computed with; the frame's index counts rows from 0."""
+    from neuralrules._encoding import LARGEST
+
+    for column in frame.columns[frame.dtypes == np.float64]:
+        too_large = frame[column].abs().to_numpy() > LARGEST
+        if too_large.any():
+            place = int(np.argmax(too_large))
+            cell = str(frame[column].iloc[place])
+            raise InputError(
+                f"{name}, row {frame.index[place] + 1}, column {column!r}: {cell} is infinite "
+                f"or too large to compute with. Correct the cell, or give --missing {cell!r} "
+                "if it means missing."
+            )
 
 
 def check_complete(column: pd.Series, name: str, what: str) -> None:

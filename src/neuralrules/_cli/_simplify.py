@@ -86,8 +86,6 @@ def simplify(
     again, step by step; the smallest model wins whose loss has grown by no more than
     --tolerance.
     """
-    from neuralrules._files import save
-
     if math.isnan(tolerance):
         raise click.BadParameter("nan is not a number.", param_hint="'--tolerance'")
     if data == validation == "-":
@@ -102,7 +100,7 @@ def simplify(
     with library_errors(), console.progress("Simplifying"):
         steps = loaded.simplification_path(rows.X, rows.y, sample_weight=rows.weights, **unseen)
         chosen = steps.within(tolerance)
-        save(steps.model(chosen), path)
+        steps.model(chosen).save(path)
     table = steps.to_frame()
     before, after = table.iloc[0].to_dict(), table.iloc[chosen].to_dict()
     n_bytes = Path(path).stat().st_size

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from neuralrules._cli._errors import InputError, listed
-from neuralrules._cli._rows import check_complete, checked_weights, no_column
+from neuralrules._cli._rows import check_complete, check_finite, checked_weights, no_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from neuralrules._cli._tables._columns import Table
 
 MOST_CLASSES = 20  # more different whole numbers are taken for a quantity
+LARGEST_LABEL = 2.0**53  # float64 does not tell whole numbers beyond it apart
 
 
 class Task(NamedTuple):
@@ -65,8 +67,7 @@ def read_training(
         )
     with console.progress(f"Reading {table.name}", lambda: table.done):
         frame = table.read([*features, *target, *weights])
-    if not len(frame):
-        raise InputError(f"{table.name} has no rows. Give a table with at least two.")
+    check_finite(frame, table.name)
     for name in target:
         check_complete(frame[name], table.name, "target")
     return Training(
@@ -81,7 +82,8 @@ def found_task(rows: Training, asked: str | None) -> Task:
     """What to learn: what is asked for, or what the targets look like."""
     names = list(rows.targets)
     for name in names:
-        if rows.targets[name].dtype.kind in "mM":
+        column = rows.targets[name]
+        if column.dtype.kind in "mM" or isinstance(column.iloc[0], date | time | timedelta):
             raise InputError(
                 f"The target {name!r} of {rows.name} holds dates or times. Turn it into "
                 "numbers first, for example days since a date."
@@ -124,8 +126,11 @@ def check_numbers(rows: Training, remedy: str) -> None:
 def check_classes(rows: Training) -> None:
     """Refuse a target that is measured, not counted."""
     column = rows.targets.iloc[:, 0]
-    if column.dtype.kind == "f" and (column % 1 != 0).any():
-        example = column[column % 1 != 0].iloc[0]
+    if column.dtype.kind != "f":
+        return
+    no_label = (column % 1 != 0) | (column.abs() > LARGEST_LABEL)
+    if no_label.any():
+        example = column[no_label].iloc[0]
         raise InputError(
             f"The target {column.name!r} of {rows.name} holds numbers such as {example}, "
             "which are no classes. Give whole numbers or text, or --task regression."
@@ -159,11 +164,12 @@ def target_array(rows: Training, task: str) -> np.ndarray:
         return numbers[:, 0] if numbers.shape[1] == 1 else numbers
     column = targets.iloc[:, 0]
     if column.dtype.kind == "f":
-        return column.to_numpy(np.int64)
+        column = column.astype(np.int64)
     labels = column.to_numpy() if column.dtype.kind in "iub" else column.to_numpy(object)
     if len(np.unique(labels)) == 1:
+        value = labels.tolist()[0]
         raise InputError(
-            f"The target {column.name!r} of {rows.name} is {labels[0]!r} in every row: there "
-            "is nothing to learn. Check that it is the target, and that no rows are left out."
+            f"The target {column.name!r} of {rows.name} is {value!r} in every row: there is "
+            "nothing to learn. Check that it is the target, and that no rows are left out."
         )
     return np.asarray(labels)
