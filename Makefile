@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo test lint servers wheel figures reproduce simplification benchmark exports clean
+.PHONY: demo test lint servers wheel figures reproduce simplification benchmark exports streaming clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
@@ -38,6 +38,9 @@ benchmark: $(VENV)/.benchmarks  ## measure speed and rewrite docs/speed.md
 
 exports: $(VENV)/.benchmarks  ## measure sizes and speed of the exports and rewrite docs/exports.md
 	$(BIN)/python -m benchmarks.exports --write
+
+streaming: $(VENV)/.benchmarks  ## measure the scoring of a long table and rewrite docs/streaming.md
+	$(BIN)/python -m benchmarks.streaming --write
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

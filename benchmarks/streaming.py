@@ -1,11 +1,12 @@
 """Scoring a long CSV file by the command line: how fast, and in how much memory.
 
-    python -m benchmarks.streaming [--rows 5000000]
+    python -m benchmarks.streaming [--rows 5000000] [--write]
 
 makes a CSV file of numbers, categories, holes and an id column, fits a small model on its
 first rows by `neuralrules fit`, scores a short and a long file by `neuralrules predict`, and
 compares the last rows with a direct prediction. Memory is constant if the two peaks are
-alike. The files go to a temporary folder, and are removed.
+alike. The files go to a temporary folder, and are removed. --write puts the results into
+docs/streaming.md.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.pages import environment, environment_list
+from benchmarks.pages import environment, environment_list, write_page
 from neuralrules import load
 
 TRAINING_ROWS = 20_000
 SHORT_ROWS = 500_000
 COMPARED_ROWS = 1_000
 PIECE = 50_000  # rows made at a time
+HEAD = """\
+| rows | MiB | seconds | rows per second | peak memory, MiB | largest difference |
+|--:|--:|--:|--:|--:|--:|"""
 LIMIT = 1.2  # the bar: peak memory of the long file over that of the short one
 NUMBERS = [f"x{index}" for index in range(7)]
 COMMAND = [
@@ -100,8 +104,10 @@ def check(model_path: Path, scored: Path, n_rows: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=5_000_000, help="rows of the long file")
+    parser.add_argument("--write", action="store_true", help="update docs/streaming.md")
     options = parser.parse_args()
-    peaks = []
+    where = environment("pandas", "pyarrow")  # of the code that is about to run
+    peaks, lines = [], [HEAD]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         training, model = folder / "training.csv", folder / "model.nrules"
@@ -117,16 +123,22 @@ def main() -> None:
                 "predict", str(model), str(table), "-o", str(scored), "--id", "id", "--proba"
             )
             difference = check(model, scored, n_rows)
-            print(
-                f"{n_rows:,} rows ({size:,.0f} MiB): {used['seconds']:.1f} s, "
-                f"{n_rows / used['seconds']:,.0f} rows/s, peak {used['peak']:,.0f} MiB, "
-                f"largest difference to a direct prediction {difference:.1e}",
-                flush=True,
+            lines.append(
+                f"| {n_rows:,} | {size:,.0f} | {used['seconds']:.1f} "
+                f"| {n_rows / used['seconds']:,.0f} | {used['peak']:,.0f} | {difference:.0e} |"
             )
             peaks.append(used["peak"])
     ratio = peaks[1] / peaks[0]
-    print(f"peak of the long file over the short one: {ratio:.2f} (must be below {LIMIT})")
-    print(environment_list(environment("pandas", "pyarrow")))
+    lines += [
+        "",
+        f"The long table takes {ratio:.2f} times the memory of the short one; the bar is "
+        f"{LIMIT}.",
+        "",
+        environment_list(where),
+    ]
+    print("\n".join(lines))
+    if options.write:
+        write_page("streaming.md", "\n".join(lines))
     sys.exit(ratio >= LIMIT)
 
 
