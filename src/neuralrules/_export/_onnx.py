@@ -36,30 +36,7 @@ BLOCK_ROWS = 1000
 
 
 def to_onnx(model: NeuralRuleModel, *, missing_text: str = "") -> onnx.ModelProto:
-    """A fitted model as an ONNX graph that takes rows of the user's table.
-
-    A model of an array of numbers has one input, ``X`` of shape (N, n_columns). One that
-    was fitted on named columns or on categories has an input of shape (N, 1) for each
-    column of the table, under its name: float64 for numbers, with NaN for missing ones,
-    strings for categories. There may be any number of rows but none.
-
-    The outputs are what the model's own methods return. A classifier has ``label``,
-    then ``probabilities`` (float32), or ``decision`` (float64) if its loss has no
-    probabilities; a regressor has ``prediction`` (float64). Like a column that is named
-    as another one, an output that is named as a column gets an underscore after its name.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    missing_text : str, default=""
-        The text of a cell that is missing. ONNX has no missing strings.
-
-    Returns
-    -------
-    onnx.ModelProto
-        ``onnx.save`` writes it, its ``SerializeToString()`` is what onnxruntime loads. Its
-        ``doc_string`` states the size.
-    """
+    """See `PortableModel.to_onnx`, which calls it."""
     check_is_fitted(model)
     onnx = import_onnx()
     check_missing_text(model.encoder_, missing_text)

@@ -26,8 +26,27 @@ import textwrap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._encoding import LARGEST, EncodedColumn, Encoder
+from neuralrules._export._python_templates import (
+    ACTIVATION,
+    CATEGORIES,
+    CATEGORY,
+    CELL,
+    DECISION,
+    DEEP,
+    DOCSTRING,
+    HOLES,
+    NUMBER,
+    NUMBERS,
+    PREDICT,
+    PREDICT_PROBA,
+    STANDARDISE_CATEGORIES,
+    STANDARDISE_HOLES,
+    STANDARDISE_NUMBERS,
+    STANDARDISED,
+)
 from neuralrules._export._size import size_text
 from neuralrules._network import Network
 from neuralrules._text import (
@@ -52,124 +71,10 @@ PRECISION, MAX_TERMS = 3, 3  # of comments, as in `rules_text`
 # A module over ASCII names is ASCII, so that it may be written in any encoding.
 IN_COMMENTS = str.maketrans({"·": "*", "…": "...", "⁺": "_plus"})
 
-DOCSTRING = '''"""Predictions of a neural rule model, in Python without any package.
-
-{size}
-
-{functions}
-
-A row is a dict from column names to values; None and NaN are missing values. It must
-have the columns listed below, others are ignored.
-
-Each rule adds its value times its activation, which is the smallest of its literals, or
-0 if one is negative. The code has every digit and takes columns in standard deviations
-from their means: x["a"] loses none, however far from zero the column "a" lies. Comments
-are in the units of the table and rounded; "..." leaves out the columns of smaller
-weight, which are taken at their means.{deep}
-"""'''
-DEEP = """
-
-These rules are deep: literals A, B, ... stand before those that the smallest is taken
-of, which see only their positive parts A_plus, B_plus, ..."""
-
-PREDICT = '''def predict(row: dict):
-    """{text}"""
-    {code}'''
-PREDICT_PROBA = '''def predict_proba(row: dict):
-    """The probability of each class."""
-    outputs = {outputs}
-    largest = max(outputs)  # taken out, so that no exponential overflows
-    sizes = [math.exp(output - largest) for output in outputs]
-    return {{label: size / sum(sizes) for label, size in zip(CLASSES, sizes)}}'''
-DECISION = '''def decision(row: dict):
-    """{text}"""
-    x = standardised(row)
-    return {code}'''
-ACTIVATION = '''def activation(*literals):
-    """The smallest of some literals, or 0 if one is negative."""
-    return max(0.0, min(literals))'''
-
-NUMBERS = """
-# Columns of numbers: mean and standard deviation.
-NUMBERS = {"""
-HOLES = """
-# Indicators x["a", MISSING], 1 where a number is missing, else 0: mean and deviation.
-HOLES = {"""
-CATEGORIES = """
-# Indicators x["a", "b"], 1 where column "a" holds "b", else 0: mean and deviation.
-CATEGORIES = {"""
-
-STANDARDISED = '''def standardised(row):
-    """The columns of a row in standard deviations from their means."""
-    x = {}'''
-STANDARDISE_NUMBERS = """
-    for name, (mean, deviation) in NUMBERS.items():
-        value = number(row, name)
-        z = 0.0 if value is MISSING else (value - mean) / deviation
-        x[name] = max(-LARGEST, min(LARGEST, z))  # the model has the same limits"""
-STANDARDISE_HOLES = """
-    for name, (mean, deviation) in HOLES.items():
-        indicator = 1.0 if number(row, name) is MISSING else 0.0
-        x[name, MISSING] = (indicator - mean) / deviation"""
-STANDARDISE_CATEGORIES = """
-    for name, listed in CATEGORIES.items():
-        cell = category(row, name)
-        found = cell if cell in listed else OTHER
-        for one, (mean, deviation) in listed.items():
-            indicator = 1.0 if one == found else 0.0
-            x[name, one] = (indicator - mean) / deviation"""
-
-CELL = '''def cell_of(row, name):
-    """What a row holds in a column; None, NaN and pandas.NA are MISSING."""
-    if name not in row:
-        raise ValueError(
-            f"The row has no column {name!r}. Add it, with None for a missing value."
-        )
-    cell = row[name]
-    if cell is None or type(cell).__name__ == "NAType":
-        return MISSING
-    return cell if cell == row[name] else MISSING  # NaN does not equal itself'''
-NUMBER = '''def number(row, name):
-    """The number in a column."""
-    cell = cell_of(row, name)
-    if cell is MISSING:
-        return MISSING
-    if isinstance(cell, (str, bytes)) or not hasattr(cell, "__float__"):
-        raise ValueError(
-            f"Column {name!r} must hold a number, not {cell!r}. "
-            "Convert it, or give None for a missing value."
-        )
-    value = cell if isinstance(cell, int) else float(cell)  # ints may exceed floats
-    if abs(value) > LARGEST:
-        raise ValueError(
-            f"Column {name!r} holds {cell!r}: infinity, or beyond {LARGEST:.2g}. "
-            "Replace it by a finite number, or by None for a missing value."
-        )
-    return float(value)'''
-CATEGORY = '''def category(row, name):
-    """The category in a column, as text; 1 and 1.0 are the same."""
-    cell = cell_of(row, name)
-    if cell is MISSING:
-        return MISSING
-    whole = isinstance(cell, float) and cell.is_integer()
-    return str(int(cell)) if whole else str(cell)'''
-
 
 def to_python(model: NeuralRuleModel) -> str:
-    """The source of a module that predicts what a fitted model predicts.
-
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    str
-        A module for Python 3.9 or later that imports nothing but ``math``. It has
-        ``predict(row)``, ``decision(row)`` and, for a classifier of ``loss="logistic"``,
-        ``predict_proba(row)``; a row is a dict from column names to values. It computes
-        in float64 with all digits of the model.
-    """
+    """See `PortableModel.to_python`, which calls it."""
+    check_is_fitted(model)
     network = model.network_.without_unused_features()
     used = [model.encoder_.columns[feature] for feature in network.features]
     terms = [term_code(model.encoder_, column) for column in used]

@@ -52,46 +52,7 @@ def to_sql(
     dialect: str = "postgresql",
     keep: Sequence[str] = (),
 ) -> str:
-    """One SELECT that scores every row of a table in a database.
-
-    Parameters
-    ----------
-    model : fitted classifier or regressor
-    table : str or tuple of str
-        The table's name as it is, without quotes, or a tuple of names such as
-        ``("schema", "table")``. The table, or view, has the columns that the model uses,
-        by their names in training (``x0``, ``x1``, ... for arrays).
-    dialect : {"postgresql", "duckdb", "sqlite"}
-    keep : sequence of str
-        Columns of the table that the result shows before the predictions.
-
-    Returns
-    -------
-    str
-        One statement without a semicolon: a file of it runs as it is, and behind
-        ``CREATE VIEW name AS`` it is a view.
-
-    Notes
-    -----
-    A classifier's result has the column ``prediction`` and, for ``loss="logistic"``, for
-    each class ``probability_<label>``; else ``decision``, or ``decision_<label>`` for more
-    than two classes. Where labels make no names of at most 63 bytes that differ in more
-    than case, the places of the classes stand for them. A regressor's has ``prediction``,
-    or ``prediction_0``, ``prediction_1``, ... for several targets.
-
-    NULL, and NaN in a column of numbers, is a missing value. Numbers may be of any numeric
-    type or booleans. Categories are compared as text, byte by byte, with the blanks that
-    pad PostgreSQL's ``CHAR(n)``. They are best stored as text or integers: DuckDB and
-    SQLite write a double as ``1.0`` where the model knows ``1``, and a boolean's text is
-    not Python's. SQLite reads any text as a number, an empty one as 0. Numbers that the
-    model refuses, infinite or beyond 1.8e19, are not refused.
-
-    A filter on the result does not save scoring the other rows; name a view of the rows to
-    score instead. PostgreSQL compiles long sums for minutes unless ``SET jit = off``.
-    SQLite prepares a statement in time that grows with the square of the number of
-    parameters, two seconds for 20,000, and needs its mathematical functions for
-    probabilities, as most builds since 3.35 have them.
-    """
+    """See `PortableModel.to_sql`, which calls it."""
     check_is_fitted(model)
     words, source, kept = checked_dialect(dialect), checked_table(table), checked_keep(keep)
     network = model.network_.without_unused_features()
