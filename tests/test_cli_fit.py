@@ -251,6 +251,58 @@ def test_classes_that_are_numbers(here):
     assert refused(*arguments).startswith("The target 'y' of one.csv is 4 in every row: there")
 
 
+def test_whole_numbers_with_a_point_are_classes(here):
+    (here / "points.csv").write_text("x,y\n1,-1.0\n2,1.0\n3,-1.0\n4,1.0\n")
+    result = done("fit", "points.csv", "-t", "y", "-o", "m", "--n-epochs", 1, "--json")
+    assert "because the target 'y' holds 2 different whole numbers" in result.err
+    assert load("m").classes_.tolist() == [-1, 1]
+    assert done("evaluate", "m", "points.csv", "--json").record["n_rows"] == 4
+
+
+def test_columns_that_are_almost_numbers_are_pointed_at(here):
+    cells = [str(place) for place in range(30)]
+    cells[5] = "abc"
+    frame = pd.DataFrame({"a": cells, "y": ["u", "v"] * 15})
+    frame.assign(b=[f"{place},5" for place in range(30)]).to_csv("almost.csv", index=False)
+    notes = done("fit", "almost.csv", "-t", "y", "-o", "m", "--n-epochs", 1).err.splitlines()
+    assert notes[1:] == [
+        "neuralrules: note: 29 of 30 cells of 'a' are numbers, but row 6 holds 'abc', so that "
+        "all are taken for categories: correct them, or give --missing 'abc' if it means "
+        "missing.",
+        "neuralrules: note: 30 of 30 cells of 'b' are numbers with commas, but row 1 holds "
+        "'0,5', so that all are taken for categories: write numbers with a decimal point and "
+        "nothing else.",
+    ]
+
+
+def test_too_many_classes(here):
+    frame = pd.DataFrame({"x": range(50), "y": [f"{place},5" for place in range(50)]})
+    frame.to_csv("many.csv", index=False)
+    assert refused("fit", "many.csv", "-t", "y", "-o", "m") == (
+        "The target 'y' of many.csv has 50 different classes in 50 rows, such as '0,5': too "
+        "many to learn. Check that it is the target; numbers need a decimal point and no "
+        "thousands separators."
+    )
+
+
+def test_targets_that_are_too_large(here):
+    (here / "huge.csv").write_text("x,y\n1,1.5\n2,1e19\n3,2.5\n")
+    done("fit", "huge.csv", "-t", "y", "-o", "m", "--n-epochs", 1, "--quiet")
+    assert np.isfinite(load("m").predict(pd.DataFrame({"x": [1, 2, 3]}))).all()
+
+
+def test_columns_of_dates_can_be_left_out(here):
+    days = pd.date_range("2020-01-01", periods=4).date
+    frame = pd.DataFrame({"x": [1, 2, 3, 4], "a day": days, "y": ["u", "v"] * 2})
+    frame.to_parquet("days.parquet")
+    arguments = ("fit", "days.parquet", "-t", "y", "-o", "m", "--n-epochs", 1)
+    assert refused(*arguments) == (
+        "The column 'a day' of days.parquet holds dates or times. Turn it into numbers, for "
+        "example days since a date, or leave it out with --drop 'a day'."
+    )
+    done(*arguments, "--drop", "a day")
+
+
 def test_targets_that_are_dates():
     days = pd.date_range("2020-01-01", periods=3).date
     pd.DataFrame({"x": [1, 2, 3], "day": days}).to_parquet("days.parquet")
@@ -366,8 +418,8 @@ def test_the_task_can_be_given():
         ),
         (
             ["one.csv", "-t", "x", "--task", "regression"],
-            "Target 0 of y has a single value, 1.0, in all 3 samples (n_samples = 3): there is "
-            "nothing to learn. Check that y is the target and not filtered.",
+            "The target 'x' of one.csv is 1 in every row: there is nothing to learn. Check "
+            "that it is the target, and that no rows are left out.",
         ),
         (
             ["hole.csv", "-t", "y"],

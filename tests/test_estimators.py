@@ -407,3 +407,11 @@ def test_min_samples_leaf_is_honoured():
 def test_single_row_and_single_column_predictions():
     model = NeuralRuleClassifier(2, random_state=0).fit(CANCER[0][:, :1], CANCER[1])
     assert model.predict(CANCER[0][:1, :1]).shape == (1,)
+
+
+def test_targets_beyond_float32_are_refused():
+    X = np.arange(10.0)[:, None]
+    with pytest.raises(
+        ValueError, match=r"^y holds 1e\+200, too large for float32\. Give the "
+    ):
+        NeuralRuleRegressor().fit(X, X[:, 0] * 1e200 / 9)

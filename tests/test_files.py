@@ -234,6 +234,19 @@ def test_saving_an_unfitted_model():
         NeuralRuleRegressor().save("model.nrules")
 
 
+def test_a_model_that_diverged_is_not_saved(tmp_path):
+    model, _, _ = fitted("two classes")
+    model = load(model.save(tmp_path / "m"))
+    model._state.network.weights[0, 0] = np.nan
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        model.save(tmp_path / "n")
+    assert str(caught.value) == (
+        "The model cannot be saved: its network.weights hold NaN or infinity, because training "
+        "did not converge. Fit it again, for example with a smaller learning_rate."
+    )
+    assert not (tmp_path / "n").exists()
+
+
 def test_saving_is_whole_or_nothing(tmp_path, monkeypatch):
     model, _, _ = fitted("two classes")
     path = tmp_path / "m.nrules"

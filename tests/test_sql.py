@@ -248,6 +248,21 @@ def test_blanks_that_pad_characters_are_read_as_by_a_client(postgresql, texts):
     agree(model, read.to_numpy(), postgresql.read(to_sql(model, "rows")))
 
 
+def test_booleans_stand_for_true_and_false(database):
+    texts = np.array([["True"], ["False"], [None]] * 20, object)
+    model = NeuralRuleClassifier(2, n_epochs=5, random_state=0)
+    model.fit(texts, np.arange(60) % 3 == 0)
+    for types, cells in (
+        ({"x0": "boolean"}, [True, False, None]),
+        ({}, ["True", "False", None]),
+    ):
+        frame = pd.DataFrame({"x0": pd.Series(cells, dtype=object)})
+        database.write("rows", frame, types)
+        result = database.read(to_sql(model, "rows", dialect=database.dialect))
+        found = result.filter(like="probability").to_numpy(float)
+        np.testing.assert_allclose(found, model.predict_proba(texts[:3]), atol=1e-6)
+
+
 def test_collations_that_ignore_case_are_overruled(postgresql):
     postgresql.run(
         "CREATE COLLATION no_case "

@@ -647,9 +647,8 @@ def test_a_header_without_rows(content):
     [
         ("a,b,a", "columns 1 and 3 are both named 'a'. Rename one of them."),
         (
-            "a,,c",
-            "column 2 has no name. Give it one, or leave the column out (with pandas: "
-            "index=False).",
+            "Unnamed: 1,,c",
+            "columns 1 and 2 are both named 'Unnamed: 1'. Rename one of them.",
         ),
         (
             'a,"b',
@@ -1129,3 +1128,19 @@ def test_a_missing_package_is_named(monkeypatch, package):
             f"Tables are read and written with pandas and pyarrow, and {package} is not "
             'installed. Install it with: pip install "neuralrules[cli]"'
         )
+
+
+def test_nameless_columns_are_named_as_by_pandas(tmp_path):
+    frame = pd.DataFrame({"a": [1, 2]})
+    frame.to_csv(tmp_path / "index.csv")
+    with open_table(str(tmp_path / "index.csv")) as table:
+        assert table.names == ["Unnamed: 0", "a"]
+        assert table.read().equals(pd.read_csv(tmp_path / "index.csv"))
+    frame.rename(columns={"a": ""}).to_parquet(tmp_path / "index.parquet")
+    path = str(tmp_path / "index.parquet")
+    with pytest.raises(TableError) as caught, open_table(path):
+        pass
+    assert str(caught.value) == (
+        f"{path}, header: column 1 has no name. Give it one, or leave the column out (with "
+        "pandas: index=False)."
+    )

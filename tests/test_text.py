@@ -287,3 +287,11 @@ def test_a_line_break_in_a_name_stays_on_its_line():
     assert tree_rule_text(model, 1, 3) == "a\\nRule 7: value > 9.5"
     assert model.rules_text().count("Rule 7") == 4
     assert len(model.rules_text().splitlines()) == 7
+
+
+def test_labels_stay_on_their_line():
+    X = np.arange(20.0)[:, None]
+    y = np.where(X[:, 0] > 9, "a\nb", "c\x1b[1m")
+    text = fitted(X, y, max_depth=1, n_epochs=0).rules_text()
+    assert "for a\\nb (" in text
+    assert "for c\\x1b[1m (" in text

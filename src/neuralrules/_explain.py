@@ -16,7 +16,7 @@ from neuralrules._engine_numpy import literals_forward, units_forward
 from neuralrules._frames import import_pandas
 from neuralrules._network import Network, Parameters
 from neuralrules._outputs import output_names
-from neuralrules._text import check_counts, inequality_text, number, rule_text
+from neuralrules._text import check_counts, inequality_text, number, printable, rule_text
 
 if TYPE_CHECKING:
     from neuralrules._model import NeuralRuleModel
@@ -177,7 +177,8 @@ class Explanation:
         def values(numbers: np.ndarray) -> str:
             return ", ".join(f"{number(value, 4):>8}" for value in numbers)
 
-        heading = "" if len(self.outputs) == 1 else f"  ({', '.join(map(str, self.outputs))})"
+        names = [printable(str(name)) for name in self.outputs]
+        heading = "" if len(names) == 1 else f"  ({', '.join(names)})"
         lines = [f"Row {row}: decision {values(self.decision[row]).strip()}{heading}"]
         if self.intercept.any():
             lines.append(f"{values(self.intercept)}  intercept")

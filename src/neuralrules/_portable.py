@@ -108,9 +108,10 @@ class PortableModel(ReadableModel):
         NULL, and NaN in a column of numbers, is a missing value. Numbers may be of any numeric
         type or booleans. Categories are compared as text, byte by byte, with the blanks that
         pad PostgreSQL's ``CHAR(n)``. They are best stored as text or integers: DuckDB and
-        SQLite write a double as ``1.0`` where the model knows ``1``, and a boolean's text is
-        not Python's. SQLite reads any text as a number, an empty one as 0. Numbers that the
-        model refuses, infinite or beyond 1.8e19, are not refused.
+        SQLite write a double as ``1.0`` where the model knows ``1``. Booleans may stand where
+        the model knows the texts ``True`` and ``False``. SQLite reads any text as a number, an
+        empty one as 0. Numbers that the model refuses, infinite or beyond 1.8e19, are not
+        refused.
 
         A filter on the result does not save scoring the other rows; name a view of the rows to
         score instead. PostgreSQL compiles long sums for minutes unless ``SET jit = off``.

@@ -14,6 +14,8 @@ from neuralrules._model import DEPTH_CONSTRAINTS
 from neuralrules._portable import PortableModel
 from neuralrules._targets import Targets
 
+LARGEST_TARGET = 1e37  # rules keep their values as float32, in units of the target
+
 
 class NumberRules(RegressorMixin, PortableModel):
     """Numbers as targets and predictions."""
@@ -41,6 +43,12 @@ class NumberRules(RegressorMixin, PortableModel):
                 f"Target {constant[0]} of y has a single value, {columns[0, constant[0]]}, in "
                 f"all {len(y)} samples (n_samples = {len(y)}): there is nothing to learn. "
                 "Check that y is the target and not filtered."
+            )
+        largest = np.abs(columns).max()
+        if largest > LARGEST_TARGET:
+            raise ValueError(
+                f"y holds {largest:.3g}, too large for float32. Give the target in a larger "
+                "unit, so that no number exceeds 1e+37."
             )
         self._flat_y = y.ndim == 1
         return Targets.from_numbers(columns, weights)

@@ -118,11 +118,12 @@ def value_text(model: NeuralRuleModel, rule: int, precision: int) -> str:
     if len(values) > 1:
         names = output_names(model)
         return "values " + ", ".join(
-            f"{text} ({name})" for text, name in zip(texts, names, strict=True)
+            f"{text} ({printable(str(name))})" for text, name in zip(texts, names, strict=True)
         )
     if not hasattr(model, "classes_"):
         return f"value {texts[0]}"
-    return f"value {texts[0]} for {model.classes_[chosen_classes(values[None])[0]]}"
+    label = model.classes_[chosen_classes(values[None])[0]]
+    return f"value {texts[0]} for {printable(str(label))}"
 
 
 def rule_text(model: NeuralRuleModel, rule: int, precision: int, max_terms: int) -> str:

@@ -74,7 +74,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     to is replaced.
     """
     target = written_file(path)
-    part = target.with_name(f".{uuid.uuid4().hex}.part")
+    part = target.with_name(f".{target.name[:80]}.{uuid.uuid4().hex[:12]}.part")
     try:
         stream = part.open("xb")
     except OSError as error:

@@ -99,9 +99,7 @@ def error_text(error: BaseException) -> str:
     if isinstance(error, InputError | TableError):
         return str(error)
     if isinstance(error, OSError):
-        if error.filename is None or error.strerror is None:
-            return in_options(str(error))
-        return f"{os.fsdecode(error.filename)!r}: {error.strerror}."
+        return os_error_text(error)
     if isinstance(error, ImportError):
         if "pip install" in str(error):
             return str(error)
@@ -111,6 +109,15 @@ def error_text(error: BaseException) -> str:
         f"internal error, {kind}: {error}. This should not happen; set {TRACEBACK}=1 to see "
         "where it comes from, and please report it."
     )
+
+
+def os_error_text(error: OSError) -> str:
+    """What the system refused; without a name it is about standard output."""
+    if error.strerror is None:
+        return in_options(str(error))
+    if error.filename is None:
+        return f"writing failed: {error.strerror}. Make room, or write elsewhere."
+    return f"{os.fsdecode(error.filename)!r}: {error.strerror}."
 
 
 def say(text: str) -> None:

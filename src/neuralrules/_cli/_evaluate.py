@@ -55,6 +55,7 @@ def evaluate(
 ) -> None:
     """Measure a model on the rows of a table whose target is known."""
     from neuralrules._performance import performance_on
+    from neuralrules._text import printable
 
     loaded = load_model(model)
     rows = read_rows(loaded, data, reading, console, target=target, weight=weight)
@@ -64,7 +65,7 @@ def evaluate(
     rows_text = ("rows", f"{performance.n_rows:,}")
     text = aligned([rows_text, *metric_pairs(performance.metrics)])
     if performance.confusion is not None:
-        labels = [str(label) for label in loaded.classes_]
+        labels = [printable(str(label)) for label in loaded.classes_]
         record["confusion"] = {"labels": loaded.classes_, "rows": performance.confusion}
         text += f"\n\n{confusion_text(labels, performance.confusion)}"
     console.result(text, record)

@@ -281,9 +281,12 @@ def say_fitted(
             "cv_scores": dict(zip(map(str, depths), scores, strict=True)),
         }
         found = ", ".join(
-            f"{depth}: {score:.4g}" for depth, score in zip(depths, scores, strict=True)
+            f"{depth}: {score:.4g}"
+            for depth, score in zip(depths, scores, strict=True)
+            if math.isfinite(score)
         )
-        lines.append(f"Depth {model.max_depth_}, by cross-validated score ({found}).")
+        why = f"by cross-validated score ({found})" if found else "not searched to the end"
+        lines.append(f"Depth {model.max_depth_}, {why}.")
     lines += [
         "On the training rows, which flatter a model:",
         aligned(metric_pairs(metrics)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +113,8 @@ def predict(
                 n_rows += len(chunk)
             if not n_rows:
                 raise InputError(f"{table.name} has no rows. Give a table with at least one.")
+    if out == "-":
+        sys.stdout.flush()  # or it would be said before it is so
     console.summary(
         f"Wrote predictions of {n_rows:,} rows to {'standard output' if out == '-' else out}.",
         {"output": out, "n_rows": n_rows},

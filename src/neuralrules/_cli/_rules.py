@@ -130,6 +130,8 @@ def explain(
 
     The contributions of the rules and the intercept sum to the decision function exactly.
     """
+    from neuralrules._text import printable
+
     loaded = load_model(model)
     with reading.open(data, loaded) as table:
         chosen = dict(rows_by_number(loaded, table, numbers, console))
@@ -141,7 +143,7 @@ def explain(
         records.append(explanation_record(number, prediction, explanation))
         shown = str(explanation).removeprefix("Row 0: ")
         if hasattr(loaded, "classes_"):
-            shown = f"{prediction}, {shown}"
+            shown = f"{printable(str(prediction))}, {shown}"
         texts.append(f"Row {number}: {shown}")
     console.result("\n\n".join(texts), records)
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from neuralrules._cli._console import Console
     from neuralrules._cli._tables._columns import Table
 
+NUMBER_WITH_COMMAS = r"\s*-?\d+(?:[.,]\d+)*,\d+\s*"
 MOST_CLASSES = 20  # more different whole numbers are taken for a quantity
+TIMES = (date, time, timedelta)
 LARGEST_LABEL = 2.0**53  # float64 does not tell whole numbers beyond it apart
 
 
@@ -68,6 +70,7 @@ def read_training(
     with console.progress(f"Reading {table.name}", lambda: table.done):
         frame = table.read([*features, *target, *weights])
     check_finite(frame, table.name)
+    check_dates(frame[features], table.name)
     for name in target:
         check_complete(frame[name], table.name, "target")
     return Training(
@@ -78,12 +81,24 @@ def read_training(
     )
 
 
+def check_dates(frame: pd.DataFrame, name: str) -> None:
+    """Refuse columns of dates, which have no unit to split on."""
+    for column in frame.columns:
+        cells = frame[column].dropna()
+        if cells.dtype.kind in "mM" or (len(cells) and isinstance(cells.iloc[0], TIMES)):
+            raise InputError(
+                f"The column {column!r} of {name} holds dates or times. Turn it into numbers, "
+                f"for example days since a date, or leave it out with --drop "
+                f"{shlex.quote(column)}."
+            )
+
+
 def found_task(rows: Training, asked: str | None) -> Task:
     """What to learn: what is asked for, or what the targets look like."""
     names = list(rows.targets)
     for name in names:
         column = rows.targets[name]
-        if column.dtype.kind in "mM" or isinstance(column.iloc[0], date | time | timedelta):
+        if column.dtype.kind in "mM" or isinstance(column.iloc[0], TIMES):
             raise InputError(
                 f"The target {name!r} of {rows.name} holds dates or times. Turn it into "
                 "numbers first, for example days since a date."
@@ -103,9 +118,9 @@ def found_task(rows: Training, asked: str | None) -> Task:
 def likely_task(target: pd.Series) -> Task:
     """What a target looks like."""
     what, kind = f"the target {target.name!r} holds", target.dtype.kind
-    if kind == "f":
+    if kind == "f" and (target % 1 != 0).any():
         return Task("regression", f"{what} numbers that are not whole")
-    if kind not in "iu":
+    if kind not in "iuf":
         return Task("classification", f"{what} {'true and false' if kind == 'b' else 'text'}")
     n_values = target.nunique()
     name = "classification" if n_values <= MOST_CLASSES else "regression"
@@ -143,6 +158,8 @@ def note_identifiers(X: pd.DataFrame, console: Console) -> None:
         return
     for name in X.columns:
         kind = X[name].dtype.kind
+        if note_almost_numbers(X[name], console):
+            continue
         if kind in "iu":
             counts = bool((X[name].diff().iloc[1:] == 1).all())
             why = "counts the rows"
@@ -156,20 +173,66 @@ def note_identifiers(X: pd.DataFrame, console: Console) -> None:
             )
 
 
+def note_almost_numbers(column: pd.Series, console: Console) -> bool:
+    """Point at a column of categories that are mostly numbers, if it is one."""
+    import pandas as pd
+
+    if column.dtype != object:
+        return False
+    cells = column.dropna().astype(str)
+    is_number = pd.to_numeric(cells, errors="coerce").notna()
+    if is_number.any() and not is_number.all():
+        count, total = int(is_number.sum()), len(cells)
+        what, others = (
+            f"{count:,} of {total:,} cells of {column.name!r} are numbers",
+            ~is_number,
+        )
+        remedy = "correct them, or give --missing {!r} if it means missing"
+    else:
+        commas = cells.str.fullmatch(NUMBER_WITH_COMMAS)
+        count, total, others = int(commas.sum()), len(cells), commas
+        what = f"{count:,} of {total:,} cells of {column.name!r} are numbers with commas"
+        remedy = "write numbers with a decimal point and nothing else"
+    if 2 * count <= total:
+        return False
+    example = cells[others].iloc[0]
+    row = int(cells[others].index[0]) + 1
+    console.note(
+        f"{what}, but row {row} holds {example!r}, so that all are taken for categories: "
+        f"{remedy.format(example)}."
+    )
+    return True
+
+
 def target_array(rows: Training, task: str) -> np.ndarray:
     """The targets as an estimator takes them."""
+    from neuralrules._encoding import category_name
+
     targets = rows.targets
     if task == "regression":
         numbers = targets.to_numpy(np.float64)
+        for name, column in zip(targets.columns, numbers.T, strict=True):
+            if (column == column[0]).all():
+                raise constant_target(name, rows.name, category_name(column.tolist()[0]))
         return numbers[:, 0] if numbers.shape[1] == 1 else numbers
     column = targets.iloc[:, 0]
     if column.dtype.kind == "f":
         column = column.astype(np.int64)
     labels = column.to_numpy() if column.dtype.kind in "iub" else column.to_numpy(object)
-    if len(np.unique(labels)) == 1:
-        value = labels.tolist()[0]
+    n_classes = len(np.unique(labels))
+    if n_classes == 1:
+        raise constant_target(column.name, rows.name, repr(labels.tolist()[0]))
+    if n_classes > MOST_CLASSES and 2 * n_classes > len(labels):
         raise InputError(
-            f"The target {column.name!r} of {rows.name} is {value!r} in every row: there is "
-            "nothing to learn. Check that it is the target, and that no rows are left out."
+            f"The target {column.name!r} of {rows.name} has {n_classes:,} different classes in "
+            f"{len(labels):,} rows, such as {labels.tolist()[0]!r}: too many to learn. Check "
+            "that it is the target; numbers need a decimal point and no thousands separators."
         )
     return np.asarray(labels)
+
+
+def constant_target(target: str, table: str, value: str) -> InputError:
+    return InputError(
+        f"The target {target!r} of {table} is {value} in every row: there is nothing to learn. "
+        "Check that it is the target, and that no rows are left out."
+    )

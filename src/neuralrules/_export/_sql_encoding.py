@@ -17,6 +17,12 @@ from neuralrules._network import Network
 # Doubles have 16 digits: sums with means of fewer deviations keep 9 digits of a deviation.
 FAR = 1e6
 READABLE_LETTERS = 24
+# What databases write for booleans, in small letters, and what Python does.
+TRUTHS = " ".join(
+    f"WHEN '{text}' THEN '{truth}'"
+    for truth, texts in {"True": ("true", "t", "1"), "False": ("false", "f", "0")}.items()
+    for text in texts
+)
 
 
 class Input(NamedTuple):
@@ -48,6 +54,8 @@ def read_cells(encoder: Encoder, sources: list[int], dialect: Dialect) -> list[s
         cell = f"t.{identifier(encoder.names[source])}"
         if column.kind != "number":
             value = dialect.text.format(cell=cell)
+            if is_truth(encoder, source):
+                value = f"CASE LOWER({value}) {TRUTHS} ELSE {value} END"
         else:
             form = dialect.flag if is_flag(column) else NUMBER
             value = f"NULLIF({form.format(cell=cell)}, 'NaN')"
@@ -102,6 +110,12 @@ def is_any(cell: str, categories: list[str | None], dialect: Dialect) -> str:
 
 def own_columns(encoder: Encoder, source: int) -> list[EncodedColumn]:
     return [column for column in encoder.columns if column.source == source]
+
+
+def is_truth(encoder: Encoder, source: int) -> bool:
+    """Whether a column's categories are True and False: it may be of type boolean."""
+    categories = {column.category for column in own_columns(encoder, source)} - {None}
+    return bool(categories) and categories <= {"True", "False"}
 
 
 def is_flag(column: EncodedColumn) -> bool:

@@ -28,6 +28,7 @@ def save(model: NeuralRuleModel, path: str | os.PathLike[str]) -> Path:
     check_is_fitted(model)
     target = checked_path(path, "model.nrules")
     arrays = model_arrays(model)
+    check_finite(arrays)
     text = json.dumps(model_document(model), allow_nan=False, separators=(",", ":"))
     whole = pack(arrays, text, __version__)
     with whole_file(target) as file:
@@ -64,6 +65,17 @@ def model_arrays(model: NeuralRuleModel) -> dict[str, np.ndarray]:
 def has_code(array: np.ndarray) -> bool:
     """Whether a file can hold the array as numbers."""
     return array.dtype.newbyteorder("<") in CODES
+
+
+def check_finite(arrays: dict[str, np.ndarray]) -> None:
+    """Refuse a model that `load` would refuse."""
+    for name, array in arrays.items():
+        part = name.partition(".")[0]
+        if part in ("network", "target", "encoder") and not np.isfinite(array).all():
+            raise ValueError(
+                f"The model cannot be saved: its {name} hold NaN or infinity, because training "
+                "did not converge. Fit it again, for example with a smaller learning_rate."
+            )
 
 
 def array_fields(prefix: str, record: Any) -> dict[str, np.ndarray]:

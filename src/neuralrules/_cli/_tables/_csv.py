@@ -121,7 +121,8 @@ class CsvTable(Table):
                 raise self._error(
                     f"it is not UTF-8 text. {ICONV.format('WINDOWS-1252')}", row=0
                 )
-        return rows[0]
+        # pandas writes and reads the names of nameless columns, such as its index, like this.
+        return [name or f"Unnamed: {place}" for place, name in enumerate(rows[0])]
 
     def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
         places = {name: self.names.index(name) for name in columns}
