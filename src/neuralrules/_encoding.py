@@ -252,6 +252,10 @@ class Encoder:
         for start, stop in self._row_ranges(X):
             yield start, stop, self.transform(_rows(X, start, stop))
 
+    def columns_of(self, source: int) -> list[EncodedColumn]:
+        """The encoded columns that one column of the table became."""
+        return [column for column in self.columns if column.source == source]
+
     @cached_property
     def missing_indicators(self) -> dict[int, int]:
         """For the encoded numbers that had holes in training, where their indicator is."""

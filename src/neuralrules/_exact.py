@@ -73,7 +73,7 @@ def target_lines(model: Any) -> list[str]:
 
 def column_line(encoder: Encoder, source: int) -> str:
     """The declaration of a column of the user's table."""
-    own = [column for column in encoder.columns if column.source == source]
+    own = encoder.columns_of(source)
     name = quoted(encoder.names[source])
     if own[0].kind == "number":
         return f"column {name} number missing {own[0].mean!r}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
+import textwrap
 import threading
 import time
 import warnings
@@ -53,12 +55,12 @@ class Console:
         if not self._quiet and not self.as_json:
             click.echo(text)
 
-    def result(self, text: str, record: Any) -> None:
-        """What the command was asked for."""
+    def result(self, text: str, record: Any, *, prose: bool = False) -> None:
+        """What the command was asked for; a terminal's width folds prose, not tables."""
         if self.as_json:
             print_whole(json_text(record))
         else:
-            click.echo(text)
+            click.echo(folded(text) if prose and sys.stdout.isatty() else text)
 
     def summary(self, text: str, record: Any, *, output_taken: bool = False) -> None:
         """What the command did; on standard error if standard output holds the result."""
@@ -158,6 +160,16 @@ def plain(value: Any) -> Any:
     if nothing or type(value).__name__ == "NAType":
         return None
     return value
+
+
+def folded(text: str) -> str:
+    """Lines that are too long for the terminal, continued in the next one."""
+    width = min(shutil.get_terminal_size((96, 24)).columns, 96)
+    lines = []
+    for line in text.splitlines():
+        indent = " " * 10 if line.startswith(" ") else ""
+        lines += textwrap.wrap(line, width, subsequent_indent=indent) or [""]
+    return "\n".join(lines)
 
 
 def aligned(pairs: list[tuple[str, str]], indent: str = "  ") -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
-import textwrap
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from neuralrules._cli._console import Console, aligned, bytes_text
+from neuralrules._cli._console import Console, aligned, bytes_text, folded
 from neuralrules._cli._errors import InputError, library_errors
 from neuralrules._cli._help import Command, output_option, speaking
 
@@ -141,16 +139,6 @@ def read(model: Any, X: pd.DataFrame, y: np.ndarray, console: Console) -> Any:
     console.tell("\nThe smallest change that would change that:\n")
     console.tell(folded(str(small.counterfactual(X[:1]))))
     return small
-
-
-def folded(text: str) -> str:
-    """Lines that are too long for the terminal, continued in the next one."""
-    width = min(shutil.get_terminal_size((96, 24)).columns, 96)
-    lines = []
-    for line in text.splitlines():
-        indent = " " * 10 if line.startswith(" ") else ""
-        lines += textwrap.wrap(line, width, subsequent_indent=indent) or [""]
-    return "\n".join(lines)
 
 
 def ship(model: Any, X: pd.DataFrame, y: np.ndarray, folder: Path) -> None:

@@ -95,7 +95,8 @@ def rules(
         table = loaded.rules_table(**wording).head(max_rules or None).reset_index()
         console.result("", table.to_dict("records"))
     else:
-        console.result(loaded.rules_text(max_rules=max_rules, **wording), None)
+        text = loaded.rules_text(max_rules=max_rules, **wording)
+        console.result(text, None, prose=True)
 
 
 @click.command(
@@ -145,7 +146,7 @@ def explain(
         if hasattr(loaded, "classes_"):
             shown = f"{printable(str(prediction))}, {shown}"
         texts.append(f"Row {number}: {shown}")
-    console.result("\n\n".join(texts), records)
+    console.result("\n\n".join(texts), records, prose=True)
 
 
 def rows_by_number(

@@ -135,7 +135,7 @@ def _number_column(encoder: Encoder, table: Any, position: int, options: Options
         low, high = max(low, pair[0]), min(high, pair[1])
     if position in options.fixed:
         low = high = number
-    own = (column for column in encoder.columns if column.source == position)
+    own = encoder.columns_of(position)
     deviation = next(column.scale for column in own if column.kind == "number")
     usual = 1.0 if kind == "boolean" else deviation
     unit = _unit(options, position, name, usual)

@@ -144,8 +144,7 @@ def none_holds(graph: Graph, holds: str) -> str:
 
 def categories_of(encoder: Encoder, source: int) -> list[EncodedColumn]:
     """The categories of a column that have an indicator of their own."""
-    own = [column for column in encoder.columns if column.source == source]
-    return [column for column in own if column.kind == "category"]
+    return [column for column in encoder.columns_of(source) if column.kind == "category"]
 
 
 def check_missing_text(encoder: Encoder, missing_text: Any) -> None:

@@ -200,7 +200,7 @@ def listed_categories(
     own = [column for column in used if column.source == source]
     if all(column.kind == "category" for column in own):
         return own
-    return [column for column in encoder.columns if column.source == source]
+    return encoder.columns_of(source)
 
 
 def moments_lines(depth: int, key: str, column: EncodedColumn) -> list[str]:

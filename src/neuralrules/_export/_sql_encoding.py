@@ -50,7 +50,7 @@ def read_cells(encoder: Encoder, sources: list[int], dialect: Dialect) -> list[s
     """Columns of the table ``t`` as numbers (NULL for NaN) or as text."""
     selected = []
     for source in sources:
-        column = own_columns(encoder, source)[0]
+        column = encoder.columns_of(source)[0]
         cell = f"t.{identifier(encoder.names[source])}"
         if column.kind != "number":
             value = dialect.text.format(cell=cell)
@@ -85,7 +85,7 @@ def network_inputs(encoder: Encoder, network: Network, dialect: Dialect) -> list
 
 def indicator(encoder: Encoder, column: EncodedColumn, cell: str, dialect: Dialect) -> str:
     """1 where a cell is missing, of a category, or of none that has an indicator; else 0."""
-    own = own_columns(encoder, column.source)
+    own = encoder.columns_of(column.source)
     known = [other.category for other in own if other.kind == "category"]
     case = (
         f"CASE WHEN {is_any(cell, known, dialect)} THEN 0 ELSE 1 END"
@@ -108,13 +108,9 @@ def is_any(cell: str, categories: list[str | None], dialect: Dialect) -> str:
     return " OR ".join(conditions) or "FALSE"
 
 
-def own_columns(encoder: Encoder, source: int) -> list[EncodedColumn]:
-    return [column for column in encoder.columns if column.source == source]
-
-
 def is_truth(encoder: Encoder, source: int) -> bool:
     """Whether a column's categories are True and False: it may be of type boolean."""
-    categories = {column.category for column in own_columns(encoder, source)} - {None}
+    categories = {column.category for column in encoder.columns_of(source)} - {None}
     return bool(categories) and categories <= {"True", "False"}
 
 

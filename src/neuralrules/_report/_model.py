@@ -136,7 +136,7 @@ def page_columns(
 
 
 def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
-    own = [column for column in encoder.columns if column.source == source]
+    own = encoder.columns_of(source)
     result: dict[str, Any] = {"name": encoder.names[source], "source": source}
     if own[0].kind == "number":
         start, hint, full = usual_number(encoder, own[0], X)
