@@ -207,3 +207,16 @@ def test_a_mistake_in_the_middle_leaves_what_was_there(here, monkeypatch):
 def test_predict_says_in_json_what_it_wrote():
     record = done("predict", "iris.nrules", "new.csv", "-o", "o.csv", "--json").record
     assert record == {"output": "o.csv", "n_rows": 150}
+
+
+def test_categories_that_the_fit_did_not_see_are_said(here):
+    frame = mixed().drop(columns="grade")
+    frame.loc[3:5, "city"] = "Atlantis"
+    frame.to_csv("new.csv", index=False)
+    result = done("predict", "mixed.nrules", "new.csv", "-o", "o.csv")
+    assert result.err == (
+        "neuralrules: note: 3 of 400 cells of 'city' hold categories that the fit did not see, "
+        "such as 'Atlantis'.\n"
+    )
+    assert done("predict", "mixed.nrules", "new.csv", "-o", "o.csv", "--quiet").err == ""
+    assert done("predict", "mixed.nrules", "mixed.tsv.gz", "-o", "o.csv").err == ""

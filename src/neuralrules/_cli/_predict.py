@@ -95,6 +95,7 @@ def predict(
     if out != "-":
         checked_output(out, "predictions.csv", [model, data])
     n_rows = 0
+    unseen = UnseenCategories(loaded)
     with reading.open(data, loaded) as table:
         columns = find_columns(loaded, table, ids)
         check_ids(table, ids, output_columns(loaded, proba=proba, decision=decision))
@@ -106,13 +107,17 @@ def predict(
             ),
         ):
             for chunk in table.chunks(kinds):
+                rows = model_rows(table, columns, chunk, ids)
+                unseen.look_at(rows)
                 with library_errors():
-                    outputs = loaded._decide(model_rows(table, columns, chunk, ids))
+                    outputs = loaded._decide(rows)
                 scores = predictions(loaded, outputs, proba=proba, decision=decision)
                 writer.write(chunk[list(ids)].assign(**scores))
                 n_rows += len(chunk)
             if not n_rows:
                 raise InputError(f"{table.name} has no rows. Give a table with at least one.")
+    for text in unseen.texts():
+        console.note(text)
     if out == "-":
         sys.stdout.flush()  # or it would be said before it is so
     console.summary(
@@ -120,6 +125,46 @@ def predict(
         {"output": out, "n_rows": n_rows},
         output_taken=out == "-",
     )
+
+
+class UnseenCategories:
+    """Cells with categories that the fit of a model did not see, counted on the way.
+
+    Where rare categories share an indicator, a model does not know their names: such a
+    column is not looked at.
+    """
+
+    def __init__(self, model: NeuralRuleModel) -> None:
+        self._known: dict[int, list[Any]] = {}
+        for source in range(len(model.encoder_.names)):
+            own = model.encoder_.columns_of(source)
+            if all(column.kind == "category" for column in own):
+                self._known[source] = [column.category for column in own]
+        self._names = model.encoder_.names
+        self._counts = dict.fromkeys(self._known, 0)
+        self._examples: dict[int, str] = {}
+        self._n_rows = 0
+
+    def look_at(self, rows: Any) -> None:
+        """Take in some rows, in the order of the model's columns."""
+        import pandas as pd
+
+        from neuralrules._encoding import column_of
+
+        self._n_rows += len(rows)
+        for source, known in self._known.items():
+            cells = pd.Series(column_of(rows, source), dtype=object)
+            new = cells[cells.notna() & ~cells.isin(known)]
+            if len(new):
+                self._counts[source] += len(new)
+                self._examples.setdefault(source, new.iloc[0])
+
+    def texts(self) -> list[str]:
+        return [
+            f"{self._counts[source]:,} of {self._n_rows:,} cells of {self._names[source]!r} "
+            f"hold categories that the fit did not see, such as {example!r}."
+            for source, example in self._examples.items()
+        ]
 
 
 def check_wishes(model: NeuralRuleModel, *, proba: bool, decision: bool) -> None:
