@@ -75,6 +75,11 @@ def iris() -> pd.DataFrame:
     return frame
 
 
+def features(frame: pd.DataFrame, *others: str) -> pd.DataFrame:
+    """The columns to predict from."""
+    return frame.drop(columns=list(others))
+
+
 def mixed() -> pd.DataFrame:
     """Numbers, categories and holes; three classes of text."""
     X, y = mixed_table()

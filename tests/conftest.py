@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -50,3 +51,23 @@ def mixed_frame() -> tuple[pd.DataFrame, np.ndarray]:
     frame.loc[::5, "age"] = pd.NA
     frame.loc[::13, "member"] = pd.NA
     return frame, y
+
+
+@pytest.fixture(scope="session")
+def tables_and_models(tmp_path_factory) -> Path:
+    """A folder with the tables of the command line's tests and models of them."""
+    from command_line import write_models, write_tables
+
+    folder = tmp_path_factory.mktemp("made")
+    write_tables(folder)
+    write_models(folder)
+    return folder
+
+
+@pytest.fixture
+def here(tables_and_models, tmp_path, monkeypatch) -> Path:
+    """The same in a folder to work in."""
+    for path in tables_and_models.iterdir():
+        os.link(path, tmp_path / path.name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
@@ -64,3 +65,31 @@ def fitted(kind: str, deep: bool = False, n_epochs: int = 40):
 
 
 EVERY_MODEL = [(kind, deep) for kind in KINDS for deep in (False, True)]
+
+
+def fitted_on_mixed(estimator, options):
+    """A model of some kind that looks at numbers and categories, and its frame with holes."""
+    X, labels = mixed_table()
+    numbers = X["children"] + 4.5 * (labels == "low") + 6.5 * (X["city"] == "Rome") + 1e3
+    y = labels if issubclass(estimator, ClassifierMixin) else numbers
+    depth = {} if "max_depths" in options else {"max_depth": 3}
+    model = estimator(n_epochs=10, random_state=0, **depth, **options).fit(X, y)
+    kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
+    assert {"number", "category"} <= kinds
+    return model, X
+
+
+def fitted_on_rare_codes(with_holes: bool):
+    """A model that looks at rare categories, and rows with rare, unseen and missing ones."""
+    rng = np.random.RandomState(0)
+    codes = np.array([f"c{i}" for i in np.minimum(rng.geometric(0.02, 1500), 200)], object)
+    often = set(pd.Series(codes).value_counts().index[:55])
+    y = np.array([code in often for code in codes])
+    if with_holes:
+        codes[::10] = None
+        y[::10] = True
+    model = NeuralRuleClassifier(3, n_epochs=10, random_state=0).fit(codes[:, None], y)
+    kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
+    assert "rare" in kinds
+    rows = np.array([["c1"], ["c170"], [None], ["never seen"]], object)
+    return model, np.vstack([codes[:, None], rows])

@@ -1,39 +1,19 @@
 """The commands that read a model: what they print and write, and what they refuse."""
 
-import os
 import re
 import sqlite3
 
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import done, houses, iris, mixed, refused, run, write_models, write_tables
+from command_line import done, features, houses, iris, mixed, refused, run
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
 from neuralrules._cli._tables._columns import Table
 from neuralrules._files import load, save
 from neuralrules._performance import performance_on
 
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("made")
-    write_tables(folder)
-    write_models(folder)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def here(made, tmp_path, monkeypatch):
-    """A folder with tables and models, to work in."""
-    for path in made.iterdir():
-        os.link(path, tmp_path / path.name)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def features(frame, *others):
-    return frame.drop(columns=list(others))
+pytestmark = pytest.mark.usefixtures("here")  # a folder with tables and models
 
 
 # Models

@@ -2,15 +2,13 @@
 
 import json
 import re
-from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from models import EVERY_MODEL, fitted, mixed_table
-from sklearn.base import ClassifierMixin
+from models import EVERY_MODEL, fitted, fitted_on_mixed, fitted_on_rare_codes
 from sklearn.datasets import load_diabetes
 
 from neuralrules import (
@@ -88,13 +86,6 @@ def test_it_predicts_what_the_model_predicts(kind, deep):
     agree(model, X)
 
 
-@cache
-def mixed_numbers():
-    """A frame with categories and holes, and numbers to predict from it."""
-    frame, y = mixed_table()
-    return frame, frame["children"] + 4.5 * (y == "low") + 6.5 * (frame["city"] == "Rome") + 1e3
-
-
 @pytest.mark.parametrize(
     ("estimator", "options"),
     [
@@ -109,12 +100,7 @@ def mixed_numbers():
     ],
 )
 def test_every_way_to_fit_a_frame_with_holes(estimator, options):
-    X, numbers = mixed_numbers()
-    y = mixed_table()[1] if issubclass(estimator, ClassifierMixin) else numbers
-    depth = {} if "max_depths" in options else {"max_depth": 3}
-    model = estimator(n_epochs=10, random_state=0, **depth, **options).fit(X, y)
-    kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
-    assert {"number", "category"} <= kinds
+    model, X = fitted_on_mixed(estimator, options)
     agree(model, X)
     agree(model, broken(X))
 
@@ -203,18 +189,7 @@ def test_new_rows_with_holes_and_unknown_categories():
 @pytest.mark.parametrize("holes", [False, True])
 def test_rare_categories_and_holes(holes):
     """A hole is rare where training had none, and a category of its own where it had."""
-    rng = np.random.RandomState(0)
-    codes = np.array([f"c{i}" for i in np.minimum(rng.geometric(0.02, 1500), 200)], object)
-    often = set(pd.Series(codes).value_counts().index[:55])
-    y = np.array([code in often for code in codes])
-    if holes:
-        codes[::10] = None
-        y[::10] = True
-    model = NeuralRuleClassifier(3, n_epochs=10, random_state=0).fit(codes[:, None], y)
-    kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
-    assert "rare" in kinds
-    rows = np.array([["c1"], ["c170"], [None], ["never seen"]], object)
-    agree(model, np.vstack([codes[:, None], rows]))
+    agree(*fitted_on_rare_codes(holes))
 
 
 def test_columns_are_found_by_name():

@@ -4,7 +4,6 @@ import re
 import sys
 from copy import copy
 from dataclasses import replace
-from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,9 +14,8 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from models import EVERY_MODEL, fitted, mixed_table
+from models import EVERY_MODEL, fitted, fitted_on_mixed, fitted_on_rare_codes, mixed_table
 from onnx.reference import ReferenceEvaluator
-from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
 
@@ -261,13 +259,6 @@ def test_it_states_its_size(kind, deep):
     assert session(proto).get_modelmeta().description == size_text(model)
 
 
-@cache
-def mixed_numbers():
-    """A frame with categories and holes, and numbers to predict from it."""
-    frame, y = mixed_table()
-    return frame, frame["children"] + 4.5 * (y == "low") + 6.5 * (frame["city"] == "Rome") + 1e3
-
-
 @pytest.mark.parametrize(
     ("estimator", "options"),
     [
@@ -280,12 +271,7 @@ def mixed_numbers():
     ],
 )
 def test_every_way_to_fit_a_frame_with_holes(estimator, options):
-    X, numbers = mixed_numbers()
-    y = mixed_table()[1] if issubclass(estimator, ClassifierMixin) else numbers
-    depth = {} if "max_depths" in options else {"max_depth": 3}
-    model = estimator(n_epochs=10, random_state=0, **depth, **options).fit(X, y)
-    kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
-    assert {"number", "category"} <= kinds
+    model, X = fitted_on_mixed(estimator, options)
     agree(model, X)
     agree(model, holes(X))
 
@@ -341,18 +327,7 @@ def test_polars_frames():
 @pytest.mark.parametrize("with_holes", [False, True])
 def test_rare_categories_and_holes(with_holes):
     """A hole is rare where training had none, and a category of its own where it had."""
-    rng = np.random.RandomState(0)
-    codes = np.array([f"c{i}" for i in np.minimum(rng.geometric(0.02, 1500), 200)], object)
-    often = set(pd.Series(codes).value_counts().index[:55])
-    y = np.array([code in often for code in codes])
-    if with_holes:
-        codes[::10] = None
-        y[::10] = True
-    model = NeuralRuleClassifier(3, n_epochs=10, random_state=0).fit(codes[:, None], y)
-    kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
-    assert "rare" in kinds
-    rows = np.array([["c1"], ["c170"], [None], ["never seen"]], object)
-    agree(model, np.vstack([codes[:, None], rows]))
+    agree(*fitted_on_rare_codes(with_holes))
 
 
 @pytest.mark.parametrize(
