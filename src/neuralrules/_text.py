@@ -328,6 +328,11 @@ def printable(name: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
 
 
+def is_utf8(text: str) -> bool:
+    """Whether a text has no lone surrogates, which only Python's strings can hold."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
 def column_text(encoder: Encoder, column: EncodedColumn) -> str:
     """A column as it stands in a literal: numbers bare, indicators in brackets."""
     if column.kind == "number":

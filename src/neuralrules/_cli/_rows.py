@@ -15,7 +15,7 @@ import numpy as np
 
 from neuralrules._cli._errors import InputError, library_errors, listed
 from neuralrules._cli._help import Callback, option
-from neuralrules._cli._tables._streams import FORMAT_OPTION, FORMATS
+from neuralrules._cli._tables._streams import COMPRESSIONS, FORMAT_OPTION, FORMATS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from neuralrules._cli._tables._columns import Table
     from neuralrules._model import NeuralRuleModel
 
-TABLE_NAMES = (".csv", ".tsv", ".parquet", ".gz", ".bz2", ".xz", ".zst")
 BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -160,7 +159,7 @@ def load_model(path: str) -> NeuralRuleModel:
             f"MODEL {path!r}: there is no such file. Give a file that `fit` wrote."
         ) from None
     except InputError as error:
-        if not path.lower().endswith(TABLE_NAMES):
+        if path.lower().rpartition(".")[2] not in (*FORMATS, *COMPRESSIONS):
             raise
         raise InputError(
             f"MODEL {path!r} is a table by its name, not a model. The model comes first: "

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from neuralrules._text import is_utf8
+
 # PostgreSQL cuts longer names, in bytes of UTF-8.
 LONGEST_NAME = 63
 NUMBER = "CAST({cell} AS DOUBLE PRECISION)"
@@ -112,11 +114,6 @@ SQLITE = Dialect(
     folds_case=True,
 )
 DIALECTS = {"postgresql": POSTGRESQL, "duckdb": DUCKDB, "sqlite": SQLITE}
-
-
-def is_utf8(text: str) -> bool:
-    """Whether a text has no lone surrogates, which only Python's strings can hold."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def is_name(name: str) -> bool:

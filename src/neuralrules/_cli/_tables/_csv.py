@@ -27,6 +27,7 @@ from neuralrules._cli._tables._streams import (
     TableError,
     reading,
 )
+from neuralrules._text import is_utf8
 
 BLOCK_ROWS = 400  # split at a time: the garbage collector would look at 700 new lists
 LONGEST_CELL = 2**24  # characters; a quote that is never closed must not fill the memory
@@ -225,12 +226,3 @@ class CsvTable(Table):
 
 def cell_count(n_cells: int) -> str:
     return "1 cell" if n_cells == 1 else f"{n_cells} cells"
-
-
-def is_utf8(text: str) -> bool:
-    """Whether no byte of a text has come through as a surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
