@@ -70,6 +70,7 @@ def become(name, function):
 
 
 MIXED, TWO, NUMBERS = KINDS
+THIRD = 2**64 // 3  # of the way around int64
 CASES = [
     (
         MIXED,
@@ -109,12 +110,12 @@ CASES = [
     (
         MIXED,
         # Differences that are all positive, because they overflow.
-        become("network.offsets", lambda a: np.array([0, 2**62, -(2**62), len(a)])),
+        become("network.offsets", lambda a: np.array([0, THIRD, -THIRD - 1, a[-1]])),
         "the array 'network.offsets' does not ascend from 0",
     ),
     (
         MIXED,
-        become("rules.offsets", lambda a: np.r_[0, 2**62, -(2**62), a[3:]]),
+        become("rules.offsets", lambda a: np.array([0, THIRD, -THIRD - 1, *a[3:]])),
         "the array 'rules.offsets' does not ascend from 0",
     ),
     (
