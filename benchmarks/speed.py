@@ -30,10 +30,10 @@ from threadpoolctl import threadpool_limits
 from benchmarks.datasets import data_folder, load
 from benchmarks.pages import DOCS, environment, environment_list, write_page
 from neuralrules import NeuralRuleClassifier
-from neuralrules._engine import Examples, get_engine
-from neuralrules._losses import LOGISTIC
-from neuralrules._network import Network
-from neuralrules._training import Batches, Optimizer, shuffled_batches
+from neuralrules._engine._protocol import Examples, get_engine
+from neuralrules._network._network import Network
+from neuralrules._task._losses import LOGISTIC
+from neuralrules._training._training import Batches, Optimizer, shuffled_batches
 
 NAMES = ("phoneme", "magic", "adult", "twonorm", "spambase")
 BATCH = 256

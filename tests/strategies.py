@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from neuralrules._network import Network
-from neuralrules._rules import Rules, decompose
-from neuralrules._targets import Targets
-from neuralrules._trees import grow
+from neuralrules._network._network import Network
+from neuralrules._rules._rules import Rules, decompose
+from neuralrules._rules._trees import grow
+from neuralrules._task._targets import Targets
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -11,7 +11,7 @@ from command_line import done, features, houses, iris, mixed, refused, run
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
 from neuralrules._cli._tables._columns import Table
 from neuralrules._files import load, save
-from neuralrules._performance import performance_on
+from neuralrules._fitted._performance import performance_on
 
 pytestmark = pytest.mark.usefixtures("here")  # a folder with tables and models
 

@@ -28,7 +28,7 @@ from neuralrules._counterfactual._ball import (
 )
 from neuralrules._counterfactual._options import read_options
 from neuralrules._counterfactual._row import read_columns
-from neuralrules._counterfactual._search import Problem, Wanted, search
+from neuralrules._counterfactual._solve import Problem, Wanted, search
 from tests.strategies import random_network, seeds
 
 CATEGORIES = ["Lima", "Oslo", "Rome"]

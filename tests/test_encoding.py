@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from neuralrules import NeuralRuleClassifier, _encoding
-from neuralrules._encoding import MAX_CATEGORIES, Encoder, check_table
+from neuralrules._data._encoding import MAX_CATEGORIES, Encoder, check_table
 
 
 def encode(X, weights=None):

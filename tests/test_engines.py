@@ -6,18 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import networks, random_network
 
-from neuralrules._engine import BETA_1, Batches, Examples, Optimizer, get_engine
-from neuralrules._engine_numba import NumbaEngine
-from neuralrules._engine_numpy import (
+from neuralrules._engine._numba import NumbaEngine
+from neuralrules._engine._protocol import BETA_1, Batches, Examples, Optimizer, get_engine
+from neuralrules._engine._reference import (
     NumpyEngine,
     activations,
     gradient,
     literals_forward,
     units_forward,
 )
-from neuralrules._losses import HINGE, LOGISTIC, SOFTMAX, SQUARED, losses_and_slopes
-from neuralrules._network import Parameters
-from neuralrules._training import rule_gates
+from neuralrules._network._network import Parameters
+from neuralrules._task._losses import HINGE, LOGISTIC, SOFTMAX, SQUARED, losses_and_slopes
+from neuralrules._training._training import rule_gates
 
 
 def rows_off_kinks(network, rng, n_rows):
@@ -206,7 +206,7 @@ def test_engines_by_name():
 
 
 def test_a_thread_that_fails_does_not_leave_the_others_waiting(monkeypatch):
-    from neuralrules import _engine_numba
+    from neuralrules._engine import _numba as _engine_numba
 
     network = random_network(0)
     examples = examples_for(network, LOGISTIC, 0, 300)

@@ -18,7 +18,7 @@ from neuralrules import (
     NeuralRuleRegressorCV,
     read_rules,
 )
-from neuralrules._engine_numpy import activations, literals_forward, units_forward
+from neuralrules._engine._reference import activations, literals_forward, units_forward
 
 # Room for the rounding of some ten operations one after the other.
 DOUBLE, SINGLE = 2e-15, 1e-6

@@ -9,9 +9,9 @@ from models import EVERY_MODEL, fitted
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier
-from neuralrules._activity import activations
-from neuralrules._engine_numpy import activations as reference_activations
-from neuralrules._network import Network
+from neuralrules._engine._reference import activations as reference_activations
+from neuralrules._fitted._activity import activations
+from neuralrules._network._network import Network
 
 
 @pytest.mark.parametrize("engine", ["numba", "numpy"])

@@ -52,7 +52,7 @@ def test_columns_by_the_definition_over_all_pairs_of_rows(kind, monkeypatch):
     """With every other row as donor the estimate is the plain double sum."""
     model, X, _ = fitted(kind)
     X = X[:40]
-    monkeypatch.setattr("neuralrules._importance.DONORS", 39)
+    monkeypatch.setattr("neuralrules._reading._importance.DONORS", 39)
     found = model.importances(X, random_state=0, n_resamples=2)
     encoded = model.encoder_.transform(X)
     sources = np.array([column.source for column in model.encoder_.columns])

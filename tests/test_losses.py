@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from neuralrules._kernels import loss_and_slopes
-from neuralrules._losses import (
+from neuralrules._engine._kernels import loss_and_slopes
+from neuralrules._task._losses import (
     HINGE,
     LOGISTIC,
     SOFTMAX,

@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import networks, rules_of, seeds, tables
 
-from neuralrules._engine_numba import NumbaEngine
-from neuralrules._engine_numpy import NumpyEngine, activations, gradient
-from neuralrules._network import Network
+from neuralrules._engine._numba import NumbaEngine
+from neuralrules._engine._reference import NumpyEngine, activations, gradient
+from neuralrules._network._network import Network
 
 
 def start_activations(rules, X, *, deep):

@@ -25,12 +25,12 @@ from neuralrules import (
     NeuralRuleRegressor,
     NeuralRuleRegressorCV,
 )
-from neuralrules._encoding import as_categories, as_numbers, column_of
-from neuralrules._engine_numpy import literals_forward, units_forward
+from neuralrules._data._encoding import as_categories, as_numbers, column_of
+from neuralrules._engine._reference import literals_forward, units_forward
 from neuralrules._export._onnx import BLOCK_ROWS, to_onnx
 from neuralrules._export._onnx_encoding import Inputs
 from neuralrules._export._size import size_text
-from neuralrules._importance import used_columns
+from neuralrules._reading._importance import used_columns
 
 CLOSE = 1e-5  # probabilities, or numbers in deviations of their target
 

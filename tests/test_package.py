@@ -14,7 +14,7 @@ from numpydoc_lite import parameters_in
 
 import neuralrules
 from benchmarks import blocks
-from neuralrules import _classifier, _readable, _regressor
+from neuralrules._estimators import _classifier, _readable, _regressor
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLIC = [getattr(neuralrules, name) for name in neuralrules.__all__]
@@ -69,7 +69,7 @@ FIT = """
     import time
     from sklearn.datasets import load_iris
     from neuralrules import NeuralRuleClassifier
-    from neuralrules import _kernels
+    from neuralrules._engine import _kernels
     start = time.perf_counter()
     NeuralRuleClassifier(2, n_epochs=1, batch_size=32).fit(*load_iris(return_X_y=True))
     print(time.perf_counter() - start, sum(_kernels.train.stats.cache_hits.values()))

@@ -5,8 +5,13 @@ import pytest
 from models import KINDS, fitted
 from sklearn import metrics
 
-from neuralrules._performance import BINS, area_under_roc, calibration_curve, performance_on
-from neuralrules._table import activity_on
+from neuralrules._fitted._performance import (
+    BINS,
+    area_under_roc,
+    calibration_curve,
+    performance_on,
+)
+from neuralrules._reading._rules_table import activity_on
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -15,7 +15,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
-from neuralrules._engine_numpy import activations
+from neuralrules._engine._reference import activations
 from neuralrules.plot import (
     HistoryDisplay,
     ImportanceDisplay,

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import networks, random_network, seeds
 
-from neuralrules._activity import activations
-from neuralrules._engine_numpy import NumpyEngine
-from neuralrules._pruning import drop_idle, prune, without_weights, worth
+from neuralrules._engine._reference import NumpyEngine
+from neuralrules._fitted._activity import activations
+from neuralrules._simplify._pruning import drop_idle, prune, without_weights, worth
 
 ENGINE = NumpyEngine()
 

@@ -25,7 +25,7 @@ from neuralrules import (
     NeuralRuleRegressor,
     read_rules,
 )
-from neuralrules._encoding import LARGEST
+from neuralrules._data._encoding import LARGEST
 from neuralrules._export import _python
 from neuralrules._export._python import (
     MAX_SUMMANDS,
@@ -36,7 +36,7 @@ from neuralrules._export._python import (
     to_python,
 )
 from neuralrules._export._size import size_text
-from neuralrules._text import printable
+from neuralrules._reading._text import printable
 
 IDS = [f"{kind}-deep" if deep else kind for kind, deep in EVERY_MODEL]
 

@@ -16,7 +16,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
-from neuralrules import _model as model_module
+from neuralrules._estimators import _base as model_module
 from neuralrules._report import _page as report_module
 from neuralrules._report import _sections as data_module
 from neuralrules._report import report
@@ -29,8 +29,8 @@ from neuralrules._report._charts import (
     text_width,
     tick_texts,
 )
-from neuralrules._report._model import packed
 from neuralrules._report._numbers import cell_text, plain_text, short, short_resolved
+from neuralrules._report._page_model import packed
 
 VOID = {"meta", "input", "br", "wbr", "img", "link", "hr"}
 ATTACKS = (

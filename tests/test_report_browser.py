@@ -11,10 +11,10 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules._reading._text import cap, condition_texts, named_literals
+from neuralrules._reading._text import number as exact
 from neuralrules._report import report
 from neuralrules._report._numbers import short
-from neuralrules._text import cap, condition_texts, named_literals
-from neuralrules._text import number as exact
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = shutil.which("chromium")

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grow_tree, rules_of, tables
 
-from neuralrules._rules import decompose, leaf_paths, literal_threshold, margin_scores, select
+from neuralrules._rules._rules import (
+    decompose,
+    leaf_paths,
+    literal_threshold,
+    margin_scores,
+    select,
+)
 
 
 @given(tables(n_classes=3))

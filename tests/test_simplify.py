@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
-from neuralrules._simplify import encoded_rows, mean_losses, trained
+from neuralrules._simplify._path import encoded_rows, mean_losses, trained
 
 CANCER = load_breast_cancer(return_X_y=True)
 

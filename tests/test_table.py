@@ -9,8 +9,8 @@ from models import EVERY_MODEL, fitted, mixed_table
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
-from neuralrules._engine_numpy import activations
-from neuralrules._text import rule_text, tree_rule_text
+from neuralrules._engine._reference import activations
+from neuralrules._reading._text import rule_text, tree_rule_text
 
 
 def inside(model, X):
@@ -175,7 +175,7 @@ def test_units_of_targets_do_not_change_what_matters():
 
 
 def test_large_tables_are_read_on_a_sample_when_training_is_short(monkeypatch):
-    monkeypatch.setattr("neuralrules._model.READ_ROWS_PER_EPOCH", 100)
+    monkeypatch.setattr("neuralrules._estimators._base.READ_ROWS_PER_EPOCH", 100)
     X = np.random.RandomState(0).randn(1000, 2)
     model = NeuralRuleClassifier(2, n_epochs=2, random_state=0).fit(X, X[:, 0] > 0)
     assert model._performance.n_rows == 200

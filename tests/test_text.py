@@ -10,8 +10,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
-from neuralrules._engine_numpy import activations
-from neuralrules._text import literal_text, number, tree_rule_text
+from neuralrules._engine._reference import activations
+from neuralrules._reading._text import literal_text, number, tree_rule_text
 
 
 def fitted(frame, y, **options):

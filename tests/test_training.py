@@ -14,8 +14,9 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 from sklearn.metrics import log_loss
 
-from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, _training
-from neuralrules._training import Plan, interrupt_flag, rule_gates, shuffled_batches
+from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules._training import _training
+from neuralrules._training._training import Plan, interrupt_flag, rule_gates, shuffled_batches
 
 X, Y = make_classification(600, 10, n_informative=6, random_state=0)
 
@@ -263,7 +264,7 @@ def test_progress_bar_on_a_terminal_shows_epoch_loss_and_time_left():
 
 
 def test_progress_elsewhere_is_a_line_now_and_then(capsys, monkeypatch):
-    monkeypatch.setattr("neuralrules._progress.SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("neuralrules._io._progress.SECONDS_BETWEEN_LINES", 0)
     NeuralRuleClassifier(2, n_epochs=3, verbose=1).fit(X, Y)
     lines = capsys.readouterr().err.splitlines()
     assert [line.split("epoch ")[1][:3] for line in lines] == ["1/3", "2/3", "3/3", "3/3"]

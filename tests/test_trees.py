@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification, make_regression
 from strategies import grow_tree, tables
 
-from neuralrules._targets import Targets
-from neuralrules._trees import grow
+from neuralrules._rules._trees import grow
+from neuralrules._task._targets import Targets
 
 
 def margin_gain(labels, weights, left):

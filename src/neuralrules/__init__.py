@@ -6,11 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from neuralrules._classifier import NeuralRuleClassifier
+    from neuralrules._estimators._classifier import NeuralRuleClassifier
+    from neuralrules._estimators._regressor import NeuralRuleRegressor
+    from neuralrules._estimators._search import NeuralRuleClassifierCV, NeuralRuleRegressorCV
     from neuralrules._files import ModelFileError, load
-    from neuralrules._regressor import NeuralRuleRegressor
-    from neuralrules._replay import read_rules
-    from neuralrules._search import NeuralRuleClassifierCV, NeuralRuleRegressorCV
+    from neuralrules._reading._replay import read_rules
 
 __all__ = [
     "ModelFileError",
@@ -26,12 +26,12 @@ __version__ = "0.1.0"
 # Imported when asked for: the command line must complete a word without scikit-learn.
 _MODULES = {
     "ModelFileError": "_files",
-    "NeuralRuleClassifier": "_classifier",
-    "NeuralRuleClassifierCV": "_search",
-    "NeuralRuleRegressor": "_regressor",
-    "NeuralRuleRegressorCV": "_search",
+    "NeuralRuleClassifier": "_estimators._classifier",
+    "NeuralRuleClassifierCV": "_estimators._search",
+    "NeuralRuleRegressor": "_estimators._regressor",
+    "NeuralRuleRegressorCV": "_estimators._search",
     "load": "_files",
-    "read_rules": "_replay",
+    "read_rules": "_reading._replay",
 }
 
 

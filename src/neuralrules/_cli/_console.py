@@ -18,7 +18,7 @@ import click
 import numpy as np
 
 from neuralrules._cli._errors import say
-from neuralrules._progress import WIDTH, duration
+from neuralrules._io._progress import WIDTH, duration
 
 SECONDS_BEFORE = 0.5  # short work shows no bar
 SECONDS_BETWEEN = 0.1
@@ -180,7 +180,7 @@ def aligned(pairs: list[tuple[str, str]], indent: str = "  ") -> str:
 
 def metric_pairs(metrics: dict[str, float]) -> list[tuple[str, str]]:
     """Numbers about a model, for `aligned`."""
-    from neuralrules._text import number
+    from neuralrules._reading._text import number
 
     return [(name, number(value, 4)) for name, value in metrics.items()]
 

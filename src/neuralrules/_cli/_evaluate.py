@@ -54,8 +54,8 @@ def evaluate(
     console: Console,
 ) -> None:
     """Measure a model on the rows of a table whose target is known."""
-    from neuralrules._performance import performance_on
-    from neuralrules._text import printable
+    from neuralrules._fitted._performance import performance_on
+    from neuralrules._reading._text import printable
 
     loaded = load_model(model)
     rows = read_rows(loaded, data, reading, console, target=target, weight=weight)

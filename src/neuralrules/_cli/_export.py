@@ -14,8 +14,8 @@ from neuralrules._cli._help import Command, option, output_option, speaking
 from neuralrules._cli._rows import checked_output, load_model
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
-    from neuralrules._portable import PortableModel
+    from neuralrules._estimators._base import NeuralRuleModel
+    from neuralrules._estimators._portable import PortableModel
 
 SQL = "For SQL"
 EXAMPLES = {"onnx": "model.onnx", "sql": "model.sql", "python": "model.py"}
@@ -96,7 +96,7 @@ def export(
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     else:
-        from neuralrules._writing import whole_file
+        from neuralrules._io._writing import whole_file
 
         with whole_file(path) as file:
             file.write(content)

@@ -30,7 +30,7 @@ from neuralrules._cli._task import (
 )
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 SEARCH = "Choosing the depth"
 
@@ -129,7 +129,7 @@ def fit(
     **_: Any,
 ) -> None:
     """Learn neural rules from a table, and write a model file."""
-    from neuralrules._search import DEPTHS
+    from neuralrules._estimators._search import DEPTHS
 
     parameters = given_parameters(context)
     check_search(cv, folds, max_depths, parameters)

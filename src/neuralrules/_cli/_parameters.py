@@ -18,7 +18,7 @@ from neuralrules._cli._errors import option_name
 from neuralrules._cli._help import Command, Option
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 SECTION = "Parameters of the model"
 # The terminal decides whether there is a progress bar; each command line fits anew.
@@ -196,7 +196,7 @@ def estimator_options() -> tuple[Option, ...]:
 
 def estimator_option(name: str, defaults: dict[str, Any], constraints: list[Any]) -> Option:
     """The option of one parameter, with its defaults by task."""
-    from neuralrules._docs import PARAMETERS
+    from neuralrules._estimators._docs import PARAMETERS
 
     names, text = [name, option_name(name)], TEXTS.get(name, PARAMETERS[name][1])
     if len(defaults) == 1:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from neuralrules._cli._tables._columns import Table
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 
 @click.command(
@@ -149,7 +149,7 @@ class UnseenCategories:
         """Take in some rows, in the order of the model's columns."""
         import pandas as pd
 
-        from neuralrules._encoding import column_of
+        from neuralrules._data._encoding import column_of
 
         self._n_rows += len(rows)
         for source, known in self._known.items():
@@ -235,7 +235,7 @@ def predictions(
 
     `outputs` is (n_rows, n_outputs): of the network, which is asked only once.
     """
-    from neuralrules._outputs import chosen_classes, class_probabilities
+    from neuralrules._fitted._outputs import chosen_classes, class_probabilities
 
     if not hasattr(model, "classes_"):
         values = list(outputs.T)

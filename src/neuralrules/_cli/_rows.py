@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from neuralrules._cli._console import Console
     from neuralrules._cli._tables._columns import Table
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 
@@ -183,7 +183,7 @@ def notes_of(model: NeuralRuleModel | None, key: str) -> list[str]:
 
 def checked_output(path: str, example: str, inputs: Sequence[str | None]) -> Path:
     """A file to write, refused before any work, and if it is one that is read."""
-    from neuralrules._writing import checked_path
+    from neuralrules._io._writing import checked_path
 
     with library_errors():
         target = checked_path(path, example)
@@ -313,7 +313,7 @@ def known_targets(
     model: NeuralRuleModel, frame: pd.DataFrame, targets: Sequence[str], name: str
 ) -> np.ndarray:
     """The targets as the model knows them: its class labels, or numbers."""
-    from neuralrules._encoding import category_name
+    from neuralrules._data._encoding import category_name
 
     for target in targets:
         check_complete(frame[target], name, "target")
@@ -345,7 +345,7 @@ def known_targets(
 
 def check_finite(frame: pd.DataFrame, name: str) -> None:
     """Refuse numbers that cannot be computed with; the frame's index counts rows from 0."""
-    from neuralrules._encoding import LARGEST
+    from neuralrules._data._encoding import LARGEST
 
     for column in frame.columns[frame.dtypes == np.float64]:
         too_large = frame[column].abs().to_numpy() > LARGEST

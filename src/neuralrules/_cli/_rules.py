@@ -20,8 +20,8 @@ from neuralrules._cli._rows import (
 
 if TYPE_CHECKING:
     from neuralrules._cli._tables._columns import Table
-    from neuralrules._explain import Explanation
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
+    from neuralrules._reading._explain import Explanation
 
 
 def wording_options(function: Callback) -> Callback:
@@ -131,7 +131,7 @@ def explain(
 
     The contributions of the rules and the intercept sum to the decision function exactly.
     """
-    from neuralrules._text import printable
+    from neuralrules._reading._text import printable
 
     loaded = load_model(model)
     with reading.open(data, loaded) as table:

@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from neuralrules._counterfactual._options import as_float, check_pair, read_options
 from neuralrules._counterfactual._program import Goal
 from neuralrules._counterfactual._row import cell_text, read_columns, read_row
-from neuralrules._counterfactual._search import TOLERANCE, Change, Problem, Wanted, search
-from neuralrules._frames import import_pandas
-from neuralrules._text import number
+from neuralrules._counterfactual._solve import TOLERANCE, Change, Problem, Wanted, search
+from neuralrules._io._frames import import_pandas
+from neuralrules._reading._text import number
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 SAME = 1e-5  # a cost this close to the bound, relatively, is the bound but for rounding
 

@@ -29,7 +29,7 @@ from neuralrules._counterfactual._ball import (
     highest_in,
     highest_of_rectified,
 )
-from neuralrules._network import Network
+from neuralrules._network._network import Network
 
 GAP = 1e-6  # how close to the optimum HiGHS must come, relative to the radius
 UNIT_ROUNDOFF = 2.0**-24  # of float32

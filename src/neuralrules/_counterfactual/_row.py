@@ -11,12 +11,12 @@ import numpy as np
 
 from neuralrules._counterfactual._ball import Moves
 from neuralrules._counterfactual._options import Options, check_pair, column_position
-from neuralrules._encoding import Encoder, category_name, is_frame, missing_cells
-from neuralrules._frames import import_pandas
-from neuralrules._text import number as number_text
+from neuralrules._data._encoding import Encoder, category_name, is_frame, missing_cells
+from neuralrules._io._frames import import_pandas
+from neuralrules._reading._text import number as number_text
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 
 TINY = 1e-9  # units: smaller changes are rounding errors

@@ -22,12 +22,12 @@ from neuralrules._export._onnx_encoding import (
 from neuralrules._export._onnx_graph import IR_VERSION, OPSET, Graph, free_name
 from neuralrules._export._onnx_rules import outputs
 from neuralrules._export._size import size_text
-from neuralrules._network import Network
+from neuralrules._network._network import Network
 
 if TYPE_CHECKING:
     import onnx
 
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 # Rows that are computed at a time: the literals of all rules, some hundred numbers a row,
 # then stay in a core's cache, and a long table needs no more memory than a short one. Not

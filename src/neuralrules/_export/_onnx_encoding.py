@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neuralrules._encoding import LARGEST, EncodedColumn, Encoder
+from neuralrules._data._encoding import LARGEST, EncodedColumn, Encoder
 from neuralrules._export._onnx_graph import Graph, free_name
 
 if TYPE_CHECKING:
     import onnx
 
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 TEXT_KINDS = ("category", "rare")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neuralrules._export._onnx_graph import Graph
-from neuralrules._network import Network
+from neuralrules._network._network import Network
 
 
 def outputs(graph: Graph, network: Network, rows: str) -> str:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from neuralrules._encoding import LARGEST, EncodedColumn, Encoder
+from neuralrules._data._encoding import LARGEST, EncodedColumn, Encoder
 from neuralrules._export._python_templates import (
     ACTIVATION,
     CATEGORIES,
@@ -48,8 +48,8 @@ from neuralrules._export._python_templates import (
     STANDARDISED,
 )
 from neuralrules._export._size import size_text
-from neuralrules._network import Network
-from neuralrules._text import (
+from neuralrules._network._network import Network
+from neuralrules._reading._text import (
     cap,
     condition_texts,
     letter,
@@ -60,7 +60,7 @@ from neuralrules._text import (
 )
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 Summands: TypeAlias = list[tuple[float, str]]  # factors and what they multiply
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuralrules._importance import used_columns
+from neuralrules._reading._importance import used_columns
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 
 def size_text(model: NeuralRuleModel) -> str:

@@ -36,10 +36,10 @@ from neuralrules._export._sql_rules import (
     output_columns,
     rule_columns,
 )
-from neuralrules._network import Network
+from neuralrules._network._network import Network
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 # Columns that go from subquery to subquery; see MAX_ADDED.
 MAX_CARRIED = 1000

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from neuralrules._encoding import EncodedColumn, Encoder
+from neuralrules._data._encoding import EncodedColumn, Encoder
 from neuralrules._export._sql_dialects import NUMBER, Dialect, identifier
-from neuralrules._network import Network
+from neuralrules._network._network import Network
 
 # Doubles have 16 digits: sums with means of fewer deviations keep 9 digits of a deviation.
 FAR = 1e6

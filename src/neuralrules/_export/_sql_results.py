@@ -13,10 +13,10 @@ from neuralrules._export._sql_dialects import (
     is_name,
 )
 from neuralrules._export._sql_rules import extreme, weighted_sum
-from neuralrules._outputs import output_names
+from neuralrules._fitted._outputs import output_names
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 # PostgreSQL raises an error where exp() overflows, and where it underflows.
 MAX_EXPONENT = 700

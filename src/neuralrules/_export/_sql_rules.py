@@ -8,7 +8,7 @@ import numpy as np
 
 from neuralrules._export._sql_dialects import Dialect
 from neuralrules._export._sql_encoding import Input
-from neuralrules._network import Network
+from neuralrules._network._network import Network
 
 # Columns that a subquery adds to those it carries. One of PostgreSQL has 1664 at most,
 # one of SQLite 2000.

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._classifier import NeuralRuleClassifier
+from neuralrules._estimators._base import NeuralRuleModel
+from neuralrules._estimators._classifier import NeuralRuleClassifier
+from neuralrules._estimators._regressor import NeuralRuleRegressor
+from neuralrules._estimators._search import NeuralRuleClassifierCV, NeuralRuleRegressorCV
 from neuralrules._files._checks import Contents, refuse, shown
 from neuralrules._files._container import (
     MAX_HEADER_BYTES,
@@ -24,9 +27,6 @@ from neuralrules._files._parts import (
     rules_from,
     state_from,
 )
-from neuralrules._model import NeuralRuleModel
-from neuralrules._regressor import NeuralRuleRegressor
-from neuralrules._search import NeuralRuleClassifierCV, NeuralRuleRegressorCV
 
 ESTIMATORS: dict[str, type[Any]] = {
     estimator.__name__: estimator

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._activity import Activity
-from neuralrules._encoding import EncodedColumn, Encoder
-from neuralrules._engine import Optimizer
+from neuralrules._data._encoding import EncodedColumn, Encoder
+from neuralrules._engine._protocol import Optimizer
 from neuralrules._files._checks import Contents, refuse, shown
-from neuralrules._network import Network, Parameters
-from neuralrules._performance import BINS, Performance
-from neuralrules._rules import Rules
-from neuralrules._training import State
+from neuralrules._fitted._activity import Activity
+from neuralrules._fitted._performance import BINS, Performance
+from neuralrules._network._network import Network, Parameters
+from neuralrules._rules._rules import Rules
+from neuralrules._training._training import State
 
 KINDS = ("number", "missing", "category", "rare")  # of encoded columns, in their order
 

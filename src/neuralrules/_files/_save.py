@@ -14,11 +14,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._files._container import CODES, pack
-from neuralrules._writing import checked_path, whole_file
+from neuralrules._io._writing import checked_path, whole_file
 
 if TYPE_CHECKING:
-    from neuralrules._encoding import Encoder
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._data._encoding import Encoder
+    from neuralrules._estimators._base import NeuralRuleModel
 
 
 def save(model: NeuralRuleModel, path: str | os.PathLike[str]) -> Path:

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from neuralrules._io._writing import checked_path, whole_file
 from neuralrules._report._numbers import cell_text, plain_text
 from neuralrules._report._sections import Given, report_data
-from neuralrules._simplify import SimplificationPath
-from neuralrules._writing import checked_path, whole_file
+from neuralrules._simplify._path import SimplificationPath
 
 if TYPE_CHECKING:
     import jinja2
 
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 # Characters that turn the direction of all text after them: shown, not obeyed, or a
 # column's name could make the rest of a rule read backwards.

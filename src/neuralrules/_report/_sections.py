@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neuralrules._importance import importances, used_columns
-from neuralrules._performance import SIZE_ROWS, Performance, performance_on
+from neuralrules._fitted._performance import SIZE_ROWS, Performance, performance_on
+from neuralrules._reading._importance import importances, used_columns
+from neuralrules._reading._rules_table import activity_on, rules_table
+from neuralrules._reading._text import number
 from neuralrules._report._charts import Chart, Points, bars, chart
-from neuralrules._report._model import (
+from neuralrules._report._page_model import (
     page_columns,
     page_examples,
     page_model,
 )
-from neuralrules._report._table import finite, table_section
-from neuralrules._table import activity_on, rules_table
-from neuralrules._text import number
+from neuralrules._report._rules_section import finite, table_section
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
-    from neuralrules._simplify import SimplificationPath
+    from neuralrules._estimators._base import NeuralRuleModel
+    from neuralrules._simplify._path import SimplificationPath
 
 IMPORTANCE_ROWS = 2000  # rows that importances are measured on
 SHOWN_COLUMNS = 20
@@ -129,7 +129,7 @@ def header_section(model: NeuralRuleModel, title: str) -> dict[str, Any]:
 
 def is_sample(model: NeuralRuleModel) -> bool:
     """Whether the training rows that a model keeps numbers of may be only some of them."""
-    from neuralrules._model import READ_ROWS_PER_EPOCH
+    from neuralrules._estimators._base import READ_ROWS_PER_EPOCH
 
     return model._performance.n_rows == READ_ROWS_PER_EPOCH * max(model.n_iter_, 1)
 

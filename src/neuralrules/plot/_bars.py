@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from neuralrules._explain import Explanation
-from neuralrules._importance import Importances
-from neuralrules._text import rule_text
+from neuralrules._reading._explain import Explanation
+from neuralrules._reading._importance import Importances
+from neuralrules._reading._text import rule_text
 from neuralrules.plot._drawing import (
     BLUE,
     GREY,
@@ -35,7 +35,7 @@ from neuralrules.plot._drawing import (
 )
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 MEASURES = {
     "rules": "mean absolute contribution",

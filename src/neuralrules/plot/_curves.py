@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from neuralrules._simplify import SimplificationPath
+from neuralrules._simplify._path import SimplificationPath
 from neuralrules.plot._drawing import (
     BLUE,
     ORANGE,
@@ -20,7 +20,7 @@ from neuralrules.plot._drawing import (
 )
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 
 class HistoryDisplay:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from neuralrules._table import literal_angles
-from neuralrules._text import indicator_text, split_text
+from neuralrules._reading._rules_table import literal_angles
+from neuralrules._reading._text import indicator_text, split_text
 from neuralrules.plot._diagram_pen import Edge, Pen, Plan
 from neuralrules.plot._drawing import (
     check_count,
@@ -23,7 +23,7 @@ from neuralrules.plot._drawing import (
 )
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 
 class RuleDisplay:

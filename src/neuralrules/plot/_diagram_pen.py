@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._text import letter, number
+from neuralrules._reading._text import letter, number
 from neuralrules.plot._drawing import BLUE, GREY, LIGHT, literally, signed
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neuralrules._activity import activations
-from neuralrules._encoding import LARGEST, as_categories, as_numbers, column_of, is_frame
-from neuralrules._outputs import rule_importance
+from neuralrules._data._encoding import LARGEST, as_categories, as_numbers, column_of, is_frame
+from neuralrules._fitted._activity import activations
+from neuralrules._fitted._outputs import rule_importance
 from neuralrules.plot._drawing import check_position, is_whole, plain_value
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 GRID_CELLS = 2**21  # cells of the encoded grid held at a time
 MARGIN = 0.04  # of the data's range, left free around it

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from neuralrules._text import number
+from neuralrules._reading._text import number
 from neuralrules.plot._drawing import (
     GREEN,
     GREY,
@@ -34,7 +34,7 @@ from neuralrules.plot._plane import (
 )
 
 if TYPE_CHECKING:
-    from neuralrules._model import NeuralRuleModel
+    from neuralrules._estimators._base import NeuralRuleModel
 
 ARRANGEMENTS = ("auto", "side by side", "overlaid", "before", "after")
 # Rules differ in colour, hatch and outline.

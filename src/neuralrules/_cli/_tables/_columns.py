@@ -22,7 +22,7 @@ from neuralrules._cli._tables._cells import (
     with_holes,
 )
 from neuralrules._cli._tables._streams import TableError
-from neuralrules._encoding import category_name
+from neuralrules._data._encoding import category_name
 
 CHUNK_CELLS = 2**22  # of one chunk: a wide table comes in fewer rows at a time
 SHOWN_CHARACTERS = 40  # of a cell in a message

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from neuralrules._writing import checked_path, whole_file
+from neuralrules._io._writing import checked_path, whole_file
 
 STANDARD = "-"  # the path of standard input and output
 STANDARD_INPUT = "standard input"  # its name in messages

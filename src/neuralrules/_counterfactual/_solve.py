@@ -1,0 +1,302 @@
+"""The search for the cheapest row that a model predicts as wanted.
+
+It solves mixed-integer programs in balls around the row, each twice as wide as the one
+before. The relaxed program asks for slightly less than is wanted: a ball without a
+solution of it proves that every wanted row costs more than its radius, and elsewhere its
+cheapest solution bounds the cost. Then a program that asks for slightly more finds a row,
+which `predict` confirms; if it costs what the bound says, it is proven to be the cheapest.
+Small balls are quick: most rules cannot become active in them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from neuralrules._counterfactual._ball import Ball, Moves, round_down
+from neuralrules._counterfactual._program import Goal, solve_in_ball
+from neuralrules._counterfactual._row import (
+    Column,
+    Move,
+    cell_at,
+    cell_text,
+    changed_cells,
+    moves_of,
+    write_cells,
+)
+from neuralrules._engine._reference import activations
+
+if TYPE_CHECKING:
+    from neuralrules._estimators._base import NeuralRuleModel
+
+# How far beyond the decision boundary a solution must lie, in standard deviations and
+# relative to the values of the rules; the next is tried if float32 undoes the last.
+MARGINS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+# Where a range is too narrow for that: smaller margins, and a share of the range that is
+# left out at both of its ends.
+NARROW = ((2e-7, 0.05), (5e-8, 0.25), (0.0, 0.49))
+REACH = 32  # standard deviations beyond the mean that a number may move at least
+FIRST_RADIUS = 1 / 16  # of the cheapest column's deviation, or switch
+QUICK_ROUNDS = 40  # columns that the quick search sets, one after the other
+QUICK_SIZES = np.append(2.0 ** np.arange(0, -12, -0.25), 0)  # of the longest move, tried by it
+TOLERANCE = 1e-3  # a cost this close to the bound, relatively, is called optimal
+
+
+@dataclass(frozen=True)
+class Change:
+    """One cell that changes: its column, its content before and after, and the cost."""
+
+    column: str
+    before: Any
+    after: Any
+    cost: float
+
+    def __str__(self) -> str:
+        # Columns far from zero need more digits to tell the two apart.
+        for precision in (6, 9, 12, 17):
+            before, after = (cell_text(cell, precision) for cell in (self.before, self.after))
+            if before != after:
+                break
+        return f"{self.column} from {before} to {after}"
+
+
+class Wanted(NamedTuple):
+    """Goals of which any will do, and whether a prediction is one that is wanted."""
+
+    goals: list[Goal]
+    accepts: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A row that the model predicts as wanted."""
+
+    table: Any
+    changes: tuple[Change, ...]
+    cost: float
+    prediction: Any
+
+
+class Outcome(NamedTuple):
+    """The best row found, a cost that none is below, and whether the search was finished."""
+
+    best: Candidate | None
+    bound: float
+    proven: bool
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A row, how it may move and where to.
+
+    Attributes
+    ----------
+    model : fitted estimator
+    table : frame or ndarray of shape (1, n_columns)
+    columns : list of Column
+    wanted : Wanted
+    row : ndarray of shape (n_features,), float64
+        What the network sees of the row.
+    moves : Moves
+    meanings : list of Move
+        What the moves do to the table.
+    """
+
+    model: NeuralRuleModel
+    table: Any
+    columns: list[Column]
+    wanted: Wanted
+    row: np.ndarray
+    moves: Moves
+    meanings: list[Move]
+
+    @classmethod
+    def of(
+        cls, model: NeuralRuleModel, table: Any, columns: list[Column], wanted: Wanted
+    ) -> Problem:
+        features = model.network_.features
+        row = model.encoder_.transform(table)[0, features].astype(float)
+        moves, meanings = moves_of(model.encoder_, features, row, columns)
+        return cls(model, table, columns, wanted, row, moves, meanings)
+
+    def candidate(self, amounts: np.ndarray | None) -> Candidate | None:
+        """The moved row, if the model predicts it as wanted."""
+        if amounts is None:
+            return None
+        cells = changed_cells(self.columns, self.meanings, amounts)
+        table = write_cells(self.table, cells)
+        prediction = self.model.predict(table)[0]
+        if not self.wanted.accepts(prediction):
+            return None
+        changes = []
+        for position in cells:
+            before, after = cell_at(self.table, position), cell_at(table, position)
+            column = self.columns[position]
+            changes.append(Change(column.name, before, after, column.cost(before, after)))
+        changes.sort(key=lambda change: -change.cost)
+        cost = sum(change.cost for change in changes)
+        return Candidate(table, tuple(changes), cost, prediction)
+
+    def radii(self) -> tuple[float, float]:
+        """The first radius to look in, and the largest."""
+        moves = self.moves
+        sizes = np.abs(moves.effects).max(axis=1)
+        are_numbers = np.array([move.category is None for move in self.meanings])
+        deviation = moves.rates / np.where(are_numbers, sizes, 1)
+        far = np.abs(self.row).max() + REACH
+        largest = (deviation * np.where(are_numbers, far, 0)).max()
+        largest += moves.rates[~are_numbers].sum()
+        return FIRST_RADIUS * float(deviation.min()), min(float(largest), moves.total_cost)
+
+
+def search(problem: Problem, deadline: float) -> Outcome:
+    """Look in wider and wider balls until the best row is proven to be it.
+
+    Parameters
+    ----------
+    problem : Problem
+    deadline : float
+        On the clock of `time.perf_counter`.
+    """
+    if not problem.meanings:
+        return Outcome(None, np.inf, True)
+    radius, largest = problem.radii()
+    best, bound = quick_candidate(problem, deadline), 0.0
+    while True:
+        bounds = []
+        for goal in problem.wanted.goals:
+            # What costs more than the best so far is of no interest.
+            limit = largest if best is None else min(largest, best.cost)
+            radius = min(radius, limit)
+            found, low, solved = solve_goal(problem, goal, radius, deadline)
+            if found is not None and (best is None or found.cost < best.cost):
+                best = found
+            bounds.append(min(low, radius))
+            if not solved:
+                # The goals after this one were only looked at in the ball before.
+                behind = [] if len(bounds) == len(problem.wanted.goals) else [bound]
+                return Outcome(best, max(bound, min(bounds + behind)), False)
+        bound = max(bound, min(bounds))
+        if best is not None and best.cost <= bound * (1 + TOLERANCE):
+            return Outcome(best, min(bound, best.cost), True)
+        if radius >= limit:
+            proven = best is None and bound >= radius
+            everything = proven and problem.moves.total_cost <= radius
+            return Outcome(best, np.inf if everything else bound, proven)
+        radius *= 2
+
+
+def solve_goal(
+    problem: Problem, goal: Goal, radius: float, deadline: float
+) -> tuple[Candidate | None, float, bool]:
+    """A row in a ball, a bound on the cost of all, and whether there was time enough."""
+    ball = Ball(problem.row, problem.moves.within(radius), radius)
+    network = problem.model.network_
+    left = deadline - time.perf_counter()
+    if left <= 0:
+        return None, 0.0, False
+    relaxed = solve_in_ball(network, goal, ball, None, left)
+    found = problem.candidate(relaxed.amounts)  # if so, none is cheaper
+    if relaxed.amounts is None or found is not None or not relaxed.solved:
+        return found, relaxed.bound, relaxed.solved
+    plain = [(margin, goal) for margin in MARGINS]
+    narrow = [(margin, squeezed(goal, share)) for margin, share in NARROW]
+    attempts = plain + (narrow if np.isfinite(goal.widths).any() else [])
+    too_much = np.inf  # a margin that leaves nothing
+    for margin, asked in attempts:
+        left = deadline - time.perf_counter()
+        if left <= 0:
+            return None, relaxed.bound, False
+        if margin > too_much:
+            continue
+        answer = solve_in_ball(network, asked, ball, margin, left, relaxed.bound)
+        found = problem.candidate(answer.amounts)
+        if found is not None or not answer.solved:
+            return found, relaxed.bound, answer.solved
+        if answer.amounts is None:
+            too_much = min(too_much, margin)
+    return None, relaxed.bound, True
+
+
+def squeezed(goal: Goal, share: float) -> Goal:
+    """A goal whose ranges lack a share of their width at both ends, or a bit of wide ones."""
+    enough = MARGINS[0] * np.abs(goal.gains).sum(axis=1)
+    return goal._replace(constants=goal.constants - np.minimum(share * goal.widths, enough))
+
+
+def quick_candidate(problem: Problem, deadline: float) -> Candidate | None:
+    """Some row that is wanted, found column by column; None if that leads nowhere.
+
+    It bounds the radii from above, and is at hand if the time ends before any proof.
+    """
+    options = [quick_amounts(problem, goal, deadline) for goal in problem.wanted.goals]
+    found = [problem.candidate(amounts) for amounts in options]
+    return min(
+        (candidate for candidate in found if candidate is not None),
+        key=lambda candidate: candidate.cost,
+        default=None,
+    )
+
+
+def quick_amounts(problem: Problem, goal: Goal, deadline: float) -> np.ndarray | None:
+    """Amounts that meet a goal, by setting one column at a time, (n_moves,) or None.
+
+    While the goal is not met the column is chosen that brings most for its cost, then
+    whatever is cheaper and still meets it.
+    """
+    moves = problem.moves
+    longest = (np.abs(problem.row).max() + REACH) / np.abs(moves.effects).max(axis=1)
+    tried = np.minimum(moves.most, longest) * QUICK_SIZES[:, None]
+    tried = round_down(tried, moves.whole, moves.first).ravel()
+    move = np.tile(np.arange(len(longest)), len(QUICK_SIZES))
+    amounts, met = np.zeros(len(longest)), False
+    for _ in range(QUICK_ROUNDS):
+        if time.perf_counter() > deadline:
+            break
+        # Whatever is tried takes the place of the present amounts of its group.
+        others = np.where(moves.groups[:, None] == moves.groups, 0, amounts)
+        rows = (others @ moves.effects)[move] + tried[:, None] * moves.effects[move]
+        costs = (others @ moves.rates)[move] + tried * moves.rates[move]
+        good, lacking = judge(problem, goal, rows)
+        cost = float(amounts @ moves.rates)
+        if good.any():
+            choice = int(np.where(good, costs, np.inf).argmin())
+            if met and costs[choice] >= cost:
+                break
+            met = True
+        else:
+            _, now = judge(problem, goal, amounts[None] @ moves.effects)
+            gain = (now - lacking) / np.where(costs > cost, costs - cost, np.inf)
+            choice = int(gain.argmax())
+            if gain[choice] <= 0:
+                break
+        amounts[moves.groups == moves.groups[move[choice]]] = 0
+        amounts[move[choice]] = tried[choice]
+    return amounts if met else None
+
+
+def judge(problem: Problem, goal: Goal, shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whether shifted rows meet a goal, and how much they lack.
+
+    Parameters
+    ----------
+    problem : Problem
+    goal : Goal
+    shifts : ndarray of shape (n_rows, n_features), float64
+        What is added to the row.
+
+    Returns
+    -------
+    met : ndarray of shape (n_rows,), bool
+    lacking : ndarray of shape (n_rows,), float64
+    """
+    network = problem.model.network_
+    rows = (problem.row + shifts).astype(np.float32)
+    active = activations(network.parameters, network.layout, rows)
+    sums = active @ goal.gains.T + goal.constants
+    met = np.where(goal.strict, sums > 0, sums >= 0).all(axis=1)
+    return met, np.maximum(-sums, 0).max(axis=1)

@@ -1,0 +1,1 @@
+"""The estimators: scikit-learn's interface to all other rooms."""

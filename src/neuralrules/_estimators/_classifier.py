@@ -1,0 +1,237 @@
+"""Neural rules for classes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d, compute_class_weight
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite
+
+from neuralrules._data._encoding import missing_cells
+from neuralrules._estimators._base import DEPTH_CONSTRAINTS
+from neuralrules._estimators._docs import documented
+from neuralrules._estimators._portable import PortableModel
+from neuralrules._fitted._outputs import chosen_classes, class_probabilities
+from neuralrules._task._targets import Targets
+
+
+def _gives_probabilities(estimator: Any) -> bool:
+    if estimator.loss != "logistic":
+        raise AttributeError(
+            f"predict_proba needs loss='logistic'; this model has loss={estimator.loss!r}."
+        )
+    return True
+
+
+class ClassRules(ClassifierMixin, PortableModel):
+    """Class labels as targets; labels and probabilities as predictions."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PortableModel._parameter_constraints,
+        "loss": [StrOptions({"logistic", "hinge", "squared"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def _encode_targets(
+        self, y: Any, weights: np.ndarray, classes: Any, *, known: bool
+    ) -> Targets:
+        y = column_or_1d(y, warn=True)
+        if y.dtype == object and missing_cells(y).any():
+            row = int(np.argmax(missing_cells(y)))
+            raise ValueError(
+                f"Input y contains missing values: row {row} is {y[row]!r}. "
+                "Remove such rows, or give them a class of their own."
+            )
+        assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
+        check_classification_targets(y)
+        if not known:
+            self.classes_ = np.unique(y if classes is None else classes)
+            if classes is not None and len(np.unique(y)) < 2:
+                raise ValueError(
+                    "The first call of partial_fit grows the rules and needs rows of at least "
+                    f"2 classes, got 1 class: {y[0]}. Shuffle the rows before splitting them."
+                )
+        unseen = np.setdiff1d(y, self.classes_)
+        if len(unseen):
+            raise ValueError(
+                f"y holds {unseen[0]}, which is not one of the classes "
+                f"{self.classes_.tolist()}. Fit a new model to add classes."
+            )
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 classes in y, got 1 class: "
+                f"{self.classes_[0]}. Check that y is the target and not filtered."
+            )
+        return Targets.from_classes(np.searchsorted(self.classes_, y), len(self.classes_))
+
+    def _training_weights(self, targets: Targets, weights: np.ndarray) -> np.ndarray:
+        if self.class_weight is None:
+            return weights
+        codes = targets.array[:, 0].astype(int)
+        present = np.unique(codes)
+        per_class = np.ones(len(self.classes_))
+        per_class[present] = compute_class_weight(
+            self.class_weight, classes=self.classes_[present], y=self.classes_[codes]
+        )
+        weights = (weights * per_class[codes]).astype(np.float32)
+        if (per_class < 0).any() or not weights.any():
+            raise ValueError(
+                f"class_weight={self.class_weight!r} must give no class a negative weight "
+                "and some rows of y a positive one."
+            )
+        return weights
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The sum of the rules.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            For two classes, positive where the second class is predicted.
+        """
+        outputs = self._decide(X)
+        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class, for ``loss="logistic"``.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return class_probabilities(self._decide(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        chosen = chosen_classes(self._decide(X))
+        return self.classes_[chosen]
+
+
+@documented
+class NeuralRuleClassifier(ClassRules):
+    """Neural rule ensemble for two or more classes.
+
+    {mathematics}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+
+    References
+    ----------
+    {reference}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from neuralrules import NeuralRuleClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = NeuralRuleClassifier(max_depth=3, random_state=0).fit(X[:400], y[:400])
+    >>> model.score(X[400:], y[400:]) > 0.95
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ClassRules._parameter_constraints,
+        **DEPTH_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        max_depth: int | None = 6,
+        *,
+        rule_source: str = "tree",
+        n_trees: int = 10,
+        max_rules: int | None = None,
+        min_samples_leaf: int = 1,
+        deep: bool = False,
+        loss: str = "logistic",
+        l2: float = 0.15,
+        rule_dropout: float = 0.1,
+        learning_rate: float = 0.01,
+        schedule: str = "cosine",
+        n_epochs: int = 200,
+        batch_size: int | str = "auto",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        engine: str = "numba",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_depth = max_depth
+        self.rule_source = rule_source
+        self.n_trees = n_trees
+        self.max_rules = max_rules
+        self.min_samples_leaf = min_samples_leaf
+        self.deep = deep
+        self.loss = loss
+        self.l2 = l2
+        self.rule_dropout = rule_dropout
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Any:
+        """Train one epoch on these rows; the first call also grows the rules from them.
+
+        What the model then says of its training rows is about the rows of this call.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,)
+        classes : array-like of shape (n_classes,), optional
+            All classes that will ever be seen; needed in the first call unless all
+            of them are in y.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X, y, sample_weight, classes)

@@ -1,0 +1,140 @@
+"""What takes a fitted model elsewhere: files, and exports to other engines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralrules._estimators._readable import ReadableModel
+
+if TYPE_CHECKING:
+    import onnx
+
+
+class PortableModel(ReadableModel):
+    """Saved models; ONNX, SQL and Python."""
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the model into a file that `neuralrules.load` reads.
+
+        The file is a safetensors file: arrays and plain text, nothing that could run. It
+        holds all that was learned, so a loaded model predicts the same bit for bit, can be
+        read and simplified, and can be trained further. Parameters that are no plain data
+        (a RandomState, a splitter as `cv`) are left out with a warning.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write, by convention ``*.nrules``. An old file stays until the new
+            one is complete.
+
+        Returns
+        -------
+        pathlib.Path
+            The file written.
+        """
+        from neuralrules._files import save
+
+        return save(self, path)
+
+    def to_onnx(self, *, missing_text: str = "") -> onnx.ModelProto:
+        """The whole model, from raw columns to predictions, as an ONNX graph.
+
+        Encoding and imputation are part of it; all operators are standard ones.
+
+        Parameters
+        ----------
+        missing_text : str, default=""
+            The text of a cell that is missing, because ONNX has no missing strings.
+
+        Returns
+        -------
+        onnx.ModelProto
+            ``onnx.save`` writes it, its ``SerializeToString()`` is what onnxruntime loads.
+            Its ``doc_string`` states the size.
+
+        Notes
+        -----
+        A model of an array of numbers has one input, ``X`` of shape (N, n_columns). One
+        that was fitted on named columns or on categories has an input of shape (N, 1) for
+        each column of the table, under its name: float64 for numbers, with NaN for missing
+        ones, strings for categories. There may be any number of rows but none.
+
+        The outputs are what the model's own methods return. A classifier has ``label``,
+        then ``probabilities`` (float32), or ``decision`` (float64) if its loss has no
+        probabilities; a regressor has ``prediction`` (float64). A column that is named as
+        another one, and an output that is named as a column, get an underscore after their
+        name. Numbers that the model refuses, infinite or beyond 1.8e19, are not refused.
+        """
+        from neuralrules._export import to_onnx
+
+        return to_onnx(self, missing_text=missing_text)
+
+    def to_sql(
+        self,
+        table: str | tuple[str, ...],
+        *,
+        dialect: str = "postgresql",
+        keep: Sequence[str] = (),
+    ) -> str:
+        """One SELECT that scores every row of a table in a database.
+
+        Parameters
+        ----------
+        table : str or tuple of str
+            The table's name as it is, without quotes, or a tuple of names such as
+            ``("schema", "table")``. The table, or view, has the columns that the model
+            uses, by their names in training (``x0``, ``x1``, ... for arrays).
+        dialect : {"postgresql", "duckdb", "sqlite"}, default="postgresql"
+        keep : sequence of str, default=()
+            Columns of the table that the result shows before the predictions.
+
+        Returns
+        -------
+        str
+            One statement without a semicolon: a file of it runs as it is, and behind
+            ``CREATE VIEW name AS`` it is a view.
+
+        Notes
+        -----
+        A classifier's result has the column ``prediction`` and, for ``loss="logistic"``, for
+        each class ``probability_<label>``; else ``decision``, or ``decision_<label>`` for more
+        than two classes. Where labels make no names of at most 63 bytes that differ in more
+        than case, the places of the classes stand for them. A regressor's has ``prediction``,
+        or ``prediction_0``, ``prediction_1``, ... for several targets.
+
+        NULL, and NaN in a column of numbers, is a missing value. Numbers may be of any numeric
+        type or booleans. Categories are compared as text, byte by byte, with the blanks that
+        pad PostgreSQL's ``CHAR(n)``. They are best stored as text or integers: DuckDB and
+        SQLite write a double as ``1.0`` where the model knows ``1``. Booleans may stand where
+        the model knows the texts ``True`` and ``False``. SQLite reads any text as a number, an
+        empty one as 0. Numbers that the model refuses, infinite or beyond 1.8e19, are not
+        refused.
+
+        A filter on the result does not save scoring the other rows; name a view of the rows to
+        score instead. PostgreSQL compiles long sums for minutes unless ``SET jit = off``.
+        SQLite prepares a statement in time that grows with the square of the number of
+        parameters, two seconds for 20,000, and needs its mathematical functions for
+        probabilities, as most builds since 3.35 have them.
+        """
+        from neuralrules._export import to_sql
+
+        return to_sql(self, table, dialect=dialect, keep=keep)
+
+    def to_python(self) -> str:
+        """One Python module that predicts and needs no package at all.
+
+        Returns
+        -------
+        str
+            A module for Python 3.9 or later that imports nothing but ``math``; write it as
+            UTF-8. It has ``predict(row)``, ``decision(row)`` and, for a classifier of
+            ``loss="logistic"``, ``predict_proba(row)``; a row is a dict from column names
+            to values, None for missing ones. It computes in float64 with all digits of the
+            model.
+        """
+        from neuralrules._export import to_python
+
+        return to_python(self)

@@ -1,0 +1,373 @@
+"""What a person asks of a fitted model: methods that call the functions that answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from neuralrules._counterfactual import Counterfactual, counterfactual
+from neuralrules._estimators._base import NeuralRuleModel
+from neuralrules._reading._exact import exact_text
+from neuralrules._reading._explain import Explanation, explain
+from neuralrules._reading._importance import Importances, importances
+from neuralrules._reading._rules_table import rules_table
+from neuralrules._reading._text import rules_text
+from neuralrules._report import report
+from neuralrules._simplify._path import SimplificationPath, simplification_path, simplify
+
+
+class ReadableModel(NeuralRuleModel):
+    """Rules, explanations, importances, counterfactuals, smaller models, reports."""
+
+    def rules_text(
+        self, *, max_rules: int | None = None, precision: int = 3, max_terms: int = 3
+    ) -> str:
+        """The rules for people to read, in the table's column names and units.
+
+        Parameters
+        ----------
+        max_rules : int or None, default=None
+            How many rules, the most important ones first.
+        precision : int, default=3
+            Significant digits.
+        max_terms : int, default=3
+            Columns shown in one literal, those of largest weight; "…" stands for the
+            others, which are taken at their means.
+
+        Returns
+        -------
+        str
+            For each rule its value, the tree leaf it started as and the inequalities
+            that it consists of now.
+        """
+        check_is_fitted(self)
+        return rules_text(self, max_rules=max_rules, precision=precision, max_terms=max_terms)
+
+    def exact_text(self) -> str:
+        """The whole model as text that loses nothing: `read_rules` turns it back.
+
+        In the table's column names and units, with every digit. It holds no code, so a
+        text from a stranger can do no harm. What is read back predicts the same to the
+        rounding of float32, unless a column lies more than about 1e10 of its deviations
+        from zero: there float64 itself runs out of digits.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self)
+        return exact_text(self)
+
+    def rules_table(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        precision: int = 3,
+        max_terms: int = 3,
+    ) -> Any:
+        """All rules as a pandas frame, the most important ones first.
+
+        Parameters
+        ----------
+        X, y : optional
+            Rows to measure the rules on; without them they are the training rows.
+        sample_weight : array-like of shape (n_rows,), optional
+        precision : int, default=3
+            Significant digits of the texts.
+        max_terms : int, default=3
+            Columns shown in one literal.
+
+        Returns
+        -------
+        DataFrame
+            One line a rule: ``text`` and the ``tree_rule`` it grew from; ``value`` (for
+            several outputs ``value_<name>``); ``rows`` and ``share`` of the rows that it
+            covers; the ``class`` that it speaks for with its ``precision`` and ``lift``
+            among them (for a regression their ``mean`` target, and its ``lift`` above
+            that of all rows); ``margin_score`` (equation 8); ``importance``, its mean
+            absolute contribution; ``n_literals`` and ``n_weights`` other than zero; and
+            how far training moved it: the ``angles`` in degrees between each literal and
+            its tree split, the largest ``angle``, and the ``overlap`` of the rows that it
+            covers with those of its leaf (rows in both over rows in either).
+        """
+        return rules_table(
+            self, X, y, sample_weight=sample_weight, precision=precision, max_terms=max_terms
+        )
+
+    def explain(self, X: Any) -> Explanation:
+        """Which rules fire on each row, what they contribute, and what limits them.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+            Or one row alone: a dict or Series by column names, or a list of values.
+
+        Returns
+        -------
+        Explanation
+            Its contributions and the intercept sum to the decision function exactly.
+            ``to_frame()`` and ``slopes_frame()`` are tidy tables.
+        """
+        return explain(self, X)
+
+    def importances(
+        self,
+        X: Any,
+        *,
+        kind: str = "columns",
+        n_resamples: int = 100,
+        max_rows: int | None = 2000,
+        sample_weight: Any = None,
+        random_state: Any = None,
+    ) -> Importances:
+        """Which rules, columns or pairs of columns matter on these rows, and how surely.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+        kind : {"rules", "columns", "pairs"}, default="columns"
+            Rules by their mean absolute contribution. Columns by how much the decision
+            function changes when their cells are borrowed from other rows, relative to
+            its variance; pairs, among the ten most important columns, by what only both
+            together change. For independent columns these are shares of the variance
+            (total Sobol index, superset importance); for dependent ones they may
+            exceed 1.
+        n_resamples : int, default=100
+            How often the rows are drawn with replacement, for the standard errors.
+        max_rows : int or None, default=2000
+            Take a random sample of larger tables.
+        sample_weight : array-like of shape (n_rows,), optional
+        random_state : int, RandomState instance or None, default=None
+
+        Returns
+        -------
+        Importances
+            ``to_frame()`` is the table, the most important first.
+        """
+        return importances(
+            self,
+            X,
+            kind=kind,
+            n_resamples=n_resamples,
+            max_rows=max_rows,
+            sample_weight=sample_weight,
+            random_state=random_state,
+        )
+
+    def counterfactual(
+        self,
+        x: Any,
+        target: Any = None,
+        *,
+        units: Mapping[Any, float] | None = None,
+        fixed: Iterable[Any] = (),
+        integer: Iterable[Any] | None = None,
+        bounds: Mapping[Any, Any] | None = None,
+        time_limit: float = 60.0,
+    ) -> Counterfactual:
+        """Find the smallest change of one row that gives it another prediction.
+
+        The cost of a change is the sum over the columns of |change| / unit; a switch to
+        another category costs 1 / unit. The cheapest change is found, and proven to be (to
+        0.1 % of its cost), by mixed-integer programming. What is returned has been given to
+        `predict`.
+
+        Parameters
+        ----------
+        x : frame of one row, Series, dict, or array-like of shape (n_columns,)
+            The row; a Series or dict goes from column names to values.
+        target : object, optional
+            For a classifier the class wanted; by default the other one of two, or whichever
+            costs least of several. For a regressor a pair (low, high) with low < high, either
+            of them None for no bound; for several targets a list of such pairs.
+        units : dict, optional
+            What change of a column costs 1, up to 1e6 times as much or as little as by
+            default: a number's standard deviation in training, and 1 for categories and
+            columns of a boolean dtype, so that a switch costs 1.
+        fixed : list of columns, default=()
+            Columns that may not change.
+        integer : list of columns, optional
+            Columns of numbers whose new values must be whole; a value that is not whole may
+            stay as it is. By default those of an integer dtype in `x` (not those of a
+            float array, nor of a Series of floats). Columns of a boolean dtype always
+            stay 0 or 1, and those of an integer dtype in its range.
+        bounds : dict, optional
+            For a column of numbers a pair (low, high), either of them None; the row's own
+            value must lie in it. For one of categories a list of those that the cell may
+            switch to; it may also stay what it is.
+        time_limit : float, default=60.0
+            Seconds. Where they do not suffice, the best found so far is returned.
+
+        Returns
+        -------
+        Counterfactual
+
+        Notes
+        -----
+        A missing number stays missing, and no cell becomes missing. A category may become any
+        that had a column of its own in training. Columns that no rule looks at never change.
+
+        The search goes up to the cost at which the dearest number could move 32 standard
+        deviations beyond its own distance from the mean, or to the end of `bounds`. If there
+        is no counterfactual up to there, `found` is False, `optimal` is True and `bound` is
+        that cost, infinite if nothing lies beyond it.
+
+        Predictions are made in float32, so a counterfactual must lie a little beyond the
+        decision boundary: by about 1e-6, in standard deviations and relative to the values
+        of the rules, by more if that does not suffice, or by less if a range is too narrow.
+        `optimal` and `bound` hold for all rows: they come from a program that asks for less
+        than the goal, by as much as float32 could be off. Where the two programs differ by
+        more than 0.1 % of the cost, `optimal` is False.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+        >>> nearest = model.counterfactual([25.0], units={"x0": 1.0})
+        >>> print(*nearest.changes)
+        x0 from 25 to 19.5
+        >>> nearest.optimal
+        True
+        """
+        return counterfactual(
+            self,
+            x,
+            target,
+            units=units,
+            fixed=fixed,
+            integer=integer,
+            bounds=bounds,
+            time_limit=time_limit,
+        )
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        title: str | None = None,
+        simplification: SimplificationPath | None = None,
+        n_examples: int = 0,
+    ) -> Path:
+        """Write the model as one HTML page, to be read by people.
+
+        Performance, importance, error against size, all rules, and a panel that predicts
+        what one types, computed in the page by the model itself. The page loads nothing
+        from anywhere else.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write. An old file stays until the new one is complete.
+        X, y : optional
+            Rows to measure on, best such as the model has not seen. Without them the
+            training rows count; without y, X serves for the importance of columns and
+            for the panel only. The page says which.
+        sample_weight : array-like of shape (n_rows,), optional
+        title : str, optional
+        simplification : SimplificationPath, optional
+            Adds its error against parameters.
+        n_examples : int, default=0
+            So many rows of X become part of the page, for readers to load into the panel.
+            By default none: a page that is passed on should not carry anyone's data.
+
+        Returns
+        -------
+        pathlib.Path
+            The file written.
+        """
+        return report(
+            self,
+            path,
+            X,
+            y,
+            sample_weight=sample_weight,
+            title=title,
+            simplification=simplification,
+            n_examples=n_examples,
+        )
+
+    def simplify(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        tolerance: float = 0.01,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Any:
+        """A smaller fitted estimator that is hardly worse; this one stays as it is.
+
+        Rules that never fire and literals that never decide are dropped, then, step by
+        step, the rules, literals and weights that matter least, with the rest trained
+        again after each step. The smallest model wins whose loss has grown by no more
+        than `tolerance`, both on the rows given and on rows that the model has not seen.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+            As a rule the rows of `fit`: the smaller model is trained on them.
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+        tolerance : float, default=0.01
+            By how much the mean loss may grow; for a regression in units of the
+            target's variance.
+        sample_weight : array-like of shape (n_rows,), optional
+        X_val, y_val : optional
+            Rows that the model has not seen. Without them a twin is fitted on four
+            fifths of the rows and simplified too, and what it loses on the last fifth
+            counts; that takes one more fit.
+
+        Returns
+        -------
+        fitted estimator
+            Of the same class. Training it further lets its zeros grow again.
+        """
+        return simplify(
+            self,
+            X,
+            y,
+            tolerance=tolerance,
+            sample_weight=sample_weight,
+            X_val=X_val,
+            y_val=y_val,
+        )
+
+    def simplification_path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> SimplificationPath:
+        """Error against size, to pick a model from; `simplify` says how it is made.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+        sample_weight : array-like of shape (n_rows,), optional
+        X_val, y_val : optional
+
+        Returns
+        -------
+        SimplificationPath
+            ``path.to_frame()`` is the table of steps, ``path.model(step)`` the fitted
+            estimator of one, and ``path.knee()`` the smallest step whose error is within
+            one standard error of the lowest.
+        """
+        return simplification_path(
+            self, X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val
+        )

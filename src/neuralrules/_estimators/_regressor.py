@@ -1,0 +1,171 @@
+"""Neural rules for numbers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import StrOptions
+
+from neuralrules._estimators._base import DEPTH_CONSTRAINTS
+from neuralrules._estimators._docs import documented
+from neuralrules._estimators._portable import PortableModel
+from neuralrules._task._targets import Targets
+
+LARGEST_TARGET = 1e37  # rules keep their values as float32, in units of the target
+
+
+class NumberRules(RegressorMixin, PortableModel):
+    """Numbers as targets and predictions."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PortableModel._parameter_constraints,
+        "loss": [StrOptions({"squared"})],
+    }
+
+    def _encode_targets(
+        self, y: Any, weights: np.ndarray, classes: Any, *, known: bool
+    ) -> Targets:
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        columns = y.reshape(len(y), -1)
+        if known:
+            if columns.shape[1] != len(self._target_mean):
+                raise ValueError(
+                    f"y has {columns.shape[1]} targets, but this model was fitted on "
+                    f"{len(self._target_mean)}. Fit a new model to change the targets."
+                )
+            return Targets.standardised(columns, self._target_mean, self._target_scale)
+        constant = np.flatnonzero((columns == columns[0]).all(axis=0))
+        if len(constant):
+            raise ValueError(
+                f"Target {constant[0]} of y has a single value, {columns[0, constant[0]]}, in "
+                f"all {len(y)} samples (n_samples = {len(y)}): there is nothing to learn. "
+                "Check that y is the target and not filtered."
+            )
+        largest = np.abs(columns).max()
+        if largest > LARGEST_TARGET:
+            raise ValueError(
+                f"y holds {largest:.3g}, too large for float32. Give the target in a larger "
+                "unit, so that no number exceeds 1e+37."
+            )
+        self._flat_y = y.ndim == 1
+        return Targets.from_numbers(columns, weights)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The intercept plus the sum of the rules.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_targets), like y in `fit`
+        """
+        outputs = self._decide(X)
+        return outputs[:, 0] if self._flat_y else outputs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+@documented
+class NeuralRuleRegressor(NumberRules):
+    """Neural rule ensemble for one or more numeric targets.
+
+    {mathematics}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    References
+    ----------
+    {reference}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from neuralrules import NeuralRuleRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = NeuralRuleRegressor(max_depth=2, random_state=0).fit(X[:350], y[:350])
+    >>> model.score(X[350:], y[350:]) > 0.4
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **NumberRules._parameter_constraints,
+        **DEPTH_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        max_depth: int | None = 6,
+        *,
+        rule_source: str = "tree",
+        n_trees: int = 10,
+        max_rules: int | None = None,
+        min_samples_leaf: int = 1,
+        deep: bool = False,
+        loss: str = "squared",
+        l2: float = 0.15,
+        rule_dropout: float = 0.1,
+        learning_rate: float = 0.01,
+        schedule: str = "cosine",
+        n_epochs: int = 200,
+        batch_size: int | str = "auto",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        warm_start: bool = False,
+        engine: str = "numba",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_depth = max_depth
+        self.rule_source = rule_source
+        self.n_trees = n_trees
+        self.max_rules = max_rules
+        self.min_samples_leaf = min_samples_leaf
+        self.deep = deep
+        self.loss = loss
+        self.l2 = l2
+        self.rule_dropout = rule_dropout
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.warm_start = warm_start
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train one epoch on these rows; the first call also grows the rules from them.
+
+        What the model then says of its training rows is about the rows of this call.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X, y, sample_weight)

@@ -1,0 +1,1 @@
+"""A fitted model as a value, and what it did on its training rows."""

@@ -1,0 +1,115 @@
+"""What each rule does on given rows: where it fires, how strongly, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from neuralrules._engine._protocol import Engine
+from neuralrules._network._network import Network
+from neuralrules._rules._rules import Rules
+from neuralrules._task._targets import Targets
+
+CHUNK_CELLS = 2**21  # activations held at a time
+RULES_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Activity:
+    """How the rules of a model did on some rows; counts are of weighted rows.
+
+    Attributes
+    ----------
+    n_rows : float
+        All rows.
+    all_totals : (n_classes or n_targets,) float64
+        Rows of each class, or sums of the standardised targets, over all rows.
+    covered : (n_rules,) float64
+        Rows inside each rule's support.
+    totals : (n_rules, n_classes or n_targets) float64
+        The same as `all_totals`, over the rows that each rule covers.
+    in_leaf : (n_rules,) float64
+        Rows inside the tree rule that each rule grew from.
+    in_both : (n_rules,) float64
+        Rows inside both.
+    activation : (n_rules,) float64
+        Mean of the activation over all rows.
+    """
+
+    n_rows: float
+    all_totals: np.ndarray
+    covered: np.ndarray
+    totals: np.ndarray
+    in_leaf: np.ndarray
+    in_both: np.ndarray
+    activation: np.ndarray
+
+
+def activations(network: Network, X: np.ndarray, engine: Engine) -> np.ndarray:
+    """min_j ReLU(literal_j) of every encoded row and rule, as the engine computes it.
+
+    Parameters
+    ----------
+    network : Network
+    X : (n_rows, n_columns) float32
+    engine : Engine
+
+    Returns
+    -------
+    (n_rows, n_rules) float64
+        Whole float32 numbers: the engine's own activations, not another rounding of
+        them, because each rule is asked for as an output of its own.
+    """
+    result = np.empty((len(X), network.n_rules))
+    for first in range(0, network.n_rules, RULES_AT_ONCE):
+        some = np.arange(first, min(first + RULES_AT_ONCE, network.n_rules))
+        alone = replace(network.take(some), values=np.eye(len(some), dtype=np.float32))
+        result[:, some] = engine.decide(alone, X)
+    return result
+
+
+def activation_chunks(
+    network: Network, X: np.ndarray, engine: Engine
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Activations of some rows at a time, with the rows they belong to."""
+    size = max(64, CHUNK_CELLS // network.n_rules)
+    for start in range(0, len(X), size):
+        rows = slice(start, start + size)
+        yield rows, activations(network, X[rows], engine)
+
+
+def measure(
+    network: Network,
+    rules: Rules,
+    X: np.ndarray,
+    targets: Targets,
+    weights: np.ndarray,
+    engine: Engine,
+) -> Activity:
+    """Run the rules over encoded rows X (n_rows, n_columns) with targets and weights."""
+    weight = weights.astype(np.float64)
+    sums = weight[:, None] * np.hstack([np.ones((len(X), 1)), targets.one_column_each()])
+    # A rule that is not trained is positive exactly inside its leaf.
+    leaves = Network.from_rules(rules, deep=False)
+    in_leaf, in_both, activation = np.zeros((3, network.n_rules))
+    totals = np.zeros((network.n_rules, sums.shape[1]))
+    for rows, active in activation_chunks(network, X, engine):
+        inside = (active > 0).astype(np.float64)
+        leaf = (activations(leaves, X[rows], engine) > 0).astype(np.float64)
+        activation += weight[rows] @ active
+        totals += inside.T @ sums[rows]
+        in_leaf += weight[rows] @ leaf
+        in_both += weight[rows] @ np.multiply(inside, leaf, out=leaf)
+    n_rows, *all_totals = sums.sum(axis=0)
+    covered, totals = totals[:, 0], totals[:, 1:]
+    return Activity(
+        n_rows=float(n_rows),
+        all_totals=np.array(all_totals),
+        covered=covered,
+        totals=totals,
+        in_leaf=in_leaf,
+        in_both=in_both,
+        activation=activation / n_rows,
+    )

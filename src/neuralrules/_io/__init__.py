@@ -1,0 +1,1 @@
+"""What the library exchanges with the world beside tables: frames, terminals, files."""

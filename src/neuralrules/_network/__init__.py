@@ -1,0 +1,1 @@
+"""Neural rules as flat arrays."""

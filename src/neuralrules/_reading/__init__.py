@@ -1,0 +1,1 @@
+"""A fitted model for people: words, tables, explanations, importances."""

@@ -1,0 +1,341 @@
+"""Why the model says what it says about a row: rules, contributions, limits, slopes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from neuralrules._counterfactual._row import read_row
+from neuralrules._data._encoding import as_numbers, column_of
+from neuralrules._engine._reference import literals_forward, units_forward
+from neuralrules._fitted._activity import activations
+from neuralrules._fitted._outputs import output_names
+from neuralrules._io._frames import import_pandas
+from neuralrules._network._network import Network, Parameters
+from neuralrules._reading._text import (
+    check_counts,
+    inequality_text,
+    number,
+    printable,
+    rule_text,
+)
+
+if TYPE_CHECKING:
+    from neuralrules._estimators._base import NeuralRuleModel
+
+SHOWN_ROWS = 10  # when an explanation is printed
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """The rules that fire on some rows and what each of them adds.
+
+    The contributions of a row, added in the order given, and then the intercept make
+    up the decision function bit for bit (with the reference ``engine="numpy"`` and more
+    than 64 rules, to the last digits of float32).
+
+    Attributes
+    ----------
+    decision : (n_rows, n_outputs) float64
+        The decision function, or the prediction of a regression.
+    intercept : (n_outputs,) float64
+    rows, rules : (n_active,) int64
+        Which rule fires on which row; row by row, in the order of the rules.
+    activations : (n_active,) float64
+        min_j ReLU(w_j . x + a_j) of the rule on the row.
+    contributions : (n_active, n_outputs) float64
+        Value times activation: the rule's part of the decision.
+    limits : (n_active,) int64
+        The literal that limits the activation, counted from the rule's first; for a
+        deep rule the unit of its second layer.
+    margins : (n_active,) float64
+        How far the row is from leaving the rule: the distance in standard deviations
+        of the encoded columns.
+    margins_are_exact : (n_active,) bool
+        Of a deep rule the margin may be a lower bound of that distance.
+    slopes : (n_rows, n_columns, n_outputs) float64
+        Derivative of the decision by each column of the table, in its own units. NaN
+        for categories and for missing numbers, which cannot change a little.
+    columns : list of str
+    outputs : list
+        Class labels (for two classes the second one) or the numbers of the targets.
+    """
+
+    decision: np.ndarray
+    intercept: np.ndarray
+    rows: np.ndarray
+    rules: np.ndarray
+    activations: np.ndarray
+    contributions: np.ndarray
+    limits: np.ndarray
+    margins: np.ndarray
+    margins_are_exact: np.ndarray
+    slopes: np.ndarray
+    columns: list[str]
+    outputs: list[Any]
+    _model: NeuralRuleModel
+    _limit_weights: np.ndarray
+    _limit_biases: np.ndarray
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.decision)
+
+    def limit_text(self, place: int, precision: int = 3, max_terms: int = 3) -> str:
+        """The inequality that limits the rule at a place of `rules`, in the user's units."""
+        weights, bias = self._limit_weights[place], float(self._limit_biases[place])
+        if not weights.any():
+            return f"its cap, activation at most {number(bias, precision)}"
+        encoder, features = self._model.encoder_, self._model.network_.features
+        return inequality_text(encoder, features, weights, bias, precision, max_terms)
+
+    def _limit_texts(self, precision: int, max_terms: int) -> list[str]:
+        """The limits of all places; those of a shallow rule are its literals, written once."""
+        deep = self._model.network_.deep
+        texts: dict[tuple[int, ...], str] = {}
+        result = []
+        for place, pair in enumerate(
+            zip(self.rules.tolist(), self.limits.tolist(), strict=True)
+        ):
+            key = (place,) if deep else pair
+            if key not in texts:
+                texts[key] = self.limit_text(place, precision, max_terms)
+            result.append(texts[key])
+        return result
+
+    def to_frame(self, *, precision: int = 3, max_terms: int = 3) -> Any:
+        """One line for each row, rule that fires on it, and output, as a pandas frame.
+
+        Where there is an intercept it is a line of each row too, with the rule missing, so
+        that the contributions of a row sum to its decision.
+        """
+        pandas = import_pandas("to_frame")
+        check_counts(precision=precision, max_terms=max_terms)
+        n_active, n_outputs = self.contributions.shape
+        texts = [
+            rule_text(self._model, rule, precision, max_terms)
+            for rule in range(self._model.network_.n_rules)
+        ]
+        limits = self._limit_texts(precision, max_terms)
+        frame = pandas.DataFrame(
+            {
+                "row": np.repeat(self.rows, n_outputs),
+                "rule": pandas.array(np.repeat(self.rules, n_outputs), dtype="Int64"),
+                "output": np.tile(np.array(self.outputs, object), n_active),
+                "contribution": self.contributions.ravel(),
+                "activation": np.repeat(self.activations, n_outputs),
+                "margin": np.repeat(self.margins, n_outputs),
+                "limited_by": np.repeat(np.array(limits, object), n_outputs),
+                "text": np.repeat(np.array([texts[i] for i in self.rules], object), n_outputs),
+            }
+        )
+        if self.intercept.any():
+            frame = pandas.concat([self._intercept_frame(pandas), frame])
+            frame = frame.sort_values("row", kind="stable", ignore_index=True)
+        return frame.drop(columns="output") if n_outputs == 1 else frame
+
+    def _intercept_frame(self, pandas: Any) -> Any:
+        """The lines of the intercept."""
+        n_outputs = len(self.intercept)
+        return pandas.DataFrame(
+            {
+                "row": np.repeat(np.arange(self.n_rows), n_outputs),
+                "rule": pandas.array([None] * (self.n_rows * n_outputs), dtype="Int64"),
+                "output": np.tile(np.array(self.outputs, object), self.n_rows),
+                "contribution": np.tile(self.intercept, self.n_rows),
+                "activation": np.nan,
+                "margin": np.nan,
+                "limited_by": "",
+                "text": "intercept",
+            }
+        )
+
+    def slopes_frame(self) -> Any:
+        """One line for each row, column and output, as a pandas frame."""
+        pandas = import_pandas("slopes_frame")
+        n_rows, n_columns, n_outputs = self.slopes.shape
+        frame = pandas.DataFrame(
+            {
+                "row": np.repeat(np.arange(n_rows), n_columns * n_outputs),
+                "column": np.tile(np.repeat(self.columns, n_outputs), n_rows),
+                "output": np.tile(np.array(self.outputs, object), n_rows * n_columns),
+                "slope": self.slopes.ravel(),
+            }
+        )
+        return frame.drop(columns="output") if n_outputs == 1 else frame
+
+    def __str__(self) -> str:
+        texts = [self._row_text(row) for row in range(min(self.n_rows, SHOWN_ROWS))]
+        if self.n_rows > SHOWN_ROWS:
+            texts.append(f"… and {self.n_rows - SHOWN_ROWS} more rows: see to_frame().")
+        return "\n\n".join(texts)
+
+    __repr__ = __str__
+
+    def _row_text(self, row: int) -> str:
+        places = np.flatnonzero(self.rows == row)
+        largest = np.abs(self.contributions[places]).max(axis=1)
+
+        def values(numbers: np.ndarray) -> str:
+            return ", ".join(f"{number(value, 4):>8}" for value in numbers)
+
+        names = [printable(str(name)) for name in self.outputs]
+        heading = "" if len(names) == 1 else f"  ({', '.join(names)})"
+        lines = [f"Row {row}: decision {values(self.decision[row]).strip()}{heading}"]
+        if self.intercept.any():
+            lines.append(f"{values(self.intercept)}  intercept")
+        for place in places[np.argsort(-largest, kind="stable")]:
+            least = "" if self.margins_are_exact[place] else "at least "
+            lines.append(
+                f"{values(self.contributions[place])}  rule {self.rules[place]}, limited by "
+                f"{self.limit_text(place)}; margin {least}{number(self.margins[place], 2)}"
+            )
+        if not places.size:
+            lines.append("No rule fires.")
+        return "\n".join(lines)
+
+
+def explain(model: NeuralRuleModel, X: Any) -> Explanation:
+    """The rules that fire on each row of a table and what they contribute."""
+    check_is_fitted(model)
+    X = read_row(model, X) if is_one_row(X) else model._check_columns(X, reset=False)
+    network, encoder = model.network_, model.encoder_
+    encoded = encoder.transform(X)
+    active = activations(network, encoded, model._engine())
+    rows, rules = np.nonzero(active > 0)
+    strength = active[rows, rules]
+    contributions = strength[:, None] * network.values[rules].astype(np.float64)
+    x = encoded[:, network.features].astype(np.float64)
+    limits, margins, exact, weights, biases = local_forms(network, x, rows, rules)
+    slopes = np.zeros((len(x), network.features.size, network.n_outputs))
+    for rule in np.unique(rules):
+        own = rules == rule
+        slopes[rows[own]] += weights[own][:, :, None] * network.values[rule]
+    return Explanation(
+        decision=model._decide(X),
+        intercept=network.intercept,
+        rows=rows,
+        rules=rules,
+        activations=strength,
+        contributions=contributions,
+        limits=limits,
+        margins=margins,
+        margins_are_exact=exact,
+        slopes=slopes_by_column(model, X, slopes),
+        columns=list(encoder.names),
+        outputs=output_names(model),
+        _model=model,
+        _limit_weights=weights,
+        _limit_biases=biases,
+    )
+
+
+def is_one_row(X: Any) -> bool:
+    """Whether X is one row alone: a dict, a Series, or something of one dimension."""
+    if isinstance(X, Mapping) or (hasattr(X, "index") and hasattr(X, "to_frame")):
+        return True
+    if isinstance(X, list | tuple):
+        return not any(isinstance(cell, list | tuple | np.ndarray) for cell in X)
+    return getattr(X, "ndim", 2) == 1
+
+
+def local_forms(
+    network: Network, x: np.ndarray, rows: np.ndarray, rules: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Around each active row and rule the activation is one linear form w . x + a.
+
+    Of equally small literals the first one limits, as in training.
+
+    Parameters
+    ----------
+    network : Network
+    x : (n_rows, n_features) float64
+    rows, rules : (n_active,) int
+
+    Returns
+    -------
+    limits : (n_active,) int64
+    margins : (n_active,) float64
+    exact : (n_active,) bool
+    weights : (n_active, n_features) float64
+    biases : (n_active,) float64
+    """
+    parameters = Parameters(*(array.astype(np.float64) for array in network.parameters))
+    literals = literals_forward(parameters, x)
+    units = units_forward(parameters, network.layout, literals)
+    limits, margins = np.zeros(len(rows), np.int64), np.zeros(len(rows))
+    exact = np.ones(len(rows), bool)
+    weights, biases = np.zeros((len(rows), x.shape[1])), np.zeros(len(rows))
+    for rule in np.unique(rules):
+        places = np.flatnonzero(rules == rule)
+        own = slice(network.offsets[rule], network.offsets[rule + 1])
+        mine, below = units[rows[places], own], literals[rows[places], own]
+        limits[places] = mine.argmin(axis=1)
+        slopes, constants = parameters.weights[own], parameters.biases[own]
+        if not network.deep:
+            weights[places], biases[places] = slopes[limits[places]], constants[limits[places]]
+            margins[places] = distances(mine, np.linalg.norm(slopes, axis=1)).min(axis=1)
+            continue
+        mixing = network.second_layer(rule).astype(np.float64)
+        through = mixing[limits[places]] * (below > 0)
+        weights[places] = through @ slopes
+        biases[places] = through @ constants + parameters.shifts[own][limits[places]]
+        margins[places], exact[places] = deep_margins(mine, below, slopes, mixing)
+    return limits, np.maximum(margins, 0), exact, weights, biases
+
+
+def distances(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """How far it is to 0 for `values` that fall by `slopes`; infinite for no slope."""
+    return np.where(slopes > 0, np.abs(values) / np.where(slopes > 0, slopes, 1), np.inf)
+
+
+def deep_margins(
+    units: np.ndarray, literals: np.ndarray, weights: np.ndarray, mixing: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far rows are from leaving a deep rule, and where that is exact.
+
+    As long as no literal changes its sign, all units are linear and the way out is known.
+    Where it is longer than that, the margin is at least the way to the first such change,
+    and at least what it would be if every literal fell as steeply as it can at once.
+
+    Parameters
+    ----------
+    units, literals : (n_rows, n_literals) float64
+    weights : (n_literals, n_features) float64
+    mixing : (n_literals, n_literals) float64
+
+    Returns
+    -------
+    margins : (n_rows,) float64
+    exact : (n_rows,) bool
+    """
+    norms = np.linalg.norm(weights, axis=1)
+    linear = distances(literals, norms).min(axis=1)
+    # Squared slopes of all units at once: through the Gram matrix of the literals.
+    through = mixing[None] * (literals > 0)[:, None, :]
+    squares = np.einsum("ruj,jk,ruk->ru", through, weights @ weights.T, through)
+    straight = distances(units, np.sqrt(np.maximum(squares, 0))).min(axis=1)
+    steepest = distances(units, np.abs(mixing) @ norms).min(axis=1)
+    exact = straight <= linear
+    return np.where(exact, straight, np.maximum(linear, steepest)), exact
+
+
+def slopes_by_column(model: NeuralRuleModel, X: Any, slopes: np.ndarray) -> np.ndarray:
+    """Slopes by the user's columns: (n_rows, n_columns, n_outputs) float64."""
+    encoder, network = model.encoder_, model.network_
+    result = np.full((len(slopes), len(encoder.names), network.n_outputs), np.nan)
+    place_of = {feature: place for place, feature in enumerate(network.features.tolist())}
+    for feature, column in enumerate(encoder.columns):
+        if column.kind != "number":
+            continue
+        result[:, column.source] = 0
+        if feature in place_of:
+            result[:, column.source] = slopes[:, place_of[feature]] / column.scale
+        cells = as_numbers(column_of(X, column.source), encoder.names[column.source])
+        assert cells is not None  # or it could not have been encoded
+        result[np.isnan(cells), column.source] = np.nan
+    return result

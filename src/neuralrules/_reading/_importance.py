@@ -1,0 +1,216 @@
+"""Which rules, columns and pairs of columns matter, on given rows, and how surely.
+
+Columns and pairs are judged by the decision function f itself. Replace a column's cell
+by that of a random other row, x -> x_a: the importance is half the mean squared change of
+f, over the variance of f. For two columns it is a quarter of the mean of
+(f(x) - f(x_a) - f(x_b) + f(x_ab))^2, what only both together do: zero if f is a sum of
+one function without a and one without b.
+
+Where columns are independent, these are shares of the variance: the total Sobol index,
+estimated as by Jansen (1999), and the superset importance of Liu and Owen (2006). Where
+they are not, borrowed cells make rows unlike any that was seen; then the importances say
+what the model would do there, and may exceed 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from neuralrules._fitted._activity import activations
+from neuralrules._fitted._outputs import comparable, rule_importance
+from neuralrules._io._frames import import_pandas
+
+if TYPE_CHECKING:
+    from neuralrules._estimators._base import NeuralRuleModel
+
+KINDS = ("rules", "columns", "pairs")
+DONORS = 3  # other rows that each row borrows cells from
+PAIRED_COLUMNS = 10  # pairs are looked for among the most important columns
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Importances:
+    """Importance of several things, and what it was on resampled rows.
+
+    Attributes
+    ----------
+    kind : {"rules", "columns", "pairs"}
+    names : list
+        Rule numbers, column names, or pairs of column names.
+    values : (n,) float64
+        Rules: mean absolute contribution. Columns and pairs: half, or a quarter of, the
+        mean squared change of the decision function when cells are borrowed from other
+        rows, over its variance.
+    resamples : (n_resamples, n) float64
+        The same on rows drawn with replacement.
+    """
+
+    kind: str
+    names: list[Any]
+    values: np.ndarray
+    resamples: np.ndarray
+
+    def __repr__(self) -> str:
+        best = np.argsort(-self.values, kind="stable")[:5]
+        texts = [f"{self.names[place]}: {self.values[place]:.3g}" for place in best]
+        more = ", …" if len(self.names) > len(best) else ""
+        return f"Importances({self.kind}: {', '.join(texts)}{more})"
+
+    def to_frame(self) -> Any:
+        """Importance, its standard error and a 90 % interval, the largest first."""
+        pandas = import_pandas("to_frame")
+        singular = {"rules": "rule", "columns": "column", "pairs": "pair"}[self.kind]
+        low, high = np.quantile(self.resamples, [0.05, 0.95], axis=0)
+        frame = pandas.DataFrame(
+            {
+                singular: self.names,
+                "importance": self.values,
+                "se": self.resamples.std(axis=0),
+                "low": low,
+                "high": high,
+            }
+        )
+        return frame.sort_values(
+            "importance", ascending=False, kind="stable", ignore_index=True
+        )
+
+
+def importances(
+    model: NeuralRuleModel,
+    X: Any,
+    *,
+    kind: str,
+    n_resamples: int,
+    max_rows: int | None,
+    sample_weight: Any,
+    random_state: Any,
+) -> Importances:
+    """Importance of the rules, columns or pairs of columns of a fitted model."""
+    check_is_fitted(model)
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is not one of {', '.join(map(repr, KINDS))}.")
+    for name, value in (("n_resamples", n_resamples), ("max_rows", max_rows)):
+        may_be_none = name == "max_rows"
+        whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= 2
+        if not whole and not (value is None and may_be_none):
+            raise ValueError(f"{name}={value!r} must be a whole number of at least 2.")
+    X = model._check_columns(X, reset=False)
+    if X.shape[0] < 2:
+        raise ValueError(f"X has {X.shape[0]} row; importances need at least 2 to compare.")
+    random_state = check_random_state(random_state)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if max_rows is not None and X.shape[0] > max_rows:
+        chosen = np.sort(random_state.choice(X.shape[0], max_rows, replace=False))
+        X, weights = _safe_indexing(X, chosen), weights[chosen]
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row. Give some rows weight.")
+    encoded = model.encoder_.transform(X)
+    draws = Draws(weights, n_resamples, random_state)
+    if kind == "rules":
+        active = activations(model.network_, encoded, model._engine())
+        result = np.array([rule_importance(model, mean) for mean in draws.means(active)])
+        return Importances(kind, list(range(model.network_.n_rules)), result[0], result[1:])
+    swaps = Swaps(model, encoded, random_state)
+    groups: list[Any] = [(column,) for column in used_columns(model)]
+    result = swaps.importances(groups, draws)
+    labels = [model.encoder_.names[column] for (column,) in groups]
+    if kind == "columns":
+        idle = [name for name in range(len(model.encoder_.names)) if (name,) not in groups]
+        zeros = np.zeros((len(result), len(idle)))
+        labels += [model.encoder_.names[column] for column in idle]
+        result = np.hstack([result, zeros])
+        return Importances(kind, labels, result[0], result[1:])
+    best = np.sort(np.argsort(-result[0], kind="stable")[:PAIRED_COLUMNS])
+    pairs = list(combinations([groups[place][0] for place in best], 2))
+    result = swaps.importances(pairs, draws)
+    labels = [tuple(model.encoder_.names[column] for column in pair) for pair in pairs]
+    return Importances(kind, labels, result[0], result[1:])
+
+
+class Draws:
+    """Means over the rows as they are, and over rows drawn with replacement."""
+
+    def __init__(
+        self, weights: np.ndarray, n_resamples: int, random_state: np.random.RandomState
+    ) -> None:
+        self._shares = weights / weights.sum()
+        self._n_resamples = n_resamples
+        self._seed = random_state.randint(2**31 - 1)
+
+    def means(self, values: np.ndarray) -> np.ndarray:
+        """Means of values (n_rows, n), (1 + n_resamples, n); the same draws every time."""
+        random_state = np.random.RandomState(self._seed)
+        n_drawn = np.count_nonzero(self._shares)
+        result = [self._shares @ values]
+        for _ in range(self._n_resamples):
+            counts = random_state.multinomial(n_drawn, self._shares)
+            result.append(counts @ values / n_drawn)
+        return np.array(result)
+
+
+def used_columns(model: NeuralRuleModel) -> list[int]:
+    """The columns of the user's table that some weight looks at."""
+    network = model.network_
+    used = network.features[network.weights.any(axis=0)]
+    return sorted({model.encoder_.columns[feature].source for feature in used})
+
+
+class Swaps:
+    """The decision function on rows that borrow some columns from other rows."""
+
+    def __init__(
+        self, model: NeuralRuleModel, encoded: np.ndarray, random_state: np.random.RandomState
+    ) -> None:
+        self._network, self._engine = model.network_, model._engine()
+        self._model = model
+        self._encoded = encoded
+        self._sources = np.array([column.source for column in model.encoder_.columns])
+        n = len(encoded)
+        # A row's donor is another row: n - 1 of them are equally likely.
+        steps = random_state.choice(np.arange(1, n), min(DONORS, n - 1), replace=False)
+        order = random_state.permutation(n)
+        self._donors = []
+        for step in steps:
+            donors = np.empty(n, np.int64)
+            donors[order] = np.roll(order, step)
+            self._donors.append(donors)
+        self._own = self._decide(encoded)
+
+    def _decide(self, encoded: np.ndarray) -> np.ndarray:
+        return comparable(self._model, self._engine.decide(self._network, encoded))
+
+    def _borrowed(self, columns: Sequence[int], donors: np.ndarray) -> np.ndarray:
+        mixed = self._encoded.copy()
+        places = np.flatnonzero(np.isin(self._sources, columns))
+        mixed[:, places] = self._encoded[np.ix_(donors, places)]
+        return self._decide(mixed)
+
+    def importances(self, groups: Sequence[tuple[int, ...]], draws: Draws) -> np.ndarray:
+        """Importance of groups of one or two columns, (1 + n_resamples, n_groups).
+
+        The first line is on the rows as they are.
+        """
+        squares = np.zeros((len(self._own), len(groups)))
+        for donors in self._donors:
+            singles = {
+                column: self._borrowed([column], donors)
+                for column in sorted({column for group in groups for column in group})
+            }
+            for place, group in enumerate(groups):
+                change = self._own - sum(singles[column] for column in group)
+                if len(group) == 2:
+                    change = change + self._borrowed(group, donors)
+                squares[:, place] += (change**2).sum(axis=1) / (2 * len(group))
+        squares /= len(self._donors)
+        centred = self._own - self._own.mean(axis=0)
+        moments = draws.means(centred**2) - draws.means(centred) ** 2
+        variances = moments.sum(axis=1, keepdims=True)
+        return draws.means(squares) / np.where(variances > 0, variances, 1)

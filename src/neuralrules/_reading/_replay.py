@@ -1,0 +1,393 @@
+"""Rules read back from the text of `exact_text`; they predict what the model predicts.
+
+The form of the text is described in `neuralrules._reading._exact`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from neuralrules._data._encoding import (
+    LARGEST,
+    as_categories,
+    as_numbers,
+    check_table,
+    column_of,
+    is_frame,
+)
+from neuralrules._fitted._outputs import chosen_classes, class_probabilities
+from neuralrules._reading._exact import FIRST_LINE
+
+LOSSES = ("logistic", "hinge", "squared")
+STRING = r'"(?:[^"\\]|\\.)*"'
+NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
+SUMMAND = re.compile(
+    rf"\s*(?P<sign>[+-])\s*(?P<number>{NUMBER})"
+    rf"(?:\s*\*\s*(?:(?P<name>{STRING})|A(?P<literal>[0-9]{{1,9}})|"
+    rf"\[(?P<column>{STRING})\s+(?:=\s*(?P<category>{STRING})|is\s+(?P<state>missing|rare))\]))?"
+)
+COLUMN = re.compile(
+    rf"column (?P<name>{STRING}) (?:number missing (?P<mean>-?{NUMBER})"
+    r"|categories (?P<categories>\[.*\])(?P<missing> missing)?(?P<rare> rare)?)"
+)
+RULE = re.compile(r"rule [0-9]+ value (?P<values>\[.*\])")
+
+
+class Term(NamedTuple):
+    """What a factor multiplies: a column's number, or one of its indicators."""
+
+    column: str
+    kind: str  # as in EncodedColumn
+    category: str | None = None
+
+
+# Factors and what they multiply: a term, the positive part of a literal, or nothing.
+Sum: TypeAlias = tuple[tuple[float, Term | int | None], ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """How the text declares a column: the stand-in of a number (None for categories)."""
+
+    name: str
+    stand_in: float | None
+    terms: tuple[Term, ...]
+
+    def values(self, data: Any) -> dict[Any, np.ndarray]:
+        """The column's terms for some cells, each of shape (n_rows,)."""
+        if self.stand_in is None:
+            # A cell that training did not have is rare; so is a hole if it had none. A
+            # dictionary compares strings as they are, NumPy ignores NULs at their end.
+            rare = Term(self.name, "rare")
+            places = {term.category: term for term in self.terms if term != rare}
+            cells = [places.get(cell, rare) for cell in as_categories(data)[:, 0]]
+            codes = {term: code for code, term in enumerate((*self.terms, rare))}
+            coded = np.array([codes[cell] for cell in cells])
+            return {term: coded == codes[term] for term in self.terms}
+        numbers = as_numbers(data, self.name)
+        if numbers is None:
+            raise ValueError(f"Column {self.name!r} must hold numbers.")
+        if (np.abs(numbers) > LARGEST).any():
+            raise ValueError(
+                f"Column {self.name!r} holds infinity or a number beyond {LARGEST:.2g}, "
+                "which no model takes. Replace it by a finite number, or by NaN if missing."
+            )
+        holes = np.isnan(numbers)
+        number, missing = self.terms
+        return {number: np.where(holes, self.stand_in, numbers), missing: holes}
+
+
+class ParsedRule(NamedTuple):
+    """Values and sums of a rule: its literals and, if deep, the units above them."""
+
+    values: np.ndarray
+    literals: list[Sum]
+    units: list[Sum] | None
+
+
+def _gives_probabilities(rules: Any) -> bool:
+    if rules.loss != "logistic":
+        raise AttributeError(
+            f"predict_proba needs loss='logistic'; these rules have loss={rules.loss!r}."
+        )
+    return True
+
+
+@dataclass(frozen=True, eq=False)
+class ExactRules:
+    """Rules read back from text; they predict what the model predicts.
+
+    Evaluated in float64, one sum after the other: a plain reading of the text, which
+    agrees with the model to the rounding of its float32.
+
+    Attributes
+    ----------
+    classes : list of str, int, float or bool
+        Empty for a regression.
+    loss : {"logistic", "hinge", "squared"}
+    flat : bool
+        Whether a regression predicts (n_rows,) and not (n_rows, n_targets).
+    columns : list of Column
+    intercept : ndarray of shape (n_outputs,), float64
+    rules : list of ParsedRule
+    """
+
+    classes: list[Any]
+    loss: str
+    flat: bool
+    columns: list[Column]
+    intercept: np.ndarray
+    rules: list[ParsedRule] = field(repr=False)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Intercept and sum of the rules.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) for one output, else (n_rows, n_outputs)
+        """
+        outputs = self._decide(X)
+        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class, (n_rows, n_classes), for ``loss="logistic"``."""
+        return class_probabilities(self._decide(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Classes or numbers, of the shape that the model's own predictions have."""
+        outputs = self._decide(X)
+        if not self.classes:
+            return outputs[:, 0] if self.flat else outputs
+        # Strings as objects: NumPy's own lose NULs at their end.
+        labels = np.array(self.classes, object if type(self.classes[0]) is str else None)
+        return labels[chosen_classes(outputs)]
+
+    def _decide(self, X: Any) -> np.ndarray:
+        """Intercept and sum of the rules, (n_rows, n_outputs) float64."""
+        X = check_table(X)
+        if X.shape[1] != len(self.columns):
+            raise ValueError(
+                f"X has {X.shape[1]} columns, but the rules were written for "
+                f"{len(self.columns)}: {', '.join(column.name for column in self.columns)}."
+            )
+        terms: dict[Any, np.ndarray] = {None: np.ones(X.shape[0])}
+        names = [str(name) for name in X.columns] if is_frame(X) else []
+        for place, column in enumerate(self.columns):
+            if names and column.name not in names:
+                raise ValueError(f"X has no column {column.name!r}, which the rules name.")
+            place_in_X = names.index(column.name) if names else place
+            terms |= column.values(column_of(X, place_in_X))
+        outputs = np.zeros((X.shape[0], len(self.intercept)))
+        for rule in self.rules:
+            values = evaluate(rule.literals, terms)
+            if rule.units is not None:
+                values = evaluate(rule.units, terms | dict(enumerate(np.maximum(values, 0))))
+            outputs += np.outer(np.maximum(values.min(axis=0), 0), rule.values)
+        return outputs + self.intercept
+
+
+def evaluate(sums: list[Sum], terms: dict[Any, np.ndarray]) -> np.ndarray:
+    """Sums of terms for every row, (n_sums, n_rows) float64."""
+    values = np.zeros((len(sums), len(terms[None])))
+    for place, summands in enumerate(sums):
+        for factor, term in summands:
+            values[place] += factor * terms[term]
+    return values
+
+
+def read_rules(text: str) -> ExactRules:
+    """Read the text of `exact_text` back into rules that predict.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    ExactRules
+        With ``decision_function``, ``predict`` and, for classes learned with
+        ``loss="logistic"``, ``predict_proba``.
+
+    Raises
+    ------
+    ValueError
+        If the text is not as `exact_text` writes it; the message names the line.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"read_rules() takes the text as a str, got {type(text).__name__}.")
+    lines = Lines(text)
+    if lines.take() != FIRST_LINE:
+        lines.fail(f"the first line must be {FIRST_LINE!r}")
+    classes, loss, flat = parse_targets(lines)
+    columns: dict[str, Column] = {}
+    while not columns or lines.peek().startswith("column "):
+        column = parse_column(lines)
+        if column.name in columns:
+            lines.fail(f"column {shown(column.name)} is declared twice")
+        columns[column.name] = column
+    intercept = lines.numbers(lines.json("intercept"))
+    n_outputs = len(classes) if len(classes) > 2 else 1
+    if (classes or flat) and len(intercept) != n_outputs:
+        lines.fail(f"expected an intercept for {n_outputs} outputs, found {len(intercept)}")
+    terms = {term for column in columns.values() for term in column.terms}
+    rules: list[ParsedRule] = []
+    while not rules or lines.peek():
+        rules.append(parse_rule(lines, terms, len(intercept)))
+    return ExactRules(classes, loss, flat, list(columns.values()), intercept, rules)
+
+
+class Lines:
+    """The lines of a text, one after the other, with errors that name the line."""
+
+    def __init__(self, text: str) -> None:
+        # Not splitlines: a name may hold other line breaks.
+        numbered = list(enumerate((line.rstrip() for line in text.split("\n")), 1))
+        self._left = [pair for pair in reversed(numbered) if pair[1]]
+        self._end = (len(numbered), "")
+        self.number = 1  # of the line taken last
+
+    def peek(self) -> str:
+        """The next line that is not blank; an empty one at the end."""
+        return (self._left or [self._end])[-1][1]
+
+    def take(self) -> str:
+        """The next line that is not blank, and go on behind it."""
+        self.number, line = self._left.pop() if self._left else self._end
+        return line
+
+    def json(self, keyword: str) -> Any:
+        """The value of a line ``keyword value``."""
+        line = self.take()
+        if not line.startswith(f"{keyword} "):
+            self.fail(f"expected {keyword!r}, found {shown(line)}")
+        return self.value(line[len(keyword) + 1 :])
+
+    def value(self, text: str) -> Any:
+        """A JSON value; Python refuses integers of thousands of digits and deep nests."""
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            self.fail(f"{shown(text)} is not a JSON value")
+
+    def numbers(self, items: Any) -> np.ndarray:
+        """A JSON list of at least one number as float64, all of them finite."""
+        if type(items) is not list or not items or {*map(type, items)} - {int, float}:
+            self.fail(f"expected a list of numbers, found {shown(items)}")
+        return np.array([self.finite(item) for item in items])
+
+    def finite(self, item: float | str) -> float:
+        """A number, or the digits of one, as a float that is not infinite or NaN."""
+        try:
+            number = float(item)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            self.fail(f"{shown(item)} is not a finite number of float64")
+        return number
+
+    def fail(self, what: str, line: int | None = None) -> NoReturn:
+        """Refuse the text because of a line, the one taken last unless given."""
+        raise ValueError(
+            f"Line {line or self.number} of the rules: {what}. "
+            "The text must be as exact_text() wrote it."
+        )
+
+
+def shown(item: Any) -> str:
+    """What an error message shows of something that may be long."""
+    return repr(item[:40] if isinstance(item, str) else item)[:60]
+
+
+def parse_targets(lines: Lines) -> tuple[list[Any], str, bool]:
+    """Classes, loss and flatness: the lines between the first one and the columns."""
+    task = lines.json("task")
+    if task == "numbers":
+        flat = lines.json("flat")
+        if type(flat) is not bool:
+            lines.fail(f"flat must be true or false, not {shown(flat)}")
+        return [], "squared", flat
+    if task != "classes":
+        lines.fail(f'the task must be "classes" or "numbers", not {shown(task)}')
+    classes = lines.json("classes")
+    if type(classes) is not list or {*map(type, classes)} not in (
+        {str},
+        {int},
+        {float},
+        {bool},
+    ):
+        lines.fail("classes must be a list of strings, of numbers or of booleans")
+    if type(classes[0]) is float:
+        lines.numbers(classes)
+    if len(classes) < 2 or len(set(classes)) < len(classes):
+        lines.fail("there must be at least two classes, and all of them different")
+    loss = lines.json("loss")
+    if loss not in LOSSES:
+        lines.fail(f"the loss must be one of {', '.join(LOSSES)}, not {shown(loss)}")
+    return classes, loss, False
+
+
+def parse_column(lines: Lines) -> Column:
+    """A line that declares a column."""
+    line = lines.take()
+    match = COLUMN.fullmatch(line)
+    if match is None:
+        lines.fail(f"{shown(line)} does not declare a column")
+    name = lines.value(match["name"])
+    if match["mean"] is not None:
+        stand_in = lines.finite(match["mean"])
+        return Column(name, stand_in, (Term(name, "number"), Term(name, "missing")))
+    categories = lines.value(match["categories"])
+    if {*map(type, categories)} - {str} or len(set(categories)) < len(categories):
+        lines.fail("categories must be strings, and all of them different")
+    terms = [Term(name, "category", category) for category in categories]
+    terms += [Term(name, kind) for kind in ("missing", "rare") if match[kind]]
+    return Column(name, None, tuple(terms))
+
+
+def parse_rule(lines: Lines, terms: set[Term], n_outputs: int) -> ParsedRule:
+    """A line with a rule's values and the sums below it."""
+    line = lines.take()
+    match = RULE.fullmatch(line)
+    if match is None:
+        lines.fail(f"expected a rule, found {shown(line)}")
+    values = lines.numbers(lines.value(match["values"]))
+    if len(values) != n_outputs:
+        lines.fail(f"the rule has {len(values)} values for {n_outputs} outputs")
+    literals = list(parse_sums(lines, terms, 0))
+    if not literals:
+        lines.fail("the rule has no literal")
+    if lines.peek().strip() != "through":
+        return ParsedRule(values, literals, None)
+    lines.take()
+    through = lines.number
+    units = list(parse_sums(lines, set(), len(literals)))
+    if len(units) != len(literals):
+        lines.fail(f"{len(units)} units stand above {len(literals)} literals", through)
+    return ParsedRule(values, literals, units)
+
+
+def parse_sums(lines: Lines, terms: set[Term], n_literals: int) -> Iterator[Sum]:
+    """Indented lines: literals, sums of `terms`, or units, sums of A0, A1, …."""
+    while lines.peek().startswith("  ") and lines.peek().strip() != "through":
+        line, place, summands = lines.take(), 0, []
+        while place < len(line):
+            match = SUMMAND.match(line, place)
+            if match is None:
+                lines.fail(f"cannot read {shown(line[place : place + 40])}")
+            factor = lines.finite(match["sign"] + match["number"])
+            summands.append((factor, parse_term(lines, match, terms, n_literals)))
+            place = match.end()
+        yield tuple(summands)
+
+
+def parse_term(
+    lines: Lines, match: re.Match[str], terms: set[Term], n_literals: int
+) -> Term | int | None:
+    """What the factor of a summand multiplies, if that is declared."""
+    if match["literal"] is not None:
+        literal = int(match["literal"])
+        if literal >= n_literals:
+            lines.fail(f"there is no literal A{literal} here")
+        return literal
+    name, category = match["name"] or match["column"], match["category"]
+    if name is None:
+        return None
+    kind = match["state"] or ("number" if category is None else "category")
+    term = Term(lines.value(name), kind, None if category is None else lines.value(category))
+    if term not in terms:
+        what = term.kind if term.category is None else f"category {shown(term.category)}"
+        lines.fail(f"there is no column {shown(term.column)} with {what} here")
+    return term

@@ -1,0 +1,422 @@
+"""Rules written in the user's column names and units. Text is made last, from arrays.
+
+A literal w . x + a > 0 over standardised, encoded columns becomes an inequality over
+the columns of the user's table. Indicators stand in brackets and count 1 where they
+hold. A missing number counts as its mean; ``[income is missing]`` is what the literal adds
+to that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from neuralrules._data._encoding import EncodedColumn, Encoder
+from neuralrules._fitted._outputs import chosen_classes, output_names, rule_importance
+from neuralrules._network._network import Network
+
+if TYPE_CHECKING:
+    from neuralrules._estimators._base import NeuralRuleModel
+
+
+MAX_PRECISION = 17  # significant digits of a float64
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand of a literal in the user's units.
+
+    Attributes
+    ----------
+    column : EncodedColumn
+        A number, or an indicator, which counts 1 where it holds.
+    factor : float
+        What it is multiplied by.
+    """
+
+    column: EncodedColumn
+    factor: float
+
+    @property
+    def weight(self) -> float:
+        """The factor for one standard deviation of the column."""
+        return self.factor * self.column.scale
+
+
+def rules_text(
+    model: NeuralRuleModel, *, max_rules: int | None, precision: int, max_terms: int
+) -> str:
+    """Rules of a fitted model, the most important ones first.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    max_rules : int or None
+        How many rules; None means all.
+    precision : int
+        Significant digits.
+    max_terms : int
+        Columns shown in one literal; "…" stands for those of smaller weight, which are
+        taken at their means.
+    """
+    count = 1 if max_rules is None else max_rules
+    check_counts(max_rules=count, precision=precision, max_terms=max_terms)
+    network, activity = model.network_, model._activity
+    importance = rule_importance(model, activity.activation)
+    blocks = []
+    order = np.argsort(-importance, kind="stable")[:max_rules]
+    for rule in order.tolist():
+        share = number(100 * activity.covered[rule] / activity.n_rows, 2)
+        lines = [
+            f"Rule {rule}: {value_text(model, rule, precision)} "
+            f"(covers {share} % of the training rows)",
+            f"  leaf  {tree_rule_text(model, rule, precision)}",
+        ]
+        texts = condition_texts(model, rule, precision, max_terms)
+        lines += [f"  {'now' if i == 0 else 'and'}   {text}" for i, text in enumerate(texts)]
+        named = named_literals(model, rule, precision, max_terms) if network.deep else []
+        lines += [f"  where {text}" for text in named]
+        highest = cap(network, rule)
+        if np.isfinite(highest) and texts != ["every row"]:
+            lines.append(f"  cap   activation at most {number(highest, precision)}")
+        blocks.append("\n".join(lines))
+    stand_ins = stand_in_texts(model.encoder_, network.take(order), precision)
+    if stand_ins:
+        blocks.append(f"Missing numbers count as their means: {', '.join(stand_ins)}.")
+    return "\n\n".join(blocks)
+
+
+def stand_in_texts(encoder: Encoder, network: Network, precision: int) -> list[str]:
+    """The means of the columns with holes that some rules look at: "income 25000"."""
+    used = network.features[network.weights.any(axis=0)].tolist()
+    columns = [encoder.columns[place] for place in used if place in encoder.missing_indicators]
+    return [
+        f"{column_text(encoder, column)} {resolved(column.mean, column.scale, precision)}"
+        for column in columns
+    ]
+
+
+def check_counts(**counts: int) -> None:
+    """Refuse what is not a whole number of at least 1, or more digits than there are."""
+    for name, value in counts.items():
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+        if name == "precision" and value > MAX_PRECISION:
+            raise ValueError(
+                f"precision={value!r} must be at most {MAX_PRECISION}: a number has no more "
+                "digits."
+            )
+
+
+def value_text(model: NeuralRuleModel, rule: int, precision: int) -> str:
+    """What a rule is worth, and for whom."""
+    values = model.network_.values[rule].astype(float)
+    texts = [number(value, precision) for value in values]
+    if len(values) > 1:
+        names = output_names(model)
+        return "values " + ", ".join(
+            f"{text} ({printable(str(name))})" for text, name in zip(texts, names, strict=True)
+        )
+    if not hasattr(model, "classes_"):
+        return f"value {texts[0]}"
+    label = model.classes_[chosen_classes(values[None])[0]]
+    return f"value {texts[0]} for {printable(str(label))}"
+
+
+def rule_text(model: NeuralRuleModel, rule: int, precision: int, max_terms: int) -> str:
+    """A neural rule in one line."""
+    texts = condition_texts(model, rule, precision, max_terms)
+    text = " and ".join(texts)
+    if model.network_.deep:
+        text += ", where " + ", ".join(named_literals(model, rule, precision, max_terms))
+    highest = cap(model.network_, rule)
+    if np.isfinite(highest) and texts != ["every row"]:
+        text += f"; activation at most {number(highest, precision)}"
+    return text
+
+
+def cap(network: Network, rule: int) -> float:
+    """What literals (or units of a deep rule) without any weight let the activation be.
+
+    Infinite where there are none.
+    """
+    own = slice(network.offsets[rule], network.offsets[rule + 1])
+    weights = network.second_layer(rule) if network.deep else network.weights[own]
+    constants = network.shifts[own] if network.deep else network.biases[own]
+    return float(np.min(constants[~weights.any(axis=1)], initial=np.inf))
+
+
+def condition_texts(
+    model: NeuralRuleModel, rule: int, precision: int, max_terms: int
+) -> list[str]:
+    """What must hold for a rule to fire, one inequality after the other.
+
+    For a deep rule they are those of its second layer, over the positive parts of its
+    literals, which have names: A⁺, B⁺, …. What always holds is left out.
+    """
+    network = model.network_
+    if network.deep:
+        texts = unit_texts(model, rule, precision, max_terms)
+    else:
+        own = range(network.offsets[rule], network.offsets[rule + 1])
+        texts = [literal_text(model, literal, precision, max_terms) for literal in own]
+    return [text for text in texts if text != "every row"] or texts[:1]
+
+
+def named_literals(
+    model: NeuralRuleModel, rule: int, precision: int, max_terms: int
+) -> list[str]:
+    """The literals of a deep rule, not scaled: what its second layer adds up."""
+    network, encoder = model.network_, model.encoder_
+    texts = []
+    for place, literal in enumerate(range(network.offsets[rule], network.offsets[rule + 1])):
+        weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
+        terms, constant = in_user_units(encoder, network.features, weights, bias)
+        shown, rest = most_important(terms, max_terms)
+        constant += rest
+        text = sum_text(encoder, shown, 1.0, precision)
+        text += " + …" if len(shown) < len(terms) else ""
+        # As exact as the terms, of which each is a weight times a place in its column.
+        sizes = [abs(term.weight) for term in shown]
+        size = resolved(abs(constant), max(sizes, default=abs(constant)) or 1.0, precision)
+        sign = "-" if constant < 0 else "+"
+        text = f"{text} {sign} {size}" if text else number(constant, precision)
+        texts.append(f"{letter(place)} = {text}")
+    return texts
+
+
+def letter(place: int) -> str:
+    """A, B, …, Z, A1, B1, …: the name of a literal inside a deep rule."""
+    return chr(ord("A") + place % 26) + (str(place // 26) if place >= 26 else "")
+
+
+def unit_texts(model: NeuralRuleModel, rule: int, precision: int, max_terms: int) -> list[str]:
+    """The second layer of a deep rule: sums of the positive parts of its literals."""
+    network = model.network_
+    texts = []
+    own = slice(network.offsets[rule], network.offsets[rule + 1])
+    for weights, shift in zip(network.second_layer(rule), network.shifts[own], strict=True):
+        order = np.argsort(-np.abs(weights), kind="stable")
+        shown = [place for place in order[:max_terms].tolist() if weights[place] != 0]
+        if not shown:
+            texts.append("every row" if shift > 0 else "no row")
+            continue
+        text = ""
+        for place in shown:
+            text += signed_text(float(weights[place]), f"{letter(place)}⁺", precision, text)
+        if np.count_nonzero(weights) > max_terms:
+            text += " + …"
+        texts.append(f"{text} > {number(0.0 - float(shift), precision)}")
+    return texts
+
+
+def signed_text(factor: float, name: str, precision: int, before: str) -> str:
+    """A factor and a name as the next summand after the text `before`: " - 2·a"."""
+    size = number(abs(factor), precision)
+    term = name if size == "1" else f"{size}·{name}"
+    if not before:
+        return f"-{term}" if factor < 0 else term
+    return f" - {term}" if factor < 0 else f" + {term}"
+
+
+def sum_text(encoder: Encoder, terms: list[Term], unit: float, precision: int) -> str:
+    """Terms, divided by `unit`, as a sum."""
+    text = ""
+    for term in terms:
+        # A column far from zero needs more digits for the same accuracy.
+        distance = max(abs(term.column.mean) / term.column.scale, 1)
+        digits = precision + int(np.ceil(np.log10(distance)))
+        name = column_text(encoder, term.column)
+        text += signed_text(term.factor / unit, name, digits, text)
+    return text
+
+
+def most_important(terms: list[Term], max_terms: int) -> tuple[list[Term], float]:
+    """The terms of largest weight, and what the others add where they are at their means."""
+    order = sorted(terms, key=lambda term: -abs(term.weight))
+    rest = sum(term.factor * term.column.mean for term in order[max_terms:])
+    return order[:max_terms], rest
+
+
+def tree_rule_text(model: NeuralRuleModel, rule: int, precision: int) -> str:
+    """The tree rule behind a neural rule, without redundancy."""
+    rules = model.rules_
+    lower: dict[int, float] = {}
+    upper: dict[int, float] = {}
+    for literal in range(rules.offsets[rule], rules.offsets[rule + 1]):
+        feature = int(rules.features[literal])
+        threshold = float(rules.thresholds[literal])
+        if rules.signs[literal] > 0:
+            lower[feature] = max(threshold, lower.get(feature, -np.inf))
+        else:
+            upper[feature] = min(threshold, upper.get(feature, np.inf))
+    parts = [
+        text
+        for feature in dict.fromkeys([*lower, *upper])
+        if (text := bounds_text(model.encoder_, feature, lower, upper, precision))
+    ]
+    return " and ".join(parts) or "every row"
+
+
+def bounds_text(
+    encoder: Encoder,
+    feature: int,
+    lower: dict[int, float],
+    upper: dict[int, float],
+    precision: int,
+) -> str:
+    """Bounds of a tree rule on one encoded column in the user's words.
+
+    Empty where another column's bounds say as much: "city = Rome" settles every other
+    city, "income is missing" all incomes, and bounds on an income that it is known. A
+    missing number counts as the mean, 0 here, so bounds around it include the holes.
+    """
+    column = encoder.columns[feature]
+    beside = [
+        other
+        for other in {*lower, *upper}
+        if other != feature and encoder.columns[other].source == column.source
+    ]
+    if any(other in lower and encoder.columns[other].kind != "number" for other in beside):
+        return ""
+    if column.kind == "missing" and feature not in lower and beside:
+        return ""
+    low, high = lower.get(feature), upper.get(feature)
+    text = split_text(encoder, feature, low, high, precision)
+    hole = encoder.missing_indicators.get(feature)
+    mean_is_inside = (low is None or low < 0) and (high is None or high > 0)
+    if hole is not None and hole not in upper and mean_is_inside:
+        return f"({text} or missing)"
+    return text
+
+
+def split_text(
+    encoder: Encoder, feature: int, lower: float | None, upper: float | None, precision: int
+) -> str:
+    """Bounds on one encoded column, lower < x <= upper."""
+    column = encoder.columns[feature]
+    if column.kind != "number":
+        return indicator_text(encoder, column, present=lower is not None)
+    name = printable(encoder.names[column.source])
+    low, high = (
+        None
+        if bound is None
+        else resolved(bound * column.scale + column.mean, column.scale, precision)
+        for bound in (lower, upper)
+    )
+    if low is None:
+        return f"{name} ≤ {high}"
+    return f"{name} > {low}" if high is None else f"{low} < {name} ≤ {high}"
+
+
+def indicator_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True) -> str:
+    """What an indicator column says, or that it does not hold."""
+    name = printable(encoder.names[column.source])
+    if column.kind == "missing" or (column.kind == "category" and column.category is None):
+        return f"{name} is missing" if present else f"{name} is known"
+    value = "a rare value" if column.kind == "rare" else printable(column.category)
+    return f"{name} {'=' if present else '≠'} {value}"
+
+
+def printable(name: str) -> str:
+    """A name on one line: a line break in it must not look like the next rule."""
+    if name.isprintable():
+        return name
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text has no lone surrogates, which only Python's strings can hold."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def column_text(encoder: Encoder, column: EncodedColumn) -> str:
+    """A column as it stands in a literal: numbers bare, indicators in brackets."""
+    if column.kind == "number":
+        return printable(encoder.names[column.source])
+    return f"[{indicator_text(encoder, column)}]"
+
+
+def in_user_units(
+    encoder: Encoder, features: np.ndarray, weights: np.ndarray, bias: float
+) -> tuple[list[Term], float]:
+    """A sum w . x + a over standardised columns as a sum of terms in the user's units.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    features : (n,) int
+        Encoded columns.
+    weights : (n,) float
+    bias : float
+
+    Returns
+    -------
+    terms : list of Term
+        Those that are not zero.
+    constant : float
+        The literal is the sum of factor * column, missing numbers counting as their means,
+        plus this.
+    """
+    columns = [encoder.columns[feature] for feature in features.tolist()]
+    terms = [
+        Term(column, weight / column.scale)
+        for column, weight in zip(columns, weights.tolist(), strict=True)
+        if weight
+    ]
+    return terms, float(bias) - sum(term.factor * term.column.mean for term in terms)
+
+
+def literal_text(model: NeuralRuleModel, literal: int, precision: int, max_terms: int) -> str:
+    """A neural literal w . x + a > 0 as an inequality in the user's units."""
+    network = model.network_
+    weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
+    return inequality_text(
+        model.encoder_, network.features, weights, bias, precision, max_terms
+    )
+
+
+def inequality_text(
+    encoder: Encoder,
+    features: np.ndarray,
+    weights: np.ndarray,
+    bias: float,
+    precision: int,
+    max_terms: int,
+) -> str:
+    """A literal w . x + a > 0 as an inequality in the user's units.
+
+    It is divided by the largest weight per standard deviation, so that the column
+    that matters most stands first, with the factor 1. The columns that are not shown
+    are taken at their means.
+    """
+    terms, constant = in_user_units(encoder, features, weights, bias)
+    if not terms:
+        return "every row" if constant > 0 else "no row"
+    shown, rest = most_important(terms, max_terms)
+    unit, scale = shown[0].factor, shown[0].column.scale
+    text = sum_text(encoder, shown, unit, precision)
+    text += " + …" if len(shown) < len(terms) else ""
+    bound = resolved(-(constant + rest) / unit, scale, precision)
+    return f"{text} {'>' if unit > 0 else '<'} {bound}"
+
+
+def number(value: float, precision: int) -> str:
+    """A number with some significant digits, in powers of ten only where it must be."""
+    # Beyond six digits more than were asked for, the rest is noise that hides the size.
+    if value == 0 or not 1e-4 <= abs(value) < min(10.0 ** (precision + 6), 1e15):
+        return f"{value:.{precision}g}"
+    decimals = max(precision - 1 - int(np.floor(np.log10(abs(value)))), 0)
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def resolved(value: float, scale: float, precision: int) -> str:
+    """A number with as many digits as tell apart parts of a column's deviation `scale`."""
+    if value == 0:
+        return "0"
+    extra = int(np.ceil(np.log10(abs(value) / scale))) if abs(value) > scale else 0
+    return number(value, precision + extra)

@@ -1,0 +1,216 @@
+"""The model as data that the report's script computes with, and the what-if inputs.
+
+The page repeats the encoder and the network, so everything that they need travels with
+it: means and scales in every digit, weights as base64 of their float32.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from neuralrules._data._encoding import (
+    LARGEST,
+    EncodedColumn,
+    Encoder,
+    as_categories,
+    as_numbers,
+    column_of,
+)
+from neuralrules._reading._importance import used_columns
+from neuralrules._reading._text import column_text
+from neuralrules._report._numbers import plain_text, short, short_resolved
+
+if TYPE_CHECKING:
+    from neuralrules._estimators._base import NeuralRuleModel
+
+OTHER = "another value"
+MISSING = "missing"
+
+
+def packed(array: np.ndarray) -> str:
+    """Little-endian float32 numbers in base64, row by row."""
+    return base64.b64encode(np.ascontiguousarray(array, "<f4").tobytes()).decode("ascii")
+
+
+def page_model(model: NeuralRuleModel, columns: list[dict[str, Any]]) -> dict[str, Any]:
+    """Encoder and network for the script.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    columns : list of dict
+        The inputs, as of `page_columns`.
+    """
+    network = model.network_.without_unused_features()
+    classes = getattr(model, "classes_", None)
+    return {
+        "task": "numbers" if classes is None else "classes",
+        "loss": model.loss,
+        "classes": [] if classes is None else [str(label) for label in classes.tolist()],
+        "outputs": output_texts(model),
+        "deep": network.deep,
+        "largest": float(LARGEST),
+        "features": page_features(model.encoder_, network.features.tolist(), columns),
+        "nFeatures": int(network.features.size),
+        "offsets": network.offsets.tolist(),
+        "weights": packed(network.weights),
+        "biases": packed(network.biases),
+        "values": packed(network.values),
+        "mixing": packed(network.mixing),
+        "shifts": packed(network.shifts),
+        "intercept": network.intercept.tolist(),
+    }
+
+
+def output_texts(model: NeuralRuleModel) -> list[str]:
+    """Names of the network's outputs for people."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        n_outputs = model.network_.n_outputs
+        return ["prediction"] if n_outputs == 1 else [f"target {k}" for k in range(n_outputs)]
+    return [str(label) for label in (classes[1:] if len(classes) == 2 else classes).tolist()]
+
+
+def page_features(
+    encoder: Encoder, features: list[int], columns: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Encoded columns that the network looks at."""
+    place = {column["source"]: number for number, column in enumerate(columns)}
+    result = []
+    for index in features:
+        column = encoder.columns[index]
+        inputs = columns[place[column.source]]
+        result.append(
+            {
+                "column": place[column.source],
+                "kind": {"rare": "category"}.get(column.kind, column.kind),
+                "option": option_of(column, inputs),
+                "label": column_text(encoder, column),
+                "mean": column.mean,
+                "scale": column.scale,
+            }
+        )
+    return result
+
+
+def option_of(column: EncodedColumn, inputs: dict[str, Any]) -> int | None:
+    """The choice of an input for which an indicator of a category is 1."""
+    if column.kind == "rare":
+        return len(inputs["options"]) - 1
+    if column.kind != "category":
+        return None
+    return int(inputs["keys"].index(column.category))
+
+
+def page_columns(
+    model: NeuralRuleModel, X: Any, order: list[str] | None
+) -> list[dict[str, Any]]:
+    """One input for each column that the model uses.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : checked table or None
+    order : list of str or None
+        Names of the columns, the most important first.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``source``, ``kind``, the ``start`` value (a number, None for missing,
+        or the place of an option), a ``hint`` about its usual values (for numbers
+        also ``hint_full``, in all digits) and, for
+        categories, ``keys`` (None is missing) and the ``options`` that people read, the
+        last of which stands for every value that has no option of its own.
+    """
+    encoder = model.encoder_
+    sources = used_columns(model)
+    if order is not None:
+        rank = {name: place for place, name in enumerate(order)}
+        sources.sort(key=lambda source: rank.get(encoder.names[source], len(rank)))
+    return [page_column(encoder, source, X) for source in sources]
+
+
+def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
+    own = encoder.columns_of(source)
+    result: dict[str, Any] = {"name": encoder.names[source], "source": source}
+    if own[0].kind == "number":
+        start, hint, full = usual_number(encoder, own[0], X)
+        holes = any(column.kind == "missing" for column in own)
+        result |= {"kind": "number", "start": start, "holes": holes}
+        return result | {"hint": hint, "hint_full": full}
+    known = [column for column in own if column.kind == "category"]
+    keys = [column.category for column in known]
+    options = [MISSING if key is None else key for key in keys] + [OTHER]
+    result |= {"kind": "category", "keys": keys, "options": options}
+    if X is None:  # the mean of an indicator is its share of the training rows
+        shares = [column.mean for column in known]
+        start = int(np.argmax(shares)) if shares else 0
+    else:
+        places = {key: place for place, key in enumerate(keys)}
+        cells = as_categories(column_of(X, source))[:, 0]
+        chosen = [places.get(cell, len(keys)) for cell in cells]
+        start = int(np.bincount(chosen, minlength=len(options)).argmax())
+    return result | {"start": start, "hint": ""}
+
+
+def usual_number(
+    encoder: Encoder, column: EncodedColumn, X: Any
+) -> tuple[float | None, str, str]:
+    """Where an input starts, and what is usual there: in short and in all digits."""
+    scale = column.scale
+    if X is None:
+        # To a hundredth of the deviation: what is near zero compared with it is zero.
+        mean = round(column.mean, 2 - math.floor(math.log10(scale))) + 0.0
+        hint = f"mean {short_resolved(mean, scale, 3)}, deviation {short(scale, 3)}"
+        return mean, hint, f"mean {plain_text(mean)}, deviation {plain_text(scale)}"
+    numbers = as_numbers(column_of(X, column.source), encoder.names[column.source])
+    present = np.empty(0) if numbers is None else numbers[~np.isnan(numbers)]
+    if not present.size:
+        return None, "", ""
+    # An observed value, so that whole numbers stay whole.
+    median = float(np.quantile(present, 0.5, method="inverted_cdf"))
+    ends = (float(present.min()), float(present.max()))
+    hint, full = (
+        " to ".join(texts)
+        for texts in (
+            [short_resolved(end, scale, 3) for end in ends],
+            [plain_text(end) for end in ends],
+        )
+    )
+    return median, hint, full
+
+
+def page_examples(
+    model: NeuralRuleModel, X: Any, y: Any, columns: list[dict[str, Any]], n_examples: int
+) -> list[dict[str, Any]]:
+    """Rows of X, spread over it, as values of the inputs."""
+    n_rows = X.shape[0]
+    rows = np.unique(np.linspace(0, n_rows - 1, min(n_examples, n_rows)).astype(int))
+    cells: list[list[Any]] = []
+    for column in columns:
+        data = column_of(X, column["source"])
+        if column["kind"] == "number":
+            numbers = as_numbers(data, column["name"])
+            assert numbers is not None  # the table has been encoded before
+            cells.append([None if np.isnan(value) else float(value) for value in numbers[rows]])
+        else:
+            strings = as_categories(data)[rows, 0]
+            places = {key: place for place, key in enumerate(column["keys"])}
+            cells.append([places.get(cell, len(places)) for cell in strings])
+    observed = [""] * len(rows) if y is None else observed_texts(model, np.asarray(y)[rows])
+    return [
+        {"row": int(row), "observed": text, "cells": [column[i] for column in cells]}
+        for i, (row, text) in enumerate(zip(rows, observed, strict=True))
+    ]
+
+
+def observed_texts(model: NeuralRuleModel, y: np.ndarray) -> list[str]:
+    """Targets of some rows, for people."""
+    if hasattr(model, "classes_"):
+        return [str(label) for label in y.ravel().tolist()]
+    return [", ".join(short(value, 4) for value in row) for row in y.reshape(len(y), -1)]

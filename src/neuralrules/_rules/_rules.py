@@ -1,0 +1,221 @@
+"""Decision trees taken apart into conjunctive rules.
+
+Each leaf is one rule: the conjunction of the literals on the path to it, each
+literal being ``sign * (x[feature] - threshold) > 0`` (equation 4 of the paper).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from neuralrules._rules._trees import Tree
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Conjunctive rules as flat arrays; rule i owns literals offsets[i]:offsets[i + 1].
+
+    Attributes
+    ----------
+    features : ndarray of shape (n_literals,), int32
+        Column of the standardised, encoded table that each literal looks at.
+    signs : ndarray of shape (n_literals,), int8
+        -1 where the path goes left (x at most the split), +1 where it goes right.
+    thresholds : ndarray of shape (n_literals,), float32
+        In units of the standardised column; see `literal_threshold` for ties.
+    offsets : ndarray of shape (n_rules + 1,), int64
+    values : ndarray of shape (n_rules, n_outputs), float64
+        Value c of each leaf: for two classes (n+ - n-) / n.
+    n : ndarray of shape (n_rules,), float64
+        Training rows that each rule covers (their weight, if they are weighted).
+    totals : ndarray of shape (n_rules, n_classes or n_targets), float64
+        For classes, the covered rows of each class; for a regression, the sums of
+        the standardised targets over the covered rows.
+    scores : ndarray of shape (n_rules,), float64
+        The margin score m^2 (equation 8): (n+ - n-)^2 / n for two classes.
+    trees : ndarray of shape (n_rules,), int32
+        The tree of the pool that each rule comes from.
+    n_training : float
+        All training rows (their weight, if they are weighted).
+    n_classes : int
+        Number of classes; 0 for a regression.
+    """
+
+    features: np.ndarray
+    signs: np.ndarray
+    thresholds: np.ndarray
+    offsets: np.ndarray
+    values: np.ndarray
+    n: np.ndarray
+    totals: np.ndarray
+    scores: np.ndarray
+    trees: np.ndarray
+    n_training: float
+    n_classes: int
+
+    @property
+    def n_rules(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_literals(self) -> int:
+        return len(self.features)
+
+    @property
+    def n_positive(self) -> np.ndarray:
+        """n+ of each rule, shape (n_rules,), for two classes."""
+        return self._of_two_classes()[:, 1]
+
+    @property
+    def n_negative(self) -> np.ndarray:
+        """n- of each rule, shape (n_rules,), for two classes."""
+        return self._of_two_classes()[:, 0]
+
+    def _of_two_classes(self) -> np.ndarray:
+        if self.n_classes != 2:
+            raise AttributeError(
+                f"n_positive and n_negative need two classes; here are {self.n_classes}. "
+                "Look at totals."
+            )
+        return self.totals
+
+    def covers(self, X: np.ndarray) -> np.ndarray:
+        """Which rows of the encoded table X satisfy which rules.
+
+        Parameters
+        ----------
+        X : (n_rows, n_columns) float32
+
+        Returns
+        -------
+        (n_rows, n_rules) bool
+        """
+        inside = np.ones((len(X), self.n_rules), bool)
+        owner = np.repeat(np.arange(self.n_rules), np.diff(self.offsets))
+        for rule, feature, sign, threshold in zip(
+            owner, self.features, self.signs, self.thresholds, strict=True
+        ):
+            inside[:, rule] &= (X[:, feature] - threshold) * sign > 0
+        return inside
+
+    def take(self, kept: np.ndarray) -> Rules:
+        """The rules with the given indices, in that order."""
+        lengths = np.diff(self.offsets)[kept]
+        literals = np.concatenate(
+            [np.arange(self.offsets[i], self.offsets[i + 1]) for i in kept]
+        )
+        return replace(
+            self,
+            features=self.features[literals],
+            signs=self.signs[literals],
+            thresholds=self.thresholds[literals],
+            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            values=self.values[kept],
+            n=self.n[kept],
+            totals=self.totals[kept],
+            scores=self.scores[kept],
+            trees=self.trees[kept],
+        )
+
+    def __repr__(self) -> str:
+        return f"Rules({self.n_rules} rules, {self.n_literals} literals)"
+
+
+def literal_threshold(split: float, sign: int) -> np.float32:
+    """The float32 threshold that makes a strict literal agree with a tree's split.
+
+    The tree sends ``x <= split`` to the left, with x in float32 and the split in
+    float64. The paper's literals are strict (H(0) = 0): a literal at exactly its
+    threshold is not active. So the right-hand literal takes the largest float32
+    not above the split, and the left-hand one the next float32 after it. Then
+    every float32 x, a row exactly on the split included, satisfies exactly one of
+    the two, and it is the one that the tree chooses.
+    """
+    below = np.float32(split)
+    if below > split:
+        below = np.nextafter(below, np.float32(-np.inf))
+    return below if sign > 0 else np.nextafter(below, np.float32(np.inf))
+
+
+def leaf_paths(tree: Tree) -> Iterator[tuple[int, list[tuple[int, int, np.float32]]]]:
+    """Leaves of a tree from left to right, each with its (feature, sign, threshold) path."""
+    stack: list[tuple[int, list[tuple[int, int, np.float32]]]] = [(0, [])]
+    while stack:
+        node, path = stack.pop()
+        if tree.left[node] < 0:
+            yield node, path
+            continue
+        feature, split = int(tree.feature[node]), float(tree.threshold[node])
+        right = (feature, 1, literal_threshold(split, 1))
+        left = (feature, -1, literal_threshold(split, -1))
+        stack.append((int(tree.right[node]), [*path, right]))
+        stack.append((int(tree.left[node]), [*path, left]))
+
+
+def margin_scores(n: np.ndarray, totals: np.ndarray, *, classes: bool) -> np.ndarray:
+    """m^2 of each rule (equation 8 of the paper), shape (n_rules,).
+
+    For two classes it is (n+ - n-)^2 / n. For more it is half the sum of the
+    scores of each class against the others, which for two classes is the same.
+    For a regression it is the sum over targets of (sum of y)^2 / n, with y
+    standardised: the same formula, since n+ - n- is the sum of labels -1 and +1.
+    """
+    margins = 2 * totals - n[:, None] if classes else totals
+    scores = (margins**2).sum(axis=1) / n
+    return scores / 2 if classes else scores
+
+
+def decompose(trees: Sequence[Tree], *, n_classes: int) -> Rules:
+    """Take every leaf of every tree as a rule, then merge equal rules.
+
+    Two rules are equal when they have the same set of literals; the merged rule's
+    value is the sum of theirs. Leaves that no training row reaches are left out.
+    `n_classes` is 0 for a regression.
+    """
+    paths: list[list[tuple[int, int, np.float32]]] = []
+    values: list[np.ndarray] = []
+    n: list[float] = []
+    totals: list[np.ndarray] = []
+    origins: list[int] = []
+    seen: dict[frozenset[tuple[int, int, np.float32]], int] = {}
+    for number, tree in enumerate(trees):
+        for leaf, path in leaf_paths(tree):
+            if tree.n[leaf] <= 0:
+                continue
+            same = seen.setdefault(frozenset(path), len(paths))
+            if same < len(paths):
+                values[same] = values[same] + tree.values[leaf]
+                continue
+            paths.append(path)
+            values.append(tree.values[leaf])
+            n.append(tree.n[leaf])
+            totals.append(tree.totals[leaf])
+            origins.append(number)
+    literals = [literal for path in paths for literal in path]
+    covered = np.array(n)
+    return Rules(
+        features=np.array([feature for feature, _, _ in literals], np.int32),
+        signs=np.array([sign for _, sign, _ in literals], np.int8),
+        thresholds=np.array([threshold for _, _, threshold in literals], np.float32),
+        offsets=np.concatenate([[0], np.cumsum([len(path) for path in paths])]).astype(
+            np.int64
+        ),
+        values=np.array(values),
+        n=covered,
+        totals=np.array(totals),
+        scores=margin_scores(covered, np.array(totals), classes=n_classes > 0),
+        trees=np.array(origins, np.int32),
+        n_training=float(trees[0].n.sum()),
+        n_classes=n_classes,
+    )
+
+
+def select(rules: Rules, max_rules: int | None) -> Rules:
+    """The `max_rules` rules of highest margin score, in their original order."""
+    if max_rules is None or rules.n_rules <= max_rules:
+        return rules
+    best = np.argsort(-rules.scores, kind="stable")[:max_rules]
+    return rules.take(np.sort(best))

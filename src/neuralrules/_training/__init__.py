@@ -1,0 +1,1 @@
+"""Joint training of all rules of a network."""
