@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,6 +12,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules._estimators._base import checked_table, encoded_rows, engine_of
+from neuralrules._fitted._activity import measure
+from neuralrules._fitted._performance import perform
+from neuralrules._training._training import State
 
 
 def mixed_table() -> tuple[pd.DataFrame, np.ndarray]:
@@ -93,3 +99,44 @@ def fitted_on_rare_codes(with_holes: bool):
     assert "rare" in kinds
     rows = np.array([["c1"], ["c170"], [None], ["never seen"]], object)
     return model, np.vstack([codes[:, None], rows])
+
+
+def performance_on(model, X, y, sample_weight=None):
+    """How good a fitted estimator is on some rows."""
+    rows = encoded_rows(model, X, y, sample_weight)
+    return perform(model.network_, rows, engine_of(model))
+
+
+def activity_on(model, X, y, sample_weight=None):
+    """What the rules of a fitted estimator do on some rows."""
+    rows = encoded_rows(model, X, y, sample_weight)
+    return measure(model.network_, model.rules_, rows, engine_of(model))
+
+
+def with_network(model, network):
+    """An estimator like a fitted one whose `network_` is the one given."""
+    task = replace(
+        model.fitted_.task,
+        centre=np.zeros(network.n_outputs),
+        scale=np.ones(network.n_outputs),
+    )
+    return with_fitted(model, state=State.start(network), task=task)
+
+
+def with_fitted(model, **changes):
+    """A copy of a fitted estimator with some parts of what it learned changed."""
+    other = copy.copy(model)
+    other.fitted_ = replace(model.fitted_, **changes)
+    return other
+
+
+def with_labels(model, labels):
+    """A copy of a fitted classifier with other class labels, even impossible ones."""
+    classes = np.empty(len(labels), object)
+    classes[:] = labels
+    return with_fitted(model, task=replace(model.fitted_.task, classes=classes))
+
+
+def network_outputs(model, X):
+    """Outputs of a fitted estimator's network, (n_rows, n_outputs) float64."""
+    return model.fitted_.decide(checked_table(model, X), engine_of(model))

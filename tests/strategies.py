@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from neuralrules._data._rows import Rows
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules, decompose
-from neuralrules._rules._trees import grow
-from neuralrules._task._targets import Targets
+from neuralrules._rules._sources import SourceOptions, boosted_trees, forest_trees, one_tree
+from neuralrules._task._task import Task
 
 seeds = st.integers(0, 2**32 - 1)
+GROWTHS = {"tree": one_tree, "forest": forest_trees, "boosting": boosted_trees}
 
 
 @st.composite
@@ -29,20 +31,28 @@ def tables(draw, n_classes=2, max_rows=60, max_columns=4):
 
 
 def grow_tree(X, codes, weights, *, max_depth=4, source="tree", n_trees=3):
-    """Trees of a classification, and the targets they were grown on."""
-    targets = Targets.from_classes(codes, int(codes.max()) + 1)
-    trees, leaves = grow(
-        X,
-        targets,
-        weights,
-        source=source,
-        n_trees=n_trees,
-        max_depth=max_depth,
-        min_samples_leaf=1,
-        n_jobs=None,
-        random_state=np.random.RandomState(0),
-    )
-    return trees, leaves, targets
+    """Trees of a classification, the leaves of the first, and the rows they grew on."""
+    rows = class_rows(X, codes, weights)
+    trees, first = GROWTHS[source](rows, source_options(max_depth=max_depth, n_trees=n_trees))
+    return trees, first.apply(X), rows
+
+
+def class_rows(X, codes, weights) -> Rows:
+    """Rows of a classification."""
+    task = Task.of_classes(np.arange(int(codes.max()) + 1), "logistic")
+    return Rows(X, codes.astype(np.float32)[:, None], weights, weights, task)
+
+
+def number_rows(X, y, weights) -> Rows:
+    """Rows of a regression of y (n_rows, n_targets), standardised."""
+    task = Task.of_numbers(y, weights, "squared", flat=False)
+    return Rows(X, task.standardised(y), weights, weights, task)
+
+
+def source_options(**changes) -> SourceOptions:
+    defaults = {"max_depth": 4, "min_samples_leaf": 1, "n_trees": 3, "n_jobs": None}
+    random_state = np.random.RandomState(0)
+    return SourceOptions(**{**defaults, "random_state": random_state, **changes})
 
 
 def rules_of(X, codes, weights, **options) -> Rules:

@@ -8,8 +8,8 @@ import pandas as pd
 from command_line import done, refused
 from sklearn.datasets import load_breast_cancer
 
+from neuralrules import load
 from neuralrules._cli._demo import FILES
-from neuralrules._files import load
 
 
 def test_the_demo_compares_four_models_on_two_tables_reads_one_and_ships_it(tmp_path):

@@ -11,10 +11,9 @@ from command_line import done, houses, iris, refused, run, write_tables
 from sklearn.base import BaseEstimator, clone
 
 import neuralrules
-from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, load
 from neuralrules._cli._fit import fit
 from neuralrules._cli._parameters import NO_OPTIONS, estimator_options
-from neuralrules._files import load
 
 ESTIMATORS = [
     item
@@ -445,7 +444,7 @@ def test_targets_that_cannot_be_learned(arguments, message, here):
 def test_several_targets_are_a_regression():
     model = fitted("houses.parquet", "-t", "bmi", "-t", "bp", *QUICK)
     assert model.network_.n_outputs == 2
-    assert model._notes == {"targets": ["bmi", "bp"], "missing": []}
+    assert model.fitted_.notes == {"targets": ["bmi", "bp"], "missing": []}
 
 
 # Roles of columns
@@ -563,7 +562,7 @@ def test_texts_for_missing_are_remembered(here):
     (here / "m.csv").write_text("\n".join(lines))
     model = fitted("m.csv", "-t", "y", "--missing", "?", *QUICK)
     assert [column.kind for column in model.encoder_.columns] == ["number", "missing"]
-    assert model._notes == {"targets": ["y"], "missing": ["?"]}
+    assert model.fitted_.notes == {"targets": ["y"], "missing": ["?"]}
     shown = done("predict", "m.nrules", "m.csv").out.splitlines()
     assert len(shown) == 41
 
@@ -606,7 +605,7 @@ def test_the_summary_says_what_was_fitted_and_the_record_too():
         *("accuracy", "balanced accuracy", "log loss")
     ]
     assert shown[6].startswith("Saved in m.nrules, ")
-    assert record["training_metrics"] == model._performance.metrics
+    assert record["training_metrics"] == model.fitted_.performance.metrics
     assert record["n_parameters"] == model.network_.n_parameters
     assert record | {"bytes": 0, "training_metrics": 0, "n_parameters": 0} == {
         "model": "m.nrules",

@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import done, features, houses, iris, mixed, refused, run
+from models import performance_on
 
-from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
+from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, load, read_rules
 from neuralrules._cli._tables._columns import Table
-from neuralrules._files import load, save
-from neuralrules._fitted._performance import performance_on
 
 pytestmark = pytest.mark.usefixtures("here")  # a folder with tables and models
 
@@ -151,7 +150,7 @@ def test_labels_of_every_kind_are_found_in_text(labels, here):
     x = np.arange(40.0)
     y = np.array(labels)[(x > 20).astype(int)]
     model = NeuralRuleClassifier(1, n_epochs=1).fit(pd.DataFrame({"x": x}), y)
-    save(model, "l.nrules")
+    model.save("l.nrules")
     pd.DataFrame({"x": x, "y": y}).to_csv("l.csv", index=False)
     record = done("evaluate", "l.nrules", "l.csv", "--target", "y", "--json").record
     assert record["metrics"]["accuracy"] == 1
@@ -276,7 +275,7 @@ def test_simplify_writes_a_smaller_model_and_compares(here):
     y = houses()["price"].to_numpy()
     expected = whole.simplify(X, y, tolerance=0.2, X_val=X, y_val=y)
     assert (small.network_.weights == expected.network_.weights).all()
-    assert small._notes == whole._notes
+    assert small.fitted_.notes == whole.fitted_.notes
     assert shown[0].split() == ["before", "after"]
     assert shown[3].split() == [
         *("parameters", str(whole.network_.n_parameters), str(small.network_.n_parameters))
@@ -306,17 +305,14 @@ def test_a_simplification_that_cannot_be(arguments, message):
 
 def test_exports_are_those_of_the_library_and_state_the_size(here):
     model = load("iris.nrules")
-    from neuralrules._export._onnx import to_onnx
-    from neuralrules._export._python import to_python
     from neuralrules._export._size import size_text
-    from neuralrules._export._sql import to_sql
 
     expected = {
-        "onnx": to_onnx(model).SerializeToString(),
-        "python": to_python(model).encode(),
-        "sql --table t": to_sql(model, "t", dialect="postgresql", keep=()).encode(),
-        "sql --table t --dialect sqlite --id plant": to_sql(
-            model, "t", dialect="sqlite", keep=("plant",)
+        "onnx": model.to_onnx().SerializeToString(),
+        "python": model.to_python().encode(),
+        "sql --table t": model.to_sql("t", dialect="postgresql", keep=()).encode(),
+        "sql --table t --dialect sqlite --id plant": model.to_sql(
+            "t", dialect="sqlite", keep=("plant",)
         ).encode(),
     }
     for form, content in expected.items():
@@ -324,7 +320,7 @@ def test_exports_are_those_of_the_library_and_state_the_size(here):
         assert (here / "out").read_bytes() == content
         first, second = result.out.splitlines()
         assert re.fullmatch(r"Wrote \d+\.\d kB to out\.", first)
-        assert second == size_text(model)
+        assert second == size_text(model.fitted_)
         record = done(
             "export", "iris.nrules", "--format", *form.split(), "-o", "out", "--json"
         ).record
@@ -412,7 +408,7 @@ def test_regressions_fitted_in_python_are_evaluated(here):
     X = features(houses(), "id", "price")
     model = NeuralRuleRegressor(2, n_epochs=2, random_state=0)
     model.fit(X, houses()[["price"]].to_numpy())
-    save(model, "p.nrules")
+    model.save("p.nrules")
     record = done("evaluate", "p.nrules", "houses.parquet", "-t", "price", "--json").record
     expected = performance_on(model, X, houses()[["price"]].to_numpy())
     assert record["metrics"] == expected.metrics

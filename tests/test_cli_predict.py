@@ -7,8 +7,8 @@ import pytest
 from command_line import done, features, houses, iris, mixed, refused
 from models import fitted
 
+from neuralrules import load
 from neuralrules._cli._tables._columns import Table
-from neuralrules._files import load, save
 
 pytestmark = pytest.mark.usefixtures("here")  # a folder with tables and models
 
@@ -92,7 +92,7 @@ def test_a_regression_predicts_numbers_by_the_names_of_its_targets():
 @pytest.mark.parametrize("kind", ["two classes", "two targets"])
 def test_a_model_without_names_takes_columns_by_name_or_place(kind, here):
     model, X, _ = fitted(kind)
-    save(model, "a.nrules")
+    model.save("a.nrules")
     n = X.shape[1]
     expected = model.predict(X).reshape(len(X), -1)
     named = pd.DataFrame(X, columns=[f"x{k}" for k in range(n)])

@@ -14,9 +14,9 @@ from contextlib import contextmanager, suppress
 import pytest
 from command_line import COMMANDS, done, write_tables
 
+from neuralrules import load
 from neuralrules._cli import _console
 from neuralrules._cli._console import Console
-from neuralrules._files import load
 
 
 @pytest.fixture(scope="module")

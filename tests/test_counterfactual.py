@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from models import with_network
 from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
-from neuralrules._counterfactual import counterfactual
 from neuralrules._counterfactual._answer import class_goal
 from neuralrules._counterfactual._ball import (
     Affine,
@@ -29,6 +29,7 @@ from neuralrules._counterfactual._ball import (
 from neuralrules._counterfactual._options import read_options
 from neuralrules._counterfactual._row import read_columns
 from neuralrules._counterfactual._solve import Problem, Wanted, search
+from neuralrules._estimators._base import engine_of
 from tests.strategies import random_network, seeds
 
 CATEGORIES = ["Lima", "Oslo", "Rome"]
@@ -85,7 +86,7 @@ def test_whole_numbers_and_categories_match_brute_force(seed, n_classes, deep, n
     model = classifier(frame, y, 3, deep=deep, n_epochs=n_epochs)
     units = {"age": rng.uniform(0.3, 3), "city": rng.uniform(0.3, 3), "member": 0.7}
     row = frame.iloc[[0]]
-    result = counterfactual(model, row, units=units, bounds={"age": (0, 5)})
+    result = model.counterfactual(row, units=units, bounds={"age": (0, 5)})
     space = itertools.product(range(6), CATEGORIES, [False, True])
     rows = pd.DataFrame(space, columns=frame.columns)
     costs = (
@@ -101,7 +102,7 @@ def test_whole_numbers_and_categories_match_brute_force(seed, n_classes, deep, n
     assert result.optimal or lowest < clear
     assert result.found == np.isfinite(result.cost)
     for target in np.setdiff1d(model.classes_, before):
-        wanted = counterfactual(model, row, target, units=units, bounds={"age": (0, 5)})
+        wanted = model.counterfactual(row, target, units=units, bounds={"age": (0, 5)})
         lowest, clear = lowest_costs(costs, predictions == target, gaps, ties=not deep)
         assert lowest <= wanted.cost + 1e-6
         assert wanted.cost <= clear + 1e-6
@@ -117,7 +118,8 @@ def test_random_networks_match_brute_force(seed, task, deep):
     kind = NeuralRuleRegressor if task == "numbers" else NeuralRuleClassifier
     model = kind(1, n_epochs=0, engine="numpy").fit(X, y)
     n_outputs = 3 if task == "three classes" else 1
-    model.network_ = random_network(seed, rng.randint(1, 9), n_features, n_outputs, deep=deep)
+    network = random_network(seed, rng.randint(1, 9), n_features, n_outputs, deep=deep)
+    model = with_network(model, network)
     x = X[0].astype(float)
     part = rng.randint(n_columns)
     x[part] = min(x[part] + rng.choice([0, 0.3]), 4)  # a number that is not whole may stay
@@ -138,8 +140,7 @@ def test_random_networks_match_brute_force(seed, task, deep):
             return
         wanted = (predictions >= low) & (predictions <= high)
         gaps = np.minimum(np.abs(predictions - low), np.abs(predictions - high))
-    result = counterfactual(
-        model,
+    result = model.counterfactual(
         x,
         target,
         units=dict(enumerate(units)),
@@ -164,7 +165,7 @@ def test_one_column_matches_a_fine_grid(n_classes, deep):
     predictions = model.predict(grid)
     for x in rng.uniform(-3, 3, 8):
         before = model.predict([[x]])[0]
-        result = counterfactual(model, [x], units={0: 1.0}, bounds={0: (-6, 6)})
+        result = model.counterfactual([x], units={0: 1.0}, bounds={0: (-6, 6)})
         expected = np.abs(grid[predictions != before, 0] - x).min()
         assert result.cost == pytest.approx(expected, abs=4e-4)
         assert result.optimal
@@ -183,7 +184,7 @@ def test_no_row_within_the_cost_would_do(task, deep):
     for x in X[:4]:
         before = model.predict(x[None])[0]
         target = (before + 1, before + 2) if task == "numbers" else None
-        result = counterfactual(model, x, target)
+        result = model.counterfactual(x, target)
         inside = x + l1_ball(rng, 20_000, 3) * deviations * result.cost * (1 - 1e-3)
         predictions = model.predict(inside)
         if task == "numbers":
@@ -254,10 +255,10 @@ def test_categories_are_not_mixed(seed, deep):
     frame = pd.DataFrame({"a": list("pqrs") * 10, "b": list("uvwxy") * 8})
     model = classifier(frame, np.arange(40) % 2, engine="numpy")
     network = random_network(seed, rng.randint(1, 9), 9, deep=deep)
-    model.network_ = replace(network, features=np.arange(9, dtype=np.int32))
+    model = with_network(model, replace(network, features=np.arange(9, dtype=np.int32)))
     rows = pd.DataFrame(itertools.product("pqrs", "uvwxy"), columns=["a", "b"])
     row, units = rows.iloc[[7]], {"a": rng.uniform(0.5, 2)}
-    result = counterfactual(model, row, units=units)
+    result = model.counterfactual(row, units=units)
     costs = ((rows["a"] != "q") / units["a"] + (rows["b"] != "w")).to_numpy()
     wanted = model.predict(rows) != model.predict(row)
     lowest, clear = lowest_costs(costs, wanted, class_gaps(model, rows))
@@ -278,8 +279,8 @@ def test_a_cell_holds_one_category_only():
         rule = int(np.argmax(network.weights @ places > 0))
         network.values[rule] = 2 * model.encoder_.columns[network.features[places][0]].scale
     row = {"a": "p", "b": 3.5}
-    assert counterfactual(model, row, (0.9, None)).cost == 1
-    result = counterfactual(model, row, (1.5, None))
+    assert model.counterfactual(row, (0.9, None)).cost == 1
+    result = model.counterfactual(row, (1.5, None))
     assert not result.found
     assert result.optimal
 
@@ -287,9 +288,9 @@ def test_a_cell_holds_one_category_only():
 def test_whole_numbers_are_not_missed_by_going_both_ways():
     X = np.linspace(-2, 2, 401)[:, None]
     model = classifier(X, (X[:, 0] > 0.35) & (X[:, 0] < 0.45))
-    assert counterfactual(model, [0.6]).found
+    assert model.counterfactual([0.6]).found
     # Going up by 0.4 to 1 and down by 0.6 to 0 at once would lead to 0.4.
-    result = counterfactual(model, [0.6], integer=[0], bounds={0: (-2, 2)})
+    result = model.counterfactual([0.6], integer=[0], bounds={0: (-2, 2)})
     assert (result.found, result.optimal, result.bound) == (False, True, np.inf)
 
 
@@ -304,8 +305,8 @@ def square():
 
 @pytest.mark.parametrize("width", [0.1, 1e-3, 1e-4, 2e-5, 1e-6])
 def test_narrow_ranges_are_reached_at_the_lowest_cost(square, width):
-    wide = counterfactual(square, [0.5], (4, 5))
-    result = counterfactual(square, [0.5], (4, 4 + width))
+    wide = square.counterfactual([0.5], (4, 5))
+    result = square.counterfactual([0.5], (4, 4 + width))
     assert 4 <= square.predict(result.x)[0] <= 4 + width
     assert result.optimal
     assert result.cost == pytest.approx(wide.cost, rel=1e-3)
@@ -317,9 +318,9 @@ def test_narrow_ranges_are_reached_at_the_lowest_cost(square, width):
 
 
 def test_a_range_too_narrow_for_float32_is_not_called_impossible(square):
-    result = counterfactual(square, [0.5], (4, np.nextafter(4, 5)), time_limit=2)
+    result = square.counterfactual([0.5], (4, np.nextafter(4, 5)), time_limit=2)
     assert not result.optimal
-    assert result.bound <= counterfactual(square, [0.5], (4, 5)).cost
+    assert result.bound <= square.counterfactual([0.5], (4, 5)).cost
     assert "proven" not in str(result)
 
 
@@ -330,7 +331,8 @@ def test_bounds_hold_for_every_row_that_predict_accepts(seed, deep, n_outputs):
     X = rng.randint(0, 4, (40, 3))
     y = rng.rand(40, n_outputs)
     model = NeuralRuleRegressor(1, n_epochs=0, engine="numpy").fit(X, y)
-    model.network_ = random_network(seed, rng.randint(1, 7), 1, n_outputs, deep=deep)
+    network = random_network(seed, rng.randint(1, 7), 1, n_outputs, deep=deep)
+    model = with_network(model, network)
     rows = np.array(list(itertools.product(range(4), repeat=3)))
     # One by one: NumPy's sums depend on how many rows there are.
     outputs = np.array([model.predict(row[None]).ravel() for row in rows])
@@ -340,8 +342,7 @@ def test_bounds_hold_for_every_row_that_predict_accepts(seed, deep, n_outputs):
     if inside[0]:
         return
     target = list(zip(wanted, wanted + width, strict=True))
-    result = counterfactual(
-        model,
+    result = model.counterfactual(
         rows[0],
         target if n_outputs > 1 else target[0],
         units=dict.fromkeys(range(3), 1.0),
@@ -360,7 +361,7 @@ def test_bounds_hold_for_classes_at_the_boundary(deep):
     X = rng.randn(200, 2)
     model = classifier(X, X[:, 0] * X[:, 1] > 0.2, 3, deep=deep, n_epochs=20)
     for x in X[:12]:
-        result = counterfactual(model, x, fixed=[1], units={0: 1.0})
+        result = model.counterfactual(x, fixed=[1], units={0: 1.0})
         if not result.found:
             continue
         near, far = x[0], result.x[0, 0]
@@ -374,14 +375,14 @@ def test_bounds_hold_for_classes_at_the_boundary(deep):
 
 
 def test_text_says_to_what_a_cost_is_proven(square):
-    result = counterfactual(square, [0.5], (4, 5))
+    result = square.counterfactual([0.5], (4, 5))
     known = "(proven smallest to 0.1 %)."
     assert str(replace(result, bound=result.cost * (1 - 1e-4))).endswith(known)
     assert str(replace(result, bound=result.cost)).endswith("(proven smallest).")
 
 
 def test_the_solver_prints_nothing(capfd, square):
-    counterfactual(square, [0.5], (4, 5))
+    square.counterfactual([0.5], (4, 5))
     assert capfd.readouterr() == ("", "")
 
 
@@ -399,17 +400,17 @@ def corner():
 def test_units_choose_what_changes(corner):
     model, _ = corner
     x = {"u": 1.0, "v": 1.0}
-    assert [c.column for c in counterfactual(model, x, units={"u": 5}).changes] == ["u"]
-    assert [c.column for c in counterfactual(model, x, units={"v": 5}).changes] == ["v"]
-    dear, cheap = (counterfactual(model, x, units={"u": u, "v": u}) for u in (0.5, 1))
+    assert [c.column for c in model.counterfactual(x, units={"u": 5}).changes] == ["u"]
+    assert [c.column for c in model.counterfactual(x, units={"v": 5}).changes] == ["v"]
+    dear, cheap = (model.counterfactual(x, units={"u": u, "v": u}) for u in (0.5, 1))
     assert dear.cost == pytest.approx(2 * cheap.cost)
 
 
 def test_fixed_columns_stay(corner):
     model, _ = corner
     x = {"u": 0.7, "v": 1.0}
-    assert [c.column for c in counterfactual(model, x).changes] == ["u"]
-    result = counterfactual(model, x, fixed=["u"])
+    assert [c.column for c in model.counterfactual(x).changes] == ["u"]
+    result = model.counterfactual(x, fixed=["u"])
     assert [c.column for c in result.changes] == ["v"]
     assert result.x["u"].item() == 0.7
 
@@ -417,20 +418,20 @@ def test_fixed_columns_stay(corner):
 def test_integers_end_at_whole_numbers(corner):
     model, _ = corner
     x = {"u": -1.5, "v": -0.5}
-    result = counterfactual(model, x, integer=["u"], units={"u": 1, "v": 1})
+    result = model.counterfactual(x, integer=["u"], units={"u": 1, "v": 1})
     assert result.x["u"].item() == 1
     assert result.x["v"].item() == pytest.approx(0.5, abs=0.1)
     assert result.cost == pytest.approx(2.5 + 1, abs=0.1)
-    away = counterfactual(model, {"u": 0.9, "v": 0.9}, integer=["u"], fixed=["v"])
+    away = model.counterfactual({"u": 0.9, "v": 0.9}, integer=["u"], fixed=["v"])
     assert away.x["u"].item() == 0
 
 
 def test_bounds_hold_and_can_exclude_everything(corner):
     model, _ = corner
     x = {"u": 1.0, "v": 1.0}
-    result = counterfactual(model, x, bounds={"u": (0.8, None)})
+    result = model.counterfactual(x, bounds={"u": (0.8, None)})
     assert [c.column for c in result.changes] == ["v"]
-    none = counterfactual(model, x, bounds={"u": (0.8, 4), "v": [0.8, 4]})
+    none = model.counterfactual(x, bounds={"u": (0.8, 4), "v": [0.8, 4]})
     assert (none.found, none.optimal, none.bound, none.cost) == (False, True, np.inf, np.inf)
     assert (none.x, none.changes, none.prediction_after) == (None, (), None)
     assert str(none) == (
@@ -441,8 +442,8 @@ def test_bounds_hold_and_can_exclude_everything(corner):
 
 def test_the_search_ends_at_its_largest_radius(corner):
     model, _ = corner
-    far = counterfactual(
-        model, {"u": 1.0, "v": 1.0}, bounds={"u": (0.8, None), "v": (0.8, None)}
+    far = model.counterfactual(
+        {"u": 1.0, "v": 1.0}, bounds={"u": (0.8, None), "v": (0.8, None)}
     )
     assert not far.found
     assert far.optimal
@@ -456,7 +457,7 @@ def test_rows_without_an_active_rule_are_counterfactuals():
     X = np.arange(20.0)[:, None]
     model = classifier(X, X[:, 0] > 9.5, 1, max_rules=2)
     model.network_.values[model.network_.values[:, 0] < 0] = 0
-    result = counterfactual(model, [12], integer=[0], units={0: 1})
+    result = model.counterfactual([12], integer=[0], units={0: 1})
     assert result.x.tolist() == [[9]]
     assert result.optimal
 
@@ -466,7 +467,7 @@ def test_several_targets_are_reached_together():
     X = rng.uniform(-2, 2, (300, 2))
     model = NeuralRuleRegressor(4, n_epochs=30, random_state=0).fit(X, X @ [[1, 1], [1, -1]])
     x = np.array([0.2, 0.1])
-    result = counterfactual(model, x, [(1, None), (None, -0.5)])
+    result = model.counterfactual(x, [(1, None), (None, -0.5)])
     first, second = model.predict(result.x)[0]
     assert first >= 1
     assert second <= -0.5
@@ -483,7 +484,7 @@ def test_every_kind_of_column(mixed_frame):
     model = classifier(frame, y, 4, n_epochs=20)
     for index in (0, 1, 7, 11, 13, 35):  # with holes here and there
         row = frame.iloc[[index]]
-        result = counterfactual(model, row)
+        result = model.counterfactual(row)
         assert result.optimal
         assert model.predict(result.x)[0] != model.predict(row)[0]
         assert (result.x.dtypes == row.dtypes).all()
@@ -504,12 +505,12 @@ def test_each_kind_of_column_can_change(mixed_frame, name):
     y = (column == column.dropna().iloc[0]).fillna(False).astype(bool).to_numpy()
     model = classifier(frame, y, 2)
     index = int(np.flatnonzero(y)[0])
-    result = counterfactual(model, frame.iloc[[index]], fixed=set(frame) - {name})
+    result = model.counterfactual(frame.iloc[[index]], fixed=set(frame) - {name})
     assert [change.column for change in result.changes] == [name]
     assert result.x.dtypes[name] == column.dtype
     assert not model.predict(result.x)[0]
-    dear = counterfactual(
-        model, frame.iloc[[index]], fixed=set(frame) - {name}, units={name: 0.1}
+    dear = model.counterfactual(
+        frame.iloc[[index]], fixed=set(frame) - {name}, units={name: 0.1}
     )
     if name != "children":  # a switch
         assert (result.cost, dear.cost) == (1, pytest.approx(10))
@@ -521,11 +522,11 @@ def test_a_switch_of_a_truth_value_costs_one():
     forms = [rare[:, None], pd.DataFrame({"x0": rare}), pl.DataFrame({"x0": rare})]
     for X in [*forms, forms[1].astype("boolean")]:
         model = classifier(X, rare)
-        (change,) = counterfactual(model, X[:1]).changes
+        (change,) = model.counterfactual(X[:1]).changes
         assert (change.before, change.after, change.cost) == (True, False, 1)
-        assert counterfactual(model, X[:1], units={"x0": 0.5}).cost == 2
+        assert model.counterfactual(X[:1], units={"x0": 0.5}).cost == 2
     numbers = rare.astype(int)[:, None]
-    assert counterfactual(classifier(numbers, rare), numbers[0]).cost == pytest.approx(1 / 0.3)
+    assert classifier(numbers, rare).counterfactual(numbers[0]).cost == pytest.approx(1 / 0.3)
 
 
 def test_categories_can_be_limited(mixed_frame):
@@ -533,11 +534,11 @@ def test_categories_can_be_limited(mixed_frame):
     model = classifier(frame[["city", "code"]], frame["city"] == "Rome")
     row = {"city": "Rome", "code": 1}
     for allowed in ("Oslo", "Lima"):
-        result = counterfactual(model, row, bounds={"city": [allowed]})
+        result = model.counterfactual(row, bounds={"city": [allowed]})
         assert result.x["city"].item() == allowed
-    assert not counterfactual(model, row, bounds={"city": []}).found
+    assert not model.counterfactual(row, bounds={"city": []}).found
     model = classifier(frame[["city", "code"]], frame["code"] == 1)
-    result = counterfactual(model, row, bounds={"code": [1, 3]})
+    result = model.counterfactual(row, bounds={"code": [1, 3]})
     assert result.x["code"].item() == 3
 
 
@@ -545,9 +546,9 @@ def test_missing_and_unknown_categories_can_become_known(mixed_frame):
     frame, _ = mixed_frame
     model = classifier(frame[["city"]], frame["city"] == "Rome")
     for cell in (None, np.nan, "Paris"):
-        result = counterfactual(model, {"city": cell})
+        result = model.counterfactual({"city": cell})
         assert result.x["city"].item() == "Rome"
-    assert str(counterfactual(model, {"city": None})) == (
+    assert str(model.counterfactual({"city": None})) == (
         "Changing city from missing to Rome turns the prediction from False into True. "
         "Cost 1 (proven smallest)."
     )
@@ -556,7 +557,7 @@ def test_missing_and_unknown_categories_can_become_known(mixed_frame):
 def test_a_row_of_missing_numbers_has_no_counterfactual():
     X = np.arange(20.0)[:, None]
     model = classifier(X, X[:, 0] > 9.5)
-    result = counterfactual(model, [np.nan])
+    result = model.counterfactual([np.nan])
     assert (result.found, result.optimal, result.bound) == (False, True, np.inf)
 
 
@@ -567,7 +568,7 @@ def test_the_form_of_the_row_is_kept():
     row, b = {"a": 0.5, "b": "p"}, "category"
     named = classifier(frame, y)
     for x in (row, pd.Series(row), pd.DataFrame([row]), pd.DataFrame([row]).astype({"b": b})):
-        result = counterfactual(named, x)
+        result = named.counterfactual(x)
         assert isinstance(result.x, pd.DataFrame)
         assert list(result.x) == ["a", "b"]
         assert named.predict(result.x).tolist() == [0]
@@ -575,12 +576,12 @@ def test_the_form_of_the_row_is_kept():
     for dtype in (pl.String, pl.Categorical, pl.Enum(["p", "q"]), pl.Enum(["p"])):
         x = pl.DataFrame({"a": [0.5], "b": pl.Series(["p"], dtype=dtype)})
         for fixed in ("a", "b"):
-            result = counterfactual(polars, x, fixed=[fixed])
+            result = polars.counterfactual(x, fixed=[fixed])
             assert isinstance(result.x, pl.DataFrame)
             assert polars.predict(result.x).tolist() == [0]
     unnamed = classifier(frame.to_numpy(), y)
     for x in ([0.5, "p"], [[0.5, "p"]], np.array([0.5, "p"], object), {"x0": 0.5, 1: "p"}):
-        result = counterfactual(unnamed, x, fixed=["x0"])
+        result = unnamed.counterfactual(x, fixed=["x0"])
         assert isinstance(result.x, np.ndarray)
         assert result.x.tolist() == [[0.5, "q"]]
 
@@ -588,18 +589,18 @@ def test_the_form_of_the_row_is_kept():
 def test_integer_columns_are_recognised_and_can_be_freed():
     frame = pd.DataFrame({"age": np.arange(20, 60)})
     model = classifier(frame, frame["age"] > 39)
-    kept = counterfactual(model, frame.iloc[[30]], units={"age": 1})
+    kept = model.counterfactual(frame.iloc[[30]], units={"age": 1})
     assert (kept.x["age"].item(), kept.x["age"].dtype) == (39, np.int64)
-    freed = counterfactual(model, frame.iloc[[30]], units={"age": 1}, integer=[])
+    freed = model.counterfactual(frame.iloc[[30]], units={"age": 1}, integer=[])
     assert freed.x["age"].item() == pytest.approx(39.5, abs=1e-3)
     table = pl.from_pandas(frame)
     polars = classifier(table, frame["age"] > 39)
-    assert counterfactual(polars, table[30]).x.equals(pl.DataFrame({"age": [39]}))
-    assert counterfactual(polars, table[30], integer=[]).x["age"].dtype == pl.Float64
+    assert polars.counterfactual(table[30]).x.equals(pl.DataFrame({"age": [39]}))
+    assert polars.counterfactual(table[30], integer=[]).x["age"].dtype == pl.Float64
     X = frame.to_numpy()
     plain = classifier(X, X[:, 0] > 39)
-    assert counterfactual(plain, X[30]).x.tolist() == [[39]]
-    assert counterfactual(plain, X[30], integer=[]).x.dtype == np.float64
+    assert plain.counterfactual(X[30]).x.tolist() == [[39]]
+    assert plain.counterfactual(X[30], integer=[]).x.dtype == np.float64
 
 
 FORMS = {
@@ -626,12 +627,12 @@ def test_integers_stay_in_the_range_of_their_dtype(form, dtype):
         last, second = model.predict(X[:2])
         beyond = (None, 3 * last - 2 * second)
         for integer in (None, []):
-            assert not counterfactual(model, X[5:6], beyond, integer=integer).found
-            nearly = counterfactual(model, X[5:6], (None, last + 1e-3), integer=integer)
+            assert not model.counterfactual(X[5:6], beyond, integer=integer).found
+            nearly = model.counterfactual(X[5:6], (None, last + 1e-3), integer=integer)
             assert sign * (nearly.changes[0].after - end) <= step / 100
-        free = counterfactual(model, FORMS[form](column.astype(float), "float64")[5:6], beyond)
+        free = model.counterfactual(FORMS[form](column.astype(float), "float64")[5:6], beyond)
         assert sign * (free.changes[0].after - end) < -step
-        reached = counterfactual(model, X[5:6], (None, (last + second) / 2))
+        reached = model.counterfactual(X[5:6], (None, (last + second) / 2))
         assert abs(reached.changes[0].after - end) < step
         if isinstance(X, np.ndarray):
             assert reached.x.dtype == X.dtype
@@ -643,12 +644,12 @@ def test_integers_stay_in_the_range_of_their_dtype(form, dtype):
 def test_bounds_and_the_range_of_a_dtype_hold_together():
     X = np.arange(100, 140, dtype=np.uint8)[:, None]
     model = NeuralRuleRegressor(1, n_epochs=0).fit(X, X[:, 0])
-    far = counterfactual(model, X[0], (1e3, None), bounds={0: (-10, 1000)})
-    near = counterfactual(model, X[0], (1e3, None), bounds={0: (-10, 120)})
+    far = model.counterfactual(X[0], (1e3, None), bounds={0: (-10, 1000)})
+    near = model.counterfactual(X[0], (1e3, None), bounds={0: (-10, 120)})
     assert (far.found, far.bound) == (near.found, near.bound) == (False, np.inf)
     top = np.array([2**63 - 1])  # as a float it does not fit
     model = NeuralRuleRegressor(1, n_epochs=0).fit([[0], [2**62]], [0, 1])
-    assert counterfactual(model, top, (None, 0.9), bounds={0: (0, None)}).found
+    assert model.counterfactual(top, (None, 0.9), bounds={0: (0, None)}).found
 
 
 def test_rounding_of_a_float32_table_is_overcome():
@@ -656,7 +657,7 @@ def test_rounding_of_a_float32_table_is_overcome():
     X = (1.6e9 + np.arange(0, 4e5, 1e3)).astype(np.float32)[:, None]
     model = classifier(X, X[:, 0] > 1.6002e9)
     for x in X[[10, 390]]:
-        result = counterfactual(model, x)
+        result = model.counterfactual(x)
         assert result.x.dtype == np.float32
         assert model.predict(result.x)[0] != model.predict(x[None])[0]
         assert result.bound <= result.cost * (1 + 1e-9)
@@ -665,9 +666,12 @@ def test_rounding_of_a_float32_table_is_overcome():
 def test_a_solution_that_predict_denies_is_not_called_proven():
     X = np.arange(20.0)[:, None]
     model = classifier(X, X[:, 0] > 9.5)
-    columns = read_columns(model, X[:1], read_options(model, None, (), None, None))
+    columns = read_columns(
+        model.encoder_, X[:1], read_options(model.encoder_, None, (), None, None)
+    )
     goal = class_goal(model.network_.values.T.astype(float), np.zeros(1), 1)
-    problem = Problem.of(model, X[:1], columns, Wanted([goal], lambda prediction: False))
+    wanted = Wanted([goal], lambda prediction: False)
+    problem = Problem.of(model.fitted_, engine_of(model), X[:1], columns, wanted)
     outcome = search(problem, np.inf)
     assert outcome.best is None
     assert not outcome.proven
@@ -689,7 +693,7 @@ def test_breast_cancer_is_solved_to_proven_optimality(cancer):
     deviations = np.array([column.scale for column in model.encoder_.columns])
     for index in range(0, 560, 80):
         row = X.iloc[[index]]
-        result = counterfactual(model, row)
+        result = model.counterfactual(row)
         assert result.optimal
         assert result.seconds < 20  # a fraction of a second on an idle core
         assert model.predict(result.x)[0] != model.predict(row)[0]
@@ -701,7 +705,7 @@ def test_breast_cancer_is_solved_to_proven_optimality(cancer):
 def test_the_best_so_far_is_returned_when_time_is_over(cancer):
     X, y = cancer
     model = NeuralRuleClassifier(6, deep=True, n_epochs=30, random_state=0).fit(X, y)
-    result = counterfactual(model, X.iloc[[0]], time_limit=0.3)
+    result = model.counterfactual(X.iloc[[0]], time_limit=0.3)
     assert result.found
     assert not result.optimal
     assert 0 < result.bound < result.cost
@@ -709,7 +713,7 @@ def test_the_best_so_far_is_returned_when_time_is_over(cancer):
     assert model.predict(result.x)[0] == result.prediction_after != model.predict(X[:1])[0]
     text = r"turns the prediction from 0 into 1\. Cost \S+ \(the smallest is at least \S+\)\.$"
     assert re.search(text, str(result))
-    at_once = counterfactual(model, X.iloc[[0]], time_limit=1e-9)
+    at_once = model.counterfactual(X.iloc[[0]], time_limit=1e-9)
     assert (at_once.found, at_once.optimal, at_once.bound) == (False, False, 0)
     assert str(at_once) == (
         "No counterfactual for the prediction 0 was found so far; every one costs at least 0."
@@ -721,7 +725,7 @@ def test_the_best_so_far_is_returned_when_time_is_over(cancer):
 
 def test_text(corner):
     model, _ = corner
-    result = counterfactual(model, {"u": -1.0, "v": -0.5}, integer=["u", "v"], units={"u": 1})
+    result = model.counterfactual({"u": -1.0, "v": -0.5}, integer=["u", "v"], units={"u": 1})
     assert str(result.changes[0]) == "u from -1 to 1"
     cost = f"{result.cost:.2f}"
     assert str(result) == (
@@ -739,7 +743,7 @@ def test_text(corner):
 def test_close_numbers_are_told_apart_in_text():
     X = 1e8 + np.arange(20.0)[:, None]
     model = classifier(X, X[:, 0] > 1e8 + 9.5)
-    result = counterfactual(model, [1e8 + 11], integer=[0])
+    result = model.counterfactual([1e8 + 11], integer=[0])
     assert str(*result.changes) == "x0 from 100000011 to 100000009"
 
 
@@ -751,7 +755,7 @@ def test_pandas_is_not_needed_by_an_import():
 
 def test_pandas_is_asked_for_where_it_is_needed(corner, monkeypatch):
     model, frame = corner
-    result = counterfactual(model, frame.iloc[[0]])
+    result = model.counterfactual(frame.iloc[[0]])
     monkeypatch.setitem(sys.modules, "pandas", None)
     remedy = (
         "needs pandas, which is not installed. "
@@ -761,12 +765,12 @@ def test_pandas_is_asked_for_where_it_is_needed(corner, monkeypatch):
         result.to_frame()
     start = "x as a dict, for a model that was fitted on a frame,"
     with pytest.raises(ImportError, match=f"^{start} {re.escape(remedy)}$"):
-        counterfactual(model, {"u": 0.0, "v": 0.0})
+        model.counterfactual({"u": 0.0, "v": 0.0})
 
 
 def test_a_fit_is_needed():
     with pytest.raises(NotFittedError):
-        counterfactual(NeuralRuleClassifier(), [0.0])
+        NeuralRuleClassifier().counterfactual([0.0])
 
 
 WIDTH = "must be a range with low < high,"
@@ -895,14 +899,14 @@ def test_errors_name_what_came_and_the_remedy(options, message):
     model = classifier(frame, (frame["n"] > 4.5).astype(int), 1)
     options = {"x": {"n": 5, "city": "Rome"}, **options}
     with pytest.raises((ValueError, TypeError), match=f"^{re.escape(message)}$"):
-        counterfactual(model, **options)
+        model.counterfactual(**options)
 
 
 def test_a_time_limit_may_be_endless():
     X = np.arange(10.0)[:, None]
     model = classifier(X, X[:, 0] > 4.5)
-    assert counterfactual(model, X[0], time_limit=10**400).optimal
-    assert counterfactual(model, X[0], time_limit=np.inf).optimal
+    assert model.counterfactual(X[0], time_limit=10**400).optimal
+    assert model.counterfactual(X[0], time_limit=np.inf).optimal
 
 
 def test_errors_of_columns_without_names():
@@ -912,7 +916,7 @@ def test_errors_of_columns_without_names():
         "or the numbers 0 to 0."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        counterfactual(classifier(X, X[:, 0] > 4.5), X[0], fixed=[1])
+        classifier(X, X[:, 0] > 4.5).counterfactual(X[0], fixed=[1])
 
 
 @pytest.mark.parametrize(
@@ -947,7 +951,7 @@ def test_errors_of_ranges(n_targets, target, message):
     model.network_.values[:] = 0
     model.network_.intercept[:] = 2
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        counterfactual(model, X[0], target)
+        model.counterfactual(X[0], target)
 
 
 def test_a_list_whose_categories_are_missing():
@@ -956,6 +960,6 @@ def test_a_list_whose_categories_are_missing():
     rows += [[float(i), None] for i in range(20)]
     y = [cell == "Rome" for _, cell in rows]
     model = NeuralRuleClassifier(3, n_epochs=5, random_state=0).fit(rows, y)
-    result = counterfactual(model, [3.0, None], True)
+    result = model.counterfactual([3.0, None], True)
     assert str(result.changes[0]) == "x1 from missing to Rome"
     assert model.predict(result.x).tolist() == [True]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from models import EVERY_MODEL, fitted, fitted_on_mixed, fitted_on_rare_codes
+from models import EVERY_MODEL, fitted, fitted_on_mixed, fitted_on_rare_codes, network_outputs
 from sklearn.datasets import load_diabetes
 
 from neuralrules import (
@@ -62,7 +62,7 @@ def agree(model, X, text=None):
     expected, apart, standardised = in_double(model, X)
     outputs = rules.decision_function(X).reshape(expected.shape)
     assert (np.abs(outputs - expected) <= DOUBLE * apart).all()
-    decided = model._decide(X)
+    decided = network_outputs(model, X)
     tolerance = DOUBLE * apart + SINGLE * standardised
     assert (np.abs(outputs - decided) <= tolerance).all()
     predicted = model.predict(X)

@@ -1,15 +1,15 @@
 """Explanations are exact."""
 
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import EVERY_MODEL, fitted
+from models import EVERY_MODEL, fitted, network_outputs, with_network
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier
 from neuralrules._engine._reference import activations as reference_activations
+from neuralrules._estimators._base import engine_of
 from neuralrules._fitted._activity import activations
 from neuralrules._network._network import Network
 
@@ -20,7 +20,7 @@ def test_contributions_sum_to_the_decision_bit_for_bit(kind, deep, engine):
     model, X, _ = fitted(kind, deep)
     model.set_params(engine=engine)
     explanation = model.explain(X)
-    decision = model._decide(X)
+    decision = network_outputs(model, X)
     model.set_params(engine="numba")
     for row in range(len(decision)):
         total = np.zeros(decision.shape[1])
@@ -116,7 +116,7 @@ def test_margins_of_shallow_rules_are_distances(kind):
             unit = direction / np.linalg.norm(direction)
             moved[2 * i, network.features] += 0.999 * margin * unit
             moved[2 * i + 1, network.features] += 1.001 * margin * unit + 1e-5 * unit
-        inside = activations(alone, moved, model._engine())[:, 0] > 0
+        inside = activations(alone, moved, engine_of(model))[:, 0] > 0
         assert inside[::2].all()
         assert not inside[1::2].all()
 
@@ -138,7 +138,7 @@ def test_exact_margins_of_deep_rules_lead_out():
         steps = -gradients / np.maximum(np.linalg.norm(gradients, axis=1, keepdims=True), 1e-12)
         moved = np.repeat(encoded[[row]], len(steps), axis=0)
         moved[:, network.features] += (1.001 * explanation.margins[place] + 1e-4) * steps
-        assert (activations(alone, moved, model._engine()) == 0).any()
+        assert (activations(alone, moved, engine_of(model)) == 0).any()
     assert "margin at least " in str(explanation) or explanation.margins_are_exact[:30].all()
 
 
@@ -155,7 +155,7 @@ def test_margins_of_deep_rules_are_safe():
         units = directions / np.linalg.norm(directions, axis=1, keepdims=True)
         moved[:, network.features] += (0.999 * margin * units).astype("f4")
         alone = network.take(np.array([rule]))
-        assert (activations(alone, moved, model._engine()) > 0).all()
+        assert (activations(alone, moved, engine_of(model)) > 0).all()
         assert margin > 0
 
 
@@ -228,7 +228,7 @@ def test_the_contributions_of_a_frame_sum_to_the_decision(kind):
     frame = model.explain(X[:40]).to_frame()
     keys = ["row"] if "output" not in frame else ["row", "output"]
     sums = frame.groupby(keys)["contribution"].sum()
-    expected = model._decide(X[:40])
+    expected = network_outputs(model, X[:40])
     found = sums.to_numpy().reshape(-1, expected.shape[1])
     np.testing.assert_allclose(found, expected[np.unique(frame["row"])], rtol=1e-12)
 
@@ -261,8 +261,7 @@ def test_a_limit_without_columns_is_called_a_cap():
     weights[0] = 0
     biases = network.biases.copy()
     biases[0] = 0.01
-    capped = copy(model)
-    capped.network_ = replace(network, weights=weights, biases=biases)
+    capped = with_network(model, replace(network, weights=weights, biases=biases))
     explanation = capped.explain(X)
     places = np.flatnonzero((explanation.rules == 0) & (explanation.limits == 0))
     assert places.size

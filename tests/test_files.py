@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from models import network_outputs, with_fitted, with_labels
 from safetensors.numpy import load_file, save_file
 from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold
@@ -83,7 +84,7 @@ def test_what_comes_back_is_what_went_in(kind, deep, tmp_path):
     assert vars(back).keys() == vars(model).keys()
     for name in vars(model):
         assert same(getattr(model, name), getattr(back, name)), name
-    assert same(model._decide(X), back._decide(X))
+    assert same(network_outputs(model, X), network_outputs(back, X))
     assert same(model.predict(X), back.predict(X))
     assert back.rules_text() == model.rules_text()
     assert os.listdir(tmp_path) == ["model.nrules"]
@@ -126,7 +127,9 @@ def test_training_goes_on_as_if_it_had_never_been_away(simplified, tmp_path):
     if simplified:
         model = model.simplify(X, y)
     back = load(model.save(tmp_path / "m"))
-    assert same(model.partial_fit(X, y)._decide(X), back.partial_fit(X, y)._decide(X))
+    assert same(
+        network_outputs(model.partial_fit(X, y), X), network_outputs(back.partial_fit(X, y), X)
+    )
 
 
 @pytest.mark.parametrize(
@@ -153,9 +156,7 @@ def test_labels_keep_their_type(labels, tmp_path):
 @pytest.mark.parametrize("label", [pd.Timestamp("2020-01-01"), (1, 2)])
 def test_labels_that_are_no_plain_data_are_refused(label, tmp_path):
     model, _, _ = fitted("two classes")
-    odd = load(model.save(tmp_path / "m"))
-    odd.classes_ = np.empty(2, object)
-    odd.classes_[:] = [label, label]
+    odd = with_labels(model, [label, label])
     with pytest.raises(TypeError) as caught:
         odd.save(tmp_path / "odd")
     assert str(caught.value) == (
@@ -190,16 +191,15 @@ def test_parameters_come_back_and_objects_fall_back_to_their_default(tmp_path):
 
 def test_notes_stay_with_the_model(tmp_path):
     model, _, _ = fitted("mixed")
-    noted = load(model.save(tmp_path / "m"))
-    assert not hasattr(noted, "_notes")
-    noted._notes = {"targets": ["a ü"], "missing": []}
-    assert load(noted.save(tmp_path / "m"))._notes == noted._notes
+    assert load(model.save(tmp_path / "m")).fitted_.notes == {}
+    noted = with_fitted(model, notes={"targets": ["a ü"], "missing": []})
+    assert load(noted.save(tmp_path / "m")).fitted_.notes == noted.fitted_.notes
 
 
 def test_the_safetensors_library_reads_the_arrays(tmp_path):
     model, _, _ = fitted("numbers", True)
     arrays = load_file(model.save(tmp_path / "m.safetensors"))
-    assert same(arrays["network.weights"], model._state.network.weights)
+    assert same(arrays["network.weights"], model.fitted_.state.network.weights)
     assert same(arrays["encoder.mean"], np.array([c.mean for c in model.encoder_.columns]))
 
 
@@ -225,7 +225,7 @@ def test_a_file_of_the_first_version_stays_readable():
     np.testing.assert_allclose(model.predict_proba(some), expected["probabilities"], rtol=1e-5)
     assert model.rules_text() == expected["rules"]
     assert model.get_params()["class_weight"] == {"high": 1.0, "low": 1.0, "middle": 2.0}
-    assert model._notes == {"targets": ["wealth"], "missing": ["?"]}
+    assert model.fitted_.notes == {"targets": ["wealth"], "missing": ["?"]}
     model.set_params(early_stopping=False).partial_fit(*mixed_table())
 
 
@@ -237,7 +237,7 @@ def test_saving_an_unfitted_model():
 def test_a_model_that_diverged_is_not_saved(tmp_path):
     model, _, _ = fitted("two classes")
     model = load(model.save(tmp_path / "m"))
-    model._state.network.weights[0, 0] = np.nan
+    model.fitted_.state.network.weights[0, 0] = np.nan
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         model.save(tmp_path / "n")
     assert str(caught.value) == (

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from neuralrules import ModelFileError, NeuralRuleClassifierCV
+from neuralrules._estimators._load import model_from
 from neuralrules._files._checks import Contents
 from neuralrules._files._container import MAX_HEADER_BYTES, parse_json, unpack
-from neuralrules._files._load import model_from
 from tests.models import fitted
 from tests.test_files import DAMAGED, loaded, refusal, saved_bytes, sealed, with_header
 

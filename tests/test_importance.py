@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from models import EVERY_MODEL, fitted
+from models import EVERY_MODEL, fitted, with_network
 
 from neuralrules import NeuralRuleRegressor
+from neuralrules._estimators._base import engine_of
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def test_columns_by_the_definition_over_all_pairs_of_rows(kind, monkeypatch):
     sources = np.array([column.source for column in model.encoder_.columns])
 
     def decide(rows):
-        outputs = model._engine().decide(model.network_, rows)
+        outputs = engine_of(model).decide(model.network_, rows)
         return outputs - outputs.mean(axis=1, keepdims=True) if kind == "mixed" else outputs
 
     own = decide(encoded)
@@ -125,7 +126,7 @@ def test_a_sum_has_no_pairs():
     )
     network = model.network_
     lonely = network.take(np.arange(network.n_rules), np.arange(network.n_literals) % 2 == 0)
-    model.network_ = lonely
+    model = with_network(model, lonely)
     assert (np.count_nonzero(lonely.weights, axis=1) == 1).all()
     assert (np.diff(lonely.offsets) == 1).all()
     found = model.importances(X, kind="pairs", random_state=0)

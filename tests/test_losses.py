@@ -8,10 +8,12 @@ from neuralrules._engine._kernels import loss_and_slopes
 from neuralrules._task._losses import (
     HINGE,
     LOGISTIC,
+    MORE_CLASSES,
+    NUMBER_LOSSES,
     SOFTMAX,
     SQUARED,
+    class_loss,
     expand_codes,
-    loss_code,
     losses_and_slopes,
 )
 
@@ -73,10 +75,11 @@ def test_slope_at_the_kink_of_the_hinge_is_zero():
 
 
 def test_names():
-    assert loss_code("logistic", multiclass=False) == LOGISTIC
-    assert loss_code("logistic", multiclass=True) == SOFTMAX
-    assert loss_code("hinge", multiclass=True) == HINGE
-    assert loss_code("squared", multiclass=False) == SQUARED
+    assert class_loss("logistic", 2).code == LOGISTIC
+    assert class_loss("logistic", 3) is MORE_CLASSES
+    assert class_loss("hinge", 3).code == HINGE
+    assert class_loss("squared", 2).code == SQUARED
+    assert NUMBER_LOSSES["squared"].code == SQUARED
 
 
 def test_codes_become_signs():

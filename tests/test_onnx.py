@@ -2,9 +2,7 @@
 
 import re
 import sys
-from copy import copy
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -14,7 +12,16 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from models import EVERY_MODEL, fitted, fitted_on_mixed, fitted_on_rare_codes, mixed_table
+from models import (
+    EVERY_MODEL,
+    fitted,
+    fitted_on_mixed,
+    fitted_on_rare_codes,
+    mixed_table,
+    network_outputs,
+    with_labels,
+    with_network,
+)
 from onnx.reference import ReferenceEvaluator
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
@@ -25,12 +32,11 @@ from neuralrules import (
     NeuralRuleRegressor,
     NeuralRuleRegressorCV,
 )
-from neuralrules._data._encoding import as_categories, as_numbers, column_of
+from neuralrules._data._encoding import Encoder, as_categories, as_numbers, column_of
 from neuralrules._engine._reference import literals_forward, units_forward
-from neuralrules._export._onnx import BLOCK_ROWS, to_onnx
+from neuralrules._export._onnx import BLOCK_ROWS
 from neuralrules._export._onnx_encoding import Inputs
 from neuralrules._export._size import size_text
-from neuralrules._reading._importance import used_columns
 
 CLOSE = 1e-5  # probabilities, or numbers in deviations of their target
 
@@ -72,19 +78,19 @@ def agree(model, X, proto=None, missing_text="", room=0.0):
     `room` (n_rows,) is what rounding may add to an output where a row is so far away that
     float32 itself is coarse.
     """
-    proto = proto or to_onnx(model, missing_text=missing_text)
+    proto = proto or model.to_onnx(missing_text=missing_text)
     results = session(proto).run(None, feed(proto, X, missing_text))
     compare(model, X, results, room)
 
 
 def compare(model, X, results, room=0.0):
-    decided, predicted = model._decide(X), model.predict(X)
+    decided, predicted = network_outputs(model, X), model.predict(X)
     if not hasattr(model, "classes_"):
         (outputs,) = results
         assert outputs.shape == predicted.shape
         assert outputs.dtype == np.float64
         # Relative to the target's spread, or to the distance from it.
-        size = model._target_scale + np.abs(decided - model.network_.intercept)
+        size = model.fitted_.task.scale + np.abs(decided - model.network_.intercept)
         error = np.abs(outputs.reshape(decided.shape) - decided)
         assert (error <= CLOSE * size + np.reshape(room, (-1, 1))).all()
         return
@@ -165,7 +171,7 @@ def on_thresholds(model, X):
 @pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
 def test_it_predicts_what_the_model_predicts(kind, deep):
     model, X, _ = fitted(kind, deep)
-    proto = to_onnx(model)
+    proto = model.to_onnx()
     agree(model, X, proto)
     agree(model, X[:1], proto)
     agree(model, random_rows(X), proto)
@@ -183,7 +189,7 @@ def test_untrained_rules_on_their_thresholds(deep):
     model = NeuralRuleClassifier(1, n_epochs=0, deep=deep, random_state=0).fit(X, y)
     rows = on_thresholds(model, X)
     assert (np.abs(model.decision_function(rows)) < 1e-6).all()
-    proto = to_onnx(model)
+    proto = model.to_onnx()
     labels, probabilities = session(proto).run(None, {"X": rows})
     assert labels.tolist() == model.predict(rows).tolist()
     np.testing.assert_allclose(probabilities, 0.5, atol=1e-6)
@@ -204,7 +210,7 @@ def test_values_far_away(kind, deep):
 @pytest.mark.parametrize("kind", ["two classes", "two targets"])
 def test_infinity_is_as_far_as_the_encoder_goes(kind):
     model, X, _ = fitted(kind)
-    proto = to_onnx(model)
+    proto = model.to_onnx()
     run = session(proto).run
     far = np.where(np.arange(X.shape[1]) % 2, np.inf, -np.inf)[None]
     results = run(None, {"X": far})
@@ -233,7 +239,7 @@ def nodes_of(graph):
 
 @pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
 def test_only_operators_of_onnx_itself(kind, deep):
-    proto = to_onnx(fitted(kind, deep)[0])
+    proto = fitted(kind, deep)[0].to_onnx()
     assert [(opset.domain, opset.version) for opset in proto.opset_import] == [("", 19)]
     assert proto.ir_version == 9
     assert len(proto.functions) == 0
@@ -245,7 +251,7 @@ def test_only_operators_of_onnx_itself(kind, deep):
 def test_another_engine(kind, deep):
     """ONNX's own reference: slow, and written apart from onnxruntime."""
     model, X, _ = fitted(kind, deep)
-    proto = to_onnx(model)
+    proto = model.to_onnx()
     results = ReferenceEvaluator(proto).run(None, feed(proto, X))
     compare(model, X, results)
 
@@ -253,10 +259,10 @@ def test_another_engine(kind, deep):
 @pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
 def test_it_states_its_size(kind, deep):
     model, _, _ = fitted(kind, deep)
-    proto = to_onnx(model)
-    assert proto.doc_string == size_text(model)
+    proto = model.to_onnx()
+    assert proto.doc_string == size_text(model.fitted_)
     assert proto.producer_name == "neuralrules"
-    assert session(proto).get_modelmeta().description == size_text(model)
+    assert session(proto).get_modelmeta().description == size_text(model.fitted_)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +306,7 @@ def test_predictions_have_the_models_shape(n_targets):
         y = np.column_stack([y, -y])[:, :n_targets]
     model = NeuralRuleRegressor(2, n_epochs=2, random_state=0).fit(X, y)
     agree(model, X)
-    (output,) = to_onnx(model).graph.output
+    (output,) = model.to_onnx().graph.output
     assert output.name == "prediction"
     assert len(output.type.tensor_type.shape.dim) == y.ndim
 
@@ -346,7 +352,7 @@ def test_classes_keep_their_type(classes, kind, loss):
     X = np.arange(60.0)[:, None]
     y = np.repeat(classes, 60 // len(classes))
     model = NeuralRuleClassifier(3, n_epochs=2, loss=loss).fit(X, y)
-    proto = to_onnx(model)
+    proto = model.to_onnx()
     agree(model, X, proto)
     labels = session(proto).run(["label"], {"X": X})[0]
     assert labels.dtype == kind
@@ -357,22 +363,22 @@ def test_classes_keep_their_type(classes, kind, loss):
 
 def test_labels_that_onnx_does_not_know():
     model = NeuralRuleClassifier(1, n_epochs=0).fit(np.arange(4.0)[:, None], [0, 0, 1, 1])
-    model.classes_ = np.array([0, 1.5], object)
+    model = with_labels(model, [0, 1.5])
     message = (
         "to_onnx cannot write the classes [0, 1.5]: labels must be strings, numbers or "
         "booleans, all of one type. Fit on y with such labels, for example y.astype(str)."
     )
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
-        to_onnx(model)
+        model.to_onnx()
 
 
 def test_an_array_is_one_input_and_a_frame_one_for_each_column():
-    (value,) = to_onnx(fitted("three classes")[0]).graph.input
+    (value,) = fitted("three classes")[0].to_onnx().graph.input
     assert value.name == "X"
     model, X, _ = fitted("mixed")
     used = {model.encoder_.columns[f].source for f in model.network_.features}
     assert len(used) < len(X.columns)  # those that no rule uses are inputs too
-    inputs = to_onnx(model).graph.input
+    inputs = model.to_onnx().graph.input
     assert [value.name for value in inputs] == list(X.columns)
     types = [value.type.tensor_type.elem_type for value in inputs]
     number, text = onnx.TensorProto.DOUBLE, onnx.TensorProto.STRING
@@ -380,14 +386,14 @@ def test_an_array_is_one_input_and_a_frame_one_for_each_column():
 
 
 def test_columns_without_weight_cost_nothing():
-    model = copy(fitted("mixed")[0])
+    model = fitted("mixed")[0]
     weights = model.network_.weights.copy()
     texts = [model.encoder_.columns[f].kind == "category" for f in model.network_.features]
     weights[:, texts] = 0
-    model.network_ = replace(model.network_, weights=weights)
-    operators = [node.op_type for node in nodes_of(to_onnx(model).graph)]
+    model = with_network(model, replace(model.network_, weights=weights))
+    operators = [node.op_type for node in nodes_of(model.to_onnx().graph)]
     assert "Equal" not in operators
-    assert operators.count("SplitToSequence") == len(used_columns(model)) == 1
+    assert operators.count("SplitToSequence") == len(model.fitted_.used_columns) == 1
     agree(model, fitted("mixed")[1])
 
 
@@ -395,7 +401,7 @@ def test_outputs_give_way_to_columns():
     _, X, y = fitted("three classes")
     frame = pd.DataFrame(X, columns=["label", "label_", "probabilities", "N"])
     model = NeuralRuleClassifier(3, n_epochs=5, random_state=0).fit(frame, y)
-    proto = to_onnx(model)
+    proto = model.to_onnx()
     assert [value.name for value in proto.graph.input] == list(frame.columns)
     assert [value.name for value in proto.graph.output] == ["label__", "probabilities_"]
     agree(model, frame, proto)
@@ -404,7 +410,7 @@ def test_outputs_give_way_to_columns():
 def test_every_name_of_the_graph_as_a_column():
     """All the names that a graph gave its tensors, taken by columns at once."""
     model, _, _ = fitted("mixed", True)
-    names = {name for node in nodes_of(to_onnx(model).graph) for name in node.output}
+    names = {name for node in nodes_of(model.to_onnx().graph) for name in node.output}
     rng = np.random.RandomState(0)
     frame = pd.DataFrame(rng.randn(100, len(names)), columns=sorted(names))
     y = (frame.sum(axis=1) > 0).to_numpy()
@@ -426,7 +432,7 @@ def test_any_name_survives(column, category, label):
     frame = pd.DataFrame({column: ["Rome", category] * 10, column + "2": np.arange(20.0)})
     y = np.array(["other", label] * 10, object)
     model = NeuralRuleClassifier(2, n_epochs=2, engine="numpy", random_state=0).fit(frame, y)
-    proto = to_onnx(model)
+    proto = model.to_onnx()
     agree(model, frame, proto)
     labels = session(proto).run(None, feed(proto, frame))[0]
     assert labels.tolist() == model.predict(frame).tolist()
@@ -441,8 +447,7 @@ def test_any_name_survives(column, category, label):
     ],
 )
 def test_names_that_cannot_be_inputs(given_names, names):
-    encoder = SimpleNamespace(names=given_names, columns=[])
-    assert Inputs(SimpleNamespace(encoder_=encoder, feature_names_in_=1)).names == names
+    assert Inputs(Encoder(given_names, [], named=True)).names == names
 
 
 @pytest.mark.parametrize("where", ["column", "category", "label"])
@@ -459,7 +464,7 @@ def test_text_that_is_not_unicode(where):
         "UTF-8 cannot express. Replace it in the table and fit again."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        to_onnx(model)
+        model.to_onnx()
 
 
 def test_a_text_for_what_is_missing():
@@ -472,9 +477,9 @@ def test_a_text_for_what_is_missing():
         "'missing_'."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        to_onnx(model)
+        model.to_onnx()
     with pytest.raises(TypeError, match=r"^missing_text=None must be a string\.$"):
-        to_onnx(model, missing_text=None)
+        model.to_onnx(missing_text=None)
     assert (model.predict(X) == y).all()
     agree(model, X, missing_text="missing_")
 
@@ -486,9 +491,9 @@ def test_onnx_is_asked_for(monkeypatch):
         'Install it with: pip install "neuralrules[onnx]"'
     )
     with pytest.raises(ImportError, match=f"^{re.escape(message)}$"):
-        to_onnx(fitted("three classes")[0])
+        fitted("three classes")[0].to_onnx()
 
 
 def test_only_a_fitted_model():
     with pytest.raises(NotFittedError):
-        to_onnx(NeuralRuleClassifier())
+        NeuralRuleClassifier().to_onnx()

@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
-from models import KINDS, fitted
+from models import KINDS, activity_on, fitted, performance_on
 from sklearn import metrics
 
+from neuralrules._estimators._base import engine_of
 from neuralrules._fitted._performance import (
     BINS,
     area_under_roc,
     calibration_curve,
-    performance_on,
 )
-from neuralrules._reading._rules_table import activity_on
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -100,7 +99,7 @@ def test_errors_with_only_the_most_important_rules(kind):
     network, encoded = model.network_, model.encoder_.transform(X)
     for size, error in zip(found.n_rules[1:], found.errors[1:], strict=True):
         best = network.take(order[:size])
-        outputs = model._engine().decide(best, encoded) + network.intercept
+        outputs = engine_of(model).decide(best, encoded) + network.intercept
         assert error == pytest.approx(naive_error(model, outputs, y), rel=1e-3, abs=1e-9)
 
 
@@ -114,10 +113,10 @@ def naive_error(model, outputs, y):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_the_fit_keeps_is_what_its_rows_give(kind):
     model, X, y = fitted(kind)
-    found, kept = performance_on(model, X, y), model._performance
+    found, kept = performance_on(model, X, y), model.fitted_.performance
     assert found.metrics == kept.metrics
     assert found.n_rows == kept.n_rows == len(X)
     np.testing.assert_array_equal(found.errors, kept.errors)
-    measured, activity = activity_on(model, X, y), model._activity
+    measured, activity = activity_on(model, X, y), model.fitted_.activity
     for name, value in vars(measured).items():
         np.testing.assert_array_equal(value, vars(activity)[name], err_msg=name)

@@ -91,7 +91,8 @@ def test_ctrl_c_in_training_makes_no_record(monkeypatch):
     fit = NeuralRuleClassifier.fit
 
     def interrupted_fit(self, X, y):
-        fit(self, X, y).interrupted_ = True
+        fit(self, X, y)
+        self.fitted_ = dataclasses.replace(self.fitted_, interrupted=True)
         return self
 
     monkeypatch.setattr(NeuralRuleClassifier, "fit", interrupted_fit)

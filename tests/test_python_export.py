@@ -1,7 +1,6 @@
 """The model as a Python module of its own."""
 
 import ast
-import copy
 import json
 import re
 import subprocess
@@ -16,7 +15,15 @@ import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from models import EVERY_MODEL, KINDS, fitted
+from models import (
+    EVERY_MODEL,
+    KINDS,
+    fitted,
+    network_outputs,
+    with_fitted,
+    with_labels,
+    with_network,
+)
 from sklearn.datasets import load_breast_cancer
 
 from neuralrules import (
@@ -33,7 +40,6 @@ from neuralrules._export._python import (
     sum_lines,
     summed,
     text_code,
-    to_python,
 )
 from neuralrules._export._size import size_text
 from neuralrules._reading._text import printable
@@ -43,7 +49,7 @@ IDS = [f"{kind}-deep" if deep else kind for kind, deep in EVERY_MODEL]
 
 @cache
 def source_of(kind, deep=False):
-    return to_python(fitted(kind, deep)[0])
+    return fitted(kind, deep)[0].to_python()
 
 
 def load(source):
@@ -143,17 +149,17 @@ def outputs_of(module, rows):
 
 def spread(model, outputs):
     """What errors of outputs are measured in: for a regression, deviations of the target."""
-    return np.ones(outputs.shape[1]) if hasattr(model, "classes_") else model._target_scale
+    return np.ones(outputs.shape[1]) if hasattr(model, "classes_") else model.fitted_.task.scale
 
 
 def agree(model, rows, source=None):
     """Whether a module decides and predicts as its model does on some rows."""
-    module = load(to_python(model) if source is None else source)
+    module = load(model.to_python() if source is None else source)
     outputs, exact = outputs_of(module, rows), reference(model, rows)
     unit = spread(model, outputs)
     np.testing.assert_allclose(outputs / unit, exact / unit, rtol=0, atol=1e-9)
     table = as_table(model, rows)
-    rounded = model._decide(table)
+    rounded = network_outputs(model, table)
     np.testing.assert_allclose(outputs / unit, rounded / unit, rtol=1e-5, atol=1e-5)
     predictions = [module["predict"](row) for row in rows]
     if not hasattr(model, "classes_"):
@@ -257,7 +263,7 @@ def test_it_is_small_python_3_9(kind, deep):
 def test_how_a_module_reads():
     X = pd.DataFrame({"age": np.arange(40.0), "city": ["Oslo", "Rome"] * 20})
     y = np.where((X["age"] > 19.5) & (X["city"] == "Rome"), "good", "bad")
-    source = to_python(NeuralRuleClassifier(2, n_epochs=0, random_state=0).fit(X, y))
+    source = NeuralRuleClassifier(2, n_epochs=0, random_state=0).fit(X, y).to_python()
     assert source.startswith(
         '"""Predictions of a neural rule model, in Python without any package.\n\n'
         "NeuralRuleClassifier: 3 neural rules with 5 literals and 12 parameters, "
@@ -324,7 +330,7 @@ def test_columns_far_from_zero():
     for deep in (False, True):
         model = NeuralRuleClassifier(3, deep=deep, n_epochs=10, random_state=0).fit(X, y)
         rows = trial_rows(model, X)
-        module = load(to_python(model))
+        module = load(model.to_python())
         exact = reference(model, rows)
         np.testing.assert_allclose(outputs_of(module, rows), exact, rtol=0, atol=1e-12)
         agree(model, rows)
@@ -338,9 +344,11 @@ def test_values_beyond_the_largest_count_as_the_largest():
     model = NeuralRuleClassifier(3, n_epochs=20, random_state=0).fit(X, X.sum(axis=1) > 0)
     cells = [-1e15, -1e9, 1e8, 1e15, 1e16]
     rows = [{"x0": a, "x1": b} for a in cells for b in cells]
-    outputs = outputs_of(load(to_python(model)), rows)
+    outputs = outputs_of(load(model.to_python()), rows)
     np.testing.assert_allclose(outputs, reference(model, rows), rtol=1e-12)
-    np.testing.assert_allclose(outputs, model._decide(as_table(model, rows)), rtol=1e-4)
+    np.testing.assert_allclose(
+        outputs, network_outputs(model, as_table(model, rows)), rtol=1e-4
+    )
     assert len(np.unique(outputs)) < len(rows)
 
 
@@ -356,7 +364,7 @@ def test_rare_categories_and_holes():
             y[::10] = True
         X = pd.DataFrame({"code": codes})
         model = NeuralRuleClassifier(3, n_epochs=10, random_state=0).fit(X, y)
-        assert '"code", OTHER]' in to_python(model)
+        assert '"code", OTHER]' in model.to_python()
         seen = [{"code": code} for code in sorted({*codes} - {None})]
         assert len(seen) > 100
         agree(model, [*seen, {"code": None}, {"code": np.nan}, {"code": "never seen"}])
@@ -366,7 +374,7 @@ def test_categories_that_are_numbers():
     X = pd.DataFrame({"code": pd.Categorical([1, 2, 3, 4] * 20), "x": np.arange(80.0)})
     y = (X["code"] == 1).to_numpy()
     model = NeuralRuleClassifier(3, n_epochs=5, random_state=0).fit(X, y)
-    module = load(to_python(model))
+    module = load(model.to_python())
     for same in (1, 1.0, "1", np.int64(1), np.float64(1), np.str_("1"), Decimal(1)):
         frame = pd.DataFrame({"code": pd.Series([same], dtype=object), "x": [3.0]})
         row = {"code": same, "x": 3}
@@ -401,7 +409,7 @@ def test_cells_of_every_type():
 def test_only_the_columns_of_rules_are_read():
     model, X, y = fitted("two classes")
     small = model.simplify(X, y, tolerance=0.05)
-    module = load(to_python(small))
+    module = load(small.to_python())
     rows = as_rows(X[:20])
     assert 0 < len(module["NUMBERS"]) < X.shape[1]
     used = [{name: row[name] for name in module["NUMBERS"]} for row in rows]
@@ -476,7 +484,7 @@ def test_labels_keep_their_type(labels):
     X = np.arange(60.0)[:, None]
     model = NeuralRuleClassifier(3, n_epochs=2).fit(X, np.repeat(labels, 60 // len(labels)))
     agree(model, as_rows(X))
-    assert load(to_python(model))["CLASSES"] == model.classes_.tolist()
+    assert load(model.to_python())["CLASSES"] == model.classes_.tolist()
 
 
 class Code(str):
@@ -490,23 +498,22 @@ class Code(str):
 
 @pytest.mark.parametrize("label", [np.datetime64("2020-01-01"), Code("a"), None, (1, 2)])
 def test_labels_without_a_literal_are_refused(label):
-    model = copy.copy(fitted("two classes")[0])
-    model.classes_ = np.empty(2, object)
-    model.classes_[:] = ["b", label]
+    model = with_labels(fitted("two classes")[0], ["b", label])
     shown = "datetime.date(2020, 1, 1)" if isinstance(label, np.generic) else repr(label)
     message = (
         f"to_python cannot write the class {shown}: labels must be strings, numbers or "
         "booleans. Fit on y with such labels, for example y.astype(str)."
     )
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
-        to_python(model)
+        model.to_python()
 
 
 def test_large_outputs_do_not_overflow():
     for kind in ("two classes", "three classes"):
-        model, X = copy.copy(fitted(kind)[0]), fitted(kind)[1]
-        model.network_ = replace(model.network_, values=model.network_.values * np.float32(1e6))
-        module = load(to_python(model))
+        model, X, _ = fitted(kind)
+        values = model.network_.values * np.float32(1e6)
+        model = with_network(model, replace(model.network_, values=values))
+        module = load(model.to_python())
         chances = [module["predict_proba"](row) for row in as_rows(X)]
         expected = model.predict_proba(X)
         np.testing.assert_allclose([[*c.values()] for c in chances], expected, atol=1e-9)
@@ -515,10 +522,11 @@ def test_large_outputs_do_not_overflow():
 
 def test_ties_fall_as_those_of_the_model():
     for kind in ("two classes", "three classes"):
-        model = copy.copy(fitted(kind)[0])
-        model.network_ = replace(model.network_, values=model.network_.values * 0)
+        model, _, _ = fitted(kind)
+        values = model.network_.values * 0
+        model = with_network(model, replace(model.network_, values=values))
         X = fitted(kind)[1][:1]
-        assert load(to_python(model))["predict"](as_rows(X)[0]) == model.predict(X)[0]
+        assert load(model.to_python())["predict"](as_rows(X)[0]) == model.predict(X)[0]
 
 
 def test_models_of_other_estimators():
@@ -530,7 +538,7 @@ def test_models_of_other_estimators():
     agree(boosted, trial_rows(boosted, X))
     column = NeuralRuleRegressor(2, n_epochs=3).fit(X, X[:, :1])
     agree(column, trial_rows(column, X))
-    assert isinstance(load(to_python(column))["predict"](as_rows(X)[0]), float)
+    assert isinstance(load(column.to_python())["predict"](as_rows(X)[0]), float)
 
 
 def test_polars():
@@ -538,7 +546,7 @@ def test_polars():
     frame = pl.DataFrame({name: X[name].tolist() for name in X}, strict=False, nan_to_null=True)
     model = NeuralRuleClassifier(3, n_epochs=5, random_state=0).fit(frame, y)
     rows = as_rows(frame)[:60]
-    outputs = outputs_of(load(to_python(model)), rows)
+    outputs = outputs_of(load(model.to_python()), rows)
     np.testing.assert_allclose(outputs, reference(model, rows), rtol=0, atol=1e-9)
     np.testing.assert_allclose(outputs, model.decision_function(frame[:60]), atol=1e-5)
 
@@ -564,11 +572,11 @@ def test_what_is_zero_is_not_written():
         "        a - b - 2.0 * c,"
     ]
     model, X, _ = fitted("two targets", True)
-    twin = copy.copy(model)
-    twin.network_ = replace(model.network_, mixing=model.network_.mixing.copy())
-    for rule in range(twin.network_.n_rules):
-        twin.network_.second_layer(rule)[:, 1] = 0
-    source = to_python(twin)
+    network = replace(model.network_, mixing=model.network_.mixing.copy())
+    for rule in range(network.n_rules):
+        network.second_layer(rule)[:, 1] = 0
+    twin = with_network(model, network)
+    source = twin.to_python()
     assert "B_plus = activation(" in source_of("two targets", True)
     assert "B_plus = activation(" not in source
     agree(twin, trial_rows(twin, X), source)
@@ -578,21 +586,19 @@ def test_what_is_zero_is_not_written():
 def test_a_model_of_long_sums(kind, deep, monkeypatch):
     monkeypatch.setattr(_python, "MAX_SUMMANDS", 2)
     model, X, _ = fitted(kind, deep)
-    source = to_python(model)
+    source = model.to_python()
     assert "        sum(\n            [\n" in source
     agree(model, trial_rows(model, X), source)
 
 
 def renamed(model, names, categories, labels):
     """A model with other texts: names and labels in their order, categories by the old."""
-    twin = copy.copy(model)
     columns = [
         replace(c, category=categories.get(c.category, c.category))
         for c in model.encoder_.columns
     ]
-    twin.encoder_ = replace(model.encoder_, names=names, columns=columns)
-    twin.classes_ = np.array(labels, object)
-    return twin
+    encoder = replace(model.encoder_, names=names, columns=columns)
+    return with_labels(with_fitted(model, encoder=encoder), labels)
 
 
 def structure(source):
@@ -635,7 +641,7 @@ def test_no_text_becomes_code(deep, texts):
     labels = [f"{text}{i}" for i, text in enumerate(texts[:3])]
     twin = renamed(model, names, {"Rome": city}, labels)
     before, old = structure(source_of("mixed", deep))
-    after, new = structure(to_python(twin))
+    after, new = structure(twin.to_python())
     assert after == before
     table = dict(zip(model.encoder_.names, names, strict=True))
     table |= {"Rome": city} | dict(zip(model.classes_.tolist(), labels, strict=True))
@@ -644,7 +650,7 @@ def test_no_text_becomes_code(deep, texts):
     strange = {table[name]: cell for name, cell in (row | {"city": "Rome"}).items()}
     strange[table["city"]] = city
     expected = load(source_of("mixed", deep))["decision"](row | {"city": "Rome"})
-    assert load(to_python(twin))["decision"](strange) == expected
+    assert load(twin.to_python())["decision"](strange) == expected
 
 
 def test_a_fit_on_hostile_names():
@@ -679,6 +685,6 @@ def test_lines_are_short_where_names_allow():
         {f"{'long ' * 8}{i}": np.random.RandomState(i).randn(90) for i in range(3)}
     )
     y = np.argmax(X.to_numpy(), axis=1).astype(str) + np.array(list("abc")).repeat(30)
-    source = to_python(NeuralRuleClassifier(4, n_epochs=2, random_state=0).fit(X, y))
+    source = NeuralRuleClassifier(4, n_epochs=2, random_state=0).fit(X, y).to_python()
     code = source[source.index("CLASSES") :].splitlines()
     assert max(map(len, code)) <= WIDTH

@@ -16,10 +16,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
-from neuralrules._estimators import _base as model_module
+from neuralrules._fitted import _fitted as model_module
 from neuralrules._report import _page as report_module
 from neuralrules._report import _sections as data_module
-from neuralrules._report import report
 from neuralrules._report._charts import (
     Points,
     bars,
@@ -89,7 +88,7 @@ def binary():
 @pytest.fixture(scope="module")
 def page(binary, tmp_path_factory):
     model, X, y = binary
-    return Page(report(model, tmp_path_factory.mktemp("page") / "binary.html", X, y))
+    return Page(model.report(tmp_path_factory.mktemp("page") / "binary.html", X, y))
 
 
 def make(kind, mixed_frame):
@@ -132,7 +131,7 @@ def test_every_model_has_a_report(kind, rows, mixed_frame, tmp_path):
     model, X, y = make(kind, mixed_frame)
     given = {"none": (), "X": (X,), "X and y": (X, y)}[rows]
     n_examples = 20 if given else 0
-    written = Page(report(model, tmp_path / "report.html", *given, n_examples=n_examples))
+    written = Page(model.report(tmp_path / "report.html", *given, n_examples=n_examples))
     data, table = written.data, model.rules_table(*(given if len(given) == 2 else ()))
     assert [rule["rule"] for rule in data["rules"]] == table.index.tolist()
     assert [rule["text"] for rule in data["rules"]] == table["text"].tolist()
@@ -140,7 +139,7 @@ def test_every_model_has_a_report(kind, rows, mixed_frame, tmp_path):
     assert [rule["cells"][place] for rule in data["rules"]] == table["overlap"].tolist()
     assert len(data["examples"]) == n_examples
     said = written.text("performance")
-    n_training = model._performance.n_rows
+    n_training = model.fitted_.performance.n_rows
     if rows == "X and y":
         assert f"Measured on the {len(y)} rows given." in said
     else:
@@ -193,7 +192,7 @@ def test_names_are_escaped(tmp_path):
     frame[ATTACKS[3]] = rng.choice(ATTACKS, 200)
     y = np.where((frame[ATTACKS[0]] > 0) ^ (frame[ATTACKS[3]] == ATTACKS[2]), *ATTACKS[:2])
     model = NeuralRuleClassifier(4, random_state=0, n_epochs=2).fit(frame, y)
-    path = report(model, tmp_path / "report.html", frame, y, title=ATTACKS[2])
+    path = model.report(tmp_path / "report.html", frame, y, title=ATTACKS[2])
     written = Page(path)
     assert len(written.all("script")) == 2
     assert written.all("img") == []
@@ -208,7 +207,7 @@ def test_names_are_escaped(tmp_path):
 
 
 def test_text_that_is_not_valid_unicode(binary, tmp_path):
-    path = report(binary[0], tmp_path / "report.html", title="a\ud800b")
+    path = binary[0].report(tmp_path / "report.html", title="a\ud800b")
     assert Page(path).all("h1")[0][2] == "a?b"
 
 
@@ -216,12 +215,12 @@ def test_a_sample_is_called_a_sample(binary, tmp_path, monkeypatch):
     _, X, y = binary
     monkeypatch.setattr(model_module, "READ_ROWS_PER_EPOCH", 20)
     model = NeuralRuleClassifier(2, n_epochs=1, random_state=0).fit(X, y)
-    written = Page(report(model, tmp_path / "report.html"))
+    written = Page(model.report(tmp_path / "report.html"))
     assert "on a sample of 20 training rows" in written.text("performance")
     assert "20 or more" in written.all("header")[0][2]
     monkeypatch.setattr(data_module, "IMPORTANCE_ROWS", 10)
     monkeypatch.setattr(data_module, "SIZE_ROWS", 30)
-    written = Page(report(model, tmp_path / "report.html", X, y))
+    written = Page(model.report(tmp_path / "report.html", X, y))
     assert "a random sample of 10 of the rows given" in written.text("importance")
     assert "measured on 30 of them" in written.text("size")
 
@@ -229,18 +228,18 @@ def test_a_sample_is_called_a_sample(binary, tmp_path, monkeypatch):
 def test_weights_and_single_rows(binary, tmp_path):
     model, X, y = binary
     weights = np.arange(len(y)) % 3 / 2
-    written = Page(report(model, tmp_path / "r.html", X, y, sample_weight=weights))
+    written = Page(model.report(tmp_path / "r.html", X, y, sample_weight=weights))
     assert "Rows count by their weight." in written.text("performance")
     table = model.rules_table(X, y, sample_weight=weights)
     assert [rule["rows"] for rule in written.data["rules"]] == table["rows"].tolist()
-    written = Page(report(model, tmp_path / "r.html", X[:1], y[:1]))
+    written = Page(model.report(tmp_path / "r.html", X[:1], y[:1]))
     assert "X has a single row." in written.text("importance")
 
 
 def test_a_simplification_adds_its_curve(binary, tmp_path):
     model, X, y = binary
     path = model.simplification_path(X, y, X_val=X, y_val=y)
-    written = Page(report(model, tmp_path / "r.html", X, y, simplification=path))
+    written = Page(model.report(tmp_path / "r.html", X, y, simplification=path))
     said = written.text("size")
     assert f"step {path.knee()}, is the smallest model" in said
     dots = [e[2] for e in written.all("circle") if "step" in e[2]]
@@ -251,10 +250,10 @@ def test_a_simplification_adds_its_curve(binary, tmp_path):
 def test_start_values(mixed_frame, tmp_path):
     frame, y = mixed_frame
     model = NeuralRuleClassifier(5, random_state=0, n_epochs=3).fit(frame, y)
-    given = Page(report(model, tmp_path / "a.html", frame, y)).data["columns"]
+    given = Page(model.report(tmp_path / "a.html", frame, y)).data["columns"]
     start = {column["name"]: column["start"] for column in given}
     assert start["income"] == frame["income"].dropna().quantile(interpolation="lower")
-    alone = Page(report(model, tmp_path / "b.html"))
+    alone = Page(model.report(tmp_path / "b.html"))
     start = {column["name"]: column["start"] for column in alone.data["columns"]}
     deviation = frame["income"].std()
     assert abs(start["income"] - frame["income"].mean()) < 0.01 * deviation
@@ -278,13 +277,13 @@ def test_an_error_leaves_the_old_file(binary, tmp_path, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(place, name, fail)
             with pytest.raises(OSError, match="no space left"):
-                report(model, path, X, y)
+                model.report(path, X, y)
         assert path.read_text() == "old"
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        report(model, path, X, y[1:])
+        model.report(path, X, y[1:])
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["report.html"]
-    assert report(model, str(path)) == path
+    assert model.report(str(path)) == path
     assert path.read_text("utf-8").startswith("<!DOCTYPE html>")
     assert os.listdir(tmp_path) == ["report.html"]
 
@@ -296,12 +295,12 @@ def test_jinja2_is_asked_for(binary, tmp_path, monkeypatch):
         'Install it with: pip install "neuralrules[report]"'
     )
     with pytest.raises(ImportError, match=f"^{re.escape(message)}$"):
-        report(binary[0], tmp_path / "report.html")
+        binary[0].report(tmp_path / "report.html")
 
 
-def refused(error, message, *arguments, **options):
+def refused(error, message, model, *arguments, **options):
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
-        report(*arguments, **options)
+        model.report(*arguments, **options)
 
 
 def test_no_row_is_passed_on_unless_asked_for(tmp_path):
@@ -310,11 +309,11 @@ def test_no_row_is_passed_on_unless_asked_for(tmp_path):
     X = pd.DataFrame({"salary": np.round(rng.lognormal(10, 1, 300), 2), "id": np.arange(300.0)})
     y = X["salary"] > 25000
     model = NeuralRuleClassifier(2, n_epochs=5, random_state=0).fit(X, y)
-    page = report(model, tmp_path / "report.html", X, y).read_text()
+    page = model.report(tmp_path / "report.html", X, y).read_text()
     inner = X["salary"].sort_values().iloc[1:-1]
     shown = [value for value in inner if repr(value) in page and value != X["salary"].median()]
     assert len(shown) <= 1  # an even number of rows has two in the middle
-    with_rows = report(model, tmp_path / "report.html", X, y, n_examples=20).read_text()
+    with_rows = model.report(tmp_path / "report.html", X, y, n_examples=20).read_text()
     assert sum(repr(value) in with_rows for value in inner) >= 15
 
 
@@ -348,10 +347,10 @@ def test_paths_that_cannot_be_written(binary, tmp_path, monkeypatch):
     circle = tmp_path / "circle.html"
     circle.symlink_to(circle)
     with pytest.raises(OSError, match=r"circle.html' cannot be written: Too many levels"):
-        report(model, circle)
+        model.report(circle)
     long = tmp_path / ("a" * 300)
     with pytest.raises(OSError, match=r"^path='.*a' cannot be written: File name too long"):
-        report(model, long)
+        model.report(long)
 
     def closed(*_):
         raise PermissionError(13, "Permission denied", "the temporary file")
@@ -384,24 +383,24 @@ def test_links_and_modes_stay(binary, tmp_path, monkeypatch):
     (tmp_path / "there").mkdir()
     file, link = tmp_path / "there" / "file.html", tmp_path / "link.html"
     link.symlink_to("there/file.html")
-    assert report(model, link) == link  # to a file that is not there yet
+    assert model.report(link) == link  # to a file that is not there yet
     assert link.is_symlink()
     file.write_text("old")
     file.chmod(0o640)
-    report(model, link)
+    model.report(link)
     assert link.is_symlink()
     assert file.read_text("utf-8").startswith("<!DOCTYPE html>")
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert os.listdir(tmp_path / "there") == ["file.html"]
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert report(model, "~/home.html") == tmp_path / "home.html"
+    assert model.report("~/home.html") == tmp_path / "home.html"
     assert (tmp_path / "home.html").is_file()
 
 
 def test_a_simplification_must_be_of_the_same_kind(binary, tmp_path):
     model, X, y = binary
     path = model.simplification_path(X, y, X_val=X, y_val=y)
-    report(path.model(len(path) - 1), tmp_path / "r.html", X, y, simplification=path)
+    path.model(len(path) - 1).report(tmp_path / "r.html", X, y, simplification=path)
     (tmp_path / "r.html").unlink()
     options = {"random_state": 0, "n_epochs": 1}
     number = X[:, 0] * X[:, 1]
@@ -424,7 +423,7 @@ def test_a_simplification_must_be_of_the_same_kind(binary, tmp_path):
     path = single.simplification_path(X, number, X_val=X, y_val=number)
     two = NeuralRuleRegressor(2, **options).fit(X, both)
     with pytest.raises(ValueError, match="began with a model of another number of targets"):
-        report(two, tmp_path / "r.html", simplification=path)
+        two.report(tmp_path / "r.html", simplification=path)
     assert os.listdir(tmp_path) == []
 
 
@@ -432,7 +431,7 @@ def test_inputs_hold_large_numbers_without_a_fraction(tmp_path):
     times = 1.6e15 + 86_400_000_000 * np.arange(100.0)
     X = np.stack([times, np.arange(100) % 7], axis=1)
     model = NeuralRuleClassifier(2, n_epochs=2, random_state=0).fit(X, times > times[50])
-    written = Page(report(model, tmp_path / "r.html", X, times > times[50]))
+    written = Page(model.report(tmp_path / "r.html", X, times > times[50]))
     boxes = {e[1]["id"]: e[1] for e in written.all("input") if "input-" in e[1]["id"]}
     hints = {e[1]["id"]: e for e in written.all("small") if "hint-" in e[1].get("id", "")}
     place = [column["name"] for column in written.data["columns"]].index("x0")
@@ -507,9 +506,9 @@ def test_errors_say_what_to_do(binary, tmp_path):
         simplification=7,
     )
     with pytest.raises(NotFittedError):
-        report(NeuralRuleClassifier(), path)
+        NeuralRuleClassifier().report(path)
     with pytest.raises(ValueError, match="X has 3 features, but NeuralRuleClassifier is"):
-        report(model, path, X[:, :3], y)
+        model.report(path, X[:, :3], y)
     assert not path.exists()
 
 

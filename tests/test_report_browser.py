@@ -8,12 +8,12 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from models import network_outputs
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._reading._text import cap, condition_texts, named_literals
 from neuralrules._reading._text import number as exact
-from neuralrules._report import report
 from neuralrules._report._numbers import short
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -142,7 +142,7 @@ def cases(rare_frame):
 @pytest.fixture(scope="module")
 def pages(cases, folder):
     return {
-        name: report(model, folder / f"{name}.html", X, y, n_examples=20)
+        name: model.report(folder / f"{name}.html", X, y, n_examples=20)
         for name, (model, X, y) in cases.items()
     }
 
@@ -216,7 +216,7 @@ def test_what_if_agrees_with_the_model(cases, pages, visit, name):
     page = visit(pages[name])
     answers = page.evaluate(TYPE_ROWS, cells_of(page, rows))
     decisions = np.array([answer["decision"] for answer in answers])
-    expected = model._decide(rows)
+    expected = network_outputs(model, rows)
     error = np.abs(decisions - expected) / np.maximum(1, np.abs(expected))
     assert error.max() < 1e-5
     assert len(np.unique(expected)) > 20  # the rows differ
@@ -352,7 +352,7 @@ def test_rules_without_a_precision_come_last(cases, folder, visit):
     few = X.iloc[:6], y[:6]
     table = model.rules_table(*few)
     assert 0 < table["precision"].isna().sum() < len(table)
-    page = visit(report(model, folder / "few.html", *few))
+    page = visit(model.report(folder / "few.html", *few))
     for ascending in (False, True):  # those that cover no row first
         page.locator("#rules-table thead button", has_text="Covers").click()
         table = table.sort_values("share", ascending=ascending, kind="stable")
@@ -407,10 +407,10 @@ def test_a_rules_detail(cases, pages, visit, name):
         assert len(angles) == len(line["angles"])
         # The page writes rules from the weights: as Python does, to the last digit.
         written = page.evaluate("(rule) => window.neuralrules.fullText(rule)", int(rule))
-        texts = condition_texts(model, rule, 6, 10**6)
+        texts = condition_texts(model.fitted_, rule, 6, 10**6)
         assert written["conditions"] == texts
         if model.network_.deep:
-            assert written["literals"] == named_literals(model, rule, 6, 10**6)
+            assert written["literals"] == named_literals(model.fitted_, rule, 6, 10**6)
         shown = page.locator("#detail-conditions .formula").all_inner_texts()
         assert shown == written["conditions"]
         page.keyboard.press("Escape")
@@ -470,7 +470,7 @@ def hostile(folder):
     y = np.array(HOSTILE, object)[(sure + (frame[names[2]] > 1)).to_numpy()].astype(str)
     model = NeuralRuleClassifier(5, random_state=0, n_epochs=10).fit(frame, y)
     title = "</title><script>alert(1)</script> & {{7*7}} " + LONG
-    return report(model, folder / "hostile.html", frame, y, title=title, n_examples=20), title
+    return model.report(folder / "hostile.html", frame, y, title=title, n_examples=20), title
 
 
 def test_hostile_names_are_only_text(hostile, visit):
@@ -529,7 +529,7 @@ def test_many_classes_keep_their_labels(folder, visit, n_classes, width):
     word = "" if n_classes == 10 else "class number "
     names = np.array([f"{word}{code}" for code in range(n_classes)])
     model = NeuralRuleClassifier(6, n_epochs=3, random_state=0).fit(X, names[codes])
-    path = report(model, folder / f"{n_classes}-{width}.html", X, names[codes])
+    path = model.report(folder / f"{n_classes}-{width}.html", X, names[codes])
     page = visit(path, viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     card = page.locator(".card", has=page.locator(".confusion"))
@@ -574,7 +574,7 @@ def scaled_pages(folder):
     def page(power):
         target = (y - 100) * 10.0**power
         model = NeuralRuleRegressor(3, random_state=0, n_epochs=20).fit(X, target)
-        return model, report(model, folder / f"scaled{power}.html", X, target, n_examples=5)
+        return model, model.report(folder / f"scaled{power}.html", X, target, n_examples=5)
 
     return {power: page(power) for power in (0, 5, 7, 9, 12, -12)}
 
@@ -639,7 +639,7 @@ def test_literals_without_weights(folder, visit):
     model = NeuralRuleClassifier(4, n_epochs=20, random_state=0).fit(X, y)
     smaller = model.simplify(X, y, tolerance=0.05)
     table = smaller.rules_table(X, y)
-    page = visit(report(smaller, folder / "constant.html", X, y))
+    page = visit(smaller.report(folder / "constant.html", X, y))
     n_constant = n_caps = 0
     for rule, line in table.iterrows():
         page.locator(f"#rules-table [data-open='{rule}']").click()
@@ -655,7 +655,7 @@ def test_literals_without_weights(folder, visit):
         assert notes.count() == int(np.isfinite(highest))
         if notes.count():
             size = exact(highest, 6)
-            everywhere = condition_texts(smaller, rule, 6, 9) == ["every row"]
+            everywhere = condition_texts(smaller.fitted_, rule, 6, 9) == ["every row"]
             said = f"{size} on every row" if everywhere else f"at most {size}"
             assert notes.inner_text() == f"Its activation is {said}."
             n_caps += not everywhere
@@ -746,7 +746,7 @@ def test_a_large_report_opens_at_once(folder, visit):
     ).fit(frame, y)
     assert model.network_.n_rules == 200
     assert model.network_.features.size >= 95
-    path = report(model, folder / "large.html", frame, y, n_examples=20)
+    path = model.report(folder / "large.html", frame, y, n_examples=20)
     assert path.stat().st_size < 5e6
     visit(path)  # the browser itself is warm
     begun = time.perf_counter()

@@ -7,7 +7,7 @@ import textwrap
 import numpy as np
 import pandas as pd
 import pytest
-from models import KINDS, fitted
+from models import KINDS, fitted, network_outputs
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.exceptions import NotFittedError
@@ -15,13 +15,14 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
-from neuralrules._simplify._path import encoded_rows, mean_losses, trained
+from neuralrules._estimators._base import encoded_rows, engine_of
+from neuralrules._simplify._path import mean_losses, trained
 
 CANCER = load_breast_cancer(return_X_y=True)
 
 
 def loss_of(model, X, y):
-    return mean_losses(model, model._state.network, encoded_rows(model, X, y, None)).loss
+    return mean_losses(model, model.fitted_.state.network, encoded_rows(model, X, y, None)).loss
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +70,8 @@ def test_loss_and_error_are_the_usual_ones(path):
     wrong = model.predict(X) != y
     assert given.error_se == pytest.approx(wrong.std() / np.sqrt(n))
     model, X, y = fitted("numbers")
-    error = mean_losses(model, model._state.network, encoded_rows(model, X, y, None)).error
+    network, rows = model.fitted_.state.network, encoded_rows(model, X, y)
+    error = mean_losses(network, rows, engine_of(model)).error
     assert error == pytest.approx(1 - model.score(X, y), rel=1e-4)
 
 
@@ -120,8 +122,12 @@ def test_the_first_step_changes_nothing_on_the_rows():
     X, y = CANCER
     model = NeuralRuleClassifier(6, random_state=0).fit(X, y)
     path = model.simplification_path(X, y, X_val=X, y_val=y)
-    np.testing.assert_allclose(path.model(0)._decide(X), model._decide(X), rtol=1e-6)
-    np.testing.assert_allclose(path.model(1)._decide(X), model._decide(X), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        network_outputs(path.model(0), X), network_outputs(model, X), rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        network_outputs(path.model(1), X), network_outputs(model, X), rtol=1e-4, atol=1e-4
+    )
     assert path.model(1).network_.n_parameters < model.network_.n_parameters
 
 
@@ -140,7 +146,7 @@ def test_literals_keep_their_split_and_rules_their_leaf(path):
 def test_zeros_stay_zero_while_the_rest_is_trained():
     model, X, y = fitted("two classes", deep=True)
     rows = encoded_rows(model, X, y, None)
-    network = model._state.network
+    network = model.fitted_.state.network
     rng = np.random.RandomState(0)
     sparse = network.with_parameters(
         network.parameters._replace(
@@ -148,11 +154,13 @@ def test_zeros_stay_zero_while_the_rest_is_trained():
             mixing=network.mixing * (rng.rand(*network.mixing.shape) < 0.5),
         )
     )
-    after = trained(model, sparse, rows, np.random.RandomState(0))
+    plan = model._plan(rows.task, len(rows), 30, "cosine")
+    engine = engine_of(model)
+    after = trained(sparse, rows, plan, engine, np.random.RandomState(0))
     np.testing.assert_array_equal(after.weights == 0, sparse.weights == 0)
     np.testing.assert_array_equal(after.mixing == 0, sparse.mixing == 0)
     assert (after.weights != sparse.weights).any()
-    losses = [mean_losses(model, one, rows).loss for one in (sparse, after)]
+    losses = [mean_losses(one, rows, engine).loss for one in (sparse, after)]
     assert losses[1] < losses[0]
 
 

@@ -3,7 +3,6 @@
 import re
 import subprocess
 from contextlib import nullcontext
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from databases import DIALECTS, connected, postgresql_binaries, quoted
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import EVERY_MODEL, fitted, mixed_table
+from models import EVERY_MODEL, fitted, mixed_table, network_outputs, with_network
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -66,7 +65,7 @@ def score(database, model, X, *, table="rows", types=None):
     frame = named(model, X)
     frame = frame.assign(**{"row number": np.arange(len(frame))})
     database.write(table, frame, types)
-    sql = to_sql(model, table, dialect=database.dialect, keep=["row number"])
+    sql = model.to_sql(table, dialect=database.dialect, keep=["row number"])
     result = database.read(sql)
     assert result.columns[0] == "row number"
     assert len(database.read(f"SELECT * FROM {quoted(table)}")) == len(frame)
@@ -77,7 +76,7 @@ def score(database, model, X, *, table="rows", types=None):
 
 def agree(model, X, result):
     """Predictions of a database are those of the model, within 1e-5."""
-    decided = model._decide(X)
+    decided = network_outputs(model, X)
     n_labels = 1 if hasattr(model, "classes_") else 0
     # Not decimals, which are slow and need not fit.
     assert {type(cell) for cell in result.iloc[:, n_labels:].to_numpy().ravel()} == {float}
@@ -89,7 +88,9 @@ def agree(model, X, result):
             else [f"prediction_{i}" for i in range(decided.shape[1])]
         )
         # Rows far outside those of training predict far outside their spread.
-        tolerance = 1e-5 * np.maximum(model._target_scale, np.abs(decided - model._target_mean))
+        tolerance = 1e-5 * np.maximum(
+            model.fitted_.task.scale, np.abs(decided - model.fitted_.task.centre)
+        )
         assert (np.abs(result.to_numpy(float) - expected) <= tolerance).all()
         return
     numbers = result.iloc[:, 1:].to_numpy(float)
@@ -162,7 +163,7 @@ def test_numbers_may_be_nan_and_integers(database):
     database.write("rows", frame)
     if database.dialect != "sqlite":  # which takes NaN for NULL itself
         database.run("UPDATE rows SET income = 'NaN'")
-    result = database.read(to_sql(model, "rows", dialect=database.dialect))
+    result = database.read(model.to_sql("rows", dialect=database.dialect))
     pd.testing.assert_frame_equal(result, expected)
 
 
@@ -245,7 +246,7 @@ def test_blanks_that_pad_characters_are_read_as_by_a_client(postgresql, texts):
     postgresql.write("rows", cells, {"x0": "char(4)"})
     read = postgresql.read("SELECT * FROM rows")
     assert read["x0"].tolist() == ["ab  ", "c   ", "abcd", None]
-    agree(model, read.to_numpy(), postgresql.read(to_sql(model, "rows")))
+    agree(model, read.to_numpy(), postgresql.read(model.to_sql("rows")))
 
 
 def test_booleans_stand_for_true_and_false(database):
@@ -258,7 +259,7 @@ def test_booleans_stand_for_true_and_false(database):
     ):
         frame = pd.DataFrame({"x0": pd.Series(cells, dtype=object)})
         database.write("rows", frame, types)
-        result = database.read(to_sql(model, "rows", dialect=database.dialect))
+        result = database.read(model.to_sql("rows", dialect=database.dialect))
         found = result.filter(like="probability").to_numpy(float)
         np.testing.assert_allclose(found, model.predict_proba(texts[:3]), atol=1e-6)
 
@@ -319,7 +320,7 @@ def test_labels_of_every_type(database, labels, loss):
             "their numbers."
         )
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-            to_sql(model, "rows")
+            model.to_sql("rows")
         return
     result = score(database, model, X)
     # SQLite has no booleans.
@@ -339,7 +340,7 @@ def test_labels_of_every_type(database, labels, loss):
 def test_extreme_decisions_neither_overflow_nor_underflow(database, kind):
     model, X, _ = fitted(kind)
     rows = np.vstack([X[:20] * 1e6, X[:20] * -1e9])
-    assert np.abs(model._decide(rows)).max() > 1e4
+    assert np.abs(network_outputs(model, rows)).max() > 1e4
     agree(model, rows, score(database, model, rows))
 
 
@@ -348,15 +349,13 @@ def test_ties_go_to_the_first_class(database, kind):
     """Rows that no rule knows, and for three classes a tie of the last two."""
     model, X, _ = fitted(kind)
     values = np.zeros_like(model.network_.values)
-    silent = copy(model)
-    silent.network_ = replace(model.network_, values=values)
+    silent = with_network(model, replace(model.network_, values=values))
     result = score(database, silent, X[:3])
     assert result["prediction"].tolist() == [model.classes_[0]] * 3
     agree(silent, X[:3], result)
     if kind == "three classes":
-        silent.network_ = replace(
-            silent.network_, intercept=np.array([-1.0, 2.0, 2.0]), values=values
-        )
+        intercept = np.array([-1.0, 2.0, 2.0])
+        silent = with_network(silent, replace(silent.network_, intercept=intercept))
         assert score(database, silent, X[:3])["prediction"].tolist() == [model.classes_[1]] * 3
 
 
@@ -367,7 +366,7 @@ def test_simplified_models(database, kind, deep):
     small = model.simplify(X, y, tolerance=0.1, X_val=X, y_val=y)
     assert small.network_.n_parameters < model.network_.n_parameters
     agree(small, X, score(database, small, X))
-    assert len(to_sql(small, "rows")) < len(to_sql(model, "rows"))
+    assert len(small.to_sql("rows")) < len(model.to_sql("rows"))
 
 
 def test_polars_and_searched_models(database):
@@ -386,7 +385,7 @@ def test_a_thousand_rules(database):
     options = {"rule_source": "forest", "n_trees": 60, "max_rules": 1100, "n_epochs": 0}
     model = NeuralRuleClassifier(5, **options, random_state=0).fit(X, y)
     assert model.network_.n_rules == 1100
-    assert "\noutputs_2 AS (" in to_sql(model, "rows")
+    assert "\noutputs_2 AS (" in model.to_sql("rows")
     agree(model, X[:50], score(database, model, X[:50]))
 
 
@@ -399,7 +398,7 @@ def test_rules_of_many_literals_and_columns(database):
         model = NeuralRuleRegressor(2, deep=deep, n_epochs=0, random_state=0).fit(X, X[:, 0])
         weights, mixing = np.eye(n, dtype=np.float32), np.eye(n, dtype=np.float32)
         weights[7], mixing[9] = 0.3 * rng.randn(n), 0.01 * rng.randn(n)
-        model.network_ = type(model.network_)(
+        network = type(model.network_)(
             weights=weights,
             biases=rng.uniform(2, 3, n).astype(np.float32),
             offsets=np.array([0, n]),
@@ -410,6 +409,7 @@ def test_rules_of_many_literals_and_columns(database):
             shifts=np.ones(n, np.float32) if deep else np.empty(0, np.float32),
             origins=np.full(n, -1),
         )
+        model = with_network(model, network)
         assert model.predict(X[:30]).std() > 0
         agree(model, X[:30], score(database, model, X[:30]))
 
@@ -424,7 +424,7 @@ def test_subqueries_are_computed_once(request, dialect, step):
     with nullcontext(database) if database else connected(dialect) as database:
         score(database, model, X)
         explain = "EXPLAIN" if dialect == "postgresql" else "EXPLAIN QUERY PLAN"
-        plan = database.read(f"{explain} {to_sql(model, 'rows', dialect=dialect)}")
+        plan = database.read(f"{explain} {model.to_sql('rows', dialect=dialect)}")
         text = "\n".join(map(str, plan.iloc[:, -1]))
     for name in ("cells", "encoded", "literals", "rules", "outputs", "compared", "powers"):
         assert step.format(name) in text
@@ -435,7 +435,7 @@ def test_subqueries_are_computed_once(request, dialect, step):
 def test_it_is_one_statement_that_can_be_a_view(database, kind):
     model, X, _ = fitted(kind)
     expected = score(database, model, X)
-    sql = to_sql(model, "rows", dialect=database.dialect)
+    sql = model.to_sql("rows", dialect=database.dialect)
     assert sql.endswith("\n")
     assert ";" not in sql
     database.run("DROP VIEW IF EXISTS scored")
@@ -450,7 +450,7 @@ def test_tables_in_a_schema(database):
     model, X, _ = fitted("mixed")
     expected = score(database, model, X, table="a.b")
     schema = "main" if database.dialect != "postgresql" else "public"
-    sql = to_sql(model, (schema, "a.b"), dialect=database.dialect)
+    sql = model.to_sql((schema, "a.b"), dialect=database.dialect)
     assert f'FROM "{schema}"."a.b" AS t' in sql
     pd.testing.assert_frame_equal(database.read(sql), expected)
 
@@ -468,13 +468,13 @@ def test_a_missing_column_is_an_error_and_not_text(database):
     model, X, _ = fitted("mixed")
     database.write("rows", X.drop(columns="city"))
     with pytest.raises(Exception, match="city"):
-        database.read(to_sql(model, "rows", dialect=database.dialect))
+        database.read(model.to_sql("rows", dialect=database.dialect))
 
 
 def test_a_file_of_it_runs_in_the_shell(postgresql, tmp_path):
     model, X, _ = fitted("mixed")
     expected = score(postgresql, model, X)["prediction"]
-    (tmp_path / "score.sql").write_text(to_sql(model, "rows"))
+    (tmp_path / "score.sql").write_text(model.to_sql("rows"))
     folder = postgresql.connection.info.host
     shell = [postgresql_binaries() / "psql", "-h", folder, "-U", "postgres", "--csv", "-f"]
     run = subprocess.run(
@@ -485,9 +485,9 @@ def test_a_file_of_it_runs_in_the_shell(postgresql, tmp_path):
 
 def test_it_states_its_size_and_is_readable():
     model, _, _ = fitted("mixed")
-    sql = to_sql(model, "rows", dialect="postgresql")
+    sql = model.to_sql("rows", dialect="postgresql")
     assert sql.startswith(
-        f"-- {size_text(model)}.\n-- Written by neuralrules for PostgreSQL.\n"
+        f"-- {size_text(model.fitted_)}.\n-- Written by neuralrules for PostgreSQL.\n"
     )
     assert "GREATEST(0, LEAST(\n" in sql
     assert (
@@ -501,7 +501,7 @@ def test_it_states_its_size_and_is_readable():
 
 def test_numbers_have_every_digit():
     model, _, _ = fitted("numbers")
-    sql = to_sql(model, "rows")
+    sql = model.to_sql("rows")
     for value in model.network_.values[:, 0].tolist():
         assert f"{abs(value)!r} * r" in sql
     assert repr(float(model.network_.intercept[0])) in sql
@@ -577,7 +577,7 @@ WRONG = [
 def test_what_is_refused(options, message):
     model = tiny(["a", "b"])
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        to_sql(model, **{"table": "rows"} | options)
+        model.to_sql(**{"table": "rows"} | options)
 
 
 def test_names_of_the_models_columns_that_are_refused():
@@ -603,9 +603,9 @@ def test_names_of_the_models_columns_that_are_refused():
         ),
     ):
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-            to_sql(tiny(names), "rows", dialect=dialect)
-    assert to_sql(tiny(["a", "A"]), "rows", dialect="postgresql")
-    assert to_sql(tiny(["ä", "Ä"]), "rows", dialect="sqlite")
+            tiny(names).to_sql("rows", dialect=dialect)
+    assert tiny(["a", "A"]).to_sql("rows", dialect="postgresql")
+    assert tiny(["ä", "Ä"]).to_sql("rows", dialect="sqlite")
 
 
 def test_as_many_columns_as_fit(database):
@@ -614,7 +614,7 @@ def test_as_many_columns_as_fit(database):
     names = [f"column {place}" for place in range(996)]
     frame = pd.DataFrame(np.zeros((2, 998)), columns=["a", "b", *names])
     database.write("rows", frame)
-    sql = to_sql(model, "rows", dialect=database.dialect, keep=names)
+    sql = model.to_sql("rows", dialect=database.dialect, keep=names)
     assert database.read(sql).shape == (2, 997)
 
 

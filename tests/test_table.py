@@ -29,8 +29,8 @@ def test_every_column_by_its_definition(kind, deep):
     assert (np.diff(table["importance"]) <= 0).all()
     for rule, line in table.iterrows():
         covered = active[:, rule] > 0
-        assert line["text"] == rule_text(model, rule, 3, 3)
-        assert line["tree_rule"] == tree_rule_text(model, rule, 3)
+        assert line["text"] == rule_text(model.fitted_, rule, 3, 3)
+        assert line["tree_rule"] == tree_rule_text(model.fitted_, rule, 3)
         assert line["rows"] == covered.sum()
         assert line["share"] == pytest.approx(covered.mean())
         assert line["n_literals"] == network.offsets[rule + 1] - network.offsets[rule]
@@ -140,7 +140,7 @@ def test_class_weights_change_the_model_and_not_the_counts():
         if line["rows"]:
             expected = (y[active[:, rule]] == line["class"]).mean()
             assert line["precision"] == pytest.approx(expected)
-    found = model._performance
+    found = model.fitted_.performance
     assert found.metrics["accuracy"] == pytest.approx(model.score(X, y))
     assert found.confusion.sum() == 800
     path = model.simplification_path(X, y, X_val=X, y_val=y)
@@ -178,15 +178,15 @@ def test_large_tables_are_read_on_a_sample_when_training_is_short(monkeypatch):
     monkeypatch.setattr("neuralrules._estimators._base.READ_ROWS_PER_EPOCH", 100)
     X = np.random.RandomState(0).randn(1000, 2)
     model = NeuralRuleClassifier(2, n_epochs=2, random_state=0).fit(X, X[:, 0] > 0)
-    assert model._performance.n_rows == 200
-    assert model._activity.n_rows == 1000  # the sample stands for all
+    assert model.fitted_.performance.n_rows == 200
+    assert model.fitted_.activity.n_rows == 1000  # the sample stands for all
     table = model.rules_table()
     np.testing.assert_allclose(table["rows"], 1000 * table["share"], rtol=1e-5)
     model.fit(X, X[:, 0] > 0, sample_weight=np.arange(1000) % 2)
-    assert model._performance.n_rows == 200
-    assert model._activity.n_rows == 500
+    assert model.fitted_.performance.n_rows == 200
+    assert model.fitted_.activity.n_rows == 500
     model.set_params(n_epochs=10).fit(X, X[:, 0] > 0)
-    assert model._activity.n_rows == 1000
+    assert model.fitted_.activity.n_rows == 1000
 
 
 def test_columns_of_several_outputs():
@@ -241,7 +241,7 @@ def test_tree_rules_read_as_a_person_would_cover_the_rows_of_their_leaf(depth):
     X["code"] = X["city"]  # a column of few categories
     model = NeuralRuleClassifier(depth, n_epochs=0, random_state=0).fit(X, y)
     covers = model.rules_.covers(model.encoder_.transform(X))
-    texts = [tree_rule_text(model, rule, 9) for rule in range(model.rules_.n_rules)]
+    texts = [tree_rule_text(model.fitted_, rule, 9) for rule in range(model.rules_.n_rules)]
     for rule, text in enumerate(texts):
         np.testing.assert_array_equal(holds(text, X), covers[:, rule], err_msg=text)
 

@@ -21,30 +21,30 @@ def fitted(frame, y, **options):
 def test_tree_rules_are_written_in_original_units():
     ages = np.arange(20.0, 60.0)
     model = fitted(pd.DataFrame({"age": ages}), ages > 39.5, max_depth=1, n_epochs=0)
-    assert tree_rule_text(model, 0, 4) == "age ≤ 39.5"
-    assert tree_rule_text(model, 1, 4) == "age > 39.5"
-    assert literal_text(model, 0, 4, 3) == "age < 39.5"
-    assert literal_text(model, 1, 4, 3) == "age > 39.5"
+    assert tree_rule_text(model.fitted_, 0, 4) == "age ≤ 39.5"
+    assert tree_rule_text(model.fitted_, 1, 4) == "age > 39.5"
+    assert literal_text(model.fitted_, 0, 4, 3) == "age < 39.5"
+    assert literal_text(model.fitted_, 1, 4, 3) == "age > 39.5"
 
 
 def test_bounds_are_merged():
     x = np.arange(100.0)
     model = fitted(pd.DataFrame({"x": x}), (x > 20) & (x < 60), max_depth=2, n_epochs=0)
-    texts = [tree_rule_text(model, rule, 3) for rule in range(model.rules_.n_rules)]
+    texts = [tree_rule_text(model.fitted_, rule, 3) for rule in range(model.rules_.n_rules)]
     assert texts == ["x ≤ 20.5", "20.5 < x ≤ 59.5", "x > 59.5"]
 
 
 def test_categories_and_missing_values():
     frame = pd.DataFrame({"city": ["Oslo", "Rome", "Lima"] * 20})
     model = fitted(frame, frame["city"] == "Rome", max_depth=1, n_epochs=0)
-    assert {tree_rule_text(model, 0, 3), tree_rule_text(model, 1, 3)} == {
+    assert {tree_rule_text(model.fitted_, 0, 3), tree_rule_text(model.fitted_, 1, 3)} == {
         "city = Rome",
         "city ≠ Rome",
     }
-    assert literal_text(model, 1, 3, 3) == "[city = Rome] > 0.5"
+    assert literal_text(model.fitted_, 1, 3, 3) == "[city = Rome] > 0.5"
     frame = pd.DataFrame({"income": [1.0, np.nan] * 30})
     model = fitted(frame, frame["income"].isna(), max_depth=1, n_epochs=0)
-    assert {tree_rule_text(model, 0, 3), tree_rule_text(model, 1, 3)} == {
+    assert {tree_rule_text(model.fitted_, 0, 3), tree_rule_text(model.fitted_, 1, 3)} == {
         "income is missing",
         "income is known",
     }
@@ -58,7 +58,7 @@ def test_a_literals_text_holds_exactly_where_the_literal_is_positive(rotated_xor
     encoded = model.encoder_.transform(frame)[:, network.features]
     values = encoded @ network.weights.T + network.biases
     for literal in range(network.n_literals):
-        text = literal_text(model, literal, precision=9, max_terms=2).replace("·", "*")
+        text = literal_text(model.fitted_, literal, precision=9, max_terms=2).replace("·", "*")
         holds = frame.eval(text)
         clear = np.abs(values[:, literal]) > 1e-3
         assert (holds == (values[:, literal] > 0))[clear].all(), text
@@ -134,7 +134,7 @@ def test_columns_far_from_zero_get_enough_digits():
     values = model.encoder_.transform(frame)[:, network.features] @ network.weights.T
     values += network.biases
     for literal in range(network.n_literals):
-        holds = frame.eval(literal_text(model, literal, 3, 2).replace("·", "*"))
+        holds = frame.eval(literal_text(model.fitted_, literal, 3, 2).replace("·", "*"))
         assert (holds == (values[:, literal] > 0)).mean() > 0.97
 
 
@@ -168,7 +168,7 @@ def test_literals_about_holes_and_categories_hold_where_they_say():
     encoded = model.encoder_.transform(frame)[:, network.features]
     values = encoded @ network.weights.T + network.biases
     for literal in range(network.n_literals):
-        text = literal_text(model, literal, precision=9, max_terms=99)
+        text = literal_text(model.fitted_, literal, precision=9, max_terms=99)
         clear = np.abs(values[:, literal]) > 1e-3
         np.testing.assert_array_equal(
             literal_holds(text, frame)[clear], values[clear, literal] > 0, err_msg=text
@@ -181,7 +181,7 @@ def test_what_is_cut_is_taken_at_its_mean():
     model = fitted(X, y, max_depth=4)
     network = model.network_
     for literal in range(network.n_literals):
-        text = literal_text(model, literal, precision=9, max_terms=2)
+        text = literal_text(model.fitted_, literal, precision=9, max_terms=2)
         names = re.findall(r"[a-z][a-z ]+[a-z]", text)
         assert len(names) == 2
         typical = pd.DataFrame([X.mean()] * len(X))
@@ -277,14 +277,14 @@ def test_bounds_around_the_mean_include_the_holes():
     income = np.append(np.arange(40.0), [np.nan] * 8)
     y = ~(income <= 10)  # the holes side with the large incomes, as the mean does
     model = fitted(pd.DataFrame({"income": income}), y, max_depth=1, n_epochs=0)
-    texts = [tree_rule_text(model, rule, 3) for rule in range(2)]
+    texts = [tree_rule_text(model.fitted_, rule, 3) for rule in range(2)]
     assert texts == ["income ≤ 10.5", "(income > 10.5 or missing)"]
 
 
 def test_a_line_break_in_a_name_stays_on_its_line():
     frame = pd.DataFrame({"a\nRule 7: value": np.arange(20.0)})
     model = fitted(frame, frame.iloc[:, 0] > 9, max_depth=1, n_epochs=0)
-    assert tree_rule_text(model, 1, 3) == "a\\nRule 7: value > 9.5"
+    assert tree_rule_text(model.fitted_, 1, 3) == "a\\nRule 7: value > 9.5"
     assert model.rules_text().count("Rule 7") == 4
     assert len(model.rules_text().splitlines()) == 7
 

@@ -1,14 +1,16 @@
 """The paper's margin criterion is Gini: proved against a search of its formula."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification, make_regression
-from strategies import grow_tree, tables
+from strategies import class_rows, grow_tree, number_rows, source_options, tables
 
-from neuralrules._rules._trees import grow
-from neuralrules._task._targets import Targets
+from neuralrules._rules._sources import boosted_trees, one_tree
+from neuralrules._task._task import Task
 
 
 def margin_gain(labels, weights, left):
@@ -71,19 +73,9 @@ def test_a_node_is_left_whole_only_if_pure_or_deep_or_unsplittable(table):
 def test_regression_trees_maximise_the_same_formula(table, seed):
     X, _, weights = table
     y = np.random.RandomState(seed).randn(len(X), 1)
-    targets = Targets.from_numbers(y, weights)
-    (tree,), _ = grow(
-        X,
-        targets,
-        weights,
-        source="tree",
-        n_trees=1,
-        max_depth=2,
-        min_samples_leaf=1,
-        n_jobs=None,
-        random_state=np.random.RandomState(0),
-    )
-    y = targets.array[:, 0].astype(float)
+    grown = number_rows(X, y, weights)
+    (tree,), _ = one_tree(grown, source_options(max_depth=2))
+    y = grown.targets[:, 0].astype(float)
     for node, rows in rows_of_nodes(tree, X).items():
         if tree.left[node] >= 0:
             left = X[rows, tree.feature[node]] <= tree.threshold[node]
@@ -118,25 +110,15 @@ def test_boosted_leaf_values_add_up_to_the_boosted_model():
     X, y = make_regression(300, 5, random_state=0)
     X = X.astype(np.float32)
     weights = np.ones(300, np.float32)
-    targets = Targets.from_numbers(y[:, None], weights)
-    trees, _ = grow(
-        X,
-        targets,
-        weights,
-        source="boosting",
-        n_trees=10,
-        max_depth=3,
-        min_samples_leaf=1,
-        n_jobs=None,
-        random_state=np.random.RandomState(0),
-    )
+    grown = number_rows(X, y[:, None], weights)
+    trees, _ = boosted_trees(grown, source_options(n_trees=10, max_depth=3))
     total = np.zeros(300)
     for tree in trees:
         for node, rows in rows_of_nodes(tree, X).items():
             if tree.left[node] < 0:
                 total[rows] += tree.values[node, 0]
     model = GradientBoostingRegressor(n_estimators=10, max_depth=3, random_state=0)
-    model.fit(X, targets.tree_targets)
+    model.fit(X, grown.tree_targets)
     np.testing.assert_allclose(total, model.predict(X), atol=1e-6)
 
 
@@ -145,18 +127,9 @@ def test_boosted_values_go_to_their_own_class_when_classes_are_absent(present):
     rng = np.random.RandomState(0)
     codes = np.array(present)[np.arange(300) % len(present)]
     X = (codes[:, None] + 0.01 * rng.randn(300, 1)).astype(np.float32)
-    targets = Targets.from_classes(codes, 4)
-    trees, _ = grow(
-        X,
-        targets,
-        np.ones(300, np.float32),
-        source="boosting",
-        n_trees=20,
-        max_depth=2,
-        min_samples_leaf=1,
-        n_jobs=None,
-        random_state=np.random.RandomState(0),
-    )
+    grown = class_rows(X, codes, np.ones(300, np.float32))
+    grown = replace(grown, task=Task.of_classes(np.arange(4), "logistic"))
+    trees, _ = boosted_trees(grown, source_options(n_trees=20, max_depth=2))
     outputs = np.zeros((300, 4))
     for tree in trees:
         for node, rows in rows_of_nodes(tree, X).items():

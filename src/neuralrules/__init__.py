@@ -5,12 +5,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from neuralrules._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from neuralrules._estimators._classifier import NeuralRuleClassifier
+    from neuralrules._estimators._load import load
+    from neuralrules._estimators._read_rules import read_rules
     from neuralrules._estimators._regressor import NeuralRuleRegressor
     from neuralrules._estimators._search import NeuralRuleClassifierCV, NeuralRuleRegressorCV
-    from neuralrules._files import ModelFileError, load
-    from neuralrules._reading._replay import read_rules
+    from neuralrules._files import ModelFileError
 
 __all__ = [
     "ModelFileError",
@@ -21,7 +24,6 @@ __all__ = [
     "load",
     "read_rules",
 ]
-__version__ = "0.1.0"
 
 # Imported when asked for: the command line must complete a word without scikit-learn.
 _MODULES = {
@@ -30,8 +32,8 @@ _MODULES = {
     "NeuralRuleClassifierCV": "_estimators._search",
     "NeuralRuleRegressor": "_estimators._regressor",
     "NeuralRuleRegressorCV": "_estimators._search",
-    "load": "_files",
-    "read_rules": "_reading._replay",
+    "load": "_estimators._load",
+    "read_rules": "_estimators._read_rules",
 }
 
 

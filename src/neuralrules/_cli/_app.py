@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import click
 from click.shell_completion import shell_complete
 
-from neuralrules import __version__
 from neuralrules._cli._completion import VARIABLE, completion
 from neuralrules._cli._console import warnings_in_one_line
 from neuralrules._cli._demo import demo
@@ -22,6 +21,7 @@ from neuralrules._cli._predict import predict
 from neuralrules._cli._report import report
 from neuralrules._cli._rules import explain, rules
 from neuralrules._cli._simplify import simplify
+from neuralrules._version import __version__
 
 # In the order of their use, not of the alphabet.
 COMMANDS = (

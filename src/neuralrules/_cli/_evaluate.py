@@ -10,7 +10,7 @@ import click
 from neuralrules._cli._console import Console, aligned, metric_pairs
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._help import Command, option, speaking
-from neuralrules._cli._rows import Reading, load_model, read_rows, reading_options
+from neuralrules._cli._rows import Reading, load_model, read_table, reading_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,19 +54,24 @@ def evaluate(
     console: Console,
 ) -> None:
     """Measure a model on the rows of a table whose target is known."""
-    from neuralrules._fitted._performance import performance_on
+    from neuralrules._estimators._base import encoded_rows, engine_of
+    from neuralrules._fitted._performance import perform
     from neuralrules._reading._text import printable
 
     loaded = load_model(model)
-    rows = read_rows(loaded, data, reading, console, target=target, weight=weight)
+    rows = read_table(loaded, data, reading, console, target=target, weight=weight)
     with library_errors(), console.progress("Measuring"):
-        performance = performance_on(loaded, rows.X, rows.y, rows.weights)
+        encoded = encoded_rows(loaded, rows.X, rows.y, rows.weights)
+        performance = perform(loaded.network_, encoded, engine_of(loaded))
     record: dict[str, Any] = {"n_rows": performance.n_rows, "metrics": performance.metrics}
     rows_text = ("rows", f"{performance.n_rows:,}")
     text = aligned([rows_text, *metric_pairs(performance.metrics)])
     if performance.confusion is not None:
-        labels = [printable(str(label)) for label in loaded.classes_]
-        record["confusion"] = {"labels": loaded.classes_, "rows": performance.confusion}
+        labels = [printable(str(label)) for label in loaded.fitted_.task.labels]
+        record["confusion"] = {
+            "labels": loaded.fitted_.task.labels,
+            "rows": performance.confusion,
+        }
         text += f"\n\n{confusion_text(labels, performance.confusion)}"
     console.result(text, record)
 

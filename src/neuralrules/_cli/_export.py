@@ -153,7 +153,7 @@ def say_exported(
     }
     where = "standard output" if out == "-" else out
     console.summary(
-        f"Wrote {bytes_text(n_bytes)} to {where}.\n{size_text(model)}",
+        f"Wrote {bytes_text(n_bytes)} to {where}.\n{size_text(model.fitted_)}",
         record,
         output_taken=out == "-",
     )

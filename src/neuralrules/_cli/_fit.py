@@ -19,9 +19,9 @@ from neuralrules._cli._parameters import (
     given_parameters,
     parameter_names,
 )
-from neuralrules._cli._rows import Reading, checked_output, reading_options
+from neuralrules._cli._rows import Reading, checked_output, note, reading_options
 from neuralrules._cli._task import (
-    Task,
+    FoundTask,
     Training,
     found_task,
     note_identifiers,
@@ -145,8 +145,8 @@ def fit(
     check_folds(rows, folds)
     search = {"cv": folds or 5, "max_depths": max_depths or DEPTHS} if cv else {}
     model = estimator(found.name, parameters, search, y)
-    train(model, rows, y, console)
-    model._notes = {"targets": list(target), "missing": list(reading.missing)}
+    fit_with_progress(model, rows, y, console)
+    note(model, targets=list(target), missing=list(reading.missing))
     with library_errors():
         model.save(path)
     say_fitted(model, found, rows, str(path), console)
@@ -230,7 +230,9 @@ def weights_by_label(weights: dict[str, Any], y: np.ndarray) -> dict[Any, Any]:
     return {labels[name]: weight for name, weight in weights.items()}
 
 
-def train(model: NeuralRuleModel, rows: Training, y: np.ndarray, console: Console) -> None:
+def fit_with_progress(
+    model: NeuralRuleModel, rows: Training, y: np.ndarray, console: Console
+) -> None:
     """Fit, with a bar for the epochs or a line for the search."""
     with library_errors(parameter_names()):
         if hasattr(model, "max_depths"):
@@ -245,7 +247,7 @@ def train(model: NeuralRuleModel, rows: Training, y: np.ndarray, console: Consol
 
 
 def say_fitted(
-    model: NeuralRuleModel, task: Task, rows: Training, path: str, console: Console
+    model: NeuralRuleModel, task: FoundTask, rows: Training, path: str, console: Console
 ) -> None:
     """The summary: how large the model is, and how good on its own rows."""
     from pathlib import Path
@@ -253,7 +255,7 @@ def say_fitted(
     from neuralrules._export._size import size_text
 
     n_bytes = Path(path).stat().st_size
-    metrics = model._performance.metrics
+    metrics = model.fitted_.performance.metrics
     record: dict[str, Any] = {
         "model": path,
         "bytes": n_bytes,
@@ -271,7 +273,7 @@ def say_fitted(
     }
     lines = [
         f"Fitted {', '.join(rows.targets)} on {len(rows.X):,} rows of {rows.name}.",
-        size_text(model),
+        size_text(model.fitted_),
     ]
     if hasattr(model, "max_depth_"):
         depths = sorted(set(model.max_depths))

@@ -18,7 +18,6 @@ from neuralrules._cli._rows import (
     find_columns,
     load_model,
     no_column,
-    notes_of,
     reading_options,
 )
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from neuralrules._cli._tables._columns import Table
     from neuralrules._estimators._base import NeuralRuleModel
+    from neuralrules._fitted._fitted import Fitted
 
 
 @click.command(
@@ -83,6 +83,7 @@ def predict(
     asked for, `probability_LABEL` and `decision`. A file is written whole or not at all.
     """
     from neuralrules._cli._tables import open_output
+    from neuralrules._estimators._base import checked_table, engine_of
 
     out = "-" if output is None else output
     if out == "-" and console.as_json:
@@ -91,14 +92,15 @@ def predict(
             "and a JSON document."
         )
     loaded = load_model(model)
-    check_wishes(loaded, proba=proba, decision=decision)
+    fitted, engine = loaded.fitted_, engine_of(loaded)
+    check_wishes(fitted, proba=proba, decision=decision)
     if out != "-":
         checked_output(out, "predictions.csv", [model, data])
     n_rows = 0
     unseen = UnseenCategories(loaded)
     with reading.open(data, loaded) as table:
         columns = find_columns(loaded, table, ids)
-        check_ids(table, ids, output_columns(loaded, proba=proba, decision=decision))
+        check_ids(table, ids, output_columns(fitted, proba=proba, decision=decision))
         kinds = {**columns.kinds, **dict.fromkeys(ids, "as is")}
         with (
             open_output(out) as writer,
@@ -110,8 +112,8 @@ def predict(
                 rows = model_rows(table, columns, chunk, ids)
                 unseen.look_at(rows)
                 with library_errors():
-                    outputs = loaded._decide(rows)
-                scores = predictions(loaded, outputs, proba=proba, decision=decision)
+                    outputs = fitted.decide(checked_table(loaded, rows), engine)
+                scores = predictions(fitted, outputs, proba=proba, decision=decision)
                 writer.write(chunk[list(ids)].assign(**scores))
                 n_rows += len(chunk)
             if not n_rows:
@@ -167,18 +169,18 @@ class UnseenCategories:
         ]
 
 
-def check_wishes(model: NeuralRuleModel, *, proba: bool, decision: bool) -> None:
+def check_wishes(fitted: Fitted, *, proba: bool, decision: bool) -> None:
     """Refuse columns that a model cannot give."""
-    if not hasattr(model, "classes_"):
+    if not fitted.task.are_classes:
         for name, wished in (("--proba", proba), ("--decision", decision)):
             if wished:
                 raise click.UsageError(
                     f"{name} is for classes, but the model is a regression. Leave it out."
                 )
-    elif proba and model.loss != "logistic":
+    elif proba and not fitted.task.gives_probabilities:
         raise click.UsageError(
             f"--proba needs a model that was fitted with --loss logistic; this one has "
-            f"--loss {model.loss}. Fit it again, or take --decision."
+            f"--loss {fitted.task.loss.name}. Fit it again, or take --decision."
         )
 
 
@@ -210,40 +212,36 @@ def model_rows(
     return columns.of(chunk.assign(**shared))
 
 
-def output_columns(model: NeuralRuleModel, *, proba: bool, decision: bool) -> list[str]:
+def output_columns(fitted: Fitted, *, proba: bool, decision: bool) -> list[str]:
     """The names of the columns that hold what a model says."""
-    if not hasattr(model, "classes_"):
-        n_targets = model.network_.n_outputs
-        if n_targets == 1:
+    task = fitted.task
+    if not task.are_classes:
+        if task.n_outputs == 1:
             return ["prediction"]
-        noted = notes_of(model, "targets")
-        return noted or [f"prediction_{k}" for k in range(n_targets)]
+        noted = fitted.notes.get("targets")
+        return noted or [f"prediction_{k}" for k in range(task.n_outputs)]
     names = ["prediction"]
     if proba:
-        names += [f"probability_{label}" for label in model.classes_]
-    if decision and len(model.classes_) == 2:
+        names += [f"probability_{label}" for label in task.labels]
+    if decision and task.n_outputs == 1:
         names += ["decision"]
     elif decision:
-        names += [f"decision_{label}" for label in model.classes_]
+        names += [f"decision_{label}" for label in task.labels]
     return names
 
 
 def predictions(
-    model: NeuralRuleModel, outputs: np.ndarray, *, proba: bool, decision: bool
+    fitted: Fitted, outputs: np.ndarray, *, proba: bool, decision: bool
 ) -> dict[str, Any]:
     """What a model says of some rows, by the names of `output_columns`.
 
     `outputs` is (n_rows, n_outputs): of the network, which is asked only once.
     """
-    from neuralrules._fitted._outputs import chosen_classes, class_probabilities
-
-    if not hasattr(model, "classes_"):
-        values = list(outputs.T)
-    else:
-        values = [model.classes_[chosen_classes(outputs)]]
-        if proba:
-            values += list(class_probabilities(outputs).T)
-        if decision:
-            values += list(outputs.T)
-    names = output_columns(model, proba=proba, decision=decision)
+    predicted = fitted.task.predictions(outputs)
+    values = [predicted] if predicted.ndim == 1 else list(predicted.T)
+    if proba:
+        values += list(fitted.task.probabilities(outputs).T)
+    if decision:
+        values += list(outputs.T)
+    names = output_columns(fitted, proba=proba, decision=decision)
     return dict(zip(names, values, strict=True))

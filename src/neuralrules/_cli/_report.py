@@ -12,11 +12,11 @@ from neuralrules._cli._errors import library_errors
 from neuralrules._cli._evaluate import target_option, weight_option
 from neuralrules._cli._help import Command, option, output_option, speaking
 from neuralrules._cli._rows import (
+    GivenTable,
     Reading,
-    Rows,
     checked_output,
     load_model,
-    read_rows,
+    read_table,
     reading_options,
 )
 
@@ -74,9 +74,9 @@ def report(
                 raise click.UsageError(f"{name} needs DATA, the table that it is about.")
     loaded = load_model(model)
     path = checked_output(output, "report.html", [model, data])
-    rows = Rows(None, None, None, 0)
+    rows = GivenTable(None, None, None, 0)
     if data is not None:
-        rows = read_rows(
+        rows = read_table(
             loaded,
             data,
             reading,

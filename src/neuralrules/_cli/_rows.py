@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -104,7 +104,7 @@ def one_character(
     )
 
 
-class Rows(NamedTuple):
+class GivenTable(NamedTuple):
     """A whole table as a model needs it.
 
     Attributes
@@ -147,7 +147,7 @@ class ModelColumns(NamedTuple):
 
 def load_model(path: str) -> NeuralRuleModel:
     """A model file, or an error that says whether a table was given instead."""
-    from neuralrules._files import load
+    from neuralrules._estimators._load import load
 
     if os.path.isdir(path):
         raise InputError(f"MODEL {path!r} is a folder. Give a file that `fit` wrote.")
@@ -177,8 +177,12 @@ def no_column(table: Table, name: str, option: str) -> InputError:
 
 def notes_of(model: NeuralRuleModel | None, key: str) -> list[str]:
     """What `fit` noted beside the model; nothing for one that a program saved."""
-    notes: dict[str, list[str]] = getattr(model, "_notes", {})
-    return notes.get(key, [])
+    return [] if model is None else model.fitted_.notes.get(key, [])
+
+
+def note(model: NeuralRuleModel, **notes: list[str]) -> None:
+    """Keep with a model what the commands want to know of the table it came from."""
+    model.fitted_ = replace(model.fitted_, notes=notes)
 
 
 def checked_output(path: str, example: str, inputs: Sequence[str | None]) -> Path:
@@ -256,7 +260,7 @@ def target_names(
                 f"The target {name!r} is one of the columns that the model predicts from. "
                 "Name another one with --target."
             )
-    expected = 1 if hasattr(model, "classes_") else model.network_.n_outputs
+    expected = 1 if model.fitted_.task.are_classes else model.fitted_.task.n_outputs
     if len(targets) != expected:
         raise InputError(
             f"The model has {expected} target(s), but {len(targets)} are named: "
@@ -265,7 +269,7 @@ def target_names(
     return targets
 
 
-def read_rows(
+def read_table(
     model: NeuralRuleModel,
     path: str,
     reading: Reading,
@@ -274,7 +278,7 @@ def read_rows(
     target: Sequence[str] = (),
     weight: str | None = None,
     target_needed: bool = True,
-) -> Rows:
+) -> GivenTable:
     """Read a whole table for a model, with its target and its weights."""
     import pandas as pd
 
@@ -296,7 +300,7 @@ def read_rows(
         if not sum(map(len, pieces)):
             raise InputError(f"{table.name} has no rows. Give a table with at least one.")
         frame = pd.concat(pieces, ignore_index=True)
-        return Rows(
+        return GivenTable(
             columns.of(frame),
             known_targets(model, frame, targets, table.name) if targets else None,
             None if weight is None else checked_weights(frame[weight], table.name),
@@ -305,7 +309,7 @@ def read_rows(
 
 
 def target_kind(model: NeuralRuleModel) -> str:
-    classes = getattr(model, "classes_", None)
+    classes = model.fitted_.task.classes
     return "number" if classes is None or classes.dtype.kind in "iuf" else "text"
 
 
@@ -317,10 +321,10 @@ def known_targets(
 
     for target in targets:
         check_complete(frame[target], name, "target")
-    classes = getattr(model, "classes_", None)
+    classes = model.fitted_.task.classes
     if classes is None:
         numbers = frame[list(targets)].to_numpy(np.float64)
-        return numbers[:, 0] if getattr(model, "_flat_y", True) else numbers
+        return numbers[:, 0] if model.fitted_.task.flat else numbers
     cells = frame[targets[0]]
     if classes.dtype.kind == "b":
         labels: dict[Any, Any] = {

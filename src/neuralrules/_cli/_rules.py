@@ -143,7 +143,7 @@ def explain(
         prediction = loaded.predict(chosen[number])[0]
         records.append(explanation_record(number, prediction, explanation))
         shown = str(explanation).removeprefix("Row 0: ")
-        if hasattr(loaded, "classes_"):
+        if loaded.fitted_.task.are_classes:
             shown = f"{printable(str(prediction))}, {shown}"
         texts.append(f"Row {number}: {shown}")
     console.result("\n\n".join(texts), records, prose=True)

@@ -17,7 +17,7 @@ from neuralrules._cli._rows import (
     Reading,
     checked_output,
     load_model,
-    read_rows,
+    read_table,
     reading_options,
 )
 
@@ -92,10 +92,10 @@ def simplify(
         raise click.UsageError("DATA and --validation cannot both be standard input.")
     loaded = load_model(model)
     path = checked_output(output, "small.nrules", [data, validation])
-    rows = read_rows(loaded, data, reading, console, target=target, weight=weight)
+    rows = read_table(loaded, data, reading, console, target=target, weight=weight)
     unseen: dict[str, Any] = {}
     if validation is not None:
-        others = read_rows(loaded, validation, reading, console, target=target)
+        others = read_table(loaded, validation, reading, console, target=target)
         unseen = {"X_val": others.X, "y_val": others.y}
     with library_errors(), console.progress("Simplifying"):
         steps = loaded.simplification_path(rows.X, rows.y, sample_weight=rows.weights, **unseen)

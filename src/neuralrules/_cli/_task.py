@@ -24,7 +24,7 @@ TIMES = (date, time, timedelta)
 LARGEST_LABEL = 2.0**53  # float64 does not tell whole numbers beyond it apart
 
 
-class Task(NamedTuple):
+class FoundTask(NamedTuple):
     """What is to be learned, and how that was found out."""
 
     name: str
@@ -93,7 +93,7 @@ def check_dates(frame: pd.DataFrame, name: str) -> None:
             )
 
 
-def found_task(rows: Training, asked: str | None) -> Task:
+def found_task(rows: Training, asked: str | None) -> FoundTask:
     """What to learn: what is asked for, or what the targets look like."""
     names = list(rows.targets)
     for name in names:
@@ -105,26 +105,28 @@ def found_task(rows: Training, asked: str | None) -> Task:
             )
     if len(names) > 1:
         check_numbers(rows, "several targets must be numbers. Give one --target.")
-        return Task("regression", "there are several targets")
+        return FoundTask("regression", "there are several targets")
     if asked == "regression":
         check_numbers(rows, "regression needs numbers. Give numbers, or --task classification.")
-        return Task("regression", "")
+        return FoundTask("regression", "")
     if asked == "classification":
         check_classes(rows)
-        return Task("classification", "")
+        return FoundTask("classification", "")
     return likely_task(rows.targets[names[0]])
 
 
-def likely_task(target: pd.Series) -> Task:
+def likely_task(target: pd.Series) -> FoundTask:
     """What a target looks like."""
     what, kind = f"the target {target.name!r} holds", target.dtype.kind
     if kind == "f" and (target % 1 != 0).any():
-        return Task("regression", f"{what} numbers that are not whole")
+        return FoundTask("regression", f"{what} numbers that are not whole")
     if kind not in "iuf":
-        return Task("classification", f"{what} {'true and false' if kind == 'b' else 'text'}")
+        return FoundTask(
+            "classification", f"{what} {'true and false' if kind == 'b' else 'text'}"
+        )
     n_values = target.nunique()
     name = "classification" if n_values <= MOST_CLASSES else "regression"
-    return Task(name, f"{what} {n_values:,} different whole numbers")
+    return FoundTask(name, f"{what} {n_values:,} different whole numbers")
 
 
 def check_numbers(rows: Training, remedy: str) -> None:

@@ -6,21 +6,18 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._counterfactual._options import as_float, check_pair, read_options
 from neuralrules._counterfactual._program import Goal
-from neuralrules._counterfactual._row import cell_text, read_columns, read_row
+from neuralrules._counterfactual._row import cell_text, read_columns
 from neuralrules._counterfactual._solve import TOLERANCE, Change, Problem, Wanted, search
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
 from neuralrules._reading._text import number
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
 
 SAME = 1e-5  # a cost this close to the bound, relatively, is the bound but for rounding
 
@@ -92,8 +89,9 @@ class Counterfactual:
 
 
 def counterfactual(
-    model: NeuralRuleModel,
-    x: Any,
+    fitted: Fitted,
+    table: Any,
+    engine: Engine,
     target: Any = None,
     *,
     units: Mapping[Any, float] | None = None,
@@ -102,19 +100,22 @@ def counterfactual(
     bounds: Mapping[Any, Any] | None = None,
     time_limit: float = 60.0,
 ) -> Counterfactual:
-    """See `ReadableModel.counterfactual`, which calls it."""
+    """See `ReadableModel.counterfactual`, which calls it with a checked table."""
     start = time.perf_counter()
-    check_is_fitted(model)
     if not isinstance(time_limit, Real) or not as_float(time_limit) > 0:
         raise ValueError(
             f"time_limit must be a positive number of seconds, got {time_limit!r}."
         )
-    options = read_options(model, units, fixed, integer, bounds)
-    table = read_row(model, x)
-    columns = read_columns(model, table, options)
-    before = model.predict(table)[0]
-    wanted = read_target(model, target, before)
-    problem = Problem.of(model, table, columns, wanted)
+    options = read_options(fitted.encoder, units, fixed, integer, bounds)
+    if table.shape[0] != 1:
+        raise ValueError(
+            f"x must be one row, got {table.shape[0]} rows. Pass for example X.iloc[[0]], "
+            f"X[:1] or a dict with the columns {fitted.encoder.names}."
+        )
+    columns = read_columns(fitted.encoder, table, options)
+    before = fitted.predict(table, engine)[0]
+    wanted = read_target(fitted, target, before)
+    problem = Problem.of(fitted, engine, table, columns, wanted)
     outcome = search(problem, start + as_float(time_limit))
     best = outcome.best
     return Counterfactual(
@@ -130,13 +131,13 @@ def counterfactual(
     )
 
 
-def read_target(model: NeuralRuleModel, target: Any, before: Any) -> Wanted:
+def read_target(fitted: Fitted, target: Any, before: Any) -> Wanted:
     """The target of `counterfactual`, for a row that is predicted as `before`."""
-    return (_read_classes if is_classifier(model) else _read_ranges)(model, target, before)
+    return (_read_classes if fitted.task.are_classes else _read_ranges)(fitted, target, before)
 
 
-def _read_classes(model: NeuralRuleModel, target: Any, before: Any) -> Wanted:
-    network, classes = model.network_, model.classes_.tolist()
+def _read_classes(fitted: Fitted, target: Any, before: Any) -> Wanted:
+    network, classes = fitted.network, fitted.task.labels
     codes = [code for code, label in enumerate(classes) if _is_class(label, target)]
     if target is None:
         codes = [code for code, label in enumerate(classes) if label != before]
@@ -183,8 +184,8 @@ def class_goal(values: np.ndarray, intercept: np.ndarray, code: int) -> Goal:
     )
 
 
-def _read_ranges(model: NeuralRuleModel, target: Any, before: Any) -> Wanted:
-    network = model.network_
+def _read_ranges(fitted: Fitted, target: Any, before: Any) -> Wanted:
+    network = fitted.network
     n_outputs = network.n_outputs
     given = [target] if n_outputs == 1 else target
     if not isinstance(given, list | tuple) or len(given) != n_outputs:
@@ -212,11 +213,10 @@ def _read_ranges(model: NeuralRuleModel, target: Any, before: Any) -> Wanted:
         )
     values = network.values.T.astype(float)
     gains = np.concatenate([values, -values])
-    constants = np.concatenate(
-        [network.intercept - pairs[:, 0], pairs[:, 1] - network.intercept]
-    )
+    low, high = fitted.task.loss.link.inverse(pairs).T
+    constants = np.concatenate([network.intercept - low, high - network.intercept])
     bounded = np.isfinite(constants)
-    widths = np.tile(pairs[:, 1] - pairs[:, 0], 2)
+    widths = np.tile(high - low, 2)
     goal = Goal(
         gains[bounded], constants[bounded], np.zeros(bounded.sum(), bool), widths[bounded]
     )

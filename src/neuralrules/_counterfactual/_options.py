@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
+from neuralrules._data._encoding import Encoder
+from neuralrules._data._one_row import column_position
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Options:
 
 
 def read_options(
-    model: NeuralRuleModel, units: Any, fixed: Any, integer: Any, bounds: Any
+    encoder: Encoder, units: Any, fixed: Any, integer: Any, bounds: Any
 ) -> Options:
     """The options with positions in the place of column names."""
-    names = model.encoder_.names
+    names = encoder.names
 
     def values(option: str, given: Any) -> dict[int, Any]:
         if not isinstance(given, Mapping):
@@ -35,7 +35,7 @@ def read_options(
                 f"{option} must be a dict from column to value, got {given!r}. "
                 f"For example {option}={{{names[0]!r}: ...}}."
             )
-        return {column_position(model, option, key): given[key] for key in given}
+        return {column_position(encoder, option, key): given[key] for key in given}
 
     def positions(option: str, given: Any) -> set[int]:
         if isinstance(given, str) or not isinstance(given, Iterable):
@@ -43,7 +43,7 @@ def read_options(
                 f"{option} must be a list of columns, got {given!r}. "
                 f"For example {option}=[{names[0]!r}]."
             )
-        return {column_position(model, option, key) for key in given}
+        return {column_position(encoder, option, key) for key in given}
 
     options = Options(
         units=values("units", {} if units is None else units),
@@ -64,21 +64,6 @@ def read_options(
                 "keep the column as it is, name it in fixed."
             )
     return options
-
-
-def column_position(model: NeuralRuleModel, option: str, key: Any) -> int:
-    """The place of a column given by name or, if the fit had no names, by number."""
-    names = model.encoder_.names
-    if str(key) in names:
-        return names.index(str(key))
-    unnamed = not hasattr(model, "feature_names_in_")
-    if unnamed and isinstance(key, Integral) and int(key) in range(len(names)):
-        return int(key)
-    also = f" or the numbers 0 to {len(names) - 1}" if unnamed else ""
-    raise ValueError(
-        f"{option} names the column {key!r}, which the model was not fitted on. "
-        f"Its columns are {names}{also}."
-    )
 
 
 def as_float(number: Any) -> float:

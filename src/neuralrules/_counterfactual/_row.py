@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from neuralrules._counterfactual._ball import Moves
-from neuralrules._counterfactual._options import Options, check_pair, column_position
+from neuralrules._counterfactual._options import Options, check_pair
 from neuralrules._data._encoding import Encoder, category_name, is_frame, missing_cells
-from neuralrules._io._frames import import_pandas
 from neuralrules._reading._text import number as number_text
 
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
-
-
-TINY = 1e-9  # units: smaller changes are rounding errors
-UNIT_RANGE = 1e6  # how many times the usual unit may be what the user says, or vice versa
+# Changes by less than so many units are rounding errors of the solver.
+TINY = 1e-9
+# The user's unit of a column may be so many times larger or smaller than the usual one.
+UNIT_RANGE = 1e6
 
 
 @dataclass(frozen=True)
-class Column:
+class CellChoices:
     """One column of the user's table and what may become of its cell.
 
     Attributes
@@ -33,9 +30,10 @@ class Column:
     number : float or None
         The cell, NaN if it is missing; None for a column of categories.
     unit : float
-        What a change by so much costs is 1; for categories, a switch costs 1 / unit.
+        Changing a number by one unit costs 1. Switching to another category costs 1 / unit.
     low, high : float
-        Bounds of a number, which fit the column's dtype.
+        The new number must lie between them. They never lie outside what the column's dtype
+        can hold.
     whole : bool
         Whether a new number must be whole.
     categories : tuple of str
@@ -58,54 +56,25 @@ class Column:
 
 
 class Move(NamedTuple):
-    """What an amount of 1 does: add `step` to a number, or switch to `category`."""
+    """One way to change a cell. The program chooses by which amount each move is made.
+
+    Attributes
+    ----------
+    position : int
+        The column.
+    step : float
+        What an amount of 1 adds to a number; 0 for a category.
+    category : str or None
+        What an amount of 1 switches the cell to; None for a number.
+    """
 
     position: int
     step: float
     category: str | None
 
 
-def read_row(model: NeuralRuleModel, x: Any) -> Any:
-    """The row as a table of one row that `model.predict` takes."""
-    names = model.encoder_.names
-    if isinstance(x, Mapping) or (hasattr(x, "index") and hasattr(x, "to_frame")):
-        x = _from_names(model, dict(x.items()))
-    elif isinstance(x, np.ndarray) and x.ndim == 1:
-        x = x[None, :]
-    elif isinstance(x, list | tuple) and not any(isinstance(cell, list | tuple) for cell in x):
-        x = [list(x)]
-    table = model._check_columns(x, reset=False)
-    if table.shape[0] != 1:
-        raise ValueError(
-            f"x must be one row, got {table.shape[0]} rows. Pass for example X.iloc[[0]], "
-            f"X[:1] or a dict with the columns {names}."
-        )
-    return table
-
-
-def _from_names(model: NeuralRuleModel, cells: dict[Any, Any]) -> Any:
-    """Cells by column name as a table: a pandas frame if the model was fitted on a frame."""
-    names = model.encoder_.names
-    by_position = {column_position(model, "x", key): cells[key] for key in cells}
-    lacking = [name for i, name in enumerate(names) if i not in by_position]
-    if lacking:
-        raise ValueError(
-            f"x lacks the columns {lacking}. Give each of {names} a value, NaN if it is "
-            "missing."
-        )
-    ordered = [by_position[position] for position in range(len(names))]
-    numbered = [f"x{position}" for position in range(len(names))]
-    if names == numbered and not hasattr(model, "feature_names_in_"):
-        return [ordered]  # fitted on an array
-    pd = import_pandas("x as a dict, for a model that was fitted on a frame,")
-    keys = {column_position(model, "x", key): key for key in cells}
-    frame = pd.DataFrame({keys[i]: pd.Series([cell]) for i, cell in enumerate(ordered)})
-    return frame.infer_objects()
-
-
-def read_columns(model: NeuralRuleModel, table: Any, options: Options) -> list[Column]:
+def read_columns(encoder: Encoder, table: Any, options: Options) -> list[CellChoices]:
     """What may change in each column of the row."""
-    encoder = model.encoder_
     categorical = {c.source for c in encoder.columns if c.kind in ("category", "rare")}
     return [
         _category_column(encoder, table, position, options)
@@ -115,12 +84,14 @@ def read_columns(model: NeuralRuleModel, table: Any, options: Options) -> list[C
     ]
 
 
-def _number_column(encoder: Encoder, table: Any, position: int, options: Options) -> Column:
+def _number_column(
+    encoder: Encoder, table: Any, position: int, options: Options
+) -> CellChoices:
     name, kind = encoder.names[position], _kind(table, position)
     cell = cell_at(table, position)
     number = np.nan if is_missing(cell) else float(cell)
     low, high = _dtype_range(table, position)
-    # A truth value has no halves, whatever the user says of integers.
+    # A boolean can only become 0 or 1, even if the user does not name it in `integer`.
     whole = kind == "boolean" or (
         kind == "integer" if options.integer is None else position in options.integer
     )
@@ -139,11 +110,15 @@ def _number_column(encoder: Encoder, table: Any, position: int, options: Options
     deviation = next(column.scale for column in own if column.kind == "number")
     usual = 1.0 if kind == "boolean" else deviation
     unit = _unit(options, position, name, usual)
-    return Column(name, number, unit, low, high, whole, ())
+    return CellChoices(name, number, unit, low, high, whole, ())
 
 
 def _unit(options: Options, position: int, name: str, usual: float) -> float:
-    """What change of a column costs 1; the solver cannot weigh it far from the usual."""
+    """The change of a column that costs 1: the user's choice, or the usual one.
+
+    A unit far from the usual one is refused, because the solver would have to weigh numbers
+    of very different sizes against each other.
+    """
     unit = float(options.units.get(position, usual))
     low, high = usual / UNIT_RANGE, usual * UNIT_RANGE
     if not low <= unit <= high:
@@ -155,7 +130,9 @@ def _unit(options: Options, position: int, name: str, usual: float) -> float:
     return unit
 
 
-def _category_column(encoder: Encoder, table: Any, position: int, options: Options) -> Column:
+def _category_column(
+    encoder: Encoder, table: Any, position: int, options: Options
+) -> CellChoices:
     name = encoder.names[position]
     if position in (options.integer or ()):
         raise ValueError(
@@ -187,7 +164,7 @@ def _category_column(encoder: Encoder, table: Any, position: int, options: Optio
     others = tuple(category for category in wanted if category != now)
     unit = _unit(options, position, name, 1.0)
     categories = () if position in options.fixed else others
-    return Column(name, None, unit, 0.0, 0.0, False, categories)
+    return CellChoices(name, None, unit, 0.0, 0.0, False, categories)
 
 
 def _dtype_name(table: Any, position: int) -> str:
@@ -220,9 +197,9 @@ def _dtype_range(table: Any, position: int) -> tuple[float, float]:
 
 
 def moves_of(
-    encoder: Encoder, features: np.ndarray, row: np.ndarray, columns: list[Column]
+    encoder: Encoder, features: np.ndarray, row: np.ndarray, columns: list[CellChoices]
 ) -> tuple[Moves, list[Move]]:
-    """All ways to move a row that the network could notice.
+    """All moves of a row that can change an output of the network.
 
     Parameters
     ----------
@@ -231,7 +208,7 @@ def moves_of(
         Encoded columns that the network looks at.
     row : ndarray of shape (n_features,), float64
         Their values.
-    columns : list of Column
+    columns : list of CellChoices
 
     Returns
     -------
@@ -296,7 +273,7 @@ def cell_text(cell: Any, precision: int = 6) -> str:
 
 
 def changed_cells(
-    columns: list[Column], moves: list[Move], amounts: np.ndarray
+    columns: list[CellChoices], moves: list[Move], amounts: np.ndarray
 ) -> dict[int, Any]:
     """New numbers and categories by column position; changes below TINY are none."""
     cells: dict[int, Any] = {}

@@ -13,14 +13,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from neuralrules._counterfactual._ball import Ball, Moves, round_down
 from neuralrules._counterfactual._program import Goal, solve_in_ball
 from neuralrules._counterfactual._row import (
-    Column,
+    CellChoices,
     Move,
     cell_at,
     cell_text,
@@ -28,10 +28,9 @@ from neuralrules._counterfactual._row import (
     moves_of,
     write_cells,
 )
+from neuralrules._engine._protocol import Engine
 from neuralrules._engine._reference import activations
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
+from neuralrules._fitted._fitted import Fitted
 
 # How far beyond the decision boundary a solution must lie, in standard deviations and
 # relative to the values of the rules; the next is tried if float32 undoes the last.
@@ -81,7 +80,7 @@ class Candidate:
     prediction: Any
 
 
-class Outcome(NamedTuple):
+class Found(NamedTuple):
     """The best row found, a cost that none is below, and whether the search was finished."""
 
     best: Candidate | None
@@ -95,9 +94,10 @@ class Problem:
 
     Attributes
     ----------
-    model : fitted estimator
+    fitted : Fitted
+    engine : Engine
     table : frame or ndarray of shape (1, n_columns)
-    columns : list of Column
+    columns : list of CellChoices
     wanted : Wanted
     row : ndarray of shape (n_features,), float64
         What the network sees of the row.
@@ -106,9 +106,10 @@ class Problem:
         What the moves do to the table.
     """
 
-    model: NeuralRuleModel
+    fitted: Fitted
+    engine: Engine
     table: Any
-    columns: list[Column]
+    columns: list[CellChoices]
     wanted: Wanted
     row: np.ndarray
     moves: Moves
@@ -116,12 +117,17 @@ class Problem:
 
     @classmethod
     def of(
-        cls, model: NeuralRuleModel, table: Any, columns: list[Column], wanted: Wanted
+        cls,
+        fitted: Fitted,
+        engine: Engine,
+        table: Any,
+        columns: list[CellChoices],
+        wanted: Wanted,
     ) -> Problem:
-        features = model.network_.features
-        row = model.encoder_.transform(table)[0, features].astype(float)
-        moves, meanings = moves_of(model.encoder_, features, row, columns)
-        return cls(model, table, columns, wanted, row, moves, meanings)
+        features = fitted.network.features
+        row = fitted.encoder.transform(table)[0, features].astype(float)
+        moves, meanings = moves_of(fitted.encoder, features, row, columns)
+        return cls(fitted, engine, table, columns, wanted, row, moves, meanings)
 
     def candidate(self, amounts: np.ndarray | None) -> Candidate | None:
         """The moved row, if the model predicts it as wanted."""
@@ -129,7 +135,7 @@ class Problem:
             return None
         cells = changed_cells(self.columns, self.meanings, amounts)
         table = write_cells(self.table, cells)
-        prediction = self.model.predict(table)[0]
+        prediction = self.fitted.predict(table, self.engine)[0]
         if not self.wanted.accepts(prediction):
             return None
         changes = []
@@ -153,7 +159,7 @@ class Problem:
         return FIRST_RADIUS * float(deviation.min()), min(float(largest), moves.total_cost)
 
 
-def search(problem: Problem, deadline: float) -> Outcome:
+def search(problem: Problem, deadline: float) -> Found:
     """Look in wider and wider balls until the best row is proven to be it.
 
     Parameters
@@ -163,7 +169,7 @@ def search(problem: Problem, deadline: float) -> Outcome:
         On the clock of `time.perf_counter`.
     """
     if not problem.meanings:
-        return Outcome(None, np.inf, True)
+        return Found(None, np.inf, True)
     radius, largest = problem.radii()
     best, bound = quick_candidate(problem, deadline), 0.0
     while True:
@@ -179,14 +185,14 @@ def search(problem: Problem, deadline: float) -> Outcome:
             if not solved:
                 # The goals after this one were only looked at in the ball before.
                 behind = [] if len(bounds) == len(problem.wanted.goals) else [bound]
-                return Outcome(best, max(bound, min(bounds + behind)), False)
+                return Found(best, max(bound, min(bounds + behind)), False)
         bound = max(bound, min(bounds))
         if best is not None and best.cost <= bound * (1 + TOLERANCE):
-            return Outcome(best, min(bound, best.cost), True)
+            return Found(best, min(bound, best.cost), True)
         if radius >= limit:
             proven = best is None and bound >= radius
             everything = proven and problem.moves.total_cost <= radius
-            return Outcome(best, np.inf if everything else bound, proven)
+            return Found(best, np.inf if everything else bound, proven)
         radius *= 2
 
 
@@ -195,7 +201,7 @@ def solve_goal(
 ) -> tuple[Candidate | None, float, bool]:
     """A row in a ball, a bound on the cost of all, and whether there was time enough."""
     ball = Ball(problem.row, problem.moves.within(radius), radius)
-    network = problem.model.network_
+    network = problem.fitted.network
     left = deadline - time.perf_counter()
     if left <= 0:
         return None, 0.0, False
@@ -294,7 +300,7 @@ def judge(problem: Problem, goal: Goal, shifts: np.ndarray) -> tuple[np.ndarray,
     met : ndarray of shape (n_rows,), bool
     lacking : ndarray of shape (n_rows,), float64
     """
-    network = problem.model.network_
+    network = problem.fitted.network
     rows = (problem.row + shifts).astype(np.float32)
     active = activations(network.parameters, network.layout, rows)
     sums = active @ goal.gains.T + goal.constants

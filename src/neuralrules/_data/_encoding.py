@@ -15,10 +15,10 @@ learned, one column of strings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.preprocessing import OneHotEncoder
@@ -52,6 +52,35 @@ class EncodedColumn:
     category: Any = None
     mean: float = 0.0
     scale: float = 1.0
+
+
+class Standardised(Protocol):
+    """A column of which (original - mean) / scale is taken."""
+
+    @property
+    def mean(self) -> float: ...
+
+    @property
+    def scale(self) -> float: ...
+
+
+def in_original_units(
+    weights: Iterable[float], bias: float, columns: Iterable[Standardised]
+) -> tuple[list[float], float]:
+    """A sum w . x + a over standardised columns as one over the original ones.
+
+    w (x - mean) / scale is the factor w / scale times x, less that factor times the mean.
+
+    Returns
+    -------
+    factors : list of float
+    constant : float
+    """
+    columns = list(columns)
+    factors = [weight / column.scale for weight, column in zip(weights, columns, strict=True)]
+    for factor, column in zip(factors, columns, strict=True):
+        bias -= factor * column.mean
+    return factors, bias
 
 
 def is_frame(X: Any) -> bool:
@@ -153,7 +182,7 @@ def category_name(item: Any) -> str:
     return str(int(item)) if isinstance(item, float) and item.is_integer() else str(item)
 
 
-class Moments:
+class ColumnMoments:
     """Weighted mean and deviation of columns, gathered chunk by chunk; NaN is left out."""
 
     def __init__(self, n_columns: int) -> None:
@@ -201,13 +230,16 @@ class Encoder:
     columns : list of EncodedColumn
         First the numbers, then their missing indicators, then the categories, each in the
         order of the table.
+    named : bool
+        Whether the table has names of its own, as a frame does.
     """
 
     names: list[str]
     columns: list[EncodedColumn]
+    named: bool = False
 
     @classmethod
-    def fit(cls, X: Any, weights: np.ndarray) -> Encoder:
+    def fit(cls, X: Any, weights: np.ndarray, *, named: bool = False) -> Encoder:
         """Learn from a checked table X and the weights (n_rows,) of its rows."""
         names = (
             [str(name) for name in X.columns]
@@ -226,7 +258,7 @@ class Encoder:
             if np.isnan(column).any():
                 holes.append(EncodedColumn(source, "missing"))
         unscaled = cls(names, [*numbers, *holes, *categories])
-        moments = Moments(len(unscaled.columns))
+        moments = ColumnMoments(len(unscaled.columns))
         for start, stop, raw in unscaled._raw_chunks(X):
             moments.add(raw, weights[start:stop].astype(np.float64))
         scaled = [
@@ -235,7 +267,7 @@ class Encoder:
                 unscaled.columns, moments.mean, moments.scale, strict=True
             )
         ]
-        return cls(names, scaled)
+        return cls(names, scaled, named)
 
     def transform(self, X: Any) -> np.ndarray:
         """Encode a checked table: (n_rows, n_encoded_columns) float32, C-contiguous."""

@@ -41,7 +41,15 @@ from neuralrules._engine._intrinsics import (
     lowest_bit,
 )
 from neuralrules._engine._protocol import BETA_1, BETA_2, EPSILON
-from neuralrules._task._losses import HINGE, LOGISTIC, SOFTMAX
+from neuralrules._task._losses import (
+    HINGE,
+    HUBER,
+    HUBER_LIMIT,
+    LOGISTIC,
+    POISSON,
+    SOFTMAX,
+    SQUARED,
+)
 
 MAX_SPINS = 200_000  # a fraction of a millisecond
 PAUSE_MICROSECONDS = 20
@@ -277,9 +285,20 @@ def loss_and_slopes(kind, outputs, targets, weights, n_rows, slopes):
                 elif kind == HINGE:  # slope 0 at the kink
                     loss += max(1.0 - u * y, 0.0)
                     slope = -y if u * y < 1.0 else 0.0
-                else:
+                elif kind == SQUARED:
                     loss += (u - y) ** 2
                     slope = 2.0 * (u - y)
+                elif kind == HUBER:
+                    bounded = min(max(u - y, -HUBER_LIMIT), HUBER_LIMIT)
+                    loss += bounded * (2.0 * (u - y) - bounded)
+                    slope = 2.0 * bounded
+                elif kind == POISSON:
+                    expected = np.exp(u)
+                    loss += 2.0 * ((y * np.log(y) if y > 0 else 0.0) - y * u - y + expected)
+                    slope = 2.0 * (expected - y)
+                else:  # noticed as a loss that is not finite
+                    loss = np.nan
+                    slope = np.nan
                 slopes[k, i] = weights[i] * slope
         total += weights[i] * loss
     return total

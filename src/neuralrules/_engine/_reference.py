@@ -10,7 +10,7 @@ import numpy as np
 
 from neuralrules._engine._protocol import BETA_1, BETA_2, EPSILON, Batches, Examples, Optimizer
 from neuralrules._network._network import Layout, Network, Parameters
-from neuralrules._task._losses import expand_codes, losses_and_slopes
+from neuralrules._task._losses import expand_codes, losses_and_slopes  # merged later
 
 CHUNK = 1024  # rows whose literals are held at a time
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -24,18 +26,17 @@ from sklearn.utils.validation import (
 )
 
 from neuralrules._data._encoding import Encoder, check_table
-from neuralrules._engine._protocol import Engine, Examples, get_engine
+from neuralrules._data._rows import Rows
+from neuralrules._engine._protocol import Engine, get_engine
 from neuralrules._fitted._activity import measure
+from neuralrules._fitted._fitted import Fitted, in_target_units, remembered_rows
 from neuralrules._fitted._performance import perform
 from neuralrules._network._network import Network
-from neuralrules._rules._rules import decompose, select
-from neuralrules._rules._trees import grow
-from neuralrules._task._losses import loss_code
-from neuralrules._task._targets import Targets
+from neuralrules._rules._rules import Rules, select
+from neuralrules._rules._sources import SOURCES, SourceOptions
+from neuralrules._task._task import Task
 from neuralrules._training._training import Outcome, Plan, State, train
 
-# Measuring a model on all its rows costs as much as some epochs.
-READ_ROWS_PER_EPOCH = 2_000
 # Constraints of the parameters that the CV estimators do without.
 DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -47,7 +48,7 @@ class NeuralRuleModel(BaseEstimator):
     """What the classifier and the regressor share: everything but their targets."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "rule_source": [StrOptions({"tree", "forest", "boosting"})],
+        "rule_source": [StrOptions(set(SOURCES))],
         "n_trees": [Interval(Integral, 1, None, closed="left")],
         "max_rules": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
@@ -86,7 +87,7 @@ class NeuralRuleModel(BaseEstimator):
         """
         with unchanged_on_error(self):
             self._validate_params()
-            if self.warm_start and hasattr(self, "network_"):
+            if self.warm_start and hasattr(self, "fitted_"):
                 return self._resume(X, y, sample_weight, self.n_epochs, self.schedule)
             return self._fit_from_scratch(X, y, sample_weight, self.n_epochs, self.schedule)
 
@@ -101,67 +102,58 @@ class NeuralRuleModel(BaseEstimator):
     ) -> Any:
         random_state = check_random_state(self.random_state)
         X = self._check_columns(X, reset=True)
-        targets, row_weights = self._check_targets(X, y, sample_weight, classes)
-        weights = self._training_weights(targets, row_weights)
-        training, validation = self._split(targets, weights, random_state)
-
+        row_weights = self._check_weights(X, y, sample_weight)
+        y = self._check_y(y)
+        task = self._learn_task(y, row_weights, classes)
+        targets = self._encode_targets(task, y)
+        weights = self._training_weights(task, targets, row_weights)
+        _, validation = self._split(task, targets, weights, random_state)
         own_weights = weights.copy()
         own_weights[validation] = 0
 
         # 1. Encode the table, standardised on the training rows.
-        encoder = Encoder.fit(X, own_weights)
-        encoded = encoder.transform(X)
-        # 2. Grow trees by the margin criterion.
-        trees, leaves = grow(
-            encoded,
-            targets,
-            own_weights,
-            source=self.rule_source,
-            n_trees=self.n_trees,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            n_jobs=self.n_jobs,
-            random_state=random_state,
+        encoder = Encoder.fit(X, own_weights, named=hasattr(self, "feature_names_in_"))
+        rows = Rows(encoder.transform(X), targets, row_weights, weights, task)
+        # 2. Grow trees by the margin criterion, and take every leaf as a rule.
+        grow = SOURCES[self.rule_source]
+        grown, order = grow(
+            replace(rows, training_weights=own_weights), self._source_options(random_state)
         )
-        # 3. Take every leaf as a rule.
-        rules = select(decompose(trees, n_classes=targets.n_classes), self.max_rules)
+        # 3. Keep the best rules.
+        rules = select(grown, self.max_rules)
         # 4. Turn every rule into a neural rule that starts as its leaf.
         state = State.start(Network.from_rules(rules, deep=self.deep))
         # 5. Train all rules together.
-        order = training[np.argsort(leaves[training], kind="stable")]
-        examples = self._examples(state, encoded, targets, weights)
-        plan = self._plan(targets, len(order), n_epochs, schedule)
-        outcome = train(state, examples, order, validation, plan, self._engine(), random_state)
-
-        self.encoder_ = encoder
-        self.rules_ = rules
-        return self._learn(outcome, encoded, targets, row_weights)
+        plan = self._plan(task, len(order), n_epochs, schedule)
+        outcome = train(state, rows, order, validation, plan, self._engine(), random_state)
+        return self._learn(encoder, rules, outcome, rows)
 
     def _resume(self, X: Any, y: Any, sample_weight: Any, n_epochs: int, schedule: str) -> Any:
         """Train the present rules further, with the present encoding."""
         random_state = check_random_state(self.random_state)
-        X = self._check_columns(X, reset=False)
-        targets, row_weights = self._check_targets(X, y, sample_weight, known=True)
-        weights = self._training_weights(targets, row_weights)
-        training, validation = self._split(targets, weights, random_state)
-        encoded = self.encoder_.transform(X)
-        examples = self._examples(self._state, encoded, targets, weights)
-        plan = self._plan(targets, len(training), n_epochs, schedule)
-        outcome = train(
-            self._state, examples, training, validation, plan, self._engine(), random_state
+        rows = self._rows(self._check_columns(X, reset=False), y, sample_weight)
+        fitted, task = self.fitted_, rows.task
+        training, validation = self._split(
+            task, rows.targets, rows.training_weights, random_state
         )
-        return self._learn(outcome, encoded, targets, row_weights)
+        plan = self._plan(task, len(training), n_epochs, schedule)
+        outcome = train(
+            fitted.state, rows, training, validation, plan, self._engine(), random_state
+        )
+        return self._learn(fitted.encoder, fitted.rules, outcome, rows, fitted.notes)
 
-    @staticmethod
-    def _examples(
-        state: State, encoded: np.ndarray, targets: Targets, weights: np.ndarray
-    ) -> Examples:
-        features = state.network.features
-        return Examples(encoded, features, targets.array, weights, targets.are_classes)
+    def _source_options(self, random_state: np.random.RandomState) -> SourceOptions:
+        return SourceOptions(
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            n_trees=self.n_trees,
+            n_jobs=self.n_jobs,
+            random_state=random_state,
+        )
 
-    def _plan(self, targets: Targets, n_rows: int, n_epochs: int, schedule: str) -> Plan:
+    def _plan(self, task: Task, n_rows: int, n_epochs: int, schedule: str) -> Plan:
         return Plan(
-            loss=loss_code(self.loss, multiclass=targets.n_classes > 2),
+            loss=task.loss,
             l2=float(self.l2),
             rule_dropout=float(self.rule_dropout),
             learning_rate=float(self.learning_rate),
@@ -173,16 +165,29 @@ class NeuralRuleModel(BaseEstimator):
         )
 
     def _learn(
-        self, outcome: Outcome, encoded: np.ndarray, targets: Targets, weights: np.ndarray
+        self,
+        encoder: Encoder,
+        rules: Rules,
+        outcome: Outcome,
+        rows: Rows,
+        notes: dict[str, list[str]] | None = None,
     ) -> Any:
-        self._state = outcome.state
-        self._target_mean, self._target_scale = targets.mean, targets.scale
-        self.network_ = outcome.state.network.in_target_units(targets.mean, targets.scale)
-        self.history_ = outcome.history
-        self.n_iter_ = outcome.n_epochs
-        self.interrupted_ = outcome.interrupted
-        rows, weights = read_rows(weights, outcome.n_epochs)
-        self._remember(encoded[rows], targets.take(rows), weights)
+        """Keep what training came to, and how the model does on rows that will be gone."""
+        network = in_target_units(outcome.state.network, rows.task)
+        shown, engine = remembered_rows(rows, outcome.n_epochs), self._engine()
+        self.fitted_ = Fitted(
+            estimator=type(self).__name__,
+            encoder=encoder,
+            rules=rules,
+            task=rows.task,
+            state=outcome.state,
+            history=outcome.history,
+            n_epochs=outcome.n_epochs,
+            interrupted=outcome.interrupted,
+            activity=measure(network, rules, shown, engine),
+            performance=perform(network, shown, engine),
+            notes=notes or {},
+        )
         if outcome.interrupted:
             warnings.warn(
                 f"Training was interrupted after {outcome.n_epochs} whole epochs. "
@@ -191,12 +196,29 @@ class NeuralRuleModel(BaseEstimator):
             )
         return self
 
-    def _remember(self, encoded: np.ndarray, targets: Targets, weights: np.ndarray) -> None:
-        """Measure the model on rows that will be gone when people ask about them."""
-        self._activity = measure(
-            self.network_, self.rules_, encoded, targets, weights, self._engine()
-        )
-        self._performance = perform(self, encoded, targets, weights)
+    @property
+    def rules_(self) -> Rules:
+        return self.fitted_.rules
+
+    @property
+    def network_(self) -> Network:
+        return self.fitted_.network
+
+    @property
+    def encoder_(self) -> Encoder:
+        return self.fitted_.encoder
+
+    @property
+    def history_(self) -> dict[str, list[float]]:
+        return self.fitted_.history
+
+    @property
+    def n_iter_(self) -> int:
+        return self.fitted_.n_epochs
+
+    @property
+    def interrupted_(self) -> bool:
+        return self.fitted_.interrupted
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Any:
         with unchanged_on_error(self):
@@ -206,7 +228,7 @@ class NeuralRuleModel(BaseEstimator):
                     "partial_fit does not support early_stopping=True: it trains one epoch. "
                     "Set early_stopping=False."
                 )
-            if hasattr(self, "network_"):
+            if hasattr(self, "fitted_"):
                 return self._resume(X, y, sample_weight, 1, "constant")
             return self._fit_from_scratch(X, y, sample_weight, 1, "constant", classes)
 
@@ -216,10 +238,8 @@ class NeuralRuleModel(BaseEstimator):
         validate_data(self, X, skip_check_array=True, reset=reset)
         return X
 
-    def _check_targets(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, *, known: bool = False
-    ) -> tuple[Targets, np.ndarray]:
-        """Encoded targets and the weight of each row, (n_rows,) float32."""
+    def _check_weights(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
+        """The weight of each row, (n_rows,) float32, once X, y and weights fit together."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -232,24 +252,39 @@ class NeuralRuleModel(BaseEstimator):
             )
             if not weights.any():
                 raise ValueError("sample_weight is zero for every row. Give some rows weight.")
-        return self._encode_targets(y, weights, classes, known=known), weights
+        return weights
 
-    def _training_weights(self, targets: Targets, weights: np.ndarray) -> np.ndarray:
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """A checked table with targets and weights, encoded as in the fit."""
+        weights = self._check_weights(X, y, sample_weight)
+        task = self.fitted_.task
+        targets = self._encode_targets(task, self._check_y(y))
+        training_weights = self._training_weights(task, targets, weights)
+        encoded = self.fitted_.encoder.transform(X)
+        return Rows(encoded, targets, weights, training_weights, task)
+
+    def _training_weights(
+        self, task: Task, targets: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
         """What each row counts in training, (n_rows,) float32: a class may count more."""
         return weights
 
     def _split(
-        self, targets: Targets, weights: np.ndarray, random_state: np.random.RandomState
+        self,
+        task: Task,
+        targets: np.ndarray,
+        weights: np.ndarray,
+        random_state: np.random.RandomState,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rows to train and to stop early on, both int32; rows of weight 0 are in neither."""
         rows = np.flatnonzero(weights).astype(np.int32)
         if not self.early_stopping:
             return rows, rows[:0]
         n_validation = int(np.ceil(self.validation_fraction * len(rows)))
-        needed = max(targets.n_classes, 1)
+        needed = max(task.n_classes, 1)
         splitter, groups = ShuffleSplit, None
-        if targets.are_classes:
-            splitter, groups = StratifiedShuffleSplit, targets.array[rows, 0]
+        if task.are_classes:
+            splitter, groups = StratifiedShuffleSplit, targets[rows, 0]
             smallest = int(np.unique(groups, return_counts=True)[1].min())
             if smallest < 2:
                 raise ValueError(
@@ -280,12 +315,13 @@ class NeuralRuleModel(BaseEstimator):
     def _decide(self, X: Any) -> np.ndarray:
         """Outputs of the network, (n_rows, n_outputs) float64."""
         check_is_fitted(self)
-        X = self._check_columns(X, reset=False)
-        engine = self._engine()
-        outputs = np.empty((X.shape[0], self.network_.n_outputs))
-        for start, stop, encoded in self.encoder_.chunks(X):
-            outputs[start:stop] = engine.decide(self.network_, encoded)
-        return outputs + self.network_.intercept
+        return self.fitted_.decide(self._check_columns(X, reset=False), self._engine())
+
+    def _with(self, fitted: Fitted) -> Any:
+        """An estimator like this one that has learned something else."""
+        other = copy.copy(self)
+        other.fitted_ = fitted
+        return other
 
     def _unfitted_twin(self) -> NeuralRuleModel:
         """An estimator that, fitted on the same rows, would become this one."""
@@ -300,19 +336,26 @@ class NeuralRuleModel(BaseEstimator):
         return tags
 
 
-def read_rows(weights: np.ndarray, n_epochs: int) -> tuple[np.ndarray | slice, np.ndarray]:
-    """Training rows to measure a new model on, and their weights (n_rows,) float32.
+def fitted_of(model: NeuralRuleModel) -> Fitted:
+    """What an estimator has learned, or an error if it was not fitted."""
+    check_is_fitted(model)
+    return model.fitted_
 
-    All of them, unless that would take long compared with the training; then an even
-    sample, weighted to stand for all.
-    """
-    counted = np.flatnonzero(weights)
-    n_rows = min(len(counted), READ_ROWS_PER_EPOCH * max(n_epochs, 1))
-    if n_rows == len(weights):
-        return slice(None), weights
-    rows = counted[np.linspace(0, len(counted) - 1, n_rows).astype(int)]
-    share = weights[rows].sum(dtype=np.float64) / weights.sum(dtype=np.float64)
-    return rows, (weights[rows] / share).astype(np.float32)
+
+def checked_table(model: NeuralRuleModel, X: Any) -> Any:
+    """A table whose columns are those that a fitted estimator knows."""
+    check_is_fitted(model)
+    return model._check_columns(X, reset=False)
+
+
+def encoded_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+    """A table with targets and weights as a fitted estimator sees it."""
+    return model._rows(checked_table(model, X), y, sample_weight)
+
+
+def engine_of(model: NeuralRuleModel) -> Engine:
+    """What an estimator computes with."""
+    return model._engine()
 
 
 @contextmanager

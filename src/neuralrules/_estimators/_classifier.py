@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -16,12 +16,12 @@ from neuralrules._data._encoding import missing_cells
 from neuralrules._estimators._base import DEPTH_CONSTRAINTS
 from neuralrules._estimators._docs import documented
 from neuralrules._estimators._portable import PortableModel
-from neuralrules._fitted._outputs import chosen_classes, class_probabilities
-from neuralrules._task._targets import Targets
+from neuralrules._task._losses import CLASS_LOSSES
+from neuralrules._task._task import Task
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    if estimator.loss != "logistic":
+    if not CLASS_LOSSES[estimator.loss].probabilities:
         raise AttributeError(
             f"predict_proba needs loss='logistic'; this model has loss={estimator.loss!r}."
         )
@@ -33,13 +33,15 @@ class ClassRules(ClassifierMixin, PortableModel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PortableModel._parameter_constraints,
-        "loss": [StrOptions({"logistic", "hinge", "squared"})],
+        "loss": [StrOptions(set(CLASS_LOSSES))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
-    def _encode_targets(
-        self, y: Any, weights: np.ndarray, classes: Any, *, known: bool
-    ) -> Targets:
+    @property
+    def classes_(self) -> np.ndarray:
+        return cast(np.ndarray, self.fitted_.task.classes)
+
+    def _check_y(self, y: Any) -> np.ndarray:
         y = column_or_1d(y, warn=True)
         if y.dtype == object and missing_cells(y).any():
             row = int(np.argmax(missing_cells(y)))
@@ -49,34 +51,45 @@ class ClassRules(ClassifierMixin, PortableModel):
             )
         assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
         check_classification_targets(y)
-        if not known:
-            self.classes_ = np.unique(y if classes is None else classes)
-            if classes is not None and len(np.unique(y)) < 2:
-                raise ValueError(
-                    "The first call of partial_fit grows the rules and needs rows of at least "
-                    f"2 classes, got 1 class: {y[0]}. Shuffle the rows before splitting them."
-                )
-        unseen = np.setdiff1d(y, self.classes_)
+        return y
+
+    def _learn_task(self, y: np.ndarray, weights: np.ndarray, classes: Any = None) -> Task:
+        learned = np.unique(y if classes is None else classes)
+        if classes is not None and len(np.unique(y)) < 2:
+            raise ValueError(
+                "The first call of partial_fit grows the rules and needs rows of at least "
+                f"2 classes, got 1 class: {y[0]}. Shuffle the rows before splitting them."
+            )
+        task = Task.of_classes(learned, self.loss)
+        self._encode_targets(task, y)
+        if len(learned) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 classes in y, got 1 class: "
+                f"{learned[0]}. Check that y is the target and not filtered."
+            )
+        return task
+
+    def _encode_targets(self, task: Task, y: np.ndarray) -> np.ndarray:
+        """Class codes, (n_rows, 1) float32."""
+        classes = cast(np.ndarray, task.classes)
+        unseen = np.setdiff1d(y, classes)
         if len(unseen):
             raise ValueError(
                 f"y holds {unseen[0]}, which is not one of the classes "
-                f"{self.classes_.tolist()}. Fit a new model to add classes."
+                f"{task.labels}. Fit a new model to add classes."
             )
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least 2 classes in y, got 1 class: "
-                f"{self.classes_[0]}. Check that y is the target and not filtered."
-            )
-        return Targets.from_classes(np.searchsorted(self.classes_, y), len(self.classes_))
+        return np.searchsorted(classes, y).astype(np.float32)[:, None]
 
-    def _training_weights(self, targets: Targets, weights: np.ndarray) -> np.ndarray:
+    def _training_weights(
+        self, task: Task, targets: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
         if self.class_weight is None:
             return weights
-        codes = targets.array[:, 0].astype(int)
+        classes, codes = cast(np.ndarray, task.classes), targets[:, 0].astype(int)
         present = np.unique(codes)
-        per_class = np.ones(len(self.classes_))
+        per_class = np.ones(len(classes))
         per_class[present] = compute_class_weight(
-            self.class_weight, classes=self.classes_[present], y=self.classes_[codes]
+            self.class_weight, classes=classes[present], y=classes[codes]
         )
         weights = (weights * per_class[codes]).astype(np.float32)
         if (per_class < 0).any() or not weights.any():
@@ -113,7 +126,8 @@ class ClassRules(ClassifierMixin, PortableModel):
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        return class_probabilities(self._decide(X))
+        outputs = self._decide(X)
+        return self.fitted_.task.probabilities(outputs)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row.
@@ -126,8 +140,8 @@ class ClassRules(ClassifierMixin, PortableModel):
         -------
         ndarray of shape (n_rows,)
         """
-        chosen = chosen_classes(self._decide(X))
-        return self.classes_[chosen]
+        outputs = self._decide(X)
+        return self.fitted_.task.predictions(outputs)
 
 
 @documented

@@ -62,11 +62,14 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "loss": (
         "str",
         'For classes "logistic" (softmax for more than two), "hinge" or "squared", the last '
-        'two one class against the others; for regression "squared".',
+        'two one class against the others. For regression "squared"; "huber", which '
+        "grows only linearly where errors are large, so that outliers count less; or "
+        '"poisson" for counts, where the logarithm of the prediction is the sum of the rules.',
     ),
     "l2": (
         "float",
-        "Shrinkage: l2 times the sum of all squared parameters is added to the loss.",
+        "Shrinkage: l2 times the sum of the squared weights and values is added to the sum of "
+        "the losses. Biases are free, and so are rules on which no row of the batch fires.",
     ),
     "rule_dropout": (
         "float",

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sklearn.utils.validation import check_is_fitted
+
 from neuralrules._estimators._readable import ReadableModel
 
 if TYPE_CHECKING:
@@ -35,9 +37,16 @@ class PortableModel(ReadableModel):
         pathlib.Path
             The file written.
         """
-        from neuralrules._files import save
+        from neuralrules._files import Settings, save
 
-        return save(self, path)
+        check_is_fitted(self)
+        settings = Settings(
+            parameters=self.get_params(deep=False),
+            defaults=type(self)().get_params(deep=False),
+            max_depth=getattr(self, "max_depth_", None),
+            cv_scores=getattr(self, "cv_scores_", None),
+        )
+        return save(self.fitted_, settings, path)
 
     def to_onnx(self, *, missing_text: str = "") -> onnx.ModelProto:
         """The whole model, from raw columns to predictions, as an ONNX graph.
@@ -70,7 +79,8 @@ class PortableModel(ReadableModel):
         """
         from neuralrules._export import to_onnx
 
-        return to_onnx(self, missing_text=missing_text)
+        check_is_fitted(self)
+        return to_onnx(self.fitted_, missing_text=missing_text)
 
     def to_sql(
         self,
@@ -121,7 +131,8 @@ class PortableModel(ReadableModel):
         """
         from neuralrules._export import to_sql
 
-        return to_sql(self, table, dialect=dialect, keep=keep)
+        check_is_fitted(self)
+        return to_sql(self.fitted_, table, dialect=dialect, keep=keep)
 
     def to_python(self) -> str:
         """One Python module that predicts and needs no package at all.
@@ -137,4 +148,5 @@ class PortableModel(ReadableModel):
         """
         from neuralrules._export import to_python
 
-        return to_python(self)
+        check_is_fitted(self)
+        return to_python(self.fitted_)

@@ -7,17 +7,27 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._counterfactual import Counterfactual, counterfactual
+from neuralrules._data._one_row import as_table
+from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import NeuralRuleModel
+from neuralrules._fitted._activity import measure
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._exact import exact_text
 from neuralrules._reading._explain import Explanation, explain
 from neuralrules._reading._importance import Importances, importances
 from neuralrules._reading._rules_table import rules_table
 from neuralrules._reading._text import rules_text
-from neuralrules._report import report
-from neuralrules._simplify._path import SimplificationPath, simplification_path, simplify
+from neuralrules._report import Given, check_given, report
+from neuralrules._simplify._path import (
+    SimplificationPath,
+    check_tolerance,
+    simplification_path,
+)
 
 
 class ReadableModel(NeuralRuleModel):
@@ -45,7 +55,9 @@ class ReadableModel(NeuralRuleModel):
             that it consists of now.
         """
         check_is_fitted(self)
-        return rules_text(self, max_rules=max_rules, precision=precision, max_terms=max_terms)
+        return rules_text(
+            self.fitted_, max_rules=max_rules, precision=precision, max_terms=max_terms
+        )
 
     def exact_text(self) -> str:
         """The whole model as text that loses nothing: `read_rules` turns it back.
@@ -60,7 +72,7 @@ class ReadableModel(NeuralRuleModel):
         str
         """
         check_is_fitted(self)
-        return exact_text(self)
+        return exact_text(self.fitted_)
 
     def rules_table(
         self,
@@ -96,9 +108,21 @@ class ReadableModel(NeuralRuleModel):
             its tree split, the largest ``angle``, and the ``overlap`` of the rows that it
             covers with those of its leaf (rows in both over rows in either).
         """
-        return rules_table(
-            self, X, y, sample_weight=sample_weight, precision=precision, max_terms=max_terms
-        )
+        check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise ValueError(
+                "X and y belong together: give both, or neither for the training rows."
+            )
+        if X is None and sample_weight is not None:
+            raise ValueError(
+                "sample_weight was given without X and y: there are no rows to weight. Give "
+                "all three, or no sample_weight."
+            )
+        fitted, activity = self.fitted_, self.fitted_.activity
+        if X is not None:
+            rows = self._rows(self._check_columns(X, reset=False), y, sample_weight)
+            activity = measure(fitted.network, fitted.rules, rows, self._engine())
+        return rules_table(fitted, activity, precision=precision, max_terms=max_terms)
 
     def explain(self, X: Any) -> Explanation:
         """Which rules fire on each row, what they contribute, and what limits them.
@@ -114,7 +138,8 @@ class ReadableModel(NeuralRuleModel):
             Its contributions and the intercept sum to the decision function exactly.
             ``to_frame()`` and ``slopes_frame()`` are tidy tables.
         """
-        return explain(self, X)
+        table = self._check_rows(X)
+        return explain(self.fitted_, table, self._engine())
 
     def importances(
         self,
@@ -150,9 +175,12 @@ class ReadableModel(NeuralRuleModel):
         Importances
             ``to_frame()`` is the table, the most important first.
         """
+        check_is_fitted(self)
+        table = self._check_columns(X, reset=False)
         return importances(
-            self,
-            X,
+            self.fitted_,
+            self.fitted_.encoder.transform(table),
+            self._engine(),
             kind=kind,
             n_resamples=n_resamples,
             max_rows=max_rows,
@@ -237,9 +265,11 @@ class ReadableModel(NeuralRuleModel):
         >>> nearest.optimal
         True
         """
+        table = self._check_rows(x)
         return counterfactual(
-            self,
-            x,
+            self.fitted_,
+            table,
+            self._engine(),
             target,
             units=units,
             fixed=fixed,
@@ -286,16 +316,28 @@ class ReadableModel(NeuralRuleModel):
         pathlib.Path
             The file written.
         """
+        check_is_fitted(self)
+        check_given(X, y, sample_weight, n_examples)
         return report(
-            self,
+            self.fitted_,
             path,
-            X,
-            y,
-            sample_weight=sample_weight,
+            self._given(X, y, sample_weight, n_examples),
+            self._engine(),
             title=title,
             simplification=simplification,
-            n_examples=n_examples,
         )
+
+    def _given(self, X: Any, y: Any, sample_weight: Any, n_examples: int) -> Given:
+        """The rows of a report, encoded once for all that is measured on them."""
+        weighted = sample_weight is not None or bool(getattr(self, "class_weight", None))
+        if X is None:
+            return Given(weighted=weighted)
+        table = self._check_columns(X, reset=False)
+        if y is None:
+            encoded = self.fitted_.encoder.transform(table)
+            return Given(table, encoded=encoded, weighted=weighted, n_examples=n_examples)
+        rows = self._rows(table, y, sample_weight)
+        return Given(table, y, rows.X, rows, sample_weight, weighted, n_examples)
 
     def simplify(
         self,
@@ -333,15 +375,11 @@ class ReadableModel(NeuralRuleModel):
         fitted estimator
             Of the same class. Training it further lets its zeros grow again.
         """
-        return simplify(
-            self,
-            X,
-            y,
-            tolerance=tolerance,
-            sample_weight=sample_weight,
-            X_val=X_val,
-            y_val=y_val,
+        check_tolerance(tolerance)
+        path = self.simplification_path(
+            X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val
         )
+        return path.model(path.within(float(tolerance)))
 
     def simplification_path(
         self,
@@ -368,6 +406,36 @@ class ReadableModel(NeuralRuleModel):
             estimator of one, and ``path.knee()`` the smallest step whose error is within
             one standard error of the lowest.
         """
+        check_is_fitted(self)
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val belong together: give both or neither.")
+        given = self._rows(self._check_columns(X, reset=False), y, sample_weight)
+        validation = None
+        if X_val is not None:
+            validation = self._rows(self._check_columns(X_val, reset=False), y_val, None)
+
+        def fit_twin(rest: np.ndarray) -> tuple[Fitted, Rows]:
+            twin = self._unfitted_twin()
+            weights = None if sample_weight is None else given.weights[rest]
+            twin.fit(_safe_indexing(X, rest), _safe_indexing(y, rest), weights)
+            if twin.interrupted_:
+                raise KeyboardInterrupt
+            table = twin._check_columns(X, reset=False)
+            return twin.fitted_, twin._rows(table, y, sample_weight)
+
+        n_rows = int(np.count_nonzero(given.training_weights))
         return simplification_path(
-            self, X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val
+            self.fitted_,
+            given,
+            validation,
+            fit_twin=fit_twin,
+            plan=self._plan(given.task, n_rows, self.n_epochs, self.schedule),
+            engine=self._engine(),
+            random_state=check_random_state(self.random_state),
+            estimator_of=self._with,
         )
+
+    def _check_rows(self, X: Any) -> Any:
+        """A checked table; one row alone may also come as a dict, a Series or a list."""
+        check_is_fitted(self)
+        return self._check_columns(as_table(self.fitted_.encoder, X), reset=False)

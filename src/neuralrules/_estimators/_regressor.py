@@ -12,7 +12,8 @@ from sklearn.utils._param_validation import StrOptions
 from neuralrules._estimators._base import DEPTH_CONSTRAINTS
 from neuralrules._estimators._docs import documented
 from neuralrules._estimators._portable import PortableModel
-from neuralrules._task._targets import Targets
+from neuralrules._task._losses import NUMBER_LOSSES
+from neuralrules._task._task import Task
 
 LARGEST_TARGET = 1e37  # rules keep their values as float32, in units of the target
 
@@ -22,21 +23,14 @@ class NumberRules(RegressorMixin, PortableModel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PortableModel._parameter_constraints,
-        "loss": [StrOptions({"squared"})],
+        "loss": [StrOptions(set(NUMBER_LOSSES))],
     }
 
-    def _encode_targets(
-        self, y: Any, weights: np.ndarray, classes: Any, *, known: bool
-    ) -> Targets:
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+    def _check_y(self, y: Any) -> np.ndarray:
+        return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+
+    def _learn_task(self, y: np.ndarray, weights: np.ndarray, classes: Any = None) -> Task:
         columns = y.reshape(len(y), -1)
-        if known:
-            if columns.shape[1] != len(self._target_mean):
-                raise ValueError(
-                    f"y has {columns.shape[1]} targets, but this model was fitted on "
-                    f"{len(self._target_mean)}. Fit a new model to change the targets."
-                )
-            return Targets.standardised(columns, self._target_mean, self._target_scale)
         constant = np.flatnonzero((columns == columns[0]).all(axis=0))
         if len(constant):
             raise ValueError(
@@ -50,8 +44,24 @@ class NumberRules(RegressorMixin, PortableModel):
                 f"y holds {largest:.3g}, too large for float32. Give the target in a larger "
                 "unit, so that no number exceeds 1e+37."
             )
-        self._flat_y = y.ndim == 1
-        return Targets.from_numbers(columns, weights)
+        task = Task.of_numbers(columns, weights, self.loss, flat=y.ndim == 1)
+        self._encode_targets(task, y)
+        return task
+
+    def _encode_targets(self, task: Task, y: np.ndarray) -> np.ndarray:
+        """Standardised targets, (n_rows, n_targets) float32."""
+        columns = y.reshape(len(y), -1)
+        if columns.shape[1] != task.n_outputs:
+            raise ValueError(
+                f"y has {columns.shape[1]} targets, but this model was fitted on "
+                f"{task.n_outputs}. Fit a new model to change the targets."
+            )
+        if columns.min() < task.loss.lowest:
+            raise ValueError(
+                f"y holds {columns.min():g}, but loss={task.loss.name!r} takes no number below "
+                f"{task.loss.lowest:g}. Give such a y, or another loss."
+            )
+        return task.standardised(columns)
 
     def predict(self, X: Any) -> np.ndarray:
         """The intercept plus the sum of the rules.
@@ -65,7 +75,7 @@ class NumberRules(RegressorMixin, PortableModel):
         ndarray of shape (n_rows,) or (n_rows, n_targets), like y in `fit`
         """
         outputs = self._decide(X)
-        return outputs[:, 0] if self._flat_y else outputs
+        return self.fitted_.task.predictions(outputs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

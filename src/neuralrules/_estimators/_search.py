@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -51,7 +52,8 @@ class DepthSearch(NeuralRuleModel):
             random_state = check_random_state(self.random_state)
             X = self._check_columns(X, reset=True)
             y, sample_weight = as_array(y), as_array(sample_weight)
-            self._check_targets(X, y, sample_weight)
+            weights = self._check_weights(X, y, sample_weight)
+            self._learn_task(self._check_y(y), weights)
             seed = int(random_state.randint(2**31 - 1))
             splits = self._splits(X, y, seed)
             self.cv_scores_, done = self._score_depths(
@@ -60,12 +62,11 @@ class DepthSearch(NeuralRuleModel):
             self.max_depth_ = self._choose_depth(depths, done)
             model = self._model(self.max_depth_, seed, self.n_jobs, verbose=self.verbose)
             model.fit(X, y, sample_weight)
-            parameters = model.get_params(deep=False)
-            learned = {
-                name: vars(model)[name] for name in vars(model) if name not in parameters
-            }
-            self.__dict__.update(learned)
-            self.interrupted_ |= done < self.cv_scores_.size
+            self.fitted_ = replace(
+                model.fitted_,
+                estimator=type(self).__name__,
+                interrupted=model.interrupted_ or done < self.cv_scores_.size,
+            )
         return self
 
     def _model(

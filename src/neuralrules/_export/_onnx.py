@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._export._onnx_encoding import (
     Inputs,
@@ -22,12 +21,13 @@ from neuralrules._export._onnx_encoding import (
 from neuralrules._export._onnx_graph import IR_VERSION, OPSET, Graph, free_name
 from neuralrules._export._onnx_rules import outputs
 from neuralrules._export._size import size_text
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
+from neuralrules._task._losses import LARGEST_OUTPUT, Link
 
 if TYPE_CHECKING:
     import onnx
 
-    from neuralrules._estimators._base import NeuralRuleModel
 
 # Rows that are computed at a time: the literals of all rules, some hundred numbers a row,
 # then stay in a core's cache, and a long table needs no more memory than a short one. Not
@@ -35,17 +35,16 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 1000
 
 
-def to_onnx(model: NeuralRuleModel, *, missing_text: str = "") -> onnx.ModelProto:
+def to_onnx(fitted: Fitted, *, missing_text: str = "") -> onnx.ModelProto:
     """See `PortableModel.to_onnx`, which calls it."""
-    check_is_fitted(model)
     onnx = import_onnx()
-    check_missing_text(model.encoder_, missing_text)
-    check_texts(model, missing_text)
-    inputs = Inputs(model)
+    check_missing_text(fitted.encoder, missing_text)
+    check_texts(fitted, missing_text)
+    inputs = Inputs(fitted.encoder)
     graph = Graph(set(inputs.names))
-    decided = in_blocks(graph, inputs, model, missing_text)
-    described = add_outputs(graph, model, decided, inputs.names)
-    from neuralrules import __version__
+    decided = in_blocks(graph, inputs, fitted, missing_text)
+    described = add_outputs(graph, fitted, decided, inputs.names)
+    from neuralrules._version import __version__
 
     return onnx.helper.make_model(
         graph.finished(inputs.described(), described),
@@ -53,7 +52,7 @@ def to_onnx(model: NeuralRuleModel, *, missing_text: str = "") -> onnx.ModelProt
         ir_version=IR_VERSION,
         producer_name="neuralrules",
         producer_version=__version__,
-        doc_string=size_text(model),
+        doc_string=size_text(fitted),
     )
 
 
@@ -69,13 +68,13 @@ def import_onnx() -> Any:
     return onnx
 
 
-def in_blocks(graph: Graph, inputs: Inputs, model: NeuralRuleModel, missing_text: str) -> str:
+def in_blocks(graph: Graph, inputs: Inputs, fitted: Fitted, missing_text: str) -> str:
     """Nodes from the inputs to outputs (n_rows, n_outputs) float64, by blocks of rows."""
     from onnx import TensorProto, helper
 
-    network = prepared_network(model)
+    network = prepared_network(fitted)
     inner = graph.inner()
-    rows = encoded_rows(inner, inputs, model.encoder_, network.features, missing_text)
+    rows = encoded_rows(inner, inputs, fitted.encoder, network.features, missing_text)
     decided = outputs(inner, network, rows)
     shape = [None, network.n_outputs]
     body = inner.finished(
@@ -89,39 +88,40 @@ def in_blocks(graph: Graph, inputs: Inputs, model: NeuralRuleModel, missing_text
     return graph.add("ConcatFromSequence", graph.add("SequenceMap", *split, body=body), axis=0)
 
 
-def prepared_network(model: NeuralRuleModel) -> Network:
+def prepared_network(fitted: Fitted) -> Network:
     """The network over at least one column, with an output for each class.
 
     Of two classes the first gets the output 0: softmax and the first largest output then
     mean the same for two classes as for more.
     """
-    network = model.network_.without_unused_features()
+    network = fitted.network.without_unused_features()
     if not network.features.size:  # rows must come from somewhere
         empty = np.zeros((network.n_literals, 1), np.float32)
         network = replace(network, weights=empty, features=np.zeros(1, np.int32))
-    if len(getattr(model, "classes_", [])) == 2:
+    if len(fitted.task.labels) == 2:
         values = np.hstack([np.zeros_like(network.values), network.values])
         network = replace(network, values=values, intercept=np.append(0, network.intercept))
     return network
 
 
 def add_outputs(
-    graph: Graph, model: Any, decided: str, columns: list[str]
+    graph: Graph, fitted: Fitted, decided: str, columns: list[str]
 ) -> list[onnx.ValueInfoProto]:
     """Nodes from outputs (n_rows, n_outputs) to what the model's methods return."""
     from onnx import TensorProto, helper
 
     results: list[tuple[str, str, int, list[int]]] = []  # name, tensor, type, width
-    if not hasattr(model, "classes_"):
-        width = [] if model._flat_y else [model.network_.n_outputs]
-        shaped = graph.add("Reshape", decided, np.array([-1, *width]))
+    if not fitted.task.are_classes:
+        width = [] if fitted.task.flat else [fitted.network.n_outputs]
+        predicted = linked(graph, fitted.task.loss.link, decided)
+        shaped = graph.add("Reshape", predicted, np.array([-1, *width]))
         results.append(("prediction", shaped, TensorProto.DOUBLE, width))
     else:
-        labels = label_array(model.classes_)
+        labels = label_array(fitted.task.labels)
         chosen = graph.add("ArgMax", decided, axis=1, keepdims=0)
         label = graph.add("Gather", labels, chosen)
         results.append(("label", label, helper.np_dtype_to_tensor_dtype(labels.dtype), []))
-        if model.loss == "logistic":
+        if fitted.task.gives_probabilities:
             shares = graph.add("Softmax", decided, axis=1)
             shares = graph.add("Cast", shares, to=TensorProto.FLOAT)
             results.append(("probabilities", shares, TensorProto.FLOAT, [len(labels)]))
@@ -137,9 +137,16 @@ def add_outputs(
     return described
 
 
-def label_array(classes: np.ndarray) -> np.ndarray:
+def linked(graph: Graph, link: Link, decided: str) -> str:
+    """Nodes from outputs to predictions of numbers."""
+    if link.function is None:
+        return decided
+    ends = np.array(-LARGEST_OUTPUT), np.array(LARGEST_OUTPUT)
+    return graph.add(link.function.capitalize(), graph.add("Clip", decided, *ends))
+
+
+def label_array(labels: list[Any]) -> np.ndarray:
     """Labels (n_classes,) of a type that ONNX has: string, boolean, int64 or float64."""
-    labels = classes.tolist()
     types = {type(label) for label in labels}
     for kind, dtype in ((str, object), (bool, np.bool_), (int, np.int64), (float, np.float64)):
         if types == {kind}:
@@ -150,11 +157,11 @@ def label_array(classes: np.ndarray) -> np.ndarray:
     )
 
 
-def check_texts(model: Any, missing_text: str) -> None:
+def check_texts(fitted: Fitted, missing_text: str) -> None:
     """Refuse text that is not Unicode: ONNX keeps all of it in UTF-8."""
-    labels = [label for label in getattr(model, "classes_", []) if isinstance(label, str)]
-    categories = [text for text in all_categories(model.encoder_) if text is not None]
-    for text in (*model.encoder_.names, *categories, *labels, missing_text):
+    labels = [label for label in fitted.task.labels if isinstance(label, str)]
+    categories = [text for text in all_categories(fitted.encoder) if text is not None]
+    for text in (*fitted.encoder.names, *categories, *labels, missing_text):
         try:
             text.encode()
         except UnicodeEncodeError as error:

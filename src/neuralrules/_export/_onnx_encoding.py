@@ -17,7 +17,6 @@ from neuralrules._export._onnx_graph import Graph, free_name
 if TYPE_CHECKING:
     import onnx
 
-    from neuralrules._estimators._base import NeuralRuleModel
 
 TEXT_KINDS = ("category", "rare")
 
@@ -33,12 +32,11 @@ class Inputs:
         For the inputs that were used, the name of a block of their rows.
     """
 
-    def __init__(self, model: NeuralRuleModel) -> None:
-        columns = model.encoder_.columns
-        self._texts = {c.source for c in columns if c.kind in TEXT_KINDS}
-        self._n_columns = len(model.encoder_.names)
-        self._apart = hasattr(model, "feature_names_in_") or bool(self._texts)
-        given = model.encoder_.names if self._apart else ["X"]
+    def __init__(self, encoder: Encoder) -> None:
+        self._texts = {c.source for c in encoder.columns if c.kind in TEXT_KINDS}
+        self._n_columns = len(encoder.names)
+        self._apart = encoder.named or bool(self._texts)
+        given = encoder.names if self._apart else ["X"]
         self.names: list[str] = []
         for name in given:
             usable = name and name not in self.names

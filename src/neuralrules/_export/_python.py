@@ -23,10 +23,9 @@ The user's text enters the code as ASCII literals only, and comments only throug
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._data._encoding import LARGEST, EncodedColumn, Encoder
 from neuralrules._export._python_templates import (
@@ -48,6 +47,7 @@ from neuralrules._export._python_templates import (
     STANDARDISED,
 )
 from neuralrules._export._size import size_text
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
 from neuralrules._reading._text import (
     cap,
@@ -58,9 +58,7 @@ from neuralrules._reading._text import (
     printable,
     value_text,
 )
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
+from neuralrules._task._losses import LARGEST_OUTPUT
 
 Summands: TypeAlias = list[tuple[float, str]]  # factors and what they multiply
 
@@ -72,74 +70,70 @@ PRECISION, MAX_TERMS = 3, 3  # of comments, as in `rules_text`
 IN_COMMENTS = str.maketrans({"·": "*", "…": "...", "⁺": "_plus"})
 
 
-def to_python(model: NeuralRuleModel) -> str:
+def to_python(fitted: Fitted) -> str:
     """See `PortableModel.to_python`, which calls it."""
-    check_is_fitted(model)
-    network = model.network_.without_unused_features()
-    used = [model.encoder_.columns[feature] for feature in network.features]
-    terms = [term_code(model.encoder_, column) for column in used]
+    network = fitted.network.without_unused_features()
+    used = [fitted.encoder.columns[feature] for feature in network.features]
+    terms = [term_code(fitted.encoder, column) for column in used]
     rules = range(network.n_rules)
     parts = [
-        head_lines(model, used),
-        *answering_functions(model),
+        head_lines(fitted, used),
+        *answering_functions(fitted),
         *reading_functions({column.kind for column in used}),
         [ACTIVATION],
-        *([*comment_lines(model, i), *rule_lines(network, terms, i)] for i in rules),
+        *([*comment_lines(fitted, i), *rule_lines(network, terms, i)] for i in rules),
         bracketed("RULES = [", [f"rule_{i}" for i in rules], "]"),
     ]
     return "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
 
 
-def head_lines(model: NeuralRuleModel, used: list[EncodedColumn]) -> list[str]:
+def head_lines(fitted: Fitted, used: list[EncodedColumn]) -> list[str]:
     """What stands before the first function."""
-    lines = [docstring(model), ""]
-    if gives_probabilities(model):
+    lines = [docstring(fitted), ""]
+    link = fitted.task.loss.link.function
+    if fitted.task.gives_probabilities or link:
         lines += ["import math", ""]
-    if hasattr(model, "classes_"):
-        labels = [label_code(label) for label in model.classes_]
+    if fitted.task.are_classes:
+        labels = [label_code(label) for label in fitted.task.labels]
         lines += bracketed("CLASSES = [", labels, "]")
-    intercepts = [float_code(intercept) for intercept in model.network_.intercept]
+    intercepts = [float_code(intercept) for intercept in fitted.network.intercept]
     if len(intercepts) == 1:
         lines.append(f"INTERCEPT = {intercepts[0]}")
     else:
         lines += bracketed("INTERCEPT = [", intercepts, "]")
-    return [*lines, *column_lines(model.encoder_, used)]
+    return [*lines, *column_lines(fitted.encoder, used)]
 
 
-def gives_probabilities(model: Any) -> bool:
-    return hasattr(model, "classes_") and model.loss == "logistic"
-
-
-def docstring(model: NeuralRuleModel) -> str:
+def docstring(fitted: Fitted) -> str:
     """What the module is, its size and its functions, without any text of the user's."""
-    single = model.network_.n_outputs == 1
+    single = fitted.network.n_outputs == 1
     prediction = "the number" if single else "a list of numbers, one for each target"
-    if hasattr(model, "classes_"):
+    if fitted.task.are_classes:
         prediction = "the class"
     lines = [f"    predict(row)        {prediction}"]
-    if gives_probabilities(model):
+    if fitted.task.gives_probabilities:
         lines.append("    predict_proba(row)  a dict from classes to their probabilities")
     each = "" if single else ", a list: one for each output"
     lines.append(f"    decision(row)       intercept plus sum of the rules{each}")
     return DOCSTRING.format(
-        size=size_text(model),
+        size=size_text(fitted),
         functions="\n".join(lines),
-        deep=DEEP if model.network_.deep else "",
+        deep=DEEP if fitted.network.deep else "",
     )
 
 
-def answering_functions(model: NeuralRuleModel) -> list[list[str]]:
+def answering_functions(fitted: Fitted) -> list[list[str]]:
     """Predictions, probabilities if the model has them, and decisions."""
-    single = model.network_.n_outputs == 1
-    text, code = "What the model predicts.", "return decision(row)"
-    if hasattr(model, "classes_") and single:
+    single = fitted.network.n_outputs == 1
+    text, code = "What the model predicts.", f"return {linked_code(fitted)}"
+    if fitted.task.are_classes and single:
         text = "The second class if the decision is positive, else the first."
         code = "return CLASSES[1] if decision(row) > 0 else CLASSES[0]"
-    elif hasattr(model, "classes_"):
+    elif fitted.task.are_classes:
         text = "The class of the largest output, of equal ones the first."
         code = "outputs = decision(row)\n    return CLASSES[outputs.index(max(outputs))]"
     functions = [[PREDICT.format(text=text, code=code)]]
-    if gives_probabilities(model):
+    if fitted.task.gives_probabilities:
         # Of two classes the first has no output, which is as good as 0.
         outputs = "[0.0, decision(row)]" if single else "decision(row)"
         functions.append([PREDICT_PROBA.format(outputs=outputs)])
@@ -148,6 +142,17 @@ def answering_functions(model: NeuralRuleModel) -> list[list[str]]:
         text = "Intercept and rules, for each output."
         code = "[sum(parts) for parts in zip(INTERCEPT, *(rule(x) for rule in RULES))]"
     return [*functions, [DECISION.format(text=text, code=code)]]
+
+
+def linked_code(fitted: Fitted) -> str:
+    """From decisions to predictions of numbers."""
+    function = fitted.task.loss.link.function
+    if function is None:
+        return "decision(row)"
+    call = f"math.{function}(max({-LARGEST_OUTPUT}, min({LARGEST_OUTPUT}, {{}})))"
+    if fitted.task.n_outputs == 1:
+        return call.format("decision(row)")
+    return f"[{call.format('output')} for output in decision(row)]"
 
 
 def reading_functions(kinds: set[str]) -> list[list[str]]:
@@ -209,14 +214,14 @@ def moments_lines(depth: int, key: str, column: EncodedColumn) -> list[str]:
     return bracketed(f"{'    ' * depth}{key}: (", moments, "),")
 
 
-def comment_lines(model: NeuralRuleModel, rule: int) -> list[str]:
+def comment_lines(fitted: Fitted, rule: int) -> list[str]:
     """A rule for people, in the units of the table, rounded."""
-    network = model.network_
-    texts = condition_texts(model, rule, PRECISION, MAX_TERMS)
-    lines = [f"Rule {rule}: {value_text(model, rule, PRECISION)}"]
+    network = fitted.network
+    texts = condition_texts(fitted, rule, PRECISION, MAX_TERMS)
+    lines = [f"Rule {rule}: {value_text(fitted, rule, PRECISION)}"]
     lines += [f"  {'and' if i else 'if '}   {text}" for i, text in enumerate(texts)]
     if network.deep:
-        named = named_literals(model, rule, PRECISION, MAX_TERMS)
+        named = named_literals(fitted, rule, PRECISION, MAX_TERMS)
         lines += [f"  where {text}" for text in named]
     highest = cap(network, rule)
     if np.isfinite(highest) and texts != ["every row"]:

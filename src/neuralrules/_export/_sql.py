@@ -14,9 +14,6 @@ Each subquery reads the one before. Everything is computed in double precision.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
-
-from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._export._size import size_text
 from neuralrules._export._sql_dialects import (
@@ -36,31 +33,28 @@ from neuralrules._export._sql_rules import (
     output_columns,
     rule_columns,
 )
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
 
 # Columns that go from subquery to subquery; see MAX_ADDED.
 MAX_CARRIED = 1000
 
 
 def to_sql(
-    model: NeuralRuleModel,
+    fitted: Fitted,
     table: str | tuple[str, ...],
     *,
     dialect: str = "postgresql",
     keep: Sequence[str] = (),
 ) -> str:
     """See `PortableModel.to_sql`, which calls it."""
-    check_is_fitted(model)
     words, source, kept = checked_dialect(dialect), checked_table(table), checked_keep(keep)
-    network = model.network_.without_unused_features()
-    check_columns(model, network, words, kept)
+    network = fitted.network.without_unused_features()
+    check_columns(fitted, network, words, kept)
     before = f"{source} AS t"
     subqueries = []
     table_name = (table if isinstance(table, str) else table[-1]).lower()
-    for subquery, columns in subquery_columns(model, network, words, kept):
+    for subquery, columns in subquery_columns(fitted, network, words, kept):
         # SQLite would take a table of the same name for the subquery.
         name = subquery if subquery != table_name else f"{subquery}_"
         # A constant model reads no column, but a SELECT must have one.
@@ -68,17 +62,17 @@ def to_sql(
         subqueries.append(f"{name} AS (\n  SELECT{select}\n  FROM {before}{words.fence}\n)")
         before = name
     final = [f"k{place} AS {identifier(name)}" for place, name in enumerate(kept)]
-    select = listed(final + result_columns(model, words), indent=2)
-    remarks = [size_text(model), f"Written by neuralrules for {words.title}", *words.advice]
+    select = listed(final + result_columns(fitted, words), indent=2)
+    remarks = [size_text(fitted), f"Written by neuralrules for {words.title}", *words.advice]
     comment = "".join(f"-- {remark}.\n" for remark in remarks)
     return comment + "WITH " + ",\n".join(subqueries) + f"\nSELECT{select}\nFROM {before}\n"
 
 
 def subquery_columns(
-    model: NeuralRuleModel, network: Network, dialect: Dialect, keep: list[str]
+    fitted: Fitted, network: Network, dialect: Dialect, keep: list[str]
 ) -> Iterator[tuple[str, list[str]]]:
     """Names and columns of the subqueries from the table to outputs; each reads the last."""
-    encoder = model.encoder_
+    encoder = fitted.encoder
     inputs = network_inputs(encoder, network, dialect)
     sources = sorted({encoder.columns[feature].source for feature in network.features})
     kept = [f"k{place}" for place in range(len(keep))]
@@ -98,21 +92,19 @@ def subquery_columns(
         yield f"outputs{suffix}", carried + output_columns(network, rules)
 
     carried = kept + outputs
-    for name, columns in compared_outputs(model, dialect):
+    for name, columns in compared_outputs(fitted, dialect):
         yield name, carried + columns
         carried += [column.rpartition(" AS ")[2] for column in columns]
 
 
-def check_columns(
-    model: NeuralRuleModel, network: Network, dialect: Dialect, keep: list[str]
-) -> None:
+def check_columns(fitted: Fitted, network: Network, dialect: Dialect, keep: list[str]) -> None:
     """Refuse names that the database would misunderstand, and more than it can carry."""
-    encoder = model.encoder_
+    encoder = fitted.encoder
     sources = sorted({encoder.columns[feature].source for feature in network.features})
     used = [encoder.names[source] for source in sources]
     check_names(used, "The model")
     check_different(dialect, used, "The model's columns")
-    check_different(dialect, [*keep, *result_names(model)], "The result's columns")
+    check_different(dialect, [*keep, *result_names(fitted)], "The result's columns")
     # Beside each of several outputs goes its exponential.
     n_carried = len(network.features) + len(keep) + 2 * network.n_outputs
     if n_carried > MAX_CARRIED:

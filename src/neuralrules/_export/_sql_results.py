@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,27 +13,22 @@ from neuralrules._export._sql_dialects import (
     is_name,
 )
 from neuralrules._export._sql_rules import extreme, weighted_sum
-from neuralrules._fitted._outputs import output_names
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
-
-# PostgreSQL raises an error where exp() overflows, and where it underflows.
-MAX_EXPONENT = 700
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._task._losses import LARGEST_OUTPUT, Link
 
 
-def result_names(model: NeuralRuleModel) -> list[str]:
+def result_names(fitted: Fitted) -> list[str]:
     """Names of the columns that hold predictions."""
-    if not hasattr(model, "classes_"):
-        n_targets = model.network_.n_outputs
+    if not fitted.task.are_classes:
+        n_targets = fitted.network.n_outputs
         if n_targets == 1:
             return ["prediction"]
         return [f"prediction_{target}" for target in range(n_targets)]
-    if model.loss == "logistic":
-        return ["prediction", *named_by_class("probability", list(model.classes_))]
-    if len(model.classes_) == 2:
+    if fitted.task.gives_probabilities:
+        return ["prediction", *named_by_class("probability", fitted.task.labels)]
+    if fitted.task.n_classes == 2:
         return ["prediction", "decision"]
-    return ["prediction", *named_by_class("decision", output_names(model))]
+    return ["prediction", *named_by_class("decision", fitted.task.output_names)]
 
 
 def named_by_class(prefix: str, labels: list[Any]) -> list[str]:
@@ -45,17 +40,17 @@ def named_by_class(prefix: str, labels: list[Any]) -> list[str]:
     return [f"{prefix}_{place}" for place in range(len(labels))]
 
 
-def compared_outputs(model: NeuralRuleModel, dialect: Dialect) -> list[tuple[str, list[str]]]:
+def compared_outputs(fitted: Fitted, dialect: Dialect) -> list[tuple[str, list[str]]]:
     """Subqueries, by name, that lead from outputs of several classes to their softmax."""
-    n_outputs = model.network_.n_outputs
-    if not hasattr(model, "classes_") or n_outputs == 1:
+    n_outputs = fitted.network.n_outputs
+    if not fitted.task.are_classes or n_outputs == 1:
         return []
     outputs = [f"d{output}" for output in range(n_outputs)]
     subqueries = [("compared", [f"{extreme(dialect.greatest, outputs)} AS highest"])]
-    if model.loss == "logistic":
+    if fitted.task.gives_probabilities:
         powers = [
             # Differences are at most 0: the largest power is 1, and none underflows.
-            f"EXP({dialect.greatest}({output} - highest, -{MAX_EXPONENT})) AS e{place}"
+            f"EXP({dialect.greatest}({output} - highest, -{LARGEST_OUTPUT:g})) AS e{place}"
             for place, output in enumerate(outputs)
         ]
         names = [f"e{place}" for place in range(n_outputs)]
@@ -64,15 +59,17 @@ def compared_outputs(model: NeuralRuleModel, dialect: Dialect) -> list[tuple[str
     return subqueries
 
 
-def result_columns(model: NeuralRuleModel, dialect: Dialect) -> list[str]:
+def result_columns(fitted: Fitted, dialect: Dialect) -> list[str]:
     """Columns that hold predictions, by the outputs d0, d1, ...."""
-    n_outputs = model.network_.n_outputs
+    n_outputs = fitted.network.n_outputs
     values = [f"d{output}" for output in range(n_outputs)]
-    if hasattr(model, "classes_"):
-        if model.loss == "logistic":
+    if not fitted.task.are_classes:
+        values = [linked(fitted.task.loss.link, value, dialect) for value in values]
+    else:
+        if fitted.task.gives_probabilities:
             values = probabilities(n_outputs, dialect)
-        values = [prediction(model, dialect), *values]
-    names = result_names(model)
+        values = [prediction(fitted, dialect), *values]
+    names = result_names(fitted)
     return [f"{value} AS {identifier(name)}" for value, name in zip(values, names, strict=True)]
 
 
@@ -80,14 +77,26 @@ def probabilities(n_outputs: int, dialect: Dialect) -> list[str]:
     """The logistic function of one output, or the softmax of several."""
     if n_outputs > 1:
         return [f"e{output} / total" for output in range(n_outputs)]
-    bounded = f"{dialect.greatest}(-{MAX_EXPONENT}, {dialect.least}({MAX_EXPONENT}, -d0))"
-    positive = f"1 / (1 + EXP({bounded}))"
+    positive = f"1 / (1 + EXP({bounded('-d0', dialect)}))"
     return [f"1 - {positive}", positive]
 
 
-def prediction(model: NeuralRuleModel, dialect: Dialect) -> str:
+def linked(link: Link, output: str, dialect: Dialect) -> str:
+    """A prediction of a number by an output."""
+    if link.function is None:
+        return output
+    return f"{link.function.upper()}({bounded(output, dialect)})"
+
+
+def bounded(output: str, dialect: Dialect) -> str:
+    """PostgreSQL raises an error where exp() overflows, and where it underflows."""
+    largest = f"{LARGEST_OUTPUT:g}"
+    return f"{dialect.greatest}(-{largest}, {dialect.least}({largest}, {output}))"
+
+
+def prediction(fitted: Fitted, dialect: Dialect) -> str:
     """The label of the first class with the highest output, or of a positive one."""
-    labels = label_constants(list(model.classes_), dialect)
+    labels = label_constants(fitted.task.labels, dialect)
     if len(labels) == 2:
         return f"CASE WHEN d0 > 0 THEN {labels[1]} ELSE {labels[0]} END"
     cases = [f"WHEN d{place} = highest THEN {label}" for place, label in enumerate(labels)]

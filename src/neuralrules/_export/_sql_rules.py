@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from neuralrules._data._encoding import in_original_units
 from neuralrules._export._sql_dialects import Dialect
 from neuralrules._export._sql_encoding import Input
 from neuralrules._network._network import Network
@@ -52,14 +53,12 @@ def literal_columns(
 
 
 def literals(network: Network, inputs: list[Input], rule: int) -> list[str]:
-    """The literals of a rule: w (x - mean) / scale is w / scale x - w / scale mean."""
+    """The literals of a rule."""
     sums = []
     for literal in range(network.offsets[rule], network.offsets[rule + 1]):
-        weights = network.weights[literal].tolist()
-        factors = [weight / x.scale for weight, x in zip(weights, inputs, strict=True)]
-        constant = float(network.biases[literal])
-        for factor, x in zip(factors, inputs, strict=True):
-            constant -= factor * x.mean
+        factors, constant = in_original_units(
+            network.weights[literal].tolist(), float(network.biases[literal]), inputs
+        )
         sums.append(weighted_sum(factors, [x.name for x in inputs], constant))
     return sums
 

@@ -5,8 +5,17 @@ into bytes and back; `_save` turns a model into arrays and a text, `_load` and `
 these into a model again, and `_checks` is what they demand of them.
 """
 
+from neuralrules._files._checks import Contents
 from neuralrules._files._container import ModelFileError
-from neuralrules._files._load import load
-from neuralrules._files._save import save
+from neuralrules._files._load import contents_of, fitted_from, read_bytes
+from neuralrules._files._save import Settings, save
 
-__all__ = ["ModelFileError", "load", "save"]
+__all__ = [
+    "Contents",
+    "ModelFileError",
+    "Settings",
+    "contents_of",
+    "fitted_from",
+    "read_bytes",
+    "save",
+]

@@ -8,11 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._estimators._base import NeuralRuleModel
-from neuralrules._estimators._classifier import NeuralRuleClassifier
-from neuralrules._estimators._regressor import NeuralRuleRegressor
-from neuralrules._estimators._search import NeuralRuleClassifierCV, NeuralRuleRegressorCV
-from neuralrules._files._checks import Contents, refuse, shown
+from neuralrules._files._checks import Contents, refuse
 from neuralrules._files._container import (
     MAX_HEADER_BYTES,
     ModelFileError,
@@ -27,52 +23,15 @@ from neuralrules._files._parts import (
     rules_from,
     state_from,
 )
-
-ESTIMATORS: dict[str, type[Any]] = {
-    estimator.__name__: estimator
-    for estimator in (
-        NeuralRuleClassifier,
-        NeuralRuleClassifierCV,
-        NeuralRuleRegressor,
-        NeuralRuleRegressorCV,
-    )
-}
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._task._losses import NUMBER_LOSSES
+from neuralrules._task._task import Task
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> Any:
-    """Read a model that `save` wrote; its predictions are the same, bit for bit.
-
-    A file holds numbers and plain text only, and all of it is checked before a model is
-    made of it, so that a file from a stranger can do no harm.
-
-    Parameters
-    ----------
-    path : str or path
-    max_bytes : int, default=2**30
-        Larger files are refused before they are read. Loading takes at most about 200 MB
-        for the header and two and a half times as much as the rest of the file.
-
-    Returns
-    -------
-    fitted estimator
-        Of the class that was saved; it can also be trained further as if it had never
-        been away.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ModelFileError
-        A ValueError: if it is no model file, or damaged, altered, too large or from a
-        later version.
-    """
-    whole = read_bytes(os.fspath(path), max_bytes)
-    try:
-        arrays, text = unpack(whole)
-        del whole
-        return model_from(Contents(parse_json(text, "its text"), arrays))
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from None
+def contents_of(whole: bytes) -> Contents:
+    """What the bytes of a file hold, before it is checked."""
+    arrays, text = unpack(whole)
+    return Contents(parse_json(text, "its text"), arrays)
 
 
 def read_bytes(path: str, max_bytes: int) -> bytes:
@@ -91,89 +50,59 @@ def read_bytes(path: str, max_bytes: int) -> bytes:
         return file.read(status.st_size)
 
 
-def model_from(contents: Contents) -> NeuralRuleModel:
-    """A fitted estimator of checked contents."""
-    model = estimator_from(contents)
+def fitted_from(contents: Contents, estimator: str, loss: str, *, classes: bool) -> Fitted:
+    """A fitted model of contents, which are checked here.
+
+    Parameters
+    ----------
+    contents : Contents
+    estimator : str
+        Name of the class that was saved.
+    loss : str
+        The name of its loss.
+    classes : bool
+        Whether it predicts classes.
+    """
     encoder = encoder_from(contents)
-    model.encoder_ = encoder
-    model.n_features_in_ = len(encoder.names)
-    if contents.value("named", bool):
-        model.feature_names_in_ = np.array(encoder.names, object)
-    n_classes, n_targets = targets_from(contents, model)
-    n_columns = len(encoder.columns)
-    n_outputs = n_targets if n_classes in (0, 2) else n_classes
-    network = network_from(contents, n_columns, n_outputs)
-    model.rules_ = rules_from(contents, network, n_columns, n_classes, n_targets)
-    model._state = state_from(contents, network)
+    task = task_from(contents, loss, classes=classes)
+    n_columns, n_targets = len(encoder.columns), len(task.centre)
+    network = network_from(contents, n_columns, task.n_outputs)
+    rules = rules_from(contents, network, n_columns, task.n_classes, n_targets)
+    state = state_from(contents, network)
     with np.errstate(over="ignore"):
-        model.network_ = network.in_target_units(model._target_mean, model._target_scale)
-    learned = (model.network_.values, model.network_.intercept)
+        learned = task.in_units(network.values, network.intercept)
     if not all(np.isfinite(array).all() for array in learned):
         refuse("its values in units of the target are too large")
-    training_from(contents, model)
-    model._activity = activity_from(contents, network.n_rules, n_classes or n_targets)
-    model._performance = performance_from(contents, network.n_rules, n_classes, n_targets)
-    notes_from(contents, model)
-    contents.nothing_left()
-    return model
+    n_epochs, interrupted = contents.count("n_epochs"), contents.value("interrupted", bool)
+    return Fitted(
+        estimator=estimator,
+        encoder=encoder,
+        rules=rules,
+        task=task,
+        state=state,
+        history=history_from(contents, n_epochs),
+        n_epochs=n_epochs,
+        interrupted=interrupted,
+        activity=activity_from(contents, network.n_rules, task.n_totals),
+        performance=performance_from(contents, network.n_rules, task.n_classes, n_targets),
+        notes=notes_from(contents),
+    )
 
 
-def estimator_from(contents: Contents) -> Any:
-    """The estimator before it is fitted."""
-    name = contents.value("estimator", str)
-    if name not in ESTIMATORS:
-        refuse(f"it holds a {shown(name)}, not one of {', '.join(ESTIMATORS)}")
-    parameters = contents.value("parameters", dict)
-    if parameters.keys() != ESTIMATORS[name]().get_params(deep=False).keys():
-        refuse(f"its parameters are not those of a {name}")
-    model = ESTIMATORS[name](**{key: restored(item) for key, item in parameters.items()})
-    try:
-        model._validate_params()
-        model._engine()  # refuses a number of jobs that there cannot be
-        if hasattr(model, "_check_depths"):
-            model._check_depths()
-    except (TypeError, ValueError) as error:
-        refuse(f"its parameters are not valid ({shown(str(error))})")
-    return model
-
-
-def restored(item: Any) -> Any:
-    """A parameter that was written as `_save.plain_value` says."""
-    if isinstance(item, list) and are_plain(item):
-        return tuple(item)
-    if isinstance(item, dict):
-        pairs = item.get("pairs")
-        if isinstance(pairs, list) and all(
-            isinstance(pair, list) and len(pair) == 2 and are_plain(pair) for pair in pairs
-        ):
-            return dict(pairs)
-    elif not isinstance(item, list):
-        return item
-    refuse("its parameters are no plain data")
-
-
-def are_plain(items: list[Any]) -> bool:
-    return not any(isinstance(item, list | dict) for item in items)
-
-
-def targets_from(contents: Contents, model: Any) -> tuple[int, int]:
-    """Learn the targets; how many classes (0 for a regression) and targets there are."""
-    is_classifier = isinstance(model, NeuralRuleClassifier | NeuralRuleClassifierCV)
-    mean = contents.array("target.mean", np.float64, (None,))
-    scale = contents.array("target.scale", np.float64, (len(mean),))
-    if not len(mean) or (scale <= 0).any():
+def task_from(contents: Contents, loss: str, *, classes: bool) -> Task:
+    """What the outputs mean."""
+    centre = contents.array("target.mean", np.float64, (None,))
+    scale = contents.array("target.scale", np.float64, (len(centre),))
+    if not len(centre) or (scale <= 0).any():
         refuse("its targets have no scale")
-    model._target_mean, model._target_scale = mean, scale
     labels, flat = contents.optional("labels", dict), contents.optional("flat", bool)
-    if not is_classifier:
-        if labels is not None or flat is None or (flat and len(mean) > 1):
-            refuse("it does not say what its numbers are")
-        model._flat_y = flat
-        return 0, len(mean)
-    if flat is not None or mean.tolist() != [0] or scale.tolist() != [1]:
-        refuse("it does not say what its classes are")
-    model.classes_ = classes_from(contents, labels)
-    return len(model.classes_), 1
+    if classes:
+        if flat is not None or centre.tolist() != [0] or scale.tolist() != [1]:
+            refuse("it does not say what its classes are")
+        return Task.of_classes(classes_from(contents, labels), loss)
+    if labels is not None or flat is None or (flat and len(centre) > 1):
+        refuse("it does not say what its numbers are")
+    return Task(NUMBER_LOSSES[loss], None, centre, scale, flat)
 
 
 def classes_from(contents: Contents, labels: dict[str, Any] | None) -> np.ndarray:
@@ -201,34 +130,17 @@ def classes_from(contents: Contents, labels: dict[str, Any] | None) -> np.ndarra
     return classes
 
 
-def training_from(contents: Contents, model: Any) -> None:
-    """Learn what is known about the training."""
-    model.n_iter_ = contents.count("n_epochs")
-    model.interrupted_ = contents.value("interrupted", bool)
-    names = [
-        name for name in ("loss", "validation_loss") if f"history.{name}" in contents.arrays
-    ]
-    model.history_ = {
-        name: contents.array(
-            f"history.{name}", np.float64, (model.n_iter_,), finite=False
-        ).tolist()
-        for name in names
+def history_from(contents: Contents, n_epochs: int) -> dict[str, list[float]]:
+    """Losses of each epoch."""
+    return {
+        name: contents.array(f"history.{name}", np.float64, (n_epochs,), finite=False).tolist()
+        for name in ("loss", "validation_loss")
+        if f"history.{name}" in contents.arrays
     }
-    depth = contents.optional("max_depth", int)
-    if isinstance(model, NeuralRuleClassifierCV | NeuralRuleRegressorCV):
-        model.cv_scores_ = contents.array("cv_scores", np.float64, (None, None), finite=False)
-        if depth is None or depth < 1:
-            refuse(f"'max_depth' is {shown(depth)}, not the chosen depth")
-        model.max_depth_ = depth
-    elif depth is not None:
-        refuse(f"'max_depth' is {shown(depth)}, but nothing was searched")
 
 
-def notes_from(contents: Contents, model: Any) -> None:
+def notes_from(contents: Contents) -> dict[str, list[str]]:
     """What a program keeps with the model about the table it came from."""
     notes = contents.value("notes", dict)
     inner = Contents(dict(notes), {})
-    for key in notes:
-        inner.texts(key)
-    if notes:
-        model._notes = notes
+    return {key: inner.texts(key) for key in notes}

@@ -32,7 +32,7 @@ def encoder_from(contents: Contents) -> Encoder:
         )
     ]
     check_columns(columns, len(names))
-    return Encoder(names, columns)
+    return Encoder(names, columns, contents.value("named", bool))
 
 
 def column_from(record: Any, n_names: int, mean: float, scale: float) -> EncodedColumn:

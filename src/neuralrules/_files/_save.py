@@ -8,57 +8,74 @@ import os
 import warnings
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from neuralrules._data._encoding import Encoder
 from neuralrules._files._container import CODES, pack
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._writing import checked_path, whole_file
 
-if TYPE_CHECKING:
-    from neuralrules._data._encoding import Encoder
-    from neuralrules._estimators._base import NeuralRuleModel
+
+class Settings(NamedTuple):
+    """What an estimator was told, and what it found out about its parameters.
+
+    Attributes
+    ----------
+    parameters : dict of str to object
+    defaults : dict of str to object
+        What takes the place of parameters that no file can hold.
+    max_depth : int or None
+        The depth that a search chose.
+    cv_scores : (n_depths, n_folds) float64 or None
+        What it chose it by.
+    """
+
+    parameters: dict[str, Any]
+    defaults: dict[str, Any]
+    max_depth: int | None
+    cv_scores: np.ndarray | None
 
 
-def save(model: NeuralRuleModel, path: str | os.PathLike[str]) -> Path:
+def save(fitted: Fitted, settings: Settings, path: str | os.PathLike[str]) -> Path:
     """See `PortableModel.save`, which calls it."""
-    from neuralrules import __version__
+    from neuralrules._version import __version__
 
-    check_is_fitted(model)
     target = checked_path(path, "model.nrules")
-    arrays = model_arrays(model)
+    arrays = model_arrays(fitted)
+    if settings.cv_scores is not None:
+        arrays["cv_scores"] = settings.cv_scores
     check_finite(arrays)
-    text = json.dumps(model_document(model), allow_nan=False, separators=(",", ":"))
+    document = model_document(fitted, settings)
+    text = json.dumps(document, allow_nan=False, separators=(",", ":"))
     whole = pack(arrays, text, __version__)
     with whole_file(target) as file:
         file.write(whole)
     return target
 
 
-def model_arrays(model: NeuralRuleModel) -> dict[str, np.ndarray]:
+def model_arrays(fitted: Fitted) -> dict[str, np.ndarray]:
     """Everything learned that is an array; names as in `docs/files.md`."""
-    state = model._state
+    state = fitted.state
     arrays = {
-        "encoder.mean": np.array([column.mean for column in model.encoder_.columns]),
-        "encoder.scale": np.array([column.scale for column in model.encoder_.columns]),
-        "target.mean": model._target_mean,
-        "target.scale": model._target_scale,
-        **{f"history.{name}": np.array(losses) for name, losses in model.history_.items()},
+        "encoder.mean": np.array([column.mean for column in fitted.encoder.columns]),
+        "encoder.scale": np.array([column.scale for column in fitted.encoder.columns]),
+        "target.mean": fitted.task.centre,
+        "target.scale": fitted.task.scale,
+        **{f"history.{name}": np.array(losses) for name, losses in fitted.history.items()},
         **array_fields("network", state.network),
-        **array_fields("rules", model.rules_),
-        **array_fields("activity", model._activity),
-        **array_fields("performance", model._performance),
+        **array_fields("rules", fitted.rules),
+        **array_fields("activity", fitted.activity),
+        **array_fields("performance", fitted.performance),
     }
     # A model that was not trained since its network was made has no moments yet.
     moments = {"means": state.optimizer.means, "squares": state.optimizer.squares}
     if any(array.any() for moment in moments.values() for array in moment):
         for name, moment in moments.items():
             arrays |= {f"{name}.{part}": array for part, array in moment._asdict().items()}
-    if hasattr(model, "cv_scores_"):
-        arrays["cv_scores"] = model.cv_scores_
-    if hasattr(model, "classes_") and has_code(model.classes_):
-        arrays["classes"] = model.classes_
+    if fitted.task.classes is not None and has_code(fitted.task.classes):
+        arrays["classes"] = fitted.task.classes
     return arrays
 
 
@@ -88,27 +105,27 @@ def array_fields(prefix: str, record: Any) -> dict[str, np.ndarray]:
     }
 
 
-def model_document(model: NeuralRuleModel) -> dict[str, Any]:
+def model_document(fitted: Fitted, settings: Settings) -> dict[str, Any]:
     """Everything else; the keys are described in `docs/files.md`."""
-    performance = model._performance
+    performance = fitted.performance
     return {
-        "estimator": type(model).__name__,
-        "parameters": plain_parameters(model),
-        "names": model.encoder_.names,
-        "named": hasattr(model, "feature_names_in_"),
-        "columns": column_records(model.encoder_),
-        "labels": plain_labels(model),
-        "flat": getattr(model, "_flat_y", None),
-        "max_depth": getattr(model, "max_depth_", None),
-        "n_epochs": model.n_iter_,
-        "n_steps": model._state.n_steps,
-        "interrupted": model.interrupted_,
-        "n_training": model.rules_.n_training,
-        "activity_rows": model._activity.n_rows,
+        "estimator": fitted.estimator,
+        "parameters": plain_parameters(settings),
+        "names": fitted.encoder.names,
+        "named": fitted.encoder.named,
+        "columns": column_records(fitted.encoder),
+        "labels": plain_labels(fitted),
+        "flat": None if fitted.task.are_classes else fitted.task.flat,
+        "max_depth": settings.max_depth,
+        "n_epochs": fitted.n_epochs,
+        "n_steps": fitted.state.n_steps,
+        "interrupted": fitted.interrupted,
+        "n_training": fitted.rules.n_training,
+        "activity_rows": fitted.activity.n_rows,
         "performance_rows": performance.n_rows,
         # As text, because a metric may be NaN.
         "metrics": {name: repr(value) for name, value in performance.metrics.items()},
-        "notes": getattr(model, "_notes", {}),
+        "notes": fitted.notes,
     }
 
 
@@ -117,34 +134,35 @@ def column_records(encoder: Encoder) -> list[list[Any]]:
     return [[column.source, column.kind, column.category] for column in encoder.columns]
 
 
-def plain_labels(model: NeuralRuleModel) -> dict[str, Any] | None:
+def plain_labels(fitted: Fitted) -> dict[str, Any] | None:
     """Class labels that are not an array of numbers: strings, or Python's objects."""
-    if not hasattr(model, "classes_") or has_code(model.classes_):
+    classes = fitted.task.classes
+    if classes is None or has_code(classes):
         return None
-    labels = model.classes_.tolist()
+    labels = classes.tolist()
     for label in labels:
         if not isinstance(label, str | int | float):
             raise TypeError(
                 f"save cannot write the class {label!r}: labels must be strings, numbers or "
                 "booleans. Fit on y with such labels, for example y.astype(str)."
             )
-    return {"objects": model.classes_.dtype == object, "labels": labels}
+    return {"objects": classes.dtype == object, "labels": labels}
 
 
-def plain_parameters(model: NeuralRuleModel) -> dict[str, Any]:
+def plain_parameters(settings: Settings) -> dict[str, Any]:
     """The estimator's parameters; what is no plain data falls back to its default."""
-    defaults = type(model)().get_params(deep=False)
     result = {}
-    for name, value in model.get_params(deep=False).items():
+    for name, value in settings.parameters.items():
         try:
             result[name] = plain_value(value)
         except TypeError:
+            default = settings.defaults[name]
             warnings.warn(
                 f"{name}={value!r} is not plain data and is not saved: the loaded model will "
-                f"have {name}={defaults[name]!r}, its default. Predictions are the same.",
+                f"have {name}={default!r}, its default. Predictions are the same.",
                 stacklevel=5,
             )
-            result[name] = plain_value(defaults[name])
+            result[name] = plain_value(default)
     return result
 
 

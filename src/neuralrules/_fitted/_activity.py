@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
-from neuralrules._task._targets import Targets
+from neuralrules._task._task import Task
 
 CHUNK_CELLS = 2**21  # activations held at a time
 RULES_AT_ONCE = 64
@@ -80,28 +81,21 @@ def activation_chunks(
         yield rows, activations(network, X[rows], engine)
 
 
-def measure(
-    network: Network,
-    rules: Rules,
-    X: np.ndarray,
-    targets: Targets,
-    weights: np.ndarray,
-    engine: Engine,
-) -> Activity:
-    """Run the rules over encoded rows X (n_rows, n_columns) with targets and weights."""
-    weight = weights.astype(np.float64)
-    sums = weight[:, None] * np.hstack([np.ones((len(X), 1)), targets.one_column_each()])
+def measure(network: Network, rules: Rules, rows: Rows, engine: Engine) -> Activity:
+    """Run the rules over some rows."""
+    X, weight = rows.X, rows.weights.astype(np.float64)
+    sums = weight[:, None] * np.hstack([np.ones((len(X), 1)), rows.one_column_each()])
     # A rule that is not trained is positive exactly inside its leaf.
     leaves = Network.from_rules(rules, deep=False)
     in_leaf, in_both, activation = np.zeros((3, network.n_rules))
     totals = np.zeros((network.n_rules, sums.shape[1]))
-    for rows, active in activation_chunks(network, X, engine):
+    for some, active in activation_chunks(network, X, engine):
         inside = (active > 0).astype(np.float64)
-        leaf = (activations(leaves, X[rows], engine) > 0).astype(np.float64)
-        activation += weight[rows] @ active
-        totals += inside.T @ sums[rows]
-        in_leaf += weight[rows] @ leaf
-        in_both += weight[rows] @ np.multiply(inside, leaf, out=leaf)
+        leaf = (activations(leaves, X[some], engine) > 0).astype(np.float64)
+        activation += weight[some] @ active
+        totals += inside.T @ sums[some]
+        in_leaf += weight[some] @ leaf
+        in_both += weight[some] @ np.multiply(inside, leaf, out=leaf)
     n_rows, *all_totals = sums.sum(axis=0)
     covered, totals = totals[:, 0], totals[:, 1:]
     return Activity(
@@ -113,3 +107,11 @@ def measure(
         in_both=in_both,
         activation=activation / n_rows,
     )
+
+
+def rule_importance(task: Task, network: Network, activation: np.ndarray) -> np.ndarray:
+    """Mean absolute contribution of each rule, averaged over the outputs, (n_rules,).
+
+    `activation` is (n_rules,): the mean activation of each rule over some rows.
+    """
+    return np.abs(task.comparable(network.values)).mean(axis=1) * activation

@@ -1,22 +1,25 @@
-"""How good a model is on some rows, in numbers small enough to keep with it."""
+"""How good a model is on some rows.
+
+The rows themselves are forgotten after a fit, so the numbers about them are few enough to be
+kept in the model and in its file.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neuralrules._fitted._activity import activations
-from neuralrules._fitted._outputs import chosen_classes, class_probabilities, rule_importance
-from neuralrules._task._losses import expand_codes, loss_code, losses_and_slopes
+from neuralrules._data._rows import Rows
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._activity import activations, rule_importance
+from neuralrules._network._network import Network
+from neuralrules._task._task import Task, chosen_classes
 
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
-    from neuralrules._task._targets import Targets
-
-BINS = 10  # of the calibration
-SIZE_ROWS = 5000  # rows that the error against the number of rules is measured on
+# Groups of rows in a calibration curve.
+BINS = 10
+# At most so many rows are used to measure the error against the number of rules.
+SIZE_ROWS = 5000
 
 
 @dataclass(frozen=True)
@@ -49,79 +52,71 @@ class Performance:
     errors: np.ndarray
 
 
-def performance_on(
-    model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = None
-) -> Performance:
-    """Measure a fitted model on a user's table."""
-    X = model._check_columns(X, reset=False)
-    targets, weights = model._check_targets(X, y, sample_weight, known=True)
-    return perform(model, model.encoder_.transform(X), targets, weights)
-
-
-def perform(
-    model: NeuralRuleModel, encoded: np.ndarray, targets: Targets, weights: np.ndarray
-) -> Performance:
-    """Measure a fitted model on encoded rows (n_rows, n_columns) with weights (n_rows,)."""
-    if not weights.all():
-        counted = np.flatnonzero(weights)
-        encoded, targets, weights = encoded[counted], targets.take(counted), weights[counted]
-    y, weight = targets.array.astype(np.float64), weights.astype(np.float64)
-    network = model.network_
-    outputs = model._engine().decide(network, encoded) + network.intercept
-    if targets.are_classes:
-        codes = y[:, 0].astype(int)
-        metrics = class_metrics(model, outputs, codes, weight)
-        chosen = chosen_classes(outputs)
-        cells = np.bincount(
-            codes * targets.n_classes + chosen, weight, targets.n_classes**2
-        ).reshape(targets.n_classes, -1)
-        curves = class_calibration(model, outputs, codes, weight)
-        truth = codes
+def perform(network: Network, rows: Rows, engine: Engine) -> Performance:
+    """Measure a network, in the units of its targets, on rows."""
+    if not rows.weights.all():
+        rows = rows.take(np.flatnonzero(rows.weights))
+    task, weight = rows.task, rows.weights.astype(np.float64)
+    outputs = engine.decide(network, rows.X) + network.intercept
+    truth = true_values(rows)
+    confusion = None
+    if task.are_classes:
+        metrics = class_metrics(task, outputs, rows, weight)
+        cells = truth * task.n_classes + chosen_classes(outputs)
+        confusion = np.bincount(cells, weight, task.n_classes**2).reshape(task.n_classes, -1)
+        curves = class_calibration(task, outputs, truth, weight)
     else:
-        truth = y * targets.scale + targets.mean
-        metrics = number_metrics(outputs, truth, weight)
-        cells = None
+        predicted = task.loss.link.predictions(outputs)
+        metrics = number_metrics(predicted, truth, weight)
+        if task.loss.metric:
+            metrics[task.loss.metric] = loss_in_units(rows, outputs)
         curves = [
-            calibration_curve(outputs[:, k], truth[:, k], weight) for k in range(y.shape[1])
+            calibration_curve(predicted[:, k], truth[:, k], weight)
+            for k in range(truth.shape[1])
         ]
     some = np.linspace(0, len(weight) - 1, min(SIZE_ROWS, len(weight))).astype(int)
-    sizes, errors = errors_by_size(model, encoded[some], truth[some], weight[some])
+    sizes, errors = errors_by_size(network, rows.take(some), engine)
     return Performance(
         n_rows=len(weight),
         metrics=metrics,
-        confusion=cells,
+        confusion=confusion,
         calibration=np.array(curves).reshape(-1, BINS, 3),
         n_rules=sizes,
         errors=errors,
     )
 
 
+def true_values(rows: Rows) -> np.ndarray:
+    """Class codes (n_rows,) int64, or numbers (n_rows, n_targets) float64 in their units."""
+    if rows.task.are_classes:
+        return rows.codes
+    return rows.targets.astype(np.float64) * rows.task.scale + rows.task.centre
+
+
 def class_metrics(
-    model: NeuralRuleModel, outputs: np.ndarray, codes: np.ndarray, weight: np.ndarray
+    task: Task, outputs: np.ndarray, rows: Rows, weight: np.ndarray
 ) -> dict[str, float]:
     """Accuracies and the mean loss; the area under the ROC curve for two classes."""
-    n_classes = len(model.classes_)
+    codes = rows.codes
     right = chosen_classes(outputs) == codes
     metrics = {"accuracy": float(np.average(right, weights=weight))}
     recalls = [
         np.average(right[codes == k], weights=weight[codes == k]) for k in np.unique(codes)
     ]
     metrics["balanced accuracy"] = float(np.mean(recalls))
-    if n_classes == 2 and len(np.unique(codes)) == 2:
+    if task.n_classes == 2 and len(np.unique(codes)) == 2:
         metrics["ROC AUC"] = area_under_roc(outputs[:, 0], codes, weight)
-    coded = expand_codes(codes.astype(np.float64), outputs.shape[1])
-    losses, _ = losses_and_slopes(
-        loss_code(model.loss, multiclass=n_classes > 2), outputs, coded
-    )
-    name = {"logistic": "log loss", "hinge": "hinge loss", "squared": "squared loss"}
-    metrics[name[model.loss]] = float(np.average(losses, weights=weight))
+    losses, _ = task.loss.evaluate(outputs, rows.loss_targets)
+    metrics[task.loss.metric] = float(np.average(losses, weights=weight))
     return metrics
 
 
 def area_under_roc(decision: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> float:
-    """Share of pairs of a row of each class that are in the right order, ties by half.
+    """The area under the ROC curve.
 
-    scikit-learn's function checks its arguments for longer than a small batch is trained.
+    It is the share of pairs, one row of each class, in which the row of the second class has
+    the higher decision; equal decisions count half. scikit-learn's function would do, but
+    checking its arguments takes longer than training on a small batch.
     """
     _, place = np.unique(decision, return_inverse=True)
     positive, negative = (np.bincount(place, weight * (codes == k)) for k in (1, 0))
@@ -130,28 +125,62 @@ def area_under_roc(decision: np.ndarray, codes: np.ndarray, weight: np.ndarray) 
 
 
 def number_metrics(
-    outputs: np.ndarray, truth: np.ndarray, weight: np.ndarray
+    predicted: np.ndarray, truth: np.ndarray, weight: np.ndarray
 ) -> dict[str, float]:
     """R^2 and errors in the targets' units, averaged over the targets."""
-    squares = np.average((outputs - truth) ** 2, axis=0, weights=weight)
-    mean = np.average(truth, axis=0, weights=weight)
-    variance = np.average((truth - mean) ** 2, axis=0, weights=weight)
-    explained = 1 - squares / np.where(variance > 0, variance, np.nan)
-    absolute = np.average(np.abs(outputs - truth), axis=0, weights=weight)
+    squares = np.average((predicted - truth) ** 2, axis=0, weights=weight)
+    absolute = np.average(np.abs(predicted - truth), axis=0, weights=weight)
     return {
-        "R²": float(explained.mean()),
+        "R²": 1 - unexplained_share(predicted, truth, weight),
         "root mean squared error": float(np.sqrt(squares).mean()),
         "mean absolute error": float(absolute.mean()),
     }
 
 
+def loss_in_units(rows: Rows, outputs: np.ndarray) -> float:
+    """Mean loss of numbers in their own units, averaged over the targets.
+
+    `outputs` (n_rows, n_targets) are in these units, too.
+    """
+    task = rows.task
+    shift, factor = task.loss.link.in_units(task.centre, task.scale)
+    standardised = (outputs - shift) / factor
+    means = []
+    for k, scale in enumerate(task.scale):
+        own = slice(k, k + 1)
+        losses, _ = task.loss.evaluate(standardised[:, own], rows.loss_targets[:, own])
+        means.append(np.average(losses, weights=rows.weights) * scale**task.loss.power)
+    return float(np.mean(means))
+
+
+def unexplained_share(predicted: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> float:
+    """Share of the variance of numbers that is left, averaged over the targets."""
+    return float(np.average(unexplained_of_each(predicted, truth, weight), weights=weight))
+
+
+def unexplained_of_each(
+    predicted: np.ndarray, truth: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """The share of unexplained variance row by row, (n_rows,) float64; its mean is the share.
+
+    Of a target that does not vary, all is explained where the predictions are exact and
+    nothing where they are not, as in scikit-learn's `r2_score`.
+    """
+    mean = np.average(truth, axis=0, weights=weight)
+    variance = np.average((truth - mean) ** 2, axis=0, weights=weight)
+    squares = (predicted - truth) ** 2
+    left = np.average(squares, axis=0, weights=weight)
+    whole = np.where(variance > 0, variance, left)
+    return (squares / np.where(whole > 0, whole, 1)).mean(axis=1)
+
+
 def class_calibration(
-    model: NeuralRuleModel, outputs: np.ndarray, codes: np.ndarray, weight: np.ndarray
+    task: Task, outputs: np.ndarray, codes: np.ndarray, weight: np.ndarray
 ) -> list[np.ndarray]:
     """The one curve of a classifier; none where it has no probabilities."""
-    if model.loss != "logistic":
+    if not task.gives_probabilities:
         return []
-    probabilities = class_probabilities(outputs)
+    probabilities = task.probabilities(outputs)
     if outputs.shape[1] == 1:
         return [calibration_curve(probabilities[:, 1], codes.astype(float), weight)]
     right = (probabilities.argmax(axis=1) == codes).astype(float)
@@ -163,7 +192,8 @@ def calibration_curve(
 ) -> np.ndarray:
     """Mean prediction, mean outcome and weight of `BINS` groups of about equal size.
 
-    Groups that ties leave empty hold NaN and weight 0.
+    Equal predictions stay in one group, so that others may be left empty: these hold NaN and
+    weight 0.
     """
     edges = np.quantile(predicted, np.linspace(0, 1, BINS + 1)[1:-1])
     group = np.searchsorted(edges, predicted, side="right")
@@ -174,30 +204,26 @@ def calibration_curve(
 
 
 def errors_by_size(
-    model: NeuralRuleModel, encoded: np.ndarray, truth: np.ndarray, weight: np.ndarray
+    network: Network, rows: Rows, engine: Engine
 ) -> tuple[np.ndarray, np.ndarray]:
     """Error with only the most important rules, for up to 50 numbers of rules."""
-    network = model.network_
-    active = activations(network, encoded, model._engine())
+    weight, truth = rows.weights.astype(np.float64), true_values(rows)
+    active = activations(network, rows.X, engine)
     mean = weight @ active / weight.sum()
-    order = np.argsort(-rule_importance(model, mean), kind="stable")
+    order = np.argsort(-rule_importance(rows.task, network, mean), kind="stable")
     sizes = np.unique(np.linspace(0, network.n_rules, 51).astype(int))
-    outputs = np.tile(network.intercept, (len(encoded), 1))
+    outputs = np.tile(network.intercept, (len(rows), 1))
     errors, done = [], 0
     for size in sizes:
         some = order[done:size]
         outputs += active[:, some] @ network.values[some].astype(np.float64)
         done = size
-        errors.append(error(outputs, truth, weight))
+        errors.append(error(rows.task, outputs, truth, weight))
     return sizes, np.array(errors)
 
 
-def error(outputs: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> float:
-    """Share of wrong classes for class codes (n_rows,), else of unexplained variance."""
-    if truth.ndim == 1:
+def error(task: Task, outputs: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> float:
+    """Share of wrong classes, or of unexplained variance, given `true_values`."""
+    if task.are_classes:
         return float(np.average(chosen_classes(outputs) != truth, weights=weight))
-    squares = np.average((outputs - truth) ** 2, axis=0, weights=weight)
-    variance = np.average(
-        (truth - np.average(truth, axis=0, weights=weight)) ** 2, axis=0, weights=weight
-    )
-    return float(np.mean(squares / np.where(variance > 0, variance, np.nan)))
+    return unexplained_share(task.loss.link.predictions(outputs), truth, weight)

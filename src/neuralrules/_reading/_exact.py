@@ -6,7 +6,7 @@
     task "classes"
     classes ["malignant", "benign"]
     loss "logistic"
-    column "mean radius" number missing 14.127
+    column "mean radius" number missing 14.127 deviation 3.5
     column "city" categories ["Oslo", "Rome"] missing rare
     intercept [0.0]
 
@@ -23,37 +23,40 @@ the literals' positive parts, A0, A1, ….
 
 A regression has ``task "numbers"`` and, instead of classes and loss, ``flat true`` if it
 was fitted on one target without a dimension of its own, ``flat false`` if predictions are
-a table with one column a target.
+a table with one column a target. A line ``loss "poisson"`` after it names the loss if
+it is not the squared error; predictions may be a function of the sums then. ``scale`` and
+the columns' deviations are what targets and columns are measured in when the rules are
+trained further; they change no prediction and may be left out.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from neuralrules._data._encoding import (
     EncodedColumn,
     Encoder,
+    in_original_units,
 )
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._task._losses import SQUARED_ERROR
 
 FIRST_LINE = "neuralrules rules 1"
 
 
-def exact_text(model: NeuralRuleModel) -> str:
+def exact_text(fitted: Fitted) -> str:
     """The text of a fitted model; see the top of this module for its form."""
-    network, encoder = model.network_, model.encoder_
-    lines = [FIRST_LINE, *target_lines(model)]
+    network, encoder = fitted.network, fitted.encoder
+    lines = [FIRST_LINE, *target_lines(fitted)]
     lines += [column_line(encoder, source) for source in range(len(encoder.names))]
     lines.append(f"intercept {listed(network.intercept)}")
     for rule in range(network.n_rules):
         lines += ["", f"rule {rule} value {listed(network.values[rule].astype(np.float64))}"]
         own = range(network.offsets[rule], network.offsets[rule + 1])
-        lines += [f"  {literal_line(model, literal)}" for literal in own]
+        lines += [f"  {literal_line(fitted, literal)}" for literal in own]
         if network.deep:
             lines.append("  through")
             layer = network.second_layer(rule).astype(np.float64)
@@ -63,12 +66,22 @@ def exact_text(model: NeuralRuleModel) -> str:
     return "\n".join(lines) + "\n"
 
 
-def target_lines(model: Any) -> list[str]:
+def target_lines(fitted: Fitted) -> list[str]:
     """What the model predicts: classes and how they were learned, or numbers."""
-    classes = getattr(model, "classes_", None)
+    classes = fitted.task.classes
     if classes is None:
-        return ['task "numbers"', f"flat {quoted(model._flat_y)}"]
-    return ['task "classes"', f"classes {listed(classes)}", f"loss {quoted(model.loss)}"]
+        loss = fitted.task.loss
+        return [
+            'task "numbers"',
+            f"flat {quoted(fitted.task.flat)}",
+            *([] if loss is SQUARED_ERROR else [f"loss {quoted(loss.name)}"]),
+            f"scale {listed(fitted.task.scale)}",
+        ]
+    return [
+        'task "classes"',
+        f"classes {listed(classes)}",
+        f"loss {quoted(fitted.task.loss.name)}",
+    ]
 
 
 def column_line(encoder: Encoder, source: int) -> str:
@@ -76,25 +89,24 @@ def column_line(encoder: Encoder, source: int) -> str:
     own = encoder.columns_of(source)
     name = quoted(encoder.names[source])
     if own[0].kind == "number":
-        return f"column {name} number missing {own[0].mean!r}"
+        return f"column {name} number missing {own[0].mean!r} deviation {own[0].scale!r}"
     known = [column.category for column in own if column.kind == "category"]
     text = f"column {name} categories {listed([name for name in known if name is not None])}"
     text += " missing" if None in known else ""
     return text + (" rare" if any(column.kind == "rare" for column in own) else "")
 
 
-def literal_line(model: NeuralRuleModel, literal: int) -> str:
-    """A literal in the table's units: w (x - mean) / scale is w / scale x - w / scale mean."""
-    network, encoder = model.network_, model.encoder_
-    constant = float(network.biases[literal])
-    parts = []
+def literal_line(fitted: Fitted, literal: int) -> str:
+    """A literal in the table's units."""
+    network, encoder = fitted.network, fitted.encoder
     weights = network.weights[literal].astype(np.float64)
-    for feature, weight in zip(network.features, weights, strict=True):
-        if weight:
-            column = encoder.columns[feature]
-            parts.append((weight / column.scale, column_name(encoder, column)))
-            constant -= weight / column.scale * column.mean
-    return sum_line(parts, constant)
+    used = np.flatnonzero(weights)
+    columns = [encoder.columns[feature] for feature in network.features[used]]
+    factors, constant = in_original_units(
+        weights[used].tolist(), float(network.biases[literal]), columns
+    )
+    names = [column_name(encoder, column) for column in columns]
+    return sum_line(list(zip(factors, names, strict=True)), constant)
 
 
 def column_name(encoder: Encoder, column: EncodedColumn) -> str:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from neuralrules._counterfactual._row import read_row
 from neuralrules._data._encoding import as_numbers, column_of
+from neuralrules._engine._protocol import Engine
 from neuralrules._engine._reference import literals_forward, units_forward
 from neuralrules._fitted._activity import activations
-from neuralrules._fitted._outputs import output_names
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
 from neuralrules._network._network import Network, Parameters
 from neuralrules._reading._text import (
@@ -23,9 +21,6 @@ from neuralrules._reading._text import (
     printable,
     rule_text,
 )
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
 
 SHOWN_ROWS = 10  # when an explanation is printed
 
@@ -77,7 +72,7 @@ class Explanation:
     slopes: np.ndarray
     columns: list[str]
     outputs: list[Any]
-    _model: NeuralRuleModel
+    _fitted: Fitted
     _limit_weights: np.ndarray
     _limit_biases: np.ndarray
 
@@ -90,12 +85,12 @@ class Explanation:
         weights, bias = self._limit_weights[place], float(self._limit_biases[place])
         if not weights.any():
             return f"its cap, activation at most {number(bias, precision)}"
-        encoder, features = self._model.encoder_, self._model.network_.features
+        encoder, features = self._fitted.encoder, self._fitted.network.features
         return inequality_text(encoder, features, weights, bias, precision, max_terms)
 
     def _limit_texts(self, precision: int, max_terms: int) -> list[str]:
         """The limits of all places; those of a shallow rule are its literals, written once."""
-        deep = self._model.network_.deep
+        deep = self._fitted.network.deep
         texts: dict[tuple[int, ...], str] = {}
         result = []
         for place, pair in enumerate(
@@ -117,8 +112,8 @@ class Explanation:
         check_counts(precision=precision, max_terms=max_terms)
         n_active, n_outputs = self.contributions.shape
         texts = [
-            rule_text(self._model, rule, precision, max_terms)
-            for rule in range(self._model.network_.n_rules)
+            rule_text(self._fitted, rule, precision, max_terms)
+            for rule in range(self._fitted.network.n_rules)
         ]
         limits = self._limit_texts(precision, max_terms)
         frame = pandas.DataFrame(
@@ -199,13 +194,11 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(model: NeuralRuleModel, X: Any) -> Explanation:
-    """The rules that fire on each row of a table and what they contribute."""
-    check_is_fitted(model)
-    X = read_row(model, X) if is_one_row(X) else model._check_columns(X, reset=False)
-    network, encoder = model.network_, model.encoder_
+def explain(fitted: Fitted, X: Any, engine: Engine) -> Explanation:
+    """The rules that fire on each row of a checked table and what they contribute."""
+    network, encoder = fitted.network, fitted.encoder
     encoded = encoder.transform(X)
-    active = activations(network, encoded, model._engine())
+    active = activations(network, encoded, engine)
     rows, rules = np.nonzero(active > 0)
     strength = active[rows, rules]
     contributions = strength[:, None] * network.values[rules].astype(np.float64)
@@ -216,7 +209,7 @@ def explain(model: NeuralRuleModel, X: Any) -> Explanation:
         own = rules == rule
         slopes[rows[own]] += weights[own][:, :, None] * network.values[rule]
     return Explanation(
-        decision=model._decide(X),
+        decision=engine.decide(network, encoded) + network.intercept,
         intercept=network.intercept,
         rows=rows,
         rules=rules,
@@ -225,22 +218,13 @@ def explain(model: NeuralRuleModel, X: Any) -> Explanation:
         limits=limits,
         margins=margins,
         margins_are_exact=exact,
-        slopes=slopes_by_column(model, X, slopes),
+        slopes=slopes_by_column(fitted, X, slopes),
         columns=list(encoder.names),
-        outputs=output_names(model),
-        _model=model,
+        outputs=fitted.task.output_names,
+        _fitted=fitted,
         _limit_weights=weights,
         _limit_biases=biases,
     )
-
-
-def is_one_row(X: Any) -> bool:
-    """Whether X is one row alone: a dict, a Series, or something of one dimension."""
-    if isinstance(X, Mapping) or (hasattr(X, "index") and hasattr(X, "to_frame")):
-        return True
-    if isinstance(X, list | tuple):
-        return not any(isinstance(cell, list | tuple | np.ndarray) for cell in X)
-    return getattr(X, "ndim", 2) == 1
 
 
 def local_forms(
@@ -324,9 +308,9 @@ def deep_margins(
     return np.where(exact, straight, np.maximum(linear, steepest)), exact
 
 
-def slopes_by_column(model: NeuralRuleModel, X: Any, slopes: np.ndarray) -> np.ndarray:
+def slopes_by_column(fitted: Fitted, X: Any, slopes: np.ndarray) -> np.ndarray:
     """Slopes by the user's columns: (n_rows, n_columns, n_outputs) float64."""
-    encoder, network = model.encoder_, model.network_
+    encoder, network = fitted.encoder, fitted.network
     result = np.full((len(slopes), len(encoder.names), network.n_outputs), np.nan)
     place_of = {feature: place for place, feature in enumerate(network.features.tolist())}
     for feature, column in enumerate(encoder.columns):

@@ -18,18 +18,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight
 
-from neuralrules._fitted._activity import activations
-from neuralrules._fitted._outputs import comparable, rule_importance
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._activity import activations, rule_importance
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
 
 KINDS = ("rules", "columns", "pairs")
 DONORS = 3  # other rows that each row borrows cells from
@@ -84,8 +82,9 @@ class Importances:
 
 
 def importances(
-    model: NeuralRuleModel,
-    X: Any,
+    fitted: Fitted,
+    encoded: np.ndarray,
+    engine: Engine,
     *,
     kind: str,
     n_resamples: int,
@@ -93,8 +92,7 @@ def importances(
     sample_weight: Any,
     random_state: Any,
 ) -> Importances:
-    """Importance of the rules, columns or pairs of columns of a fitted model."""
-    check_is_fitted(model)
+    """Importance of the rules, columns or pairs of columns, on encoded rows."""
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not one of {', '.join(map(repr, KINDS))}.")
     for name, value in (("n_resamples", n_resamples), ("max_rows", max_rows)):
@@ -102,36 +100,38 @@ def importances(
         whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= 2
         if not whole and not (value is None and may_be_none):
             raise ValueError(f"{name}={value!r} must be a whole number of at least 2.")
-    X = model._check_columns(X, reset=False)
-    if X.shape[0] < 2:
-        raise ValueError(f"X has {X.shape[0]} row; importances need at least 2 to compare.")
+    if len(encoded) < 2:
+        raise ValueError(f"X has {len(encoded)} row; importances need at least 2 to compare.")
     random_state = check_random_state(random_state)
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if max_rows is not None and X.shape[0] > max_rows:
-        chosen = np.sort(random_state.choice(X.shape[0], max_rows, replace=False))
-        X, weights = _safe_indexing(X, chosen), weights[chosen]
+    weights = _check_sample_weight(
+        sample_weight, encoded, dtype=np.float64, ensure_non_negative=True
+    )
+    if max_rows is not None and len(encoded) > max_rows:
+        chosen = np.sort(random_state.choice(len(encoded), max_rows, replace=False))
+        encoded, weights = encoded[chosen], weights[chosen]
     if not weights.any():
         raise ValueError("sample_weight is zero for every row. Give some rows weight.")
-    encoded = model.encoder_.transform(X)
     draws = Draws(weights, n_resamples, random_state)
     if kind == "rules":
-        active = activations(model.network_, encoded, model._engine())
-        result = np.array([rule_importance(model, mean) for mean in draws.means(active)])
-        return Importances(kind, list(range(model.network_.n_rules)), result[0], result[1:])
-    swaps = Swaps(model, encoded, random_state)
-    groups: list[Any] = [(column,) for column in used_columns(model)]
+        active = activations(fitted.network, encoded, engine)
+        result = np.array(
+            [rule_importance(fitted.task, fitted.network, mean) for mean in draws.means(active)]
+        )
+        return Importances(kind, list(range(fitted.network.n_rules)), result[0], result[1:])
+    swaps = Swaps(fitted, encoded, engine, random_state)
+    groups: list[Any] = [(column,) for column in fitted.used_columns]
     result = swaps.importances(groups, draws)
-    labels = [model.encoder_.names[column] for (column,) in groups]
+    labels = [fitted.encoder.names[column] for (column,) in groups]
     if kind == "columns":
-        idle = [name for name in range(len(model.encoder_.names)) if (name,) not in groups]
+        idle = [name for name in range(len(fitted.encoder.names)) if (name,) not in groups]
         zeros = np.zeros((len(result), len(idle)))
-        labels += [model.encoder_.names[column] for column in idle]
+        labels += [fitted.encoder.names[column] for column in idle]
         result = np.hstack([result, zeros])
         return Importances(kind, labels, result[0], result[1:])
     best = np.sort(np.argsort(-result[0], kind="stable")[:PAIRED_COLUMNS])
     pairs = list(combinations([groups[place][0] for place in best], 2))
     result = swaps.importances(pairs, draws)
-    labels = [tuple(model.encoder_.names[column] for column in pair) for pair in pairs]
+    labels = [tuple(fitted.encoder.names[column] for column in pair) for pair in pairs]
     return Importances(kind, labels, result[0], result[1:])
 
 
@@ -156,23 +156,19 @@ class Draws:
         return np.array(result)
 
 
-def used_columns(model: NeuralRuleModel) -> list[int]:
-    """The columns of the user's table that some weight looks at."""
-    network = model.network_
-    used = network.features[network.weights.any(axis=0)]
-    return sorted({model.encoder_.columns[feature].source for feature in used})
-
-
 class Swaps:
     """The decision function on rows that borrow some columns from other rows."""
 
     def __init__(
-        self, model: NeuralRuleModel, encoded: np.ndarray, random_state: np.random.RandomState
+        self,
+        fitted: Fitted,
+        encoded: np.ndarray,
+        engine: Engine,
+        random_state: np.random.RandomState,
     ) -> None:
-        self._network, self._engine = model.network_, model._engine()
-        self._model = model
+        self._fitted, self._engine = fitted, engine
         self._encoded = encoded
-        self._sources = np.array([column.source for column in model.encoder_.columns])
+        self._sources = np.array([column.source for column in fitted.encoder.columns])
         n = len(encoded)
         # A row's donor is another row: n - 1 of them are equally likely.
         steps = random_state.choice(np.arange(1, n), min(DONORS, n - 1), replace=False)
@@ -185,7 +181,8 @@ class Swaps:
         self._own = self._decide(encoded)
 
     def _decide(self, encoded: np.ndarray) -> np.ndarray:
-        return comparable(self._model, self._engine.decide(self._network, encoded))
+        outputs = self._engine.decide(self._fitted.network, encoded)
+        return self._fitted.task.comparable(outputs)
 
     def _borrowed(self, columns: Sequence[int], donors: np.ndarray) -> np.ndarray:
         mixed = self._encoded.copy()

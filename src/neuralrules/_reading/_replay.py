@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -23,10 +23,10 @@ from neuralrules._data._encoding import (
     column_of,
     is_frame,
 )
-from neuralrules._fitted._outputs import chosen_classes, class_probabilities
 from neuralrules._reading._exact import FIRST_LINE
+from neuralrules._task._losses import CLASS_LOSSES, NUMBER_LOSSES, SQUARED_ERROR, Loss
+from neuralrules._task._task import Task
 
-LOSSES = ("logistic", "hinge", "squared")
 STRING = r'"(?:[^"\\]|\\.)*"'
 NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 SUMMAND = re.compile(
@@ -36,6 +36,7 @@ SUMMAND = re.compile(
 )
 COLUMN = re.compile(
     rf"column (?P<name>{STRING}) (?:number missing (?P<mean>-?{NUMBER})"
+    rf"(?: deviation (?P<deviation>{NUMBER}))?"
     r"|categories (?P<categories>\[.*\])(?P<missing> missing)?(?P<rare> rare)?)"
 )
 RULE = re.compile(r"rule [0-9]+ value (?P<values>\[.*\])")
@@ -54,11 +55,23 @@ Sum: TypeAlias = tuple[tuple[float, Term | int | None], ...]
 
 
 @dataclass(frozen=True)
-class Column:
-    """How the text declares a column: the stand-in of a number (None for categories)."""
+class DeclaredColumn:
+    """How the text declares a column.
+
+    Attributes
+    ----------
+    name : str
+    stand_in : float or None
+        What takes the place of a missing number; None for categories.
+    deviation : float
+        The unit that a number is measured in when the rules are trained further.
+    terms : tuple of Term
+        What rules may add up.
+    """
 
     name: str
     stand_in: float | None
+    deviation: float
     terms: tuple[Term, ...]
 
     def values(self, data: Any) -> dict[Any, np.ndarray]:
@@ -94,9 +107,10 @@ class ParsedRule(NamedTuple):
 
 
 def _gives_probabilities(rules: Any) -> bool:
-    if rules.loss != "logistic":
+    if not rules.task.gives_probabilities:
         raise AttributeError(
-            f"predict_proba needs loss='logistic'; these rules have loss={rules.loss!r}."
+            "predict_proba needs loss='logistic'; these rules have "
+            f"loss={rules.task.loss.name!r}."
         )
     return True
 
@@ -110,20 +124,16 @@ class ExactRules:
 
     Attributes
     ----------
-    classes : list of str, int, float or bool
-        Empty for a regression.
-    loss : {"logistic", "hinge", "squared"}
-    flat : bool
-        Whether a regression predicts (n_rows,) and not (n_rows, n_targets).
-    columns : list of Column
+    task : Task
+        Of numbers the centre is 0; their scale is that of the fit, or 1 if the text does not
+        say it. Labels that are texts are objects: NumPy's own lose NULs at their end.
+    columns : list of DeclaredColumn
     intercept : ndarray of shape (n_outputs,), float64
     rules : list of ParsedRule
     """
 
-    classes: list[Any]
-    loss: str
-    flat: bool
-    columns: list[Column]
+    task: Task
+    columns: list[DeclaredColumn]
     intercept: np.ndarray
     rules: list[ParsedRule] = field(repr=False)
 
@@ -144,16 +154,11 @@ class ExactRules:
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class, (n_rows, n_classes), for ``loss="logistic"``."""
-        return class_probabilities(self._decide(X))
+        return self.task.probabilities(self._decide(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Classes or numbers, of the shape that the model's own predictions have."""
-        outputs = self._decide(X)
-        if not self.classes:
-            return outputs[:, 0] if self.flat else outputs
-        # Strings as objects: NumPy's own lose NULs at their end.
-        labels = np.array(self.classes, object if type(self.classes[0]) is str else None)
-        return labels[chosen_classes(outputs)]
+        return self.task.predictions(self._decide(X))
 
     def _decide(self, X: Any) -> np.ndarray:
         """Intercept and sum of the rules, (n_rows, n_outputs) float64."""
@@ -188,45 +193,33 @@ def evaluate(sums: list[Sum], terms: dict[Any, np.ndarray]) -> np.ndarray:
     return values
 
 
-def read_rules(text: str) -> ExactRules:
-    """Read the text of `exact_text` back into rules that predict.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    ExactRules
-        With ``decision_function``, ``predict`` and, for classes learned with
-        ``loss="logistic"``, ``predict_proba``.
-
-    Raises
-    ------
-    ValueError
-        If the text is not as `exact_text` writes it; the message names the line.
-    """
+def read_exact(text: str) -> ExactRules:
+    """Read the text of `exact_text` back into rules that predict; see `read_rules`."""
     if not isinstance(text, str):
         raise TypeError(f"read_rules() takes the text as a str, got {type(text).__name__}.")
     lines = Lines(text)
     if lines.take() != FIRST_LINE:
         lines.fail(f"the first line must be {FIRST_LINE!r}")
-    classes, loss, flat = parse_targets(lines)
-    columns: dict[str, Column] = {}
+    task = parse_task(lines)
+    columns: dict[str, DeclaredColumn] = {}
     while not columns or lines.peek().startswith("column "):
         column = parse_column(lines)
         if column.name in columns:
             lines.fail(f"column {shown(column.name)} is declared twice")
         columns[column.name] = column
     intercept = lines.numbers(lines.json("intercept"))
-    n_outputs = len(classes) if len(classes) > 2 else 1
-    if (classes or flat) and len(intercept) != n_outputs:
-        lines.fail(f"expected an intercept for {n_outputs} outputs, found {len(intercept)}")
+    if task.are_classes or task.flat or len(task.scale) > 1:
+        if len(intercept) != task.n_outputs:
+            lines.fail(
+                f"expected an intercept for {task.n_outputs} outputs, found {len(intercept)}"
+            )
+    elif len(intercept) > 1:  # a text without scales of its targets
+        task = replace(task, centre=np.zeros(len(intercept)), scale=np.ones(len(intercept)))
     terms = {term for column in columns.values() for term in column.terms}
     rules: list[ParsedRule] = []
     while not rules or lines.peek():
         rules.append(parse_rule(lines, terms, len(intercept)))
-    return ExactRules(classes, loss, flat, list(columns.values()), intercept, rules)
+    return ExactRules(task, list(columns.values()), intercept, rules)
 
 
 class Lines:
@@ -291,16 +284,13 @@ def shown(item: Any) -> str:
     return repr(item[:40] if isinstance(item, str) else item)[:60]
 
 
-def parse_targets(lines: Lines) -> tuple[list[Any], str, bool]:
-    """Classes, loss and flatness: the lines between the first one and the columns."""
-    task = lines.json("task")
-    if task == "numbers":
-        flat = lines.json("flat")
-        if type(flat) is not bool:
-            lines.fail(f"flat must be true or false, not {shown(flat)}")
-        return [], "squared", flat
-    if task != "classes":
-        lines.fail(f'the task must be "classes" or "numbers", not {shown(task)}')
+def parse_task(lines: Lines) -> Task:
+    """What is predicted: the lines between the first one and the columns."""
+    kind = lines.json("task")
+    if kind == "numbers":
+        return parse_numbers(lines)
+    if kind != "classes":
+        lines.fail(f'the task must be "classes" or "numbers", not {shown(kind)}')
     classes = lines.json("classes")
     if type(classes) is not list or {*map(type, classes)} not in (
         {str},
@@ -313,13 +303,35 @@ def parse_targets(lines: Lines) -> tuple[list[Any], str, bool]:
         lines.numbers(classes)
     if len(classes) < 2 or len(set(classes)) < len(classes):
         lines.fail("there must be at least two classes, and all of them different")
+    loss = parse_loss(lines, CLASS_LOSSES)
+    labels = np.array(classes, object if type(classes[0]) is str else None)
+    return Task.of_classes(labels, loss)
+
+
+def parse_numbers(lines: Lines) -> Task:
+    """The shape, the loss and the scale of numbers, the last two if the text says them."""
+    flat = lines.json("flat")
+    if type(flat) is not bool:
+        lines.fail(f"flat must be true or false, not {shown(flat)}")
+    loss = SQUARED_ERROR.name
+    if lines.peek().startswith("loss "):
+        loss = parse_loss(lines, NUMBER_LOSSES)
+    scale = np.ones(1)
+    if lines.peek().startswith("scale "):
+        scale = lines.numbers(lines.json("scale"))
+        if (scale <= 0).any():
+            lines.fail("scales must be above 0")
+    return Task(NUMBER_LOSSES[loss], None, np.zeros(len(scale)), scale, flat)
+
+
+def parse_loss(lines: Lines, known: Mapping[str, Loss]) -> str:
     loss = lines.json("loss")
-    if loss not in LOSSES:
-        lines.fail(f"the loss must be one of {', '.join(LOSSES)}, not {shown(loss)}")
-    return classes, loss, False
+    if type(loss) is not str or loss not in known:
+        lines.fail(f"the loss must be one of {', '.join(known)}, not {shown(loss)}")
+    return loss
 
 
-def parse_column(lines: Lines) -> Column:
+def parse_column(lines: Lines) -> DeclaredColumn:
     """A line that declares a column."""
     line = lines.take()
     match = COLUMN.fullmatch(line)
@@ -327,14 +339,17 @@ def parse_column(lines: Lines) -> Column:
         lines.fail(f"{shown(line)} does not declare a column")
     name = lines.value(match["name"])
     if match["mean"] is not None:
-        stand_in = lines.finite(match["mean"])
-        return Column(name, stand_in, (Term(name, "number"), Term(name, "missing")))
+        deviation = lines.finite(match["deviation"] or "1")
+        if deviation == 0:
+            lines.fail("a deviation must be above 0")
+        either = (Term(name, "number"), Term(name, "missing"))
+        return DeclaredColumn(name, lines.finite(match["mean"]), deviation, either)
     categories = lines.value(match["categories"])
     if {*map(type, categories)} - {str} or len(set(categories)) < len(categories):
         lines.fail("categories must be strings, and all of them different")
     terms = [Term(name, "category", category) for category in categories]
     terms += [Term(name, kind) for kind in ("missing", "rare") if match[kind]]
-    return Column(name, None, tuple(terms))
+    return DeclaredColumn(name, None, 1.0, tuple(terms))
 
 
 def parse_rule(lines: Lines, terms: set[Term], n_outputs: int) -> ParsedRule:

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from neuralrules._fitted._activity import Activity, measure
-from neuralrules._fitted._outputs import chosen_classes, output_names, rule_importance
+from neuralrules._fitted._activity import Activity, rule_importance
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
 from neuralrules._network._network import Network
 from neuralrules._reading._text import check_counts, rule_text, tree_rule_text
 from neuralrules._rules._rules import Rules, margin_scores
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
+from neuralrules._task._task import chosen_classes
 
 
 def rules_table(
-    model: NeuralRuleModel,
-    X: Any = None,
-    y: Any = None,
-    *,
-    sample_weight: Any = None,
-    precision: int = 3,
-    max_terms: int = 3,
+    fitted: Fitted, activity: Activity, *, precision: int = 3, max_terms: int = 3
 ) -> Any:
-    """All rules of a fitted model as a pandas frame, the most important ones first."""
-    check_is_fitted(model)
+    """All rules of a fitted model as a pandas frame, the most important ones first.
+
+    `activity` is what the rules do on the rows that the table is about.
+    """
     pandas = import_pandas("rules_table")
     check_counts(precision=precision, max_terms=max_terms)
-    activity = activity_on(model, X, y, sample_weight)
-    network, rules = model.network_, model.rules_
+    network, rules = fitted.network, fitted.rules
     n = range(network.n_rules)
     angles = literal_angles(network, rules)
     per_rule = [
@@ -41,14 +33,14 @@ def rules_table(
     ]
     weights = np.count_nonzero(network.weights, axis=1)
     columns: dict[str, Any] = {
-        "text": [rule_text(model, rule, precision, max_terms) for rule in n],
-        "tree_rule": [tree_rule_text(model, rule, precision) for rule in n],
-        **value_columns(model),
+        "text": [rule_text(fitted, rule, precision, max_terms) for rule in n],
+        "tree_rule": [tree_rule_text(fitted, rule, precision) for rule in n],
+        **value_columns(fitted),
         "rows": activity.covered,
         "share": activity.covered / activity.n_rows,
-        **agreement_columns(model, activity),
-        "margin_score": current_scores(model, activity),
-        "importance": rule_importance(model, activity.activation),
+        **agreement_columns(fitted, activity),
+        "margin_score": current_scores(fitted, activity),
+        "importance": rule_importance(fitted.task, fitted.network, activity.activation),
         "n_literals": np.diff(network.offsets),
         "n_weights": np.add.reduceat(weights, network.offsets[:-1]),
         "angle": np.fmax.reduceat(np.round(angles, 1), network.offsets[:-1]),
@@ -59,43 +51,24 @@ def rules_table(
     return table.sort_values("importance", ascending=False, kind="stable")
 
 
-def activity_on(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = None) -> Activity:
-    """What the rules do on the rows given, or did on the training rows."""
-    if (X is None) != (y is None):
-        raise ValueError(
-            "X and y belong together: give both, or neither for the training rows."
-        )
-    if X is None:
-        if sample_weight is not None:
-            raise ValueError(
-                "sample_weight was given without X and y: there are no rows to weight. Give "
-                "all three, or no sample_weight."
-            )
-        return model._activity
-    X = model._check_columns(X, reset=False)
-    targets, weights = model._check_targets(X, y, sample_weight, known=True)
-    encoded = model.encoder_.transform(X)
-    return measure(model.network_, model.rules_, encoded, targets, weights, model._engine())
-
-
-def value_columns(model: NeuralRuleModel) -> dict[str, np.ndarray]:
-    values = model.network_.values
+def value_columns(fitted: Fitted) -> dict[str, np.ndarray]:
+    values = fitted.network.values
     if values.shape[1] == 1:
         return {"value": values[:, 0]}
-    names = output_names(model)
+    names = fitted.task.output_names
     return {f"value_{name}": values[:, k] for k, name in enumerate(names)}
 
 
-def agreement_columns(model: NeuralRuleModel, activity: Activity) -> dict[str, np.ndarray]:
+def agreement_columns(fitted: Fitted, activity: Activity) -> dict[str, np.ndarray]:
     """Precision and lift of the class that a rule speaks for, or the mean it is about.
 
     For a regression the lift is the mean of the covered rows above that of all rows.
     A rule that covers no row has none of them: NaN.
     """
     covered = np.where(activity.covered > 0, activity.covered, np.nan)
-    classes = getattr(model, "classes_", None)
+    classes = fitted.task.classes
     if classes is None:
-        mean, scale = model._target_mean, model._target_scale
+        mean, scale = fitted.task.centre, fitted.task.scale
         means = activity.totals / covered[:, None] * scale + mean
         overall = activity.all_totals / activity.n_rows * scale + mean
         if means.shape[1] == 1:
@@ -104,17 +77,17 @@ def agreement_columns(model: NeuralRuleModel, activity: Activity) -> dict[str, n
         for k in range(means.shape[1]):
             columns |= {f"mean_{k}": means[:, k], f"lift_{k}": means[:, k] - overall[k]}
         return columns
-    spoken = chosen_classes(model.network_.values)
+    spoken = chosen_classes(fitted.network.values)
     precision = activity.totals[np.arange(len(spoken)), spoken] / covered
     base = activity.all_totals[spoken] / activity.n_rows
     with np.errstate(divide="ignore", invalid="ignore"):
         return {"class": classes[spoken], "precision": precision, "lift": precision / base}
 
 
-def current_scores(model: NeuralRuleModel, activity: Activity) -> np.ndarray:
+def current_scores(fitted: Fitted, activity: Activity) -> np.ndarray:
     """Margin scores (equation 8) over the rows that the rules cover now; 0 for no row."""
     n = np.where(activity.covered > 0, activity.covered, 1)
-    classes = model.rules_.n_classes > 0
+    classes = fitted.rules.n_classes > 0
     scores = margin_scores(n, activity.totals, classes=classes)
     return np.where(activity.covered > 0, scores, 0)
 

@@ -10,23 +10,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neuralrules._data._encoding import EncodedColumn, Encoder
-from neuralrules._fitted._outputs import chosen_classes, output_names, rule_importance
+from neuralrules._data._encoding import EncodedColumn, Encoder, in_original_units
+from neuralrules._fitted._activity import rule_importance
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
-
+from neuralrules._task._task import chosen_classes
 
 MAX_PRECISION = 17  # significant digits of a float64
 
 
 @dataclass(frozen=True)
-class Term:
+class Summand:
     """One summand of a literal in the user's units.
 
     Attributes
@@ -46,14 +43,12 @@ class Term:
         return self.factor * self.column.scale
 
 
-def rules_text(
-    model: NeuralRuleModel, *, max_rules: int | None, precision: int, max_terms: int
-) -> str:
+def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_terms: int) -> str:
     """Rules of a fitted model, the most important ones first.
 
     Parameters
     ----------
-    model : fitted estimator
+    fitted : Fitted
     max_rules : int or None
         How many rules; None means all.
     precision : int
@@ -64,26 +59,25 @@ def rules_text(
     """
     count = 1 if max_rules is None else max_rules
     check_counts(max_rules=count, precision=precision, max_terms=max_terms)
-    network, activity = model.network_, model._activity
-    importance = rule_importance(model, activity.activation)
+    network, activity = fitted.network, fitted.activity
+    importance = rule_importance(fitted.task, fitted.network, activity.activation)
     blocks = []
     order = np.argsort(-importance, kind="stable")[:max_rules]
     for rule in order.tolist():
-        share = number(100 * activity.covered[rule] / activity.n_rows, 2)
-        lines = [
-            f"Rule {rule}: {value_text(model, rule, precision)} "
-            f"(covers {share} % of the training rows)",
-            f"  leaf  {tree_rule_text(model, rule, precision)}",
-        ]
-        texts = condition_texts(model, rule, precision, max_terms)
+        lines = [f"Rule {rule}: {value_text(fitted, rule, precision)}"]
+        if activity.n_rows:  # a model read from text remembers no rows
+            share = number(100 * activity.covered[rule] / activity.n_rows, 2)
+            lines[0] += f" (covers {share} % of the training rows)"
+            lines.append(f"  leaf  {tree_rule_text(fitted, rule, precision)}")
+        texts = condition_texts(fitted, rule, precision, max_terms)
         lines += [f"  {'now' if i == 0 else 'and'}   {text}" for i, text in enumerate(texts)]
-        named = named_literals(model, rule, precision, max_terms) if network.deep else []
+        named = named_literals(fitted, rule, precision, max_terms) if network.deep else []
         lines += [f"  where {text}" for text in named]
         highest = cap(network, rule)
         if np.isfinite(highest) and texts != ["every row"]:
             lines.append(f"  cap   activation at most {number(highest, precision)}")
         blocks.append("\n".join(lines))
-    stand_ins = stand_in_texts(model.encoder_, network.take(order), precision)
+    stand_ins = stand_in_texts(fitted.encoder, network.take(order), precision)
     if stand_ins:
         blocks.append(f"Missing numbers count as their means: {', '.join(stand_ins)}.")
     return "\n\n".join(blocks)
@@ -111,28 +105,28 @@ def check_counts(**counts: int) -> None:
             )
 
 
-def value_text(model: NeuralRuleModel, rule: int, precision: int) -> str:
+def value_text(fitted: Fitted, rule: int, precision: int) -> str:
     """What a rule is worth, and for whom."""
-    values = model.network_.values[rule].astype(float)
+    values = fitted.network.values[rule].astype(float)
     texts = [number(value, precision) for value in values]
     if len(values) > 1:
-        names = output_names(model)
+        names = fitted.task.output_names
         return "values " + ", ".join(
             f"{text} ({printable(str(name))})" for text, name in zip(texts, names, strict=True)
         )
-    if not hasattr(model, "classes_"):
+    if not fitted.task.are_classes:
         return f"value {texts[0]}"
-    label = model.classes_[chosen_classes(values[None])[0]]
+    label = fitted.task.labels[chosen_classes(values[None])[0]]
     return f"value {texts[0]} for {printable(str(label))}"
 
 
-def rule_text(model: NeuralRuleModel, rule: int, precision: int, max_terms: int) -> str:
+def rule_text(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
     """A neural rule in one line."""
-    texts = condition_texts(model, rule, precision, max_terms)
+    texts = condition_texts(fitted, rule, precision, max_terms)
     text = " and ".join(texts)
-    if model.network_.deep:
-        text += ", where " + ", ".join(named_literals(model, rule, precision, max_terms))
-    highest = cap(model.network_, rule)
+    if fitted.network.deep:
+        text += ", where " + ", ".join(named_literals(fitted, rule, precision, max_terms))
+    highest = cap(fitted.network, rule)
     if np.isfinite(highest) and texts != ["every row"]:
         text += f"; activation at most {number(highest, precision)}"
     return text
@@ -149,28 +143,24 @@ def cap(network: Network, rule: int) -> float:
     return float(np.min(constants[~weights.any(axis=1)], initial=np.inf))
 
 
-def condition_texts(
-    model: NeuralRuleModel, rule: int, precision: int, max_terms: int
-) -> list[str]:
+def condition_texts(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
     """What must hold for a rule to fire, one inequality after the other.
 
     For a deep rule they are those of its second layer, over the positive parts of its
     literals, which have names: A⁺, B⁺, …. What always holds is left out.
     """
-    network = model.network_
+    network = fitted.network
     if network.deep:
-        texts = unit_texts(model, rule, precision, max_terms)
+        texts = unit_texts(fitted, rule, precision, max_terms)
     else:
         own = range(network.offsets[rule], network.offsets[rule + 1])
-        texts = [literal_text(model, literal, precision, max_terms) for literal in own]
+        texts = [literal_text(fitted, literal, precision, max_terms) for literal in own]
     return [text for text in texts if text != "every row"] or texts[:1]
 
 
-def named_literals(
-    model: NeuralRuleModel, rule: int, precision: int, max_terms: int
-) -> list[str]:
+def named_literals(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
     """The literals of a deep rule, not scaled: what its second layer adds up."""
-    network, encoder = model.network_, model.encoder_
+    network, encoder = fitted.network, fitted.encoder
     texts = []
     for place, literal in enumerate(range(network.offsets[rule], network.offsets[rule + 1])):
         weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
@@ -193,9 +183,9 @@ def letter(place: int) -> str:
     return chr(ord("A") + place % 26) + (str(place // 26) if place >= 26 else "")
 
 
-def unit_texts(model: NeuralRuleModel, rule: int, precision: int, max_terms: int) -> list[str]:
+def unit_texts(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
     """The second layer of a deep rule: sums of the positive parts of its literals."""
-    network = model.network_
+    network = fitted.network
     texts = []
     own = slice(network.offsets[rule], network.offsets[rule + 1])
     for weights, shift in zip(network.second_layer(rule), network.shifts[own], strict=True):
@@ -222,7 +212,7 @@ def signed_text(factor: float, name: str, precision: int, before: str) -> str:
     return f" - {term}" if factor < 0 else f" + {term}"
 
 
-def sum_text(encoder: Encoder, terms: list[Term], unit: float, precision: int) -> str:
+def sum_text(encoder: Encoder, terms: list[Summand], unit: float, precision: int) -> str:
     """Terms, divided by `unit`, as a sum."""
     text = ""
     for term in terms:
@@ -234,16 +224,16 @@ def sum_text(encoder: Encoder, terms: list[Term], unit: float, precision: int) -
     return text
 
 
-def most_important(terms: list[Term], max_terms: int) -> tuple[list[Term], float]:
+def most_important(terms: list[Summand], max_terms: int) -> tuple[list[Summand], float]:
     """The terms of largest weight, and what the others add where they are at their means."""
     order = sorted(terms, key=lambda term: -abs(term.weight))
     rest = sum(term.factor * term.column.mean for term in order[max_terms:])
     return order[:max_terms], rest
 
 
-def tree_rule_text(model: NeuralRuleModel, rule: int, precision: int) -> str:
+def tree_rule_text(fitted: Fitted, rule: int, precision: int) -> str:
     """The tree rule behind a neural rule, without redundancy."""
-    rules = model.rules_
+    rules = fitted.rules
     lower: dict[int, float] = {}
     upper: dict[int, float] = {}
     for literal in range(rules.offsets[rule], rules.offsets[rule + 1]):
@@ -256,7 +246,7 @@ def tree_rule_text(model: NeuralRuleModel, rule: int, precision: int) -> str:
     parts = [
         text
         for feature in dict.fromkeys([*lower, *upper])
-        if (text := bounds_text(model.encoder_, feature, lower, upper, precision))
+        if (text := bounds_text(fitted.encoder, feature, lower, upper, precision))
     ]
     return " and ".join(parts) or "every row"
 
@@ -342,7 +332,7 @@ def column_text(encoder: Encoder, column: EncodedColumn) -> str:
 
 def in_user_units(
     encoder: Encoder, features: np.ndarray, weights: np.ndarray, bias: float
-) -> tuple[list[Term], float]:
+) -> tuple[list[Summand], float]:
     """A sum w . x + a over standardised columns as a sum of terms in the user's units.
 
     Parameters
@@ -355,27 +345,25 @@ def in_user_units(
 
     Returns
     -------
-    terms : list of Term
+    terms : list of Summand
         Those that are not zero.
     constant : float
         The literal is the sum of factor * column, missing numbers counting as their means,
         plus this.
     """
-    columns = [encoder.columns[feature] for feature in features.tolist()]
-    terms = [
-        Term(column, weight / column.scale)
-        for column, weight in zip(columns, weights.tolist(), strict=True)
-        if weight
-    ]
-    return terms, float(bias) - sum(term.factor * term.column.mean for term in terms)
+    used = np.flatnonzero(weights)
+    columns = [encoder.columns[feature] for feature in features[used].tolist()]
+    factors, constant = in_original_units(weights[used].tolist(), float(bias), columns)
+    terms = [Summand(column, factor) for column, factor in zip(columns, factors, strict=True)]
+    return terms, constant
 
 
-def literal_text(model: NeuralRuleModel, literal: int, precision: int, max_terms: int) -> str:
+def literal_text(fitted: Fitted, literal: int, precision: int, max_terms: int) -> str:
     """A neural literal w . x + a > 0 as an inequality in the user's units."""
-    network = model.network_
+    network = fitted.network
     weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
     return inequality_text(
-        model.encoder_, network.features, weights, bias, precision, max_terms
+        fitted.encoder, network.features, weights, bias, precision, max_terms
     )
 
 

@@ -1,10 +1,12 @@
 """A fitted model as one HTML page.
 
-`_model` writes the model down as the page's script reads it, `_table` and `_sections` say
-what stands in the page, `_charts` where the points of its charts lie, `_numbers` how
-numbers are written, and `_page` puts all of it into the templates and writes the file.
+`_page_model` writes the model down as the page's script reads it, `_rules_section` and
+`_sections` say what stands in the page, `_charts` where the points of its charts lie,
+`_numbers` how numbers are written, and `_page` puts all of it into the templates and writes
+the file.
 """
 
-from neuralrules._report._page import report
+from neuralrules._report._page import check_given, report
+from neuralrules._report._sections import Given
 
-__all__ = ["report"]
+__all__ = ["Given", "check_given", "report"]

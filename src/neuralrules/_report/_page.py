@@ -13,8 +13,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils.validation import check_is_fitted
-
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._writing import checked_path, whole_file
 from neuralrules._report._numbers import cell_text, plain_text
 from neuralrules._report._sections import Given, report_data
@@ -23,7 +23,6 @@ from neuralrules._simplify._path import SimplificationPath
 if TYPE_CHECKING:
     import jinja2
 
-    from neuralrules._estimators._base import NeuralRuleModel
 
 # Characters that turn the direction of all text after them: shown, not obeyed, or a
 # column's name could make the rest of a rule read backwards.
@@ -31,26 +30,22 @@ TURNS = {code: f"⟨U+{code:04X}⟩" for code in (*range(0x202A, 0x202F), *range
 
 
 def report(
-    model: NeuralRuleModel,
+    fitted: Fitted,
     path: str | os.PathLike[str],
-    X: Any = None,
-    y: Any = None,
+    given: Given,
+    engine: Engine,
     *,
-    sample_weight: Any = None,
     title: str | None = None,
     simplification: SimplificationPath | None = None,
-    n_examples: int = 0,
 ) -> Path:
     """See `ReadableModel.report`, which calls it."""
-    check_is_fitted(model)
     jinja = import_jinja2()
     target = checked_path(path, "report.html")
-    check_options(title, simplification, n_examples)
-    check_origin(model, simplification)
-    given = checked_rows(model, X, y, sample_weight, n_examples)
-    heading = f"Report of a {type(model).__name__}" if title is None else title
+    check_options(title, simplification)
+    check_origin(fitted, simplification)
+    heading = f"Report of a {fitted.estimator}" if title is None else title
     with whole_file(target) as file:
-        data = report_data(model, given, heading, simplification)
+        data = report_data(fitted, given, engine, heading, simplification)
         page = render(environment(jinja), data).translate(TURNS)
         # A lone surrogate in a name must not cost the report.
         file.write(page.encode("utf-8", errors="replace"))
@@ -69,10 +64,10 @@ def import_jinja2() -> Any:
     return jinja2
 
 
-def checked_rows(
-    model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any, n_examples: int
-) -> Given:
-    """The rows given, with the columns that the model knows."""
+def check_given(X: Any, y: Any, sample_weight: Any, n_examples: Any) -> None:
+    """Refuse rows that a report cannot measure on or show."""
+    if not isinstance(n_examples, Integral) or isinstance(n_examples, bool) or n_examples < 0:
+        raise ValueError(f"n_examples={n_examples!r} must be a whole number of at least 0.")
     if X is None and y is not None:
         raise ValueError(
             "y was given without X: the report cannot measure without the rows. Give X too, "
@@ -83,20 +78,14 @@ def checked_rows(
             "sample_weight was given without X and y: there are no rows to weight. Give all "
             "three, or no sample_weight."
         )
-    if X is None:
-        if n_examples:
-            raise ValueError(
-                f"n_examples={n_examples} was given without X: there are no rows to show. "
-                "Give X too, or n_examples=0."
-            )
-        return Given()
-    X = model._check_columns(X, reset=False)
-    if y is not None:  # or a mistake in them would show only after the slow parts
-        model._check_targets(X, y, sample_weight, known=True)
-    return Given(X, y, sample_weight, n_examples)
+    if X is None and n_examples:
+        raise ValueError(
+            f"n_examples={n_examples} was given without X: there are no rows to show. "
+            "Give X too, or n_examples=0."
+        )
 
 
-def check_options(title: Any, simplification: Any, n_examples: Any) -> None:
+def check_options(title: Any, simplification: Any) -> None:
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title={title!r} must be a string or None.")
     if simplification is not None and not isinstance(simplification, SimplificationPath):
@@ -104,22 +93,20 @@ def check_options(title: Any, simplification: Any, n_examples: Any) -> None:
             f"simplification={simplification!r} must be a SimplificationPath, as of "
             "model.simplification_path(X, y), or None."
         )
-    if not isinstance(n_examples, Integral) or isinstance(n_examples, bool) or n_examples < 0:
-        raise ValueError(f"n_examples={n_examples!r} must be a whole number of at least 0.")
 
 
-def check_origin(model: NeuralRuleModel, simplification: SimplificationPath | None) -> None:
+def check_origin(fitted: Fitted, simplification: SimplificationPath | None) -> None:
     """Refuse the path of a model that answers another question."""
     if simplification is None:
         return
-    origin = simplification._model
-    if list(origin.encoder_.names) != list(model.encoder_.names):
+    origin = simplification.origin
+    if origin.encoder.names != fitted.encoder.names:
         differs = "other columns"
-    elif hasattr(origin, "classes_") != hasattr(model, "classes_"):
+    elif origin.task.are_classes != fitted.task.are_classes:
         differs = "another task"
-    elif hasattr(model, "classes_") and origin.classes_.tolist() != model.classes_.tolist():
+    elif origin.task.labels != fitted.task.labels:
         differs = "other classes"
-    elif origin.network_.n_outputs != model.network_.n_outputs:
+    elif origin.task.n_outputs != fitted.task.n_outputs:
         differs = "another number of targets"
     else:
         return

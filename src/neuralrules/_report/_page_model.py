@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +20,10 @@ from neuralrules._data._encoding import (
     as_numbers,
     column_of,
 )
-from neuralrules._reading._importance import used_columns
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._text import column_text
 from neuralrules._report._numbers import plain_text, short, short_resolved
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
+from neuralrules._task._losses import LARGEST_OUTPUT
 
 OTHER = "another value"
 MISSING = "missing"
@@ -36,25 +34,27 @@ def packed(array: np.ndarray) -> str:
     return base64.b64encode(np.ascontiguousarray(array, "<f4").tobytes()).decode("ascii")
 
 
-def page_model(model: NeuralRuleModel, columns: list[dict[str, Any]]) -> dict[str, Any]:
+def page_model(fitted: Fitted, columns: list[dict[str, Any]]) -> dict[str, Any]:
     """Encoder and network for the script.
 
     Parameters
     ----------
-    model : fitted estimator
+    fitted : Fitted
     columns : list of dict
         The inputs, as of `page_columns`.
     """
-    network = model.network_.without_unused_features()
-    classes = getattr(model, "classes_", None)
+    network = fitted.network.without_unused_features()
+    classes = fitted.task.classes
     return {
         "task": "numbers" if classes is None else "classes",
-        "loss": model.loss,
+        "probabilities": fitted.task.gives_probabilities,
+        "link": fitted.task.loss.link.function,
+        "largestOutput": LARGEST_OUTPUT,
         "classes": [] if classes is None else [str(label) for label in classes.tolist()],
-        "outputs": output_texts(model),
+        "outputs": output_texts(fitted),
         "deep": network.deep,
         "largest": float(LARGEST),
-        "features": page_features(model.encoder_, network.features.tolist(), columns),
+        "features": page_features(fitted.encoder, network.features.tolist(), columns),
         "nFeatures": int(network.features.size),
         "offsets": network.offsets.tolist(),
         "weights": packed(network.weights),
@@ -66,11 +66,11 @@ def page_model(model: NeuralRuleModel, columns: list[dict[str, Any]]) -> dict[st
     }
 
 
-def output_texts(model: NeuralRuleModel) -> list[str]:
+def output_texts(fitted: Fitted) -> list[str]:
     """Names of the network's outputs for people."""
-    classes = getattr(model, "classes_", None)
+    classes = fitted.task.classes
     if classes is None:
-        n_outputs = model.network_.n_outputs
+        n_outputs = fitted.network.n_outputs
         return ["prediction"] if n_outputs == 1 else [f"target {k}" for k in range(n_outputs)]
     return [str(label) for label in (classes[1:] if len(classes) == 2 else classes).tolist()]
 
@@ -106,14 +106,12 @@ def option_of(column: EncodedColumn, inputs: dict[str, Any]) -> int | None:
     return int(inputs["keys"].index(column.category))
 
 
-def page_columns(
-    model: NeuralRuleModel, X: Any, order: list[str] | None
-) -> list[dict[str, Any]]:
+def page_columns(fitted: Fitted, X: Any, order: list[str] | None) -> list[dict[str, Any]]:
     """One input for each column that the model uses.
 
     Parameters
     ----------
-    model : fitted estimator
+    fitted : Fitted
     X : checked table or None
     order : list of str or None
         Names of the columns, the most important first.
@@ -127,8 +125,8 @@ def page_columns(
         categories, ``keys`` (None is missing) and the ``options`` that people read, the
         last of which stands for every value that has no option of its own.
     """
-    encoder = model.encoder_
-    sources = used_columns(model)
+    encoder = fitted.encoder
+    sources = fitted.used_columns
     if order is not None:
         rank = {name: place for place, name in enumerate(order)}
         sources.sort(key=lambda source: rank.get(encoder.names[source], len(rank)))
@@ -186,7 +184,7 @@ def usual_number(
 
 
 def page_examples(
-    model: NeuralRuleModel, X: Any, y: Any, columns: list[dict[str, Any]], n_examples: int
+    fitted: Fitted, X: Any, y: Any, columns: list[dict[str, Any]], n_examples: int
 ) -> list[dict[str, Any]]:
     """Rows of X, spread over it, as values of the inputs."""
     n_rows = X.shape[0]
@@ -202,15 +200,15 @@ def page_examples(
             strings = as_categories(data)[rows, 0]
             places = {key: place for place, key in enumerate(column["keys"])}
             cells.append([places.get(cell, len(places)) for cell in strings])
-    observed = [""] * len(rows) if y is None else observed_texts(model, np.asarray(y)[rows])
+    observed = [""] * len(rows) if y is None else observed_texts(fitted, np.asarray(y)[rows])
     return [
         {"row": int(row), "observed": text, "cells": [column[i] for column in cells]}
         for i, (row, text) in enumerate(zip(rows, observed, strict=True))
     ]
 
 
-def observed_texts(model: NeuralRuleModel, y: np.ndarray) -> list[str]:
+def observed_texts(fitted: Fitted, y: np.ndarray) -> list[str]:
     """Targets of some rows, for people."""
-    if hasattr(model, "classes_"):
+    if fitted.task.are_classes:
         return [str(label) for label in y.ravel().tolist()]
     return [", ".join(short(value, 4) for value in row) for row in y.reshape(len(y), -1)]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from neuralrules._fitted._activity import Activity
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._report._page_model import output_texts
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
 
 SHOWN_TARGETS = 3  # targets with columns of their own
 
@@ -21,14 +19,12 @@ def finite(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def table_section(
-    model: NeuralRuleModel, activity: Activity, frame: Any, where: str
-) -> dict[str, Any]:
+def table_section(fitted: Fitted, activity: Activity, frame: Any, where: str) -> dict[str, Any]:
     """The table of rules: its columns, and for each rule the cells and the details.
 
     Parameters
     ----------
-    model : fitted estimator
+    fitted : Fitted
     activity : Activity
         What the rules do on the rows that they are measured on.
     frame : DataFrame
@@ -36,8 +32,8 @@ def table_section(
     where : str
         What rows they are, in words.
     """
-    network = model.network_
-    columns = table_columns(model, frame)
+    network = fitted.network
+    columns = table_columns(fitted, frame)
     several = "class" in frame and network.n_outputs > 1
     rules = []
     for rule, line in zip(frame.index.tolist(), frame.to_dict("records"), strict=True):
@@ -65,9 +61,9 @@ def table_section(
     return {
         "columns": columns,
         "rules": rules,
-        "classes": [str(label) for label in getattr(model, "classes_", np.empty(0)).tolist()],
+        "classes": [str(label) for label in getattr(fitted, "classes_", np.empty(0)).tolist()],
         "where": where,
-        "outputs": output_texts(model),
+        "outputs": output_texts(fitted),
     }
 
 
@@ -76,7 +72,7 @@ def sortable(value: Any) -> Any:
     return value if isinstance(value, str) else finite(value)
 
 
-def table_columns(model: NeuralRuleModel, frame: Any) -> list[dict[str, str]]:
+def table_columns(fitted: Fitted, frame: Any) -> list[dict[str, str]]:
     """Columns of the table of rules: key, heading, kind of number and what it means."""
 
     def column(key: str, name: str, kind: str, meaning: str) -> dict[str, str]:
@@ -90,7 +86,7 @@ def table_columns(model: NeuralRuleModel, frame: Any) -> list[dict[str, str]]:
     ]
     if "class" in frame:
         result.append(column("class", "Class", "label", "the class that the rule speaks for"))
-    n_outputs = model.network_.n_outputs
+    n_outputs = fitted.network.n_outputs
     if "value" in frame or "class" in frame:
         result.append(
             column("value_own", "Value", "number", "what one unit of activation adds")

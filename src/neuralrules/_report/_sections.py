@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from neuralrules._fitted._performance import SIZE_ROWS, Performance, performance_on
-from neuralrules._reading._importance import importances, used_columns
-from neuralrules._reading._rules_table import activity_on, rules_table
+from neuralrules._data._rows import Rows
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._activity import measure
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._performance import SIZE_ROWS, Performance, perform
+from neuralrules._reading._importance import importances
+from neuralrules._reading._rules_table import rules_table
 from neuralrules._reading._text import number
 from neuralrules._report._charts import Chart, Points, bars, chart
 from neuralrules._report._page_model import (
@@ -19,10 +23,7 @@ from neuralrules._report._page_model import (
     page_model,
 )
 from neuralrules._report._rules_section import finite, table_section
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
-    from neuralrules._simplify._path import SimplificationPath
+from neuralrules._simplify._path import SimplificationPath
 
 IMPORTANCE_ROWS = 2000  # rows that importances are measured on
 SHOWN_COLUMNS = 20
@@ -32,21 +33,38 @@ SHADES = 10  # of the confusion matrix
 
 @dataclass(frozen=True)
 class Given:
-    """The rows that a report is asked to measure on, and how many of them it may show."""
+    """What a report is asked to measure on, and how many rows of it it may show.
+
+    Attributes
+    ----------
+    X : checked table or None
+    y : array-like or None
+        Its targets, for people to read beside the rows that are shown.
+    encoded : (n_rows, n_columns) float32 or None
+        The table as the network sees it.
+    rows : Rows or None
+        The same with its targets. None where there are none: then the training rows count.
+    sample_weight : array-like or None
+    weighted : bool
+        Whether rows count differently, here or in training.
+    n_examples : int
+    """
 
     X: Any = None
     y: Any = None
+    encoded: np.ndarray | None = None
+    rows: Rows | None = None
     sample_weight: Any = None
+    weighted: bool = False
     n_examples: int = 0
-
-    @property
-    def measured(self) -> tuple[Any, Any, Any]:
-        """What to measure on; nothing, for the training rows, where there is no target."""
-        return (None,) * 3 if self.y is None else (self.X, self.y, self.sample_weight)
 
 
 def report_data(
-    model: NeuralRuleModel, given: Given, title: str, simplification: SimplificationPath | None
+    fitted: Fitted,
+    given: Given,
+    engine: Engine,
+    title: str,
+    simplification: SimplificationPath | None,
 ) -> dict[str, Any]:
     """Everything that the template of the report needs.
 
@@ -56,27 +74,29 @@ def report_data(
         ``header``, ``performance``, ``importance``, ``sizes``, ``table``, ``inputs``,
         ``examples`` and ``page``, the data of the script.
     """
-    X, y, weights = given.measured
-    performance = model._performance if y is None else performance_on(model, X, y, weights)
-    frame = rules_table(model, X, y, sample_weight=weights)
-    importance = importance_section(model, given, frame)
+    performance, activity = fitted.performance, fitted.activity
+    if given.rows is not None:
+        performance = perform(fitted.network, given.rows, engine)
+        activity = measure(fitted.network, fitted.rules, given.rows, engine)
+    frame = rules_table(fitted, activity)
+    importance = importance_section(fitted, given, engine, frame)
     order = [bar.name for bar in importance["all_columns"]] if given.X is not None else None
-    columns = page_columns(model, given.X, order)
+    columns = page_columns(fitted, given.X, order)
     examples = []
     if given.n_examples:
-        examples = page_examples(model, given.X, y, columns, given.n_examples)
-    where = measured_on(model, given, performance.n_rows)
-    table = table_section(model, activity_on(model, X, y, weights), frame, where)
+        examples = page_examples(fitted, given.X, given.y, columns, given.n_examples)
+    where = measured_on(fitted, given, performance.n_rows)
+    table = table_section(fitted, activity, frame, where)
     return {
-        "header": header_section(model, title),
-        "performance": performance_section(model, given, performance, where),
+        "header": header_section(fitted, title),
+        "performance": performance_section(fitted, given, performance, where),
         "importance": importance,
-        "sizes": size_section(model, performance, simplification),
+        "sizes": size_section(fitted, performance, simplification),
         "table": table,
         "inputs": columns,
         "examples": examples,
         "page": {
-            "model": page_model(model, columns),
+            "model": page_model(fitted, columns),
             "rules": table["rules"],
             "keys": [column["key"] for column in table["columns"]],
             "columns": [
@@ -94,23 +114,23 @@ def count(value: float) -> str:
     return f"{value:,.1f}" if value >= 1 else number(value, 3)
 
 
-def header_section(model: NeuralRuleModel, title: str) -> dict[str, Any]:
-    from neuralrules import __version__
+def header_section(fitted: Fitted, title: str) -> dict[str, Any]:
+    from neuralrules._version import __version__
 
-    network = model.network_
-    classes = getattr(model, "classes_", None)
+    network = fitted.network
+    classes = fitted.task.classes
     n_targets = network.n_outputs
     if classes is not None:
         task = f"Classification into {len(classes)} classes"
     else:
         task = f"Regression of {n_targets} targets" if n_targets > 1 else "Regression"
-    rows = count(model._performance.n_rows) + (" or more" if is_sample(model) else "")
+    rows = count(fitted.performance.n_rows) + (" or more" if fitted.remembers_a_sample else "")
     now = datetime.now().astimezone()
     return {
         "title": title,
-        "estimator": type(model).__name__,
+        "estimator": fitted.estimator,
         "task": task,
-        "loss": model.loss,
+        "loss": fitted.task.loss.name,
         "date": now.strftime("%Y-%m-%d %H:%M"),
         "datetime": now.isoformat(timespec="seconds"),
         "version": __version__,
@@ -120,56 +140,48 @@ def header_section(model: NeuralRuleModel, title: str) -> dict[str, Any]:
             ("parameters other than zero", count(network.n_parameters)),
             ("training rows", rows),
             (
-                f"columns, {len(used_columns(model))} of them used",
-                count(len(model.encoder_.names)),
+                f"columns, {len(fitted.used_columns)} of them used",
+                count(len(fitted.encoder.names)),
             ),
         ],
     }
 
 
-def is_sample(model: NeuralRuleModel) -> bool:
-    """Whether the training rows that a model keeps numbers of may be only some of them."""
-    from neuralrules._estimators._base import READ_ROWS_PER_EPOCH
-
-    return model._performance.n_rows == READ_ROWS_PER_EPOCH * max(model.n_iter_, 1)
-
-
-def measured_on(model: NeuralRuleModel, given: Given, n_rows: int) -> str:
+def measured_on(fitted: Fitted, given: Given, n_rows: int) -> str:
     """The rows that something was measured on, in words."""
     if given.y is not None:
         return f"on the {count(n_rows)} rows given"
-    sample = "a sample of " if is_sample(model) else "the "
+    sample = "a sample of " if fitted.remembers_a_sample else "the "
     return f"on {sample}{count(n_rows)} training rows"
 
 
 def performance_section(
-    model: NeuralRuleModel, given: Given, performance: Performance, where: str
+    fitted: Fitted, given: Given, performance: Performance, where: str
 ) -> dict[str, Any]:
-    weighted = given.sample_weight is not None or getattr(model, "class_weight", None)
     return {
         "where": where,
         "training": given.y is None,
         "only_X": given.X is not None and given.y is None,
-        "weighted": bool(weighted),
+        "weighted": given.weighted,
         "metrics": [
             {"name": name[0].upper() + name[1:], "value": finite(value)}
             for name, value in performance.metrics.items()
         ],
         "confusion": None
         if performance.confusion is None
-        else confusion_cells(model, performance.confusion),
-        "calibration": calibration_charts(model, performance),
-        "loss": model.loss,
-        "classes": [str(label) for label in getattr(model, "classes_", ())],
+        else confusion_cells(fitted, performance.confusion),
+        "calibration": calibration_charts(fitted, performance),
+        "loss": fitted.task.loss.name,
+        "classes": [str(label) for label in fitted.task.labels],
     }
 
 
-def confusion_cells(model: NeuralRuleModel, cells: np.ndarray) -> list[dict[str, Any]]:
+def confusion_cells(fitted: Fitted, cells: np.ndarray) -> list[dict[str, Any]]:
     """Rows of the confusion matrix: count, share of the row and shade of each cell."""
     totals = cells.sum(axis=1)
     result = []
     for label, line, total, own in zip(
-        model.classes_.tolist(), cells, totals, range(len(cells)), strict=True
+        fitted.task.labels, cells, totals, range(len(cells)), strict=True
     ):
         shares = line / total if total > 0 else np.zeros(len(line))
         result.append(
@@ -190,9 +202,9 @@ def confusion_cells(model: NeuralRuleModel, cells: np.ndarray) -> list[dict[str,
     return result
 
 
-def calibration_charts(model: NeuralRuleModel, performance: Performance) -> list[Chart]:
+def calibration_charts(fitted: Fitted, performance: Performance) -> list[Chart]:
     """Predictions against what happened, one chart a curve."""
-    classes = getattr(model, "classes_", None)
+    classes = fitted.task.classes
     charts = []
     for k, curve in enumerate(performance.calibration):
         predicted, observed, weight = curve[curve[:, 2] > 0].T
@@ -228,27 +240,31 @@ def shortened(label: Any, length: int = 24) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def importance_section(model: NeuralRuleModel, given: Given, frame: Any) -> dict[str, Any]:
+def importance_section(
+    fitted: Fitted, given: Given, engine: Engine, frame: Any
+) -> dict[str, Any]:
     """Importance of rules and, where there are rows to try them on, of columns."""
-    X = given.X
-    enough = X is not None and X.shape[0] > 1
+    encoded = given.encoded
+    n_rows = 0 if encoded is None else len(encoded)
+    enough = n_rows > 1
     result: dict[str, Any] = {
-        "given": X is not None,
+        "given": encoded is not None,
         "enough": enough,
-        "n_rows": count(min(X.shape[0], IMPORTANCE_ROWS)) if enough else "",
-        "sampled": enough and X.shape[0] > IMPORTANCE_ROWS,
+        "n_rows": count(min(n_rows, IMPORTANCE_ROWS)) if enough else "",
+        "sampled": n_rows > IMPORTANCE_ROWS,
         "all_columns": [],
         "n_idle": 0,
     }
-    if not enough:
+    if encoded is None or not enough:
         names = [str(rule) for rule in frame.index[:SHOWN_RULES]]
         values = frame["importance"].to_numpy()[:SHOWN_RULES]
         return result | {"columns": [], "rules": bars(names, values), "n_rules": len(frame)}
     found = {}
     for kind, singular in (("columns", "column"), ("rules", "rule")):
         measured = importances(
-            model,
-            X,
+            fitted,
+            encoded,
+            engine,
             kind=kind,
             n_resamples=100,
             max_rows=IMPORTANCE_ROWS,
@@ -270,10 +286,10 @@ def importance_section(model: NeuralRuleModel, given: Given, frame: Any) -> dict
 
 
 def size_section(
-    model: NeuralRuleModel, performance: Performance, simplification: SimplificationPath | None
+    fitted: Fitted, performance: Performance, simplification: SimplificationPath | None
 ) -> dict[str, Any]:
     """Error against the number of rules kept and, if given, along a simplification."""
-    classes = hasattr(model, "classes_")
+    classes = fitted.task.are_classes
     what = "share of wrong classes" if classes else "share of unexplained variance"
     known = np.isfinite(performance.errors)
     sizes, errors = performance.n_rules[known], performance.errors[known]

@@ -120,6 +120,32 @@ class Rules:
             trees=self.trees[kept],
         )
 
+    @classmethod
+    def join(cls, pools: Sequence[Rules]) -> Rules:
+        """The rules of several pools that were grown for the same task, one after the other.
+
+        Equal rules stay apart. Trees are numbered on from pool to pool.
+        """
+        first = pools[0]
+        ends = np.cumsum([pool.n_literals for pool in pools])
+        n_trees = np.cumsum([0, *(pool.trees.max() + 1 for pool in pools)])
+        joined = {
+            name: np.concatenate([getattr(pool, name) for pool in pools])
+            for name in ("features", "signs", "thresholds", "values", "n", "totals", "scores")
+        }
+        return cls(
+            **joined,
+            offsets=np.concatenate(
+                [first.offsets]
+                + [pool.offsets[1:] + end for pool, end in zip(pools[1:], ends, strict=False)]
+            ),
+            trees=np.concatenate(
+                [pool.trees + before for pool, before in zip(pools, n_trees, strict=False)]
+            ).astype(np.int32),
+            n_training=max(pool.n_training for pool in pools),
+            n_classes=first.n_classes,
+        )
+
     def __repr__(self) -> str:
         return f"Rules({self.n_rules} rules, {self.n_literals} literals)"
 

@@ -2,66 +2,39 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from neuralrules._engine._protocol import Examples
-from neuralrules._fitted._outputs import chosen_classes
+from neuralrules._data._rows import Rows
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._performance import unexplained_of_each
 from neuralrules._io._frames import import_pandas
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._simplify._pruning import drop_idle, prune
-from neuralrules._task._losses import expand_codes, loss_code, losses_and_slopes
-from neuralrules._task._targets import Targets
-from neuralrules._training._training import State, train
+from neuralrules._task._task import chosen_classes
+from neuralrules._training._training import Plan, State, train
 
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
-
-SHARE = 0.2  # of the parameters, taken out in one step
-EPOCHS = 30  # of training after each step, at least, and
-UPDATES = 500  # of the parameters
-RATE = 0.3  # of the model's learning rate, in them
-SMALLEST = 0.03  # of the parameters: where a path ends
-VALIDATION_SHARE = 0.2  # of the rows, to measure on
-
-
-class Rows(NamedTuple):
-    """Encoded rows with their targets and weights.
-
-    Attributes
-    ----------
-    X : (n_rows, n_columns) float32
-    targets : Targets
-    weights : (n_rows,) float32
-        What each row counts.
-    training_weights : (n_rows,) float32
-        What it counts in training and in the loss: a class may count more.
-    """
-
-    X: np.ndarray
-    targets: Targets
-    weights: np.ndarray
-    training_weights: np.ndarray
-
-    def take(self, rows: np.ndarray) -> Rows:
-        return Rows(
-            self.X[rows],
-            self.targets.take(rows),
-            self.weights[rows],
-            self.training_weights[rows],
-        )
+# Each step takes out this share of the parameters,
+SHARE = 0.2
+# then trains the rest for at least so many epochs and so many Adam steps,
+EPOCHS = 30
+UPDATES = 500
+# at this share of the model's learning rate.
+RATE = 0.3
+# The path ends when this share of the parameters is left.
+SMALLEST = 0.03
+# Share of the rows that a twin is measured on and not fitted on.
+VALIDATION_SHARE = 0.2
 
 
-class Loss(NamedTuple):
+class Losses(NamedTuple):
     """Mean loss and error of a network on some rows, and the error's standard error."""
 
     loss: float
@@ -77,16 +50,16 @@ class Step(NamedTuple):
     network : Network
         In units of standardised targets.
     rules : Rules
-    given : Loss
+    given : Losses
         On the rows that the network is trained on.
-    validation : Loss
+    validation : Losses
         On rows that it has not seen.
     """
 
     network: Network
     rules: Rules
-    given: Loss
-    validation: Loss
+    given: Losses
+    validation: Losses
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,11 +72,15 @@ class SimplificationPath:
     Attributes
     ----------
     steps : tuple of Step
+    origin : Fitted
+        The model that the path began with.
     """
 
     steps: tuple[Step, ...]
-    _model: NeuralRuleModel
+    origin: Fitted
     _rows: Rows
+    _engine: Engine
+    _estimator_of: Callable[[Fitted], Any]
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -164,13 +141,11 @@ class SimplificationPath:
                 f"step={step!r} is not one of the {len(self.steps)} steps of this path. "
                 f"Give a number from 0 to {len(self.steps) - 1}."
             )
-        network = self.steps[step].network.without_unused_features()
-        smaller = copy.copy(self._model)
-        smaller.rules_ = self.steps[step].rules
-        smaller._state = State.start(network)
-        smaller.network_ = network.in_target_units(smaller._target_mean, smaller._target_scale)
-        smaller._remember(*self._rows[:3])
-        return smaller
+        chosen = self.steps[step]
+        network = chosen.network.without_unused_features()
+        return self._estimator_of(
+            self.origin.with_network(network, chosen.rules, self._rows, self._engine)
+        )
 
 
 def check_tolerance(tolerance: Any) -> None:
@@ -183,58 +158,58 @@ def check_tolerance(tolerance: Any) -> None:
         )
 
 
-def simplify(
-    model: NeuralRuleModel, X: Any, y: Any, *, tolerance: float, **options: Any
-) -> NeuralRuleModel:
-    """The smallest model of the path that loses no more than `tolerance`."""
-    check_tolerance(tolerance)
-    path = simplification_path(model, X, y, **options)
-    return path.model(path.within(float(tolerance)))
-
-
 def simplification_path(
-    model: NeuralRuleModel,
-    X: Any,
-    y: Any,
+    fitted: Fitted,
+    given: Rows,
+    validation: Rows | None,
     *,
-    sample_weight: Any = None,
-    X_val: Any = None,
-    y_val: Any = None,
+    fit_twin: Callable[[np.ndarray], tuple[Fitted, Rows]],
+    plan: Plan,
+    engine: Engine,
+    random_state: np.random.RandomState,
+    estimator_of: Callable[[Fitted], Any],
 ) -> SimplificationPath:
     """Prune and train a model step by step, measuring it on rows it has not seen.
 
-    Without `X_val` there are no such rows: the model may have seen all of X. Then a
-    twin is fitted without a fifth of the rows and pruned beside the model; what it
-    loses on them says what the model, pruned as far, would lose. The model itself
-    stays as it is.
+    Parameters
+    ----------
+    fitted : Fitted
+        Stays as it is.
+    given : Rows
+        Rows to train on.
+    validation : Rows or None
+        Rows that the model has not seen. Without them there may be none: the model may have
+        seen all rows given. Then a twin is fitted without a fifth of the rows and pruned
+        beside the model; what it loses on them says what the model, pruned as far, would
+        lose.
+    fit_twin : callable
+        Fits a model like this one on the rows of the given numbers; returns it, and all rows
+        given in the twin's own encoding.
+    plan : Plan
+        How the model was trained.
+    engine : Engine
+    random_state : RandomState
+    estimator_of : callable
+        What the path makes of a step.
     """
-    check_is_fitted(model)
-    if (X_val is None) != (y_val is None):
-        raise ValueError("X_val and y_val belong together: give both or neither.")
-    random_state = check_random_state(model.random_state)
-    given = encoded_rows(model, X, y, sample_weight)
-    if X_val is not None:
-        validation = encoded_rows(model, X_val, y_val, None)
-        steps = tuple(walk(model, given, validation, random_state))
-        return SimplificationPath(steps, model, given)
+    if validation is not None:
+        steps = tuple(walk(fitted, given, validation, plan, engine, random_state))
+        return SimplificationPath(steps, fitted, given, engine, estimator_of)
     rest, held = held_out(given, random_state)
-    weights = None if sample_weight is None else given.weights[rest]
-    twin = fitted_twin(model, X, y, weights, rest)
-    # The twin has an encoding of its own.
-    rows = encoded_rows(twin, X, y, sample_weight)
-    shown = walk(twin, rows.take(rest), rows.take(held), random_state)
-    own = walk(model, given, given, random_state)
+    twin, rows = fit_twin(rest)
+    shown = walk(twin, rows.take(rest), rows.take(held), plan, engine, random_state)
+    own = walk(fitted, given, given, plan, engine, random_state)
     steps = tuple(
         mine._replace(validation=theirs.validation)
         for mine, theirs in zip(own, shown, strict=False)
     )
-    return SimplificationPath(steps, model, given)
+    return SimplificationPath(steps, fitted, given, engine, estimator_of)
 
 
 def held_out(rows: Rows, random_state: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
     """Rows to fit a twin on and rows to measure it on, the same share of each class."""
     counted = np.flatnonzero(rows.training_weights)
-    groups = rows.targets.array[counted, 0] if rows.targets.are_classes else counted * 0
+    groups = rows.codes[counted] if rows.task.are_classes else counted * 0
     held: list[np.ndarray] = []
     for group in np.unique(groups):
         members = random_state.permutation(counted[groups == group])
@@ -248,32 +223,19 @@ def held_out(rows: Rows, random_state: np.random.RandomState) -> tuple[np.ndarra
     return np.setdiff1d(counted, validation), validation
 
 
-def fitted_twin(
-    model: NeuralRuleModel, X: Any, y: Any, weights: np.ndarray | None, rows: np.ndarray
-) -> NeuralRuleModel:
-    """A model like this one, fitted on some of the rows, whose weights are given."""
-    twin = model._unfitted_twin()
-    twin.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), weights)
-    if twin.interrupted_:
-        raise KeyboardInterrupt
-    return twin
-
-
-def encoded_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any) -> Rows:
-    X = model._check_columns(X, reset=False)
-    targets, weights = model._check_targets(X, y, sample_weight, known=True)
-    training_weights = model._training_weights(targets, weights)
-    return Rows(model.encoder_.transform(X), targets, weights, training_weights)
-
-
 def walk(
-    model: NeuralRuleModel, given: Rows, validation: Rows, random_state: np.random.RandomState
+    fitted: Fitted,
+    given: Rows,
+    validation: Rows,
+    plan: Plan,
+    engine: Engine,
+    random_state: np.random.RandomState,
 ) -> Iterator[Step]:
     """Steps from the whole model down, measured on both kinds of rows."""
-    network, rules = model._state.network, model.rules_
+    network, rules = fitted.state.network, fitted.rules
 
     def step() -> Step:
-        losses = (mean_losses(model, network, rows) for rows in (given, validation))
+        losses = (mean_losses(network, rows, engine) for rows in (given, validation))
         return Step(network, rules, *losses)
 
     yield step()
@@ -286,53 +248,49 @@ def walk(
         smaller, still = drop_idle(smaller, given.X, given.training_weights)
         if smaller.n_parameters >= network.n_parameters:
             return
-        network, rules = trained(model, smaller, given, random_state), rules.take(kept[still])
+        network = trained(smaller, given, plan, engine, random_state)
+        rules = rules.take(kept[still])
         yield step()
 
 
 def trained(
-    model: NeuralRuleModel, network: Network, rows: Rows, random_state: np.random.RandomState
+    network: Network,
+    rows: Rows,
+    plan: Plan,
+    engine: Engine,
+    random_state: np.random.RandomState,
 ) -> Network:
-    """Train what is left of a network; zeros stay zero."""
-    weights = rows.training_weights
-    order = np.flatnonzero(weights).astype(np.int32)
-    plan = model._plan(rows.targets, len(order), EPOCHS, "cosine")
+    """Train what is left of a network; weights that are zero stay zero."""
+    order = np.flatnonzero(rows.training_weights).astype(np.int32)
     n_batches = math.ceil(len(order) / plan.batch_size)
     plan = replace(
         plan,
         n_epochs=max(EPOCHS, math.ceil(UPDATES / n_batches)),
+        schedule="cosine",
         learning_rate=RATE * plan.learning_rate,
         keep_zeros=True,
         patience=None,
         verbose=False,
     )
-    examples = Examples(
-        rows.X, network.features, rows.targets.array, weights, rows.targets.are_classes
-    )
-    outcome = train(
-        State.start(network), examples, order, order[:0], plan, model._engine(), random_state
-    )
+    outcome = train(State.start(network), rows, order, order[:0], plan, engine, random_state)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome.state.network
 
 
-def mean_losses(model: NeuralRuleModel, network: Network, rows: Rows) -> Loss:
-    """Mean loss and error of a network in units of standardised targets."""
-    outputs = model._engine().decide(network, rows.X)
-    y = rows.targets.array.astype(np.float64)
-    code = loss_code(model.loss, multiclass=rows.targets.n_classes > 2)
-    coded = expand_codes(y[:, 0], network.n_outputs) if rows.targets.are_classes else y
-    losses, _ = losses_and_slopes(code, outputs, coded)
-    if rows.targets.are_classes:
-        errors = (chosen_classes(outputs) != y[:, 0]).astype(np.float64)
-    else:
-        spread = np.average((y - np.average(y, 0, rows.weights)) ** 2, 0, rows.weights)
-        errors = ((outputs - y) ** 2 / np.where(spread > 0, spread, 1)).mean(axis=1)
+def mean_losses(network: Network, rows: Rows, engine: Engine) -> Losses:
+    """Mean loss and error of a network for standardised targets."""
+    outputs = engine.decide(network, rows.X) + network.intercept
+    losses, _ = rows.task.loss.evaluate(outputs, rows.loss_targets)
     weights = rows.weights.astype(np.float64)
+    if rows.task.are_classes:
+        errors = (chosen_classes(outputs) != rows.codes).astype(np.float64)
+    else:
+        predicted = rows.task.loss.link.predictions(outputs)
+        errors = unexplained_of_each(predicted, rows.targets.astype(np.float64), weights)
     error = np.average(errors, weights=weights)
     variance = np.average((errors - error) ** 2, weights=weights)
-    return Loss(
+    return Losses(
         loss=float(np.average(losses, weights=rows.training_weights)),
         error=float(error),
         error_se=float(np.sqrt(variance * (weights**2).sum()) / weights.sum()),

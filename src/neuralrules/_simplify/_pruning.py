@@ -1,8 +1,8 @@
-"""Taking parameters out of a network: what each part is worth, and what goes first.
+"""Taking parameters out of a network, those first that matter least.
 
-The worth of a part is how much the outputs change without it: the sum over the rows of
-the squared change. Parts are rules, literals and single weights, and those go first
-that are worth least for each parameter they cost.
+A part of a network is a rule, a literal or a single weight. The worth of a part is how much
+the outputs would change without it: the squared change, summed over the rows. Removing a part
+saves parameters, and those parts go first that are worth least for each parameter saved.
 """
 
 from __future__ import annotations
@@ -15,22 +15,27 @@ import numpy as np
 from neuralrules._engine._reference import activations, literals_forward, units_forward
 from neuralrules._network._network import Network
 
-CHUNK_CELLS = 2**22  # literals held at a time
-SAME = 1e-10  # by how much a cosine may fall short of 1: rounding in float32
+# Values of literals that are held in memory at a time.
+CHUNK_CELLS = 2**22
+# Two rules count as multiples of each other if the cosine between their activations is at
+# least 1 minus this. Activations are float32, so an exact 1 cannot be asked for.
+SAME = 1e-10
 
 
 @dataclass(frozen=True)
 class Worth:
-    """Sum of squared changes of the outputs without each part.
+    """What each part of a network is worth: the squared change of the outputs without it.
 
     Attributes
     ----------
     rules : (n_rules,) float64
     literals : (n_literals,) float64
-        With, for a deep rule, the literal's own unit. Infinite for an only literal.
+        A deep rule loses the unit of the same number together with the literal. The only
+        literal of a rule is worth infinity, since a rule must keep one.
     weights : (n_literals, n_features) float64
     mixing : same shape as ``Network.mixing``, float64
-        Both to first order, the bias making up for the mean of what is lost.
+        Approximated: the literal that is the smallest on a row is taken to stay the
+        smallest, and the bias takes over the mean of what the weight added.
     weight_means : (n_literals, n_features) float64
         Mean of each feature over the rows where the literal decides.
     mixing_means : same shape as ``Network.mixing``, float64
@@ -45,8 +50,8 @@ class Worth:
     mixing_means: np.ndarray
 
 
-class Moments:
-    """Weighted sums of 1, x and x^2, for the part of a sum of squares beyond the mean."""
+class SpreadSums:
+    """Weighted sums of 1, x and x^2 over rows, from which mean and spread follow."""
 
     def __init__(self, *shape: int) -> None:
         self.count, self.sum, self.squares = (
@@ -75,9 +80,9 @@ def worth(network: Network, X: np.ndarray, weights: np.ndarray) -> Worth:
     """Worth of every part on encoded rows X (n_rows, n_columns) with weights (n_rows,)."""
     sizes = (network.values.astype(np.float64) ** 2).sum(axis=1)
     rules, literals = np.zeros(network.n_rules), np.zeros(network.n_literals)
-    features = Moments(network.n_literals, network.features.size)
+    features = SpreadSums(network.n_literals, network.features.size)
     lengths = np.diff(network.offsets)
-    layers = [Moments(n, n) for n in lengths] if network.deep else []
+    layers = [SpreadSums(n, n) for n in lengths] if network.deep else []
     for x, weight in chunks(network, X, weights):
         values = literals_forward(network.parameters, x)
         units = units_forward(network.parameters, network.layout, values)
@@ -124,15 +129,17 @@ def chunks(
 def activations_without_each(
     network: Network, rule: int, literals: np.ndarray, units: np.ndarray
 ) -> np.ndarray:
-    """Activation of one rule, had it not each of its literals: (n_rows, n_literals).
+    """What the activation of a rule would be without its first, second, … literal.
 
-    Of an only literal it would be infinite; here it stays as it is.
+    Returns (n_rows, n_literals). Without its only literal a rule would have no limit; its
+    activation is then returned as it is.
     """
     n = units.shape[1]
     if n == 1:
         return np.maximum(units, 0)
     if not network.deep:
-        # Without the smallest the second smallest decides, without another nothing changes.
+        # Without the smallest literal the second smallest is the minimum; without any other
+        # literal the minimum stays what it is.
         lowest = np.partition(units, 1, axis=1)[:, :2]
         smallest = np.arange(n) == units.argmin(axis=1)[:, None]
         return np.maximum(np.where(smallest, lowest[:, 1:], lowest[:, :1]), 0)
@@ -169,10 +176,10 @@ def drop_idle(
 
 
 def merge_redundant(network: Network, X: np.ndarray, weights: np.ndarray) -> Network:
-    """Let one of several rules speak for those whose activation is a multiple of its own.
+    """Merge rules whose activations are multiples of each other on all rows given.
 
-    On all rows given, that is: equal rules, rules with the same limits, rules that are
-    constant. The others keep a value of 0.
+    Such rules are equal, or limited by the same literal everywhere, or constant. The first
+    of them takes over the values of the others, which are left with the value 0.
     """
     products = np.zeros((network.n_rules, network.n_rules))
     for x, weight in chunks(network, X, weights):
@@ -202,8 +209,8 @@ def prune(
 ) -> tuple[Network, np.ndarray]:
     """Take out about a share of the parameters, those that are worth least.
 
-    Also returns the indices of the rules that are left. Weights of a literal are made up
-    for in its bias; at most one literal of each rule goes.
+    Also returns the indices of the rules that are left. The bias of a literal takes over the
+    mean of what its lost weights added. Each rule loses at most one literal.
     """
     value = worth(network, X, weights)
     rule_sizes, literal_sizes = part_sizes(network)
@@ -236,7 +243,7 @@ def part_sizes(network: Network) -> tuple[np.ndarray, np.ndarray]:
         for rule in range(network.n_rules):
             own = slice(network.offsets[rule], network.offsets[rule + 1])
             layer = network.second_layer(rule)
-            # A literal takes its column and, with its unit, its row along.
+            # With a literal go its column of the second layer and the row of its unit.
             row, column = (np.count_nonzero(layer, axis=axis) for axis in (0, 1))
             literals[own] += row + column
     rules = np.add.reduceat(literals, network.offsets[:-1])

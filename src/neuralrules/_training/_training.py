@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Batches, Engine, Examples, Optimizer
 from neuralrules._io._progress import Progress
 from neuralrules._network._network import Network, Parameters
-from neuralrules._task._losses import expand_codes, losses_and_slopes
+from neuralrules._task._losses import Loss
 
 # Multiply-adds in one call of an engine, a fraction of a second: between two calls
 # Ctrl-C is noticed.
@@ -28,7 +29,7 @@ VALIDATION_CHUNK = 8192  # rows scored at a time
 class Plan:
     """How to train; the names are the estimators' parameters."""
 
-    loss: int
+    loss: Loss
     l2: float
     rule_dropout: float
     learning_rate: float
@@ -83,20 +84,20 @@ class Outcome:
 
 def train(
     state: State,
-    examples: Examples,
+    rows: Rows,
     order: np.ndarray,
     validation: np.ndarray,
     plan: Plan,
     engine: Engine,
     random_state: np.random.RandomState,
 ) -> Outcome:
-    """Train the network of `state` on some rows of `examples`.
+    """Train the network of `state` on some of the rows.
 
     Parameters
     ----------
     state : State
         Left as it is; the outcome holds a new one.
-    examples : Examples
+    rows : Rows
     order : (n_train,) int32
         Training rows, neighbours in the tree next to each other.
     validation : (n_validation,) int32
@@ -105,7 +106,7 @@ def train(
     engine : Engine
     random_state : RandomState
     """
-    trainer = Trainer(state, examples, order, plan, engine, random_state)
+    trainer = Trainer(state, rows, order, plan, engine, random_state)
     best = Best()
     outcome = Outcome(state, history={"loss": []})
     if plan.patience is not None:
@@ -120,9 +121,7 @@ def train(
             outcome.history["loss"].append(loss)
             validation_loss = None
             if plan.patience is not None:
-                validation_loss = mean_loss(
-                    trainer.network, examples, validation, plan.loss, engine
-                )
+                validation_loss = mean_loss(trainer.network, rows, validation, engine)
                 outcome.history["validation_loss"].append(validation_loss)
                 best.consider(epoch, validation_loss, trainer.optimizer.parameters)
             bar.update(epoch + 1, loss, validation_loss)
@@ -140,7 +139,7 @@ class Trainer:
     def __init__(
         self,
         state: State,
-        examples: Examples,
+        rows: Rows,
         order: np.ndarray,
         plan: Plan,
         engine: Engine,
@@ -150,7 +149,14 @@ class Trainer:
         self.n_steps = state.n_steps
         self._start = state.network
         self._layout = state.network.layout
-        self._examples, self._order = examples, order
+        self._examples = Examples(
+            rows.X,
+            state.network.features,
+            rows.targets,
+            rows.training_weights,
+            rows.task.are_classes,
+        )
+        self._order = order
         self._plan, self._engine = plan, engine
         # Two streams: how many rows are shuffled must not change which rules are dropped.
         # And others in each continued fit, or it would drop the same rules again.
@@ -158,7 +164,7 @@ class Trainer:
             np.random.RandomState([random_state.randint(2**31 - 1), state.n_steps])
             for _ in range(2)
         )
-        self._weight = float(examples.weights[order].sum(dtype=np.float64))
+        self._weight = float(rows.training_weights[order].sum(dtype=np.float64))
         # Biases and values are never pruned: a zero among them is a number like others.
         parameters = self.optimizer.parameters
         self._zeros = [
@@ -183,7 +189,7 @@ class Trainer:
         total = 0.0
         for batches in self._calls(rows, rates):
             total += self._engine.train(
-                self.optimizer, self._layout, self._examples, batches, plan.loss, l2
+                self.optimizer, self._layout, self._examples, batches, plan.loss.code, l2
             )
             self.n_steps += len(batches.rates)
             if plan.keep_zeros:
@@ -257,19 +263,15 @@ def rule_gates(
     return (kept / (1 - dropout)).astype(np.float32)
 
 
-def mean_loss(
-    network: Network, examples: Examples, rows: np.ndarray, loss: int, engine: Engine
-) -> float:
-    """Weighted mean loss over some rows of the examples."""
+def mean_loss(network: Network, rows: Rows, chosen: np.ndarray, engine: Engine) -> float:
+    """Weighted mean loss over the rows with the given numbers."""
     total = 0.0
-    for start in range(0, len(rows), VALIDATION_CHUNK):
-        some = rows[start : start + VALIDATION_CHUNK]
-        outputs = engine.decide(network, examples.X[some]).astype(np.float64)
-        y = examples.targets[some].astype(np.float64)
-        if examples.coded:
-            y = expand_codes(y[:, 0], network.n_outputs)
-        total += float(examples.weights[some] @ losses_and_slopes(loss, outputs, y)[0])
-    return total / float(examples.weights[rows].sum(dtype=np.float64))
+    for start in range(0, len(chosen), VALIDATION_CHUNK):
+        some = rows.take(chosen[start : start + VALIDATION_CHUNK])
+        outputs = engine.decide(network, some.X) + network.intercept
+        losses, _ = rows.task.loss.evaluate(outputs, some.loss_targets)
+        total += float(some.training_weights @ losses)
+    return total / float(rows.training_weights[chosen].sum(dtype=np.float64))
 
 
 @contextmanager

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
 
+from neuralrules._estimators._base import NeuralRuleModel, checked_table
 from neuralrules._reading._explain import Explanation
 from neuralrules._reading._importance import Importances
 from neuralrules._reading._text import rule_text
@@ -33,9 +33,6 @@ from neuralrules.plot._drawing import (
     with_minus,
     with_short_names,
 )
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
 
 MEASURES = {
     "rules": "mean absolute contribution",
@@ -120,7 +117,6 @@ class ImportanceDisplay:
         ax : Axes, optional
         """
         import_pyplot()
-        check_is_fitted(model)
         measured = model.importances(
             X, kind=kind, n_resamples=n_resamples, max_rows=max_rows, random_state=random_state
         )
@@ -203,7 +199,7 @@ def importance_labels(kind: str, names: list[Any], model: NeuralRuleModel | None
         return [" × ".join(short_name(name, 24) for name in pair) for pair in names]
     if model is None:
         return [f"rule {rule}" for rule in names]
-    twin = with_short_names(model)
+    twin = with_short_names(model.fitted_)
     return [
         shortened(f"rule {rule}: {rule_text(twin, rule, 3, 1)}", LABEL_LENGTH) for rule in names
     ]
@@ -281,8 +277,7 @@ class WaterfallDisplay:
         ax : Axes, optional
         """
         import_pyplot()
-        check_is_fitted(model)
-        X = model._check_columns(X, reset=False)
+        X = checked_table(model, X)
         row = check_position("row", row, X.shape[0], "rows of X")
         explanation = model.explain(_safe_indexing(X, [row]))
         display = cls._of_row(explanation, 0, row, output)
@@ -308,10 +303,10 @@ class WaterfallDisplay:
     def _of_row(
         cls, explanation: Explanation, place: int, row: int, output: Any
     ) -> WaterfallDisplay:
-        model = explanation._model
+        fitted = explanation._fitted
         decision = explanation.decision[place]
         if output is None:
-            k = int(decision.argmax()) if hasattr(model, "classes_") else 0
+            k = int(decision.argmax()) if fitted.task.are_classes else 0
         else:
             k = check_output(explanation.outputs, output)
         fired = np.flatnonzero(explanation.rows == place)
@@ -319,7 +314,7 @@ class WaterfallDisplay:
         fired = fired[np.argsort(-sizes, kind="stable")]
         return cls(
             row=row,
-            output=output_words(model, k),
+            output=output_words(fitted, k),
             intercept=float(explanation.intercept[k]),
             decision=float(decision[k]),
             rules=explanation.rules[fired],
@@ -420,7 +415,7 @@ class WaterfallDisplay:
 
 def limit_texts(explanation: Explanation, places: np.ndarray) -> list[str]:
     """What limits some rules, in as many terms as fit beside a bar."""
-    short = replace(explanation, _model=with_short_names(explanation._model))
+    short = replace(explanation, _fitted=with_short_names(explanation._fitted))
     return [
         longest_fitting(
             lambda terms, place=place: short.limit_text(place, 3, terms),  # type: ignore[misc]

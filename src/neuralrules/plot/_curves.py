@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from neuralrules._estimators._base import NeuralRuleModel, fitted_of
 from neuralrules._simplify._path import SimplificationPath
 from neuralrules.plot._drawing import (
     BLUE,
@@ -18,9 +18,6 @@ from neuralrules.plot._drawing import (
     import_pyplot,
     legend_below,
 )
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
 
 
 class HistoryDisplay:
@@ -54,8 +51,7 @@ class HistoryDisplay:
         model : fitted estimator
         ax : Axes, optional
         """
-        check_is_fitted(model)
-        history = model.history_
+        history = fitted_of(model).history
         return cls(loss=history["loss"], validation_loss=history.get("validation_loss")).plot(
             ax=ax
         )
@@ -180,7 +176,6 @@ class SizeDisplay:
         ax : Axes, optional
         """
         import_pyplot()
-        check_is_fitted(model)
         check_tolerance(tolerance)
         path = model.simplification_path(
             X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val
@@ -195,7 +190,7 @@ class SizeDisplay:
         check_kind("path", path, SimplificationPath, "model.simplification_path(X, y)")
         check_tolerance(tolerance)
         steps = path.steps
-        classes = hasattr(path._model, "classes_")
+        classes = path.origin.task.are_classes
         display = cls(
             n_parameters=np.array([step.network.n_parameters for step in steps]),
             n_rules=np.array([step.network.n_rules for step in steps]),

@@ -5,14 +5,15 @@ The numbers are taken from the model here; `_diagram_pen` draws them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from neuralrules._estimators._base import NeuralRuleModel, fitted_of
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._rules_table import literal_angles
 from neuralrules._reading._text import indicator_text, split_text
-from neuralrules.plot._diagram_pen import Edge, Pen, Plan
+from neuralrules.plot._diagram_pen import DiagramLayout, Edge, Pen
 from neuralrules.plot._drawing import (
     check_count,
     check_position,
@@ -21,9 +22,6 @@ from neuralrules.plot._drawing import (
     short_name,
     with_short_names,
 )
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
 
 
 class RuleDisplay:
@@ -108,28 +106,28 @@ class RuleDisplay:
         ax : Axes, optional
         """
         import_pyplot()
-        check_is_fitted(model)
-        network = model.network_
+        fitted = fitted_of(model)
+        network = fitted.network
         rule = check_position("rule", rule, network.n_rules, "rules of this model")
         check_count("max_columns", max_columns, 10)
         own = slice(network.offsets[rule], network.offsets[rule + 1])
         weights = network.weights[own]
         shown = shown_columns(weights, max_columns)
-        splits, split_features = tree_splits(model, rule)
+        splits, split_features = tree_splits(fitted, rule)
         return cls(
             rule=rule,
-            columns=[input_text(model, int(network.features[place])) for place in shown],
+            columns=[input_text(fitted, int(network.features[place])) for place in shown],
             features=shown,
             n_hidden=int(np.count_nonzero(weights.any(axis=0))) - len(shown),
             weights=weights[:, shown],
             splits=splits,
             split_features=split_features,
-            angles=literal_angles(network, model.rules_)[own],
+            angles=literal_angles(network, fitted.rules)[own],
             biases=network.biases[own],
             mixing=network.second_layer(rule) if network.deep else None,
             shifts=network.shifts[own] if network.deep else None,
             values=network.values[rule],
-            outputs=[output_words(model, k) for k in range(network.n_outputs)],
+            outputs=[output_words(fitted, k) for k in range(network.n_outputs)],
         ).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> RuleDisplay:
@@ -145,7 +143,7 @@ class RuleDisplay:
         self
         """
         pyplot = import_pyplot()
-        plan = Plan(self)
+        plan = DiagramLayout(self)
         if ax is None:
             width, height = plan.width / 72, plan.height / 72
             figure = pyplot.figure(figsize=(width, height + 0.4))
@@ -173,10 +171,10 @@ def shown_columns(weights: np.ndarray, max_columns: int) -> np.ndarray:
     return best[np.argsort(height, kind="stable")]
 
 
-def tree_splits(model: NeuralRuleModel, rule: int) -> tuple[list[str], np.ndarray]:
+def tree_splits(fitted: Fitted, rule: int) -> tuple[list[str], np.ndarray]:
     """The split behind each literal of a rule, as text and as a place in the features."""
-    network, rules = model.network_, model.rules_
-    encoder = with_short_names(model).encoder_
+    network, rules = fitted.network, fitted.rules
+    encoder = with_short_names(fitted).encoder
     texts, places = [], []
     for origin in network.origins[network.offsets[rule] : network.offsets[rule + 1]]:
         if origin < 0:
@@ -192,11 +190,11 @@ def tree_splits(model: NeuralRuleModel, rule: int) -> tuple[list[str], np.ndarra
     return texts, np.array(places)
 
 
-def input_text(model: NeuralRuleModel, feature: int) -> str:
+def input_text(fitted: Fitted, feature: int) -> str:
     """A column, or what an indicator says, with short names."""
-    encoder = model.encoder_
+    encoder = fitted.encoder
     column = encoder.columns[feature]
     if column.kind == "number":
         return short_name(encoder.names[column.source])
-    short = with_short_names(model).encoder_
+    short = with_short_names(fitted).encoder
     return short_name(indicator_text(short, short.columns[feature]))

@@ -53,7 +53,7 @@ class Edge(NamedTuple):
     line: Any
 
 
-class Plan:
+class DiagramLayout:
     """Where everything stands, in points from the lower left corner.
 
     Attributes
@@ -144,7 +144,9 @@ def heights(n: int, pitch: float, middle: float) -> np.ndarray:
 class Pen:
     """Draws a planned diagram on some axes; `scale` is points drawn for points planned."""
 
-    def __init__(self, display: RuleDisplay, plan: Plan, ax: Any, scale: float) -> None:
+    def __init__(
+        self, display: RuleDisplay, plan: DiagramLayout, ax: Any, scale: float
+    ) -> None:
         self.display, self.plan, self.ax, self.scale = display, plan, ax, scale
 
     def draw(self) -> list[Edge]:

@@ -6,19 +6,16 @@ hatches, markers and line styles say the same again for a greyscale print.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from neuralrules._data._encoding import Encoder
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._text import number
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
 
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#666666"
 YELLOW, GREEN, PURPLE, LIGHT = "#F0E442", "#009E73", "#CC79A7", "#9A9A9A"
@@ -104,9 +101,9 @@ def signed(value: float, precision: int = 3) -> str:
     return ("−" if value < 0 else "+") + number(abs(float(value)), precision)
 
 
-def with_short_names(model: NeuralRuleModel, length: int = 20) -> NeuralRuleModel:
+def with_short_names(fitted: Fitted, length: int = 20) -> Fitted:
     """A copy of a fitted model whose texts have short names of columns and categories."""
-    encoder = model.encoder_
+    encoder = fitted.encoder
     short_encoder = Encoder(
         names=[short_name(name, length) for name in encoder.names],
         columns=[
@@ -116,9 +113,7 @@ def with_short_names(model: NeuralRuleModel, length: int = 20) -> NeuralRuleMode
             for column in encoder.columns
         ],
     )
-    twin = copy.copy(model)
-    twin.encoder_ = short_encoder
-    return twin
+    return replace(fitted, encoder=short_encoder)
 
 
 def longest_fitting(text_of: Callable[[int], str], length: int) -> str:
@@ -169,13 +164,13 @@ def plain_value(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def output_words(model: NeuralRuleModel, place: int) -> str:
+def output_words(fitted: Fitted, place: int) -> str:
     """What an output stands for: "class malignant", "prediction", "target 1"."""
-    classes = getattr(model, "classes_", None)
+    classes = fitted.task.classes
     if classes is not None:
         label = classes[1] if len(classes) == 2 else classes[place]
         return f"class {short_name(plain_value(label), 24)}"
-    return "prediction" if model.network_.n_outputs == 1 else f"target {place}"
+    return "prediction" if fitted.network.n_outputs == 1 else f"target {place}"
 
 
 def class_looks(place: int) -> dict[str, Any]:

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from neuralrules._data._encoding import LARGEST, as_categories, as_numbers, column_of, is_frame
-from neuralrules._fitted._activity import activations
-from neuralrules._fitted._outputs import rule_importance
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._activity import activations, rule_importance
+from neuralrules._fitted._fitted import Fitted
 from neuralrules.plot._drawing import check_position, is_whole, plain_value
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
 
 GRID_CELLS = 2**21  # cells of the encoded grid held at a time
 MARGIN = 0.04  # of the data's range, left free around it
@@ -55,11 +53,11 @@ class Direction:
     points: np.ndarray
 
 
-def chosen_rules(model: NeuralRuleModel, rules: Any) -> list[int]:
+def chosen_rules(fitted: Fitted, rules: Any) -> list[int]:
     """Checked rule numbers; by default the two most important ones."""
-    n = model.network_.n_rules
+    n = fitted.network.n_rules
     if rules is None:
-        importance = rule_importance(model, model._activity.activation)
+        importance = rule_importance(fitted.task, fitted.network, fitted.activity.activation)
         return np.argsort(-importance, kind="stable")[:2].tolist()
     if not is_whole(rules) and (isinstance(rules, str) or not hasattr(rules, "__iter__")):
         raise ValueError(
@@ -74,19 +72,19 @@ def chosen_rules(model: NeuralRuleModel, rules: Any) -> list[int]:
     return [check_position("rules", rule, n, "rules of this model") for rule in asked]
 
 
-def chosen_columns(model: NeuralRuleModel, columns: Any, rules: list[int]) -> tuple[int, int]:
+def chosen_columns(fitted: Fitted, columns: Any, rules: list[int]) -> tuple[int, int]:
     """Places of two columns; by default those of largest weight in the rules."""
-    n = len(model.encoder_.names)
+    n = len(fitted.encoder.names)
     if columns is None:
         if n < 2:
             raise ValueError(
                 "columns=None: the table has only one column, and a plane needs two. "
                 "Read this model with rules_text()."
             )
-        network = model.network_.take(np.array(rules))
+        network = fitted.network.take(np.array(rules))
         weights = np.zeros(n)
         for feature, column in zip(network.features, network.weights.T, strict=True):
-            source = model.encoder_.columns[feature].source
+            source = fitted.encoder.columns[feature].source
             weights[source] = max(weights[source], float(np.abs(column).max()))
         best = np.argsort(-weights, kind="stable")[:2]
         return int(best.min()), int(best.max())
@@ -95,18 +93,16 @@ def chosen_columns(model: NeuralRuleModel, columns: Any, rules: list[int]) -> tu
             f"columns={columns!r} must be two column names or places, for example "
             "columns=(0, 1)."
         )
-    first, second = (find_column(model, column, columns) for column in columns)
+    first, second = (find_column(fitted, column, columns) for column in columns)
     if first == second:
         raise ValueError(
-            f"columns={columns!r} names column {model.encoder_.names[first]!r} twice. "
+            f"columns={columns!r} names column {fitted.encoder.names[first]!r} twice. "
             "Give two different columns."
         )
     return first, second
 
 
-def drawn_targets(
-    model: NeuralRuleModel, n_rows: int, y: Any, target: int
-) -> np.ndarray | None:
+def drawn_targets(fitted: Fitted, n_rows: int, y: Any, target: int) -> np.ndarray | None:
     """Class codes or one target of each row, (n_rows,) float64."""
     if y is None:
         return None
@@ -117,7 +113,7 @@ def drawn_targets(
             f"y has {given} and X has {n_rows}. Give one class or target for each row of X, "
             "or y=None."
         )
-    classes = getattr(model, "classes_", None)
+    classes = fitted.task.classes
     if classes is None:
         array = array.reshape(n_rows, -1)
         place = check_position("target", target, array.shape[1], "targets in y")
@@ -134,9 +130,9 @@ def drawn_targets(
     return codes
 
 
-def find_column(model: NeuralRuleModel, column: Any, columns: Any) -> int:
+def find_column(fitted: Fitted, column: Any, columns: Any) -> int:
     """Place of a column that is given by its name or by its place."""
-    names = model.encoder_.names
+    names = fitted.encoder.names
     if is_whole(column):
         if 0 <= column < len(names):
             return int(column)
@@ -149,13 +145,13 @@ def find_column(model: NeuralRuleModel, column: Any, columns: Any) -> int:
     )
 
 
-def direction(model: NeuralRuleModel, X: Any, source: int, n_grid: int) -> Direction:
+def direction(fitted: Fitted, X: Any, source: int, n_grid: int) -> Direction:
     """The grid along one column of a checked table X."""
-    encoder = model.encoder_
+    encoder = fitted.encoder
     features = np.flatnonzero([column.source == source for column in encoder.columns])
     numeric = encoder.columns[features[0]].kind == "number"
     make = number_line if numeric else category_line
-    values, categories, raw, points = make(model, column_of(X, source), features, n_grid)
+    values, categories, raw, points = make(fitted, column_of(X, source), features, n_grid)
     if not np.isfinite(points).any():
         raise ValueError(
             f"columns: every cell of column {encoder.names[source]!r} of X is missing or "
@@ -171,12 +167,12 @@ def direction(model: NeuralRuleModel, X: Any, source: int, n_grid: int) -> Direc
 
 
 def number_line(
-    model: NeuralRuleModel, column: Any, features: np.ndarray, n_grid: int
+    fitted: Fitted, column: Any, features: np.ndarray, n_grid: int
 ) -> tuple[np.ndarray, list[str] | None, np.ndarray, np.ndarray]:
     """Grid, names, raw encoded columns along the grid, and points, of numbers."""
-    encoded_columns = [model.encoder_.columns[feature] for feature in features]
+    encoded_columns = [fitted.encoder.columns[feature] for feature in features]
     source = encoded_columns[0].source
-    points = as_numbers(column, model.encoder_.names[source])
+    points = as_numbers(column, fitted.encoder.names[source])
     assert points is not None  # the table has been encoded before
     points = points.astype(np.float64)
     categories = None
@@ -193,10 +189,10 @@ def number_line(
 
 
 def category_line(
-    model: NeuralRuleModel, column: Any, features: np.ndarray, n_grid: int
+    fitted: Fitted, column: Any, features: np.ndarray, n_grid: int
 ) -> tuple[np.ndarray, list[str] | None, np.ndarray, np.ndarray]:
     """The same of categories: those that the model knows, the rare ones together."""
-    encoded_columns = [model.encoder_.columns[feature] for feature in features]
+    encoded_columns = [fitted.encoder.columns[feature] for feature in features]
     shown = [
         place
         for place, encoded in enumerate(encoded_columns)
@@ -215,14 +211,14 @@ def category_line(
     return np.arange(float(len(shown))), names, raw, points
 
 
-def reference_cells(model: NeuralRuleModel, X: Any, others: Any) -> list[Any]:
+def reference_cells(fitted: Fitted, X: Any, others: Any) -> list[Any]:
     """One cell for each column: what `others` says, else the middle or most frequent.
 
     The middle is the lower median, a number that occurs: nobody has 2.5 children.
     """
-    names = model.encoder_.names
-    numeric = {column.source for column in model.encoder_.columns if column.kind == "number"}
-    given = given_cells(model, others)
+    names = fitted.encoder.names
+    numeric = {column.source for column in fitted.encoder.columns if column.kind == "number"}
+    given = given_cells(fitted, others)
     cells: list[Any] = []
     for source, name in enumerate(names):
         column = column_of(X, source)
@@ -240,9 +236,9 @@ def reference_cells(model: NeuralRuleModel, X: Any, others: Any) -> list[Any]:
     return cells
 
 
-def given_cells(model: NeuralRuleModel, others: Any) -> dict[int, Any]:
+def given_cells(fitted: Fitted, others: Any) -> dict[int, Any]:
     """Cells that the user gave as a row or as a mapping, by the place of their column."""
-    names = model.encoder_.names
+    names = fitted.encoder.names
     if others is None:
         return {}
     if is_frame(others):
@@ -274,7 +270,12 @@ def given_cells(model: NeuralRuleModel, others: Any) -> dict[int, Any]:
 
 
 def supports(
-    model: NeuralRuleModel, rules: list[int], x: Direction, y: Direction, cells: list[Any]
+    fitted: Fitted,
+    engine: Engine,
+    rules: list[int],
+    x: Direction,
+    y: Direction,
+    cells: list[Any],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which grid points the rules' leaves and the rules as they are now hold.
 
@@ -284,13 +285,9 @@ def supports(
     """
     table = np.empty((1, len(cells)), object)
     table[0] = cells
-    reference = model.encoder_.transform(table)
+    reference = fitted.encoder.transform(table)
     kept = np.array(rules)
-    network, leaves, engine = (
-        model.network_.take(kept),
-        model.rules_.take(kept),
-        model._engine(),
-    )
+    network, leaves = fitted.network.take(kept), fitted.rules.take(kept)
     n_x, n_y = len(x.values), len(y.values)
     before, after = np.empty((2, len(rules), n_y, n_x), bool)
     size = max(1, GRID_CELLS // (n_x * reference.shape[1]))

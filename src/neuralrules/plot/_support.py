@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from neuralrules._estimators._base import NeuralRuleModel, checked_table, engine_of, fitted_of
 from neuralrules._reading._text import number
 from neuralrules.plot._drawing import (
     GREEN,
@@ -32,9 +32,6 @@ from neuralrules.plot._plane import (
     reference_cells,
     supports,
 )
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
 
 ARRANGEMENTS = ("auto", "side by side", "overlaid", "before", "after")
 # Rules differ in colour, hatch and outline.
@@ -154,25 +151,24 @@ class SupportDisplay:
             As in `plot`.
         """
         import_pyplot()
-        check_is_fitted(model)
-        X = model._check_columns(X, reset=False)
-        model.encoder_.transform(X)  # complains about cells that the model cannot take
+        fitted, X = fitted_of(model), checked_table(model, X)
+        fitted.encoder.transform(X)  # complains about cells that the model cannot take
         check_count("grid_resolution", grid_resolution, 300, least=2)
-        chosen = chosen_rules(model, rules)
-        sources = chosen_columns(model, columns, chosen)
-        first, second = (direction(model, X, source, grid_resolution) for source in sources)
-        cells = reference_cells(model, X, others)
-        before, after = supports(model, chosen, first, second, cells)
+        chosen = chosen_rules(fitted, rules)
+        sources = chosen_columns(fitted, columns, chosen)
+        first, second = (direction(fitted, X, source, grid_resolution) for source in sources)
+        cells = reference_cells(fitted, X, others)
+        before, after = supports(fitted, engine_of(model), chosen, first, second, cells)
         points = np.column_stack([first.points, second.points])
         present = np.isfinite(points).all(axis=1)
-        targets = drawn_targets(model, X.shape[0], y, target)
+        targets = drawn_targets(fitted, X.shape[0], y, target)
         held = {
             name: cell
-            for source, (name, cell) in enumerate(zip(model.encoder_.names, cells, strict=True))
+            for source, (name, cell) in enumerate(zip(fitted.encoder.names, cells, strict=True))
             if source not in sources
         }
         at = "median or mode" if others is None else "the row given"
-        classes = getattr(model, "classes_", None)
+        classes = fitted.task.classes
         display = cls(
             rules=chosen,
             columns=(first.name, second.name),

@@ -96,10 +96,12 @@
   }
 
   function prediction(decision) {
-    if (model.task === "numbers") return { chosen: 0, probabilities: null };
+    if (model.task === "numbers") {
+      return { chosen: 0, probabilities: null, numbers: decision.map(linked) };
+    }
     const two = decision.length === 1;
     const chosen = two ? Number(decision[0] > 0) : decision.indexOf(Math.max(...decision));
-    if (model.loss !== "logistic") return { chosen, probabilities: null };
+    if (!model.probabilities) return { chosen, probabilities: null };
     if (two) {
       const positive = 1 / (1 + Math.exp(-decision[0]));
       return { chosen, probabilities: [1 - positive, positive] };
@@ -108,6 +110,11 @@
     const powers = decision.map((value) => Math.exp(value - top));
     const total = powers.reduce((a, b) => a + b, 0);
     return { chosen, probabilities: powers.map((power) => power / total) };
+  }
+
+  function linked(output) {
+    if (model.link === null) return output;
+    return Math[model.link](Math.max(-model.largestOutput, Math.min(model.largestOutput, output)));
   }
 
   // ---- Numbers and rules as text, as _text.py writes them --------------------------
@@ -577,7 +584,8 @@
     place.dataset.decision = JSON.stringify(decision);
     place.dataset.probabilities = JSON.stringify(answer.probabilities);
     if (model.task === "numbers") {
-      place.replaceChildren(...decision.map((value, k) => element("span", { class: "target" },
+      place.dataset.numbers = JSON.stringify(answer.numbers);
+      place.replaceChildren(...answer.numbers.map((value, k) => element("span", { class: "target" },
         element("small", {}, model.outputs[k]),
         element("b", { title: String(value) }, shortText(value, 4)))));
       return;

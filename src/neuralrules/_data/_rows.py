@@ -1,0 +1,91 @@
+"""Rows as everything after the encoder takes them: encoded columns, targets, weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from neuralrules._task._losses import expand_codes
+from neuralrules._task._task import Task
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Encoded rows and what is to be predicted of them; made once and passed on.
+
+    Attributes
+    ----------
+    X : (n_rows, n_columns) float32
+        Encoded, standardised columns.
+    targets : (n_rows, 1) or (n_rows, n_targets) float32
+        Class codes 0, 1, ... or standardised numbers.
+    weights : (n_rows,) float32
+        What each row counts.
+    training_weights : (n_rows,) float32
+        What it counts in training and in the loss: a class may count more.
+    task : Task
+    """
+
+    X: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    training_weights: np.ndarray
+    task: Task
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def take(self, rows: np.ndarray | slice) -> Rows:
+        return replace(
+            self,
+            X=self.X[rows],
+            targets=self.targets[rows],
+            weights=self.weights[rows],
+            training_weights=self.training_weights[rows],
+        )
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Class codes (n_rows,) int64."""
+        return self.targets[:, 0].astype(np.int64)
+
+    @property
+    def loss_targets(self) -> np.ndarray:
+        """Targets as a loss takes them, (n_rows, n_outputs) float64: classes as -1 and +1."""
+        targets = self.targets.astype(np.float64)
+        if self.task.are_classes:
+            return expand_codes(targets[:, 0], self.task.n_outputs)
+        return targets
+
+    @property
+    def tree_targets(self) -> np.ndarray:
+        """The targets as scikit-learn's trees take them."""
+        return self.targets[:, 0] if self.targets.shape[1] == 1 else self.targets
+
+    def one_column_each(self) -> np.ndarray:
+        """0 and 1 for each class, or the targets: (n_rows, n_classes or n_targets)."""
+        if not self.task.are_classes:
+            return self.targets
+        return (self.targets == np.arange(self.task.n_classes)).astype(np.float32)
+
+    def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
+        """Weight of each class, or weighted sum of each target, in groups of rows.
+
+        Parameters
+        ----------
+        groups : (n_rows,) int
+        weights : (n_rows,) float32
+        n_groups : int
+
+        Returns
+        -------
+        (n_groups, n_classes or n_targets) float64
+        """
+        n_classes = self.task.n_classes
+        if n_classes:
+            cells = groups * n_classes + self.targets[:, 0].astype(groups.dtype)
+            counts = np.bincount(cells, weights, minlength=n_groups * n_classes)
+            return counts.reshape(n_groups, n_classes)
+        sums = [np.bincount(groups, weights * y, minlength=n_groups) for y in self.targets.T]
+        return np.stack(sums, axis=1)

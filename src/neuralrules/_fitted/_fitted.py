@@ -1,0 +1,131 @@
+"""A fitted model as a value: all that was learned, and nothing of how to learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from neuralrules._data._encoding import Encoder
+from neuralrules._data._rows import Rows
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._activity import Activity, measure
+from neuralrules._fitted._performance import Performance, perform
+from neuralrules._network._network import Network
+from neuralrules._rules._rules import Rules
+from neuralrules._task._task import Task
+from neuralrules._training._training import State
+
+# Measuring a model on all its rows costs as much as some epochs.
+READ_ROWS_PER_EPOCH = 2_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fitted:
+    """A fitted model: what reads, draws, exports and saves models takes one of these.
+
+    Attributes
+    ----------
+    estimator : str
+        Name of the class that was fitted.
+    encoder : Encoder
+        From the user's table to encoded columns.
+    rules : Rules
+        The trees' rules that the neural rules grew from.
+    task : Task
+        What the outputs mean.
+    state : State
+        The network as it is trained, for standardised targets, and where training stands.
+    history : dict of str to list of float
+        Losses of each epoch.
+    n_epochs : int
+        Epochs that were completed.
+    interrupted : bool
+        Whether Ctrl-C ended training.
+    activity : Activity
+        What the rules do on the training rows, or on a sample of them.
+    performance : Performance
+        How good the model is there.
+    notes : dict of str to list of str
+        What whoever fitted the model wants to be remembered with it.
+    """
+
+    estimator: str
+    encoder: Encoder
+    rules: Rules
+    task: Task
+    state: State
+    history: dict[str, list[float]]
+    n_epochs: int
+    interrupted: bool
+    activity: Activity
+    performance: Performance
+    notes: dict[str, list[str]] = field(default_factory=dict)
+
+    @cached_property
+    def network(self) -> Network:
+        """The neural rules in the units of the targets."""
+        return in_target_units(self.state.network, self.task)
+
+    @property
+    def remembers_a_sample(self) -> bool:
+        """Whether `activity` and `performance` may be of only some of the training rows."""
+        return self.performance.n_rows == READ_ROWS_PER_EPOCH * max(self.n_epochs, 1)
+
+    @property
+    def used_columns(self) -> list[int]:
+        """The columns of the user's table that some weight looks at."""
+        network = self.network
+        used = network.features[network.weights.any(axis=0)]
+        return sorted({self.encoder.columns[feature].source for feature in used})
+
+    def decide(self, X: Any, engine: Engine) -> np.ndarray:
+        """Outputs of the network for a checked table, (n_rows, n_outputs) float64."""
+        outputs = np.empty((X.shape[0], self.network.n_outputs))
+        for start, stop, encoded in self.encoder.chunks(X):
+            outputs[start:stop] = engine.decide(self.network, encoded)
+        return outputs + self.network.intercept
+
+    def predict(self, X: Any, engine: Engine) -> np.ndarray:
+        """Labels or numbers for a checked table."""
+        return self.task.predictions(self.decide(X, engine))
+
+    def with_network(
+        self, network: Network, rules: Rules, rows: Rows, engine: Engine
+    ) -> Fitted:
+        """The same model with another network, not trained yet, measured on some rows.
+
+        `network` is for standardised targets.
+        """
+        state = State.start(network)
+        shown = in_target_units(network, self.task)
+        return replace(
+            self,
+            state=state,
+            rules=rules,
+            activity=measure(shown, rules, rows, engine),
+            performance=perform(shown, rows, engine),
+        )
+
+
+def in_target_units(network: Network, task: Task) -> Network:
+    """Undo the standardisation of the targets."""
+    values, intercept = task.in_units(network.values, network.intercept)
+    return replace(network, values=values, intercept=intercept)
+
+
+def remembered_rows(rows: Rows, n_epochs: int) -> Rows:
+    """Training rows to measure a new model on.
+
+    All of them, unless that would take long compared with the training; then an even
+    sample, weighted to stand for all.
+    """
+    counted = np.flatnonzero(rows.weights)
+    n_rows = min(len(counted), READ_ROWS_PER_EPOCH * max(n_epochs, 1))
+    if n_rows == len(rows):
+        return rows
+    some = rows.take(counted[np.linspace(0, len(counted) - 1, n_rows).astype(int)])
+    share = some.weights.sum(dtype=np.float64) / rows.weights.sum(dtype=np.float64)
+    return replace(some, weights=(some.weights / share).astype(np.float32))

@@ -1,0 +1,172 @@
+"""What a model is asked for: classes or numbers.
+
+A classifier and a regressor differ only here and in their loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from neuralrules._task._losses import NUMBER_LOSSES, Loss, class_loss
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Classes or numbers, and the loss that says how well they are predicted.
+
+    The number of outputs of the network is one for two classes, else one a class or target.
+
+    Attributes
+    ----------
+    loss : Loss
+    classes : (n_classes,) array or None
+        Labels in ascending order; None for numbers.
+    centre, scale : (n_targets,) float64
+        Undo the standardisation of numbers: centre + scale * target. 0 and 1 for classes.
+    flat : bool
+        Whether predictions have the shape (n_rows,), as y had; of several numbers
+        (n_rows, n_targets).
+    """
+
+    loss: Loss
+    classes: np.ndarray | None
+    centre: np.ndarray
+    scale: np.ndarray
+    flat: bool = True
+
+    @classmethod
+    def of_classes(cls, classes: np.ndarray, loss: str) -> Task:
+        return cls(class_loss(loss, len(classes)), classes, np.zeros(1), np.ones(1))
+
+    @classmethod
+    def of_numbers(
+        cls, y: np.ndarray, weights: np.ndarray, loss: str, *, flat: bool = True
+    ) -> Task:
+        """Predict numbers like y (n_rows, n_targets), of rows with weights (n_rows,)."""
+        found = NUMBER_LOSSES[loss]
+        return cls(found, None, *found.standardise(y, weights), flat)
+
+    @property
+    def are_classes(self) -> bool:
+        return self.classes is not None
+
+    @property
+    def labels(self) -> list[Any]:
+        """The classes as Python's own objects; none for numbers."""
+        return [] if self.classes is None else self.classes.tolist()
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 for numbers."""
+        return 0 if self.classes is None else len(self.classes)
+
+    @property
+    def n_outputs(self) -> int:
+        if self.classes is None:
+            return len(self.centre)
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    @property
+    def n_totals(self) -> int:
+        """Columns of what is counted in groups of rows: one a class or target."""
+        return self.n_classes or len(self.centre)
+
+    @property
+    def output_names(self) -> list[Any]:
+        """Classes (of two the second), or the numbers of the targets."""
+        if self.classes is None:
+            return list(range(self.n_outputs))
+        return list(self.classes[1:] if self.n_classes == 2 else self.classes)
+
+    @property
+    def gives_probabilities(self) -> bool:
+        return self.are_classes and self.loss.probabilities
+
+    def standardised(self, y: np.ndarray) -> np.ndarray:
+        """Numbers y (n_rows, n_targets) as training takes them, float32."""
+        return ((y - self.centre) / self.scale).astype(np.float32)
+
+    def leaf_values(self, n: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        """Value c of groups of rows: the mean target, with classes coded -1 and +1.
+
+        For two classes c = (n+ - n-) / n, one output; for more, the same for each
+        class against the others. For numbers, the output that predicts the mean.
+
+        Parameters
+        ----------
+        n : (n_groups,) float64
+        totals : (n_groups, n_classes or n_targets) float64
+
+        Returns
+        -------
+        (n_groups, n_outputs) float64
+        """
+        if not self.are_classes:
+            return self.loss.link.leaf_output(n[:, None], totals)
+        means = totals / np.where(n > 0, n, 1)[:, None]
+        return 2 * means[:, 1:] - 1 if self.n_classes == 2 else 2 * means - 1
+
+    def in_units(
+        self, values: np.ndarray, intercept: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Values and intercept of a network that predicts in the units of the targets.
+
+        Parameters
+        ----------
+        values : (n_rules, n_outputs) float32
+            Of a network as it is trained, for standardised targets.
+        intercept : (n_outputs,) float64
+
+        Returns
+        -------
+        values : (n_rules, n_outputs) float32
+        intercept : (n_outputs,) float64
+        """
+        shift, factor = self.loss.link.in_units(self.centre, self.scale)
+        return (values * factor).astype(np.float32), intercept * factor + shift
+
+    def predictions(self, outputs: np.ndarray) -> np.ndarray:
+        """Labels (n_rows,), or numbers of the shape of y, from outputs (n_rows, n_outputs)."""
+        if self.classes is not None:
+            return self.classes[chosen_classes(outputs)]
+        numbers = self.loss.link.predictions(outputs)
+        return numbers[:, 0] if self.flat else numbers
+
+    def probabilities(self, outputs: np.ndarray) -> np.ndarray:
+        """Probabilities (n_rows, n_classes) from outputs (n_rows, n_outputs)."""
+        return class_probabilities(outputs)
+
+    def comparable(self, outputs: np.ndarray) -> np.ndarray:
+        """Outputs or values (n, n_outputs) as far as they matter, float64.
+
+        What is added to all of several classes alike changes no probability, so it is taken
+        out. Several targets are measured in their own deviations, or the one in the smallest
+        unit would drown the others.
+        """
+        outputs = outputs.astype(np.float64)
+        if outputs.shape[1] == 1:
+            return outputs
+        if not self.are_classes:
+            return outputs / self.loss.link.in_units(self.centre, self.scale)[1]
+        if self.loss.compares_outputs:
+            return outputs - outputs.mean(axis=1, keepdims=True)
+        return outputs
+
+
+def chosen_classes(outputs: np.ndarray) -> np.ndarray:
+    """Codes of the classes that outputs (n_rows, n_outputs) speak for, (n_rows,) int64."""
+    if outputs.shape[1] == 1:
+        return (outputs[:, 0] > 0).astype(np.int64)
+    return outputs.argmax(axis=1)
+
+
+def class_probabilities(outputs: np.ndarray) -> np.ndarray:
+    """Probabilities (n_rows, n_classes) from outputs that are log odds."""
+    if outputs.shape[1] == 1:
+        positive = expit(outputs[:, 0])
+        return np.stack([1 - positive, positive], axis=1)
+    return softmax(outputs, axis=1)

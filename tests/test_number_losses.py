@@ -1,0 +1,183 @@
+"""Every loss for numbers, from fit to every place where predictions are made."""
+
+import re
+from functools import cache
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+from databases import connected
+from models import network_outputs, performance_on
+from sklearn.metrics import mean_poisson_deviance
+
+from neuralrules import NeuralRuleRegressor, load, read_rules
+from neuralrules._task._losses import HUBER_LIMIT, NUMBER_LOSSES
+
+KINDS = [(loss, shape) for loss in NUMBER_LOSSES for shape in ("flat", "two targets")]
+
+
+def counts(n_rows=400):
+    """Counts whose logarithm has a step and a slope, and a few rows that are far off."""
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, (n_rows, 3))
+    expected = np.exp(1.5 * (X[:, 0] > 0) + X[:, 1])
+    y = rng.poisson(expected).astype(float)
+    return X, y, expected
+
+
+@cache
+def fitted(loss, shape="flat"):
+    X, y, _ = counts()
+    y = y if shape == "flat" else np.column_stack([y, 3 * y + 1])
+    return NeuralRuleRegressor(3, loss=loss, n_epochs=40, random_state=0).fit(X, y), X, y
+
+
+def test_counts_are_best_predicted_by_their_own_loss():
+    X, y, expected = counts(4000)
+    deviances = {}
+    for loss in ("squared", "poisson"):
+        model = NeuralRuleRegressor(3, loss=loss, n_epochs=40, random_state=0)
+        predicted = model.fit(X[:2000], y[:2000]).predict(X[2000:])
+        assert (predicted > 0).all() or loss == "squared"
+        deviances[loss] = mean_poisson_deviance(expected[2000:], np.maximum(predicted, 1e-3))
+    constant = np.full(2000, y[:2000].mean())
+    assert deviances["poisson"] < deviances["squared"]
+    assert deviances["poisson"] < 0.1 * mean_poisson_deviance(expected[2000:], constant)
+
+
+def test_outliers_hardly_move_a_model_of_huber_loss():
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, (600, 2))
+    truth = np.where(X[:, 0] > 0, 2.0, -1.0) + X[:, 1]
+    y = truth + 0.1 * rng.randn(600)
+    y[::20] += 300
+    errors = {}
+    for loss in ("squared", "huber"):
+        model = NeuralRuleRegressor(3, min_samples_leaf=30, loss=loss, random_state=0)
+        errors[loss] = np.abs(model.fit(X, y).predict(X) - truth).mean()
+    assert errors["huber"] < 0.2 * errors["squared"]
+
+
+@pytest.mark.parametrize(("loss", "shape"), KINDS)
+def test_predictions_are_the_link_of_the_outputs(loss, shape):
+    model, X, y = fitted(loss, shape)
+    outputs = network_outputs(model, X)
+    expected = np.exp(outputs) if loss == "poisson" else outputs
+    assert model.predict(X).shape == y.shape
+    np.testing.assert_array_equal(model.predict(X).reshape(outputs.shape), expected)
+    assert model.score(X, y) > 0.3
+
+
+@pytest.mark.parametrize(("loss", "shape"), KINDS)
+def test_every_export_predicts_the_same(loss, shape, tmp_path):
+    model, X, _ = fitted(loss, shape)
+    X = np.vstack([X[:50], 1e4 * X[50:60]])  # far away, where an exponential would overflow
+    expected = model.predict(X).reshape(len(X), -1)
+    assert np.isfinite(expected).all()
+
+    def close(found):
+        np.testing.assert_allclose(np.reshape(found, expected.shape), expected, rtol=2e-3)
+        near = np.reshape(found, expected.shape)[:50] / expected[:50]
+        np.testing.assert_allclose(near, 1, rtol=2e-5)
+
+    session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
+    (found,) = session.run(None, {"X": X})
+    assert found.shape == model.predict(X).shape
+    close(found)
+    module = {}
+    exec(compile(model.to_python(), "model.py", "exec"), module)
+    close([module["predict"]({f"x{i}": cell for i, cell in enumerate(row)}) for row in X])
+    close(read_rules(model.exact_text()).predict(X))
+    close(read_rules(model.exact_text(), estimator=True).predict(X))
+    back = load(model.save(tmp_path / "model"))
+    np.testing.assert_array_equal(back.predict(X).reshape(expected.shape), expected)
+    assert back.loss == loss
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgresql"])
+@pytest.mark.parametrize(("loss", "shape"), KINDS)
+def test_databases_predict_the_same(loss, shape, dialect):
+    model, X, _ = fitted(loss, shape)
+    X = np.vstack([X[:50], 1e4 * X[50:60]])
+    frame = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(row=range(len(X)))
+    with connected(dialect) as database:
+        database.write("counts", frame)
+        sql = model.to_sql("counts", dialect=dialect, keep=["row"])
+        found = database.read(sql).sort_values("row").drop(columns="row").to_numpy(float)
+    expected = model.predict(X).reshape(found.shape)
+    np.testing.assert_allclose(found, expected, rtol=2e-3)
+    np.testing.assert_allclose(found[:50], expected[:50], rtol=2e-5)
+
+
+@pytest.mark.parametrize(("loss", "shape"), KINDS)
+def test_metrics_are_in_the_units_of_the_targets(loss, shape):
+    model, X, y = fitted(loss, shape)
+    metrics = performance_on(model, X, y).metrics
+    predicted, truth = model.predict(X).reshape(len(X), -1), y.reshape(len(X), -1)
+    assert metrics["R²"] == pytest.approx(model.score(X, y), abs=1e-6)
+    if loss == "poisson":
+        pairs = zip(truth.T, predicted.T, strict=True)
+        deviances = [mean_poisson_deviance(true, mean) for true, mean in pairs]
+        assert metrics["Poisson deviance"] == pytest.approx(np.mean(deviances), rel=1e-5)
+    elif loss == "huber":
+        errors = np.abs(predicted - truth)
+        limits = HUBER_LIMIT * model.fitted_.task.scale
+        far = 2 * limits * errors - limits**2
+        each = np.where(errors <= limits, errors**2, far)
+        assert metrics["Huber loss"] == pytest.approx(each.mean(), rel=1e-5)
+    else:
+        assert list(metrics) == ["R²", "root mean squared error", "mean absolute error"]
+
+
+@pytest.mark.parametrize("loss", NUMBER_LOSSES)
+def test_reports_and_smaller_models_are_made(loss, tmp_path):
+    model, X, y = fitted(loss)
+    page = model.report(tmp_path / "report.html", X, y).read_text()
+    assert f"NeuralRuleRegressor, {loss} loss" in page
+    assert ("The function exp turns it into the prediction." in page) == (loss == "poisson")
+    smaller = model.simplify(X, y, tolerance=0.05)
+    assert smaller.network_.n_parameters < model.network_.n_parameters
+    assert smaller.score(X, y) > model.score(X, y) - 0.2
+
+
+@pytest.mark.parametrize("loss", NUMBER_LOSSES)
+def test_counterfactuals_are_asked_for_in_the_units_of_the_prediction(loss):
+    model, X, _ = fitted(loss)
+    row = X[model.predict(X).argmin()]
+    found = model.counterfactual(row, (3.0, 4.0))
+    assert found.found
+    assert 3 <= model.predict(found.x)[0] <= 4
+
+
+def test_explanations_sum_to_the_logarithm_of_the_prediction():
+    model, X, _ = fitted("poisson")
+    explanation = model.explain(X[:20])
+    np.testing.assert_allclose(np.exp(explanation.decision[:, 0]), model.predict(X[:20]))
+
+
+def test_negative_counts_are_refused():
+    X, y, _ = counts()
+    message = (
+        "y holds -2, but loss='poisson' takes no number below 0. "
+        "Give such a y, or another loss."
+    )
+    model = NeuralRuleRegressor(2, loss="poisson", n_epochs=1)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        model.fit(X, y - 2)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        model.partial_fit(X, y).partial_fit(X, y - 2)
+
+
+@pytest.mark.parametrize("loss", NUMBER_LOSSES)
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("source", ["tree", "forest", "boosting"])
+def test_every_loss_learns_with_every_kind_of_rule(loss, deep, source):
+    X, y, expected = counts()
+    options = {"n_trees": 5, "n_epochs": 30, "random_state": 0, "early_stopping": True}
+    model = NeuralRuleRegressor(3, rule_source=source, deep=deep, loss=loss, **options)
+    model.fit(X, y)
+    left = np.mean((model.predict(X) - expected) ** 2) / np.var(expected)
+    assert left < 0.4
+    losses = model.history_["validation_loss"]
+    assert min(losses) < losses[0]

@@ -1,0 +1,81 @@
+"""Rule sources: from rows to rules and an order of the rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from strategies import class_rows, number_rows, rules_of, source_options, tables
+
+from neuralrules import NeuralRuleClassifier
+from neuralrules._rules import _sources
+from neuralrules._rules._rules import Rules, decompose
+from neuralrules._rules._sources import SOURCES
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@given(table=tables(n_classes=3))
+def test_rows_with_weight_come_once_and_those_of_a_leaf_together(source, table):
+    X, codes, weights = table
+    weights = np.where(np.arange(len(X)) % 4 == 1, 0, weights).astype(np.float32)
+    rows = class_rows(X, codes, weights)
+    rules, order = SOURCES[source](rows, source_options())
+    assert order.dtype == np.int32
+    assert sorted(order) == np.flatnonzero(weights).tolist()
+    assert rules.n_classes == 3
+    if source == "tree":
+        leaves = rules.covers(X[order]).argmax(axis=1)
+        assert (np.diff(leaves) >= 0).all()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_numbers_have_rules_too(source):
+    rng = np.random.RandomState(0)
+    X = rng.randn(80, 3).astype(np.float32)
+    rows = number_rows(X, X[:, :2] * [1, 50.0], np.ones(80, np.float32))
+    rules, _ = SOURCES[source](rows, source_options(max_depth=2))
+    assert rules.n_classes == 0
+    assert rules.values.shape == (rules.n_rules, 2)
+    assert rules.n_rules > 3
+
+
+def test_a_new_source_is_one_function(monkeypatch):
+    """What CONTRIBUTING.md promises: here the stumps of every column."""
+
+    def stumps(rows, options):
+        order = np.flatnonzero(rows.training_weights).astype(np.int32)
+        pools = []
+        for column in range(rows.X.shape[1]):
+            alone = np.zeros_like(rows.X)
+            alone[:, column] = rows.X[:, column]
+            grown, _ = _sources.one_tree(
+                class_rows(alone, rows.codes, rows.training_weights),
+                source_options(max_depth=1),
+            )
+            pools.append(decompose(grown, n_classes=rows.task.n_classes))
+        return Rules.join(pools), order
+
+    monkeypatch.setitem(SOURCES, "tree", stumps)
+    rng = np.random.RandomState(0)
+    X = rng.randn(300, 3)
+    y = (X.sum(axis=1) > 0).astype(int)
+    model = NeuralRuleClassifier(random_state=0).fit(X, y)
+    assert model.network_.n_rules == 6
+    assert (np.diff(model.rules_.offsets) == 1).all()
+    assert model.score(X, y) > 0.9
+
+
+@given(tables(n_classes=3), tables(n_classes=3))
+def test_joined_rules_are_those_of_the_pools_one_after_the_other(one, other):
+    pools = [rules_of(*one, source="forest"), rules_of(*other), rules_of(*one)]
+    joined = Rules.join(pools)
+    X = np.random.RandomState(0).randint(0, 50, (40, 4)).astype(np.float32)
+    covers = np.hstack([pool.covers(X) for pool in pools])
+    np.testing.assert_array_equal(joined.covers(X), covers)
+    for name in ("values", "n", "totals", "scores"):
+        expected = np.concatenate([getattr(pool, name) for pool in pools])
+        np.testing.assert_array_equal(getattr(joined, name), expected)
+    assert joined.n_training == max(pool.n_training for pool in pools)
+    trees = [joined.trees[: pools[0].n_rules], joined.trees[-pools[2].n_rules :]]
+    assert set(trees[0].tolist()).isdisjoint(trees[1].tolist())
+    assert joined.trees.dtype == np.int32
+    first = joined.take(np.arange(pools[0].n_rules))
+    np.testing.assert_array_equal(first.thresholds, pools[0].thresholds)
