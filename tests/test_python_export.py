@@ -234,7 +234,7 @@ def test_it_is_what_linters_and_formatters_want(tmp_path):
     for number, (kind, deep) in enumerate(EVERY_MODEL):
         source = source_of(kind, deep)
         assert source.isascii()
-        size = size_text(fitted(kind, deep)[0])
+        size = size_text(fitted(kind, deep)[0].fitted_)
         assert max(map(len, source.replace(size, "").splitlines())) <= WIDTH
         (tmp_path / f"m{number}.py").write_text(source)
     for command in (["check", "--target-version", "py39"], ["format", "--diff"]):
@@ -246,7 +246,7 @@ def test_it_is_what_linters_and_formatters_want(tmp_path):
 @pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL, ids=IDS)
 def test_it_is_small_python_3_9(kind, deep):
     tree = ast.parse(source_of(kind, deep), feature_version=(3, 9))
-    assert size_text(fitted(kind, deep)[0]) in ast.get_docstring(tree)
+    assert size_text(fitted(kind, deep)[0].fitted_) in ast.get_docstring(tree)
     imported = [
         node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
     ]

@@ -22,7 +22,8 @@ CANCER = load_breast_cancer(return_X_y=True)
 
 
 def loss_of(model, X, y):
-    return mean_losses(model, model.fitted_.state.network, encoded_rows(model, X, y, None)).loss
+    network, rows = model.fitted_.state.network, encoded_rows(model, X, y)
+    return mean_losses(network, rows, engine_of(model)).loss
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_the_loss_grows_by_no_more_than_the_tolerance(kind, deep):
         # Everything that reads a model reads the smaller one too.
         assert len(smaller.rules_table()) == smaller.network_.n_rules == smaller.rules_.n_rules
         assert smaller.explain(X[:3]).n_rows == 3
-        assert smaller._performance.n_rows == len(X)
+        assert smaller.fitted_.performance.n_rows == len(X)
         expected = path.steps[path.within(tolerance)].given.error
         assert expected == pytest.approx(1 - smaller.score(X, y), rel=1e-4)
     assert smaller.network_.n_parameters < model.network_.n_parameters

@@ -18,7 +18,6 @@ from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
 from neuralrules._export._size import size_text
-from neuralrules._export._sql import to_sql
 
 HOSTILE = [
     "plain",
@@ -620,4 +619,4 @@ def test_as_many_columns_as_fit(database):
 
 def test_it_must_be_fitted():
     with pytest.raises(NotFittedError):
-        to_sql(NeuralRuleClassifier(), "rows")
+        NeuralRuleClassifier().to_sql("rows")

@@ -175,7 +175,7 @@ def test_units_of_targets_do_not_change_what_matters():
 
 
 def test_large_tables_are_read_on_a_sample_when_training_is_short(monkeypatch):
-    monkeypatch.setattr("neuralrules._estimators._base.READ_ROWS_PER_EPOCH", 100)
+    monkeypatch.setattr("neuralrules._fitted._fitted.READ_ROWS_PER_EPOCH", 100)
     X = np.random.RandomState(0).randn(1000, 2)
     model = NeuralRuleClassifier(2, n_epochs=2, random_state=0).fit(X, X[:, 0] > 0)
     assert model.fitted_.performance.n_rows == 200

@@ -215,7 +215,7 @@ def find_columns(
     encoder = model.encoder_
     numbers = {column.source for column in encoder.columns if column.kind == "number"}
     kinds = ["number" if source in numbers else "text" for source in range(len(encoder.names))]
-    named = hasattr(model, "feature_names_in_")
+    named = encoder.named
     lacking = [name for name in encoder.names if name not in table.names]
     if not lacking:
         return ModelColumns(dict(zip(encoder.names, kinds, strict=True)), named, table.name)

@@ -137,6 +137,21 @@ class ExactRules:
     intercept: np.ndarray
     rules: list[ParsedRule] = field(repr=False)
 
+    @property
+    def classes(self) -> list[Any]:
+        """Class labels; empty for a regression."""
+        return self.task.labels
+
+    @property
+    def loss(self) -> str:
+        """The name of the loss that the rules were trained by."""
+        return self.task.loss.name
+
+    @property
+    def flat(self) -> bool:
+        """Whether a regression predicts (n_rows,) and not (n_rows, n_targets)."""
+        return self.task.flat and not self.task.are_classes
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Intercept and sum of the rules.
 

@@ -61,7 +61,7 @@ def table_section(fitted: Fitted, activity: Activity, frame: Any, where: str) ->
     return {
         "columns": columns,
         "rules": rules,
-        "classes": [str(label) for label in getattr(fitted, "classes_", np.empty(0)).tolist()],
+        "classes": [str(label) for label in fitted.task.labels],
         "where": where,
         "outputs": output_texts(fitted),
     }
