@@ -254,7 +254,9 @@ def test_categories_are_not_mixed(seed, deep):
     frame = pd.DataFrame({"a": list("pqrs") * 10, "b": list("uvwxy") * 8})
     model = classifier(frame, np.arange(40) % 2, engine="numpy")
     network = random_network(seed, rng.randint(1, 9), 9, deep=deep)
-    model.network_ = replace(network, features=np.arange(9, dtype=np.int32))
+    model.network_ = replace(
+        network, columns=np.tile(np.arange(9, dtype=np.int32), network.n_rules)
+    )
     rows = pd.DataFrame(itertools.product("pqrs", "uvwxy"), columns=["a", "b"])
     row, units = rows.iloc[[7]], {"a": rng.uniform(0.5, 2)}
     result = counterfactual(model, row, units=units)

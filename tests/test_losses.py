@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from neuralrules._engine._kernels import loss_and_slopes
+from neuralrules._engine._kernels._losses import loss_and_slopes
 from neuralrules._task._losses import (
     HINGE,
     LOGISTIC,

@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 )
 
 from neuralrules._data._encoding import Encoder, check_table
-from neuralrules._engine._protocol import Engine, Examples, get_engine
+from neuralrules._engine import Engine, Examples, get_engine
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._performance import perform
 from neuralrules._network._network import Network
@@ -129,7 +129,7 @@ class NeuralRuleModel(BaseEstimator):
         state = State.start(Network.from_rules(rules, deep=self.deep))
         # 5. Train all rules together.
         order = training[np.argsort(leaves[training], kind="stable")]
-        examples = self._examples(state, encoded, targets, weights)
+        examples = Examples(encoded, targets.array, weights, targets.are_classes)
         plan = self._plan(targets, len(order), n_epochs, schedule)
         outcome = train(state, examples, order, validation, plan, self._engine(), random_state)
 
@@ -145,19 +145,12 @@ class NeuralRuleModel(BaseEstimator):
         weights = self._training_weights(targets, row_weights)
         training, validation = self._split(targets, weights, random_state)
         encoded = self.encoder_.transform(X)
-        examples = self._examples(self._state, encoded, targets, weights)
+        examples = Examples(encoded, targets.array, weights, targets.are_classes)
         plan = self._plan(targets, len(training), n_epochs, schedule)
         outcome = train(
             self._state, examples, training, validation, plan, self._engine(), random_state
         )
         return self._learn(outcome, encoded, targets, row_weights)
-
-    @staticmethod
-    def _examples(
-        state: State, encoded: np.ndarray, targets: Targets, weights: np.ndarray
-    ) -> Examples:
-        features = state.network.features
-        return Examples(encoded, features, targets.array, weights, targets.are_classes)
 
     def _plan(self, targets: Targets, n_rows: int, n_epochs: int, schedule: str) -> Plan:
         return Plan(

@@ -97,8 +97,12 @@ def prepared_network(model: NeuralRuleModel) -> Network:
     """
     network = model.network_.without_unused_features()
     if not network.features.size:  # rows must come from somewhere
-        empty = np.zeros((network.n_literals, 1), np.float32)
-        network = replace(network, weights=empty, features=np.zeros(1, np.int32))
+        network = replace(
+            network,
+            own_weights=np.zeros(network.n_literals, np.float32),
+            columns=np.zeros(network.n_rules, np.int32),
+            column_offsets=np.arange(network.n_rules + 1),
+        )
     if len(getattr(model, "classes_", [])) == 2:
         values = np.hstack([np.zeros_like(network.values), network.values])
         network = replace(network, values=values, intercept=np.append(0, network.intercept))

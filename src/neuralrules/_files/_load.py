@@ -26,6 +26,7 @@ from neuralrules._files._parts import (
     performance_from,
     rules_from,
     state_from,
+    upgrade_network,
 )
 
 ESTIMATORS: dict[str, type[Any]] = {
@@ -68,9 +69,9 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> Any:
     """
     whole = read_bytes(os.fspath(path), max_bytes)
     try:
-        arrays, text = unpack(whole)
+        arrays, text, version = unpack(whole)
         del whole
-        return model_from(Contents(parse_json(text, "its text"), arrays))
+        return model_from(Contents(parse_json(text, "its text"), arrays), version)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from None
 
@@ -91,8 +92,8 @@ def read_bytes(path: str, max_bytes: int) -> bytes:
         return file.read(status.st_size)
 
 
-def model_from(contents: Contents) -> NeuralRuleModel:
-    """A fitted estimator of checked contents."""
+def model_from(contents: Contents, version: int) -> NeuralRuleModel:
+    """A fitted estimator of checked contents, which are those of a file of that version."""
     model = estimator_from(contents)
     encoder = encoder_from(contents)
     model.encoder_ = encoder
@@ -102,6 +103,8 @@ def model_from(contents: Contents) -> NeuralRuleModel:
     n_classes, n_targets = targets_from(contents, model)
     n_columns = len(encoder.columns)
     n_outputs = n_targets if n_classes in (0, 2) else n_classes
+    if version == 1:
+        upgrade_network(contents, n_columns)
     network = network_from(contents, n_columns, n_outputs)
     model.rules_ = rules_from(contents, network, n_columns, n_classes, n_targets)
     model._state = state_from(contents, network)

@@ -51,7 +51,7 @@ def model_arrays(model: NeuralRuleModel) -> dict[str, np.ndarray]:
         **array_fields("performance", model._performance),
     }
     # A model that was not trained since its network was made has no moments yet.
-    moments = {"means": state.optimizer.means, "squares": state.optimizer.squares}
+    moments = {"means": state.moments.means, "squares": state.moments.squares}
     if any(array.any() for moment in moments.values() for array in moment):
         for name, moment in moments.items():
             arrays |= {f"{name}.{part}": array for part, array in moment._asdict().items()}
@@ -101,7 +101,7 @@ def model_document(model: NeuralRuleModel) -> dict[str, Any]:
         "flat": getattr(model, "_flat_y", None),
         "max_depth": getattr(model, "max_depth_", None),
         "n_epochs": model.n_iter_,
-        "n_steps": model._state.n_steps,
+        "n_steps": model._state.moments.n_steps,
         "interrupted": model.interrupted_,
         "n_training": model.rules_.n_training,
         "activity_rows": model._activity.n_rows,

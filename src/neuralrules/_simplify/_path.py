@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from neuralrules._engine._protocol import Examples
 from neuralrules._fitted._outputs import chosen_classes
 from neuralrules._io._frames import import_pandas
+from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._simplify._pruning import drop_idle, prune
@@ -302,15 +303,18 @@ def trained(
         plan,
         n_epochs=max(EPOCHS, math.ceil(UPDATES / n_batches)),
         learning_rate=RATE * plan.learning_rate,
-        keep_zeros=True,
         patience=None,
         verbose=False,
     )
-    examples = Examples(
-        rows.X, network.features, rows.targets.array, weights, rows.targets.are_classes
-    )
     outcome = train(
-        State.start(network), examples, order, order[:0], plan, model._engine(), random_state
+        State.start(network),
+        Examples(rows.X, rows.targets.array, weights, rows.targets.are_classes),
+        order,
+        order[:0],
+        plan,
+        model._engine(),
+        random_state,
+        Constraints.keep_zeros(network),
     )
     if outcome.interrupted:
         raise KeyboardInterrupt
