@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from neuralrules._data._rows import Rows
-from neuralrules._network._network import Network
+from neuralrules._network._network import Network, starts
 from neuralrules._rules._rules import Rules, decompose
 from neuralrules._rules._sources import SourceOptions, boosted_trees, forest_trees, one_tree
 from neuralrules._task._task import Task
@@ -61,30 +61,72 @@ def rules_of(X, codes, weights, **options) -> Rules:
 
 
 def random_network(seed, n_rules=12, n_features=5, n_outputs=1, *, deep=False) -> Network:
-    """A network with random parameters."""
+    """A network with random parameters whose rules own all columns."""
     rng = np.random.RandomState(seed)
     lengths = rng.randint(1, 8, n_rules)
     n_literals = lengths.sum()
-    return Network(
+    return Network.dense(
         weights=rng.randn(n_literals, n_features).astype(np.float32),
         biases=(rng.randn(n_literals) + 1).astype(np.float32),
-        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        offsets=starts(lengths),
         values=rng.randn(n_rules, n_outputs).astype(np.float32),
         features=rng.permutation(n_features + 2)[:n_features].astype(np.int32),
-        intercept=rng.randn(n_outputs).astype(np.float32),
+        intercept=rng.randn(n_outputs),
         mixing=rng.randn((lengths**2).sum() if deep else 0).astype(np.float32),
         shifts=rng.randn(n_literals if deep else 0).astype(np.float32),
         origins=np.concatenate([np.arange(length) for length in lengths]),
     )
 
 
-def networks(deep=None):
-    """Networks of all shapes, shallow or deep or both."""
-    return st.builds(
-        random_network,
-        seeds,
-        st.integers(1, 24),
-        st.integers(1, 7),
-        st.integers(1, 3),
-        deep=st.booleans() if deep is None else st.just(deep),
+class Numbers:
+    """Numbers that look random, from -1.7 to 1.7, without a seed that cannot shrink.
+
+    Multiples of the square roots of primes, less their whole parts: spread evenly, and
+    no two of them alike.
+    """
+
+    def __init__(self, first: int) -> None:
+        self.next = 1 + first
+
+    def draw(self, *shape: int) -> np.ndarray:
+        n = int(np.prod(shape))
+        places = np.arange(self.next, self.next + n)
+        self.next += n
+        spread = (places * np.sqrt(2) + places**2 * np.sqrt(3)) % 1
+        return (np.sqrt(12) * (spread - 0.5)).reshape(shape).astype(np.float32)
+
+
+@st.composite
+def networks(draw, deep=None, own_columns=None):
+    """Networks of all shapes, shallow or deep, whose rules own all columns or some each.
+
+    Drawn are the shapes, so that a failure shrinks to few short rules on few columns.
+    """
+    n_features, n_outputs = draw(st.integers(1, 7)), draw(st.integers(1, 3))
+    deep = draw(st.booleans()) if deep is None else deep
+    own_columns = draw(st.booleans()) if own_columns is None else own_columns
+    every = st.just(set(range(1, n_features + 1)))
+    some = st.sets(st.integers(0, n_features + 1), min_size=1, max_size=n_features)
+    rules = draw(
+        st.lists(
+            st.tuples(st.integers(1, 7), some if own_columns else every),
+            min_size=1,
+            max_size=16,
+        )
+    )
+    numbers = Numbers(draw(st.integers(0, 1000)))
+    lengths = np.array([length for length, _ in rules])
+    columns = [sorted(own) for _, own in rules]
+    n_literals = int(lengths.sum())
+    return Network(
+        own_weights=numbers.draw(int(lengths @ [len(own) for own in columns])),
+        columns=np.concatenate(columns).astype(np.int32),
+        column_offsets=starts([len(own) for own in columns]),
+        biases=1 + numbers.draw(n_literals),
+        offsets=starts(lengths),
+        values=numbers.draw(len(rules), n_outputs),
+        intercept=numbers.draw(n_outputs).astype(np.float64),
+        mixing=numbers.draw(int((lengths**2).sum()) if deep else 0),
+        shifts=numbers.draw(n_literals if deep else 0),
+        origins=np.concatenate([np.arange(length) for length in lengths]),
     )

@@ -44,7 +44,7 @@ def in_double(model, X):
 
     def uncancelled(x):
         sizes = type(parameters)(*map(np.abs, parameters))
-        units = units_forward(sizes, network.layout, literals_forward(sizes, x))
+        units = units_forward(sizes, network.layout, literals_forward(sizes, network.layout, x))
         largest = np.maximum.reduceat(units, network.offsets[:-1], axis=1)
         return largest @ sizes.values + np.abs(network.intercept)
 

@@ -11,7 +11,6 @@ from neuralrules import NeuralRuleClassifier
 from neuralrules._engine._reference import activations as reference_activations
 from neuralrules._estimators._base import engine_of
 from neuralrules._fitted._activity import activations
-from neuralrules._network._network import Network
 
 
 @pytest.mark.parametrize("engine", ["numba", "numpy"])
@@ -61,7 +60,7 @@ def test_slopes_are_finite_differences(kind, deep):
     X = X[:40]
     explanation = model.explain(X)
     parameters = model.network_.parameters
-    exact = Network(**{**vars(model.network_), **parameters._asdict()})
+    exact = model.network_
     columns = model.encoder_.columns
     encoded = model.encoder_.transform(X).astype(float)
 
@@ -261,7 +260,7 @@ def test_a_limit_without_columns_is_called_a_cap():
     weights[0] = 0
     biases = network.biases.copy()
     biases[0] = 0.01
-    capped = with_network(model, replace(network, weights=weights, biases=biases))
+    capped = with_network(model, replace(network.with_weights(weights), biases=biases))
     explanation = capped.explain(X)
     places = np.flatnonzero((explanation.rules == 0) & (explanation.limits == 0))
     assert places.size

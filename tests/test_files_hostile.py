@@ -33,7 +33,7 @@ def files(tmp_path_factory) -> dict[tuple[str, bool], bytes]:
 
 
 def contents(whole: bytes):
-    arrays, text = unpack(whole)
+    arrays, text, _ = unpack(whole)
     return json.loads(text), arrays
 
 
@@ -74,8 +74,8 @@ THIRD = 2**64 // 3  # of the way around int64
 CASES = [
     (
         MIXED,
-        put("network.weights", (0, 0), np.nan),
-        "the array 'network.weights' holds NaN or infinity",
+        put("network.own_weights", 0, np.nan),
+        "the array 'network.own_weights' holds NaN or infinity",
     ),
     (
         MIXED,
@@ -95,16 +95,50 @@ CASES = [
     ),
     (
         MIXED,
-        put("network.features", -1, 10**6),
-        "the array 'network.features' points outside of the model",
+        put("network.columns", -1, 10**6),
+        "the array 'network.columns' points outside of the model",
     ),
     (
         MIXED,
-        put("network.features", 0, -1),
-        "the array 'network.features' points outside of the model",
+        put("network.columns", 0, -1),
+        "the array 'network.columns' points outside of the model",
     ),
-    (MIXED, put("network.features", 1, 0), "the array 'network.features' does not ascend"),
-    (MIXED, put("network.offsets", -1, 2**60), "the array 'network.weights' has shape "),
+    (
+        MIXED,
+        put("network.columns", 1, 0),
+        "the array 'network.columns' does not ascend",
+    ),
+    (
+        MIXED,
+        become("network.columns", lambda a: a[::-1].copy()),
+        "the array 'network.columns' does not ascend within each rule",
+    ),
+    (
+        MIXED,
+        become("network.columns", lambda a: a[1:]),
+        "the array 'network.columns' has shape ",
+    ),
+    (
+        MIXED,
+        become("network.column_offsets", lambda a: a[:-1]),
+        "it has columns of ",
+    ),
+    (
+        MIXED,
+        put("network.column_offsets", 1, 0),
+        "the array 'network.columns' does not ascend within each rule",
+    ),
+    (
+        MIXED,
+        put("network.column_offsets", -1, 2**60),
+        "the array 'network.columns' has shape ",
+    ),
+    (
+        MIXED,
+        put("network.column_offsets", 1, -1),
+        "the array 'network.column_offsets' does not ascend from 0",
+    ),
+    (MIXED, put("network.offsets", -1, 2**60), "the array 'network.own_weights' has shape "),
     (MIXED, put("network.offsets", 1, 0), "the array 'network.offsets' does not ascend from 0"),
     (MIXED, put("network.offsets", 0, 1), "the array 'network.offsets' does not ascend from 0"),
     (
@@ -193,20 +227,24 @@ CASES = [
         "the array 'rules.signs' holds something else than -1 and 1",
     ),
     (MIXED, put("squares.weights", (0, 0), -1), "its squared gradients hold a negative number"),
-    (MIXED, drop("network.weights"), "the array 'network.weights' is missing"),
+    (MIXED, drop("network.own_weights"), "the array 'network.own_weights' is missing"),
     (MIXED, drop("means.values"), "the array 'means.values' is missing"),
     (MIXED, drop("performance.confusion"), "the array 'performance.confusion' is missing"),
     (
         MIXED,
-        become("network.weights", lambda a: a.T.copy()),
-        "the array 'network.weights' has shape ",
+        become("network.own_weights", lambda a: a[None]),
+        "the array 'network.own_weights' has shape ",
     ),
     (
         MIXED,
-        become("network.weights", lambda a: a.astype(float)),
-        "the array 'network.weights' has dtype float64, not float32",
+        become("network.own_weights", lambda a: a.astype(float)),
+        "the array 'network.own_weights' has dtype float64, not float32",
     ),
-    (MIXED, become("network.weights", np.ravel), "the array 'network.weights' has shape "),
+    (
+        MIXED,
+        become("network.own_weights", lambda a: a[1:]),
+        "the array 'network.own_weights' has shape ",
+    ),
     (MIXED, become("network.shifts", lambda a: a[1:]), "the array 'network.shifts' has shape "),
     (MIXED, become("network.mixing", lambda a: a[1:]), "the array 'network.mixing' has shape "),
     (MIXED, become("network.mixing", lambda a: a[:0]), "the array 'network.shifts' has shape "),

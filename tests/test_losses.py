@@ -1,85 +1,154 @@
-"""Losses and their slopes, in the reference and in the kernel."""
+"""Losses and their slopes: every one that is listed, in the reference and in the kernel."""
 
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from sklearn.metrics import hinge_loss, log_loss, mean_poisson_deviance
 
-from neuralrules._engine._kernels import loss_and_slopes
+from neuralrules._engine._kernels._losses import loss_and_slopes
 from neuralrules._task._losses import (
-    HINGE,
-    LOGISTIC,
+    CLASS_LOSSES,
+    HUBER_LIMIT,
     MORE_CLASSES,
     NUMBER_LOSSES,
-    SOFTMAX,
-    SQUARED,
+    TWO_CLASSES,
     class_loss,
     expand_codes,
-    losses_and_slopes,
 )
 
-CASES = [(LOGISTIC, 1), (SOFTMAX, 4), (HINGE, 1), (HINGE, 3), (SQUARED, 1), (SQUARED, 2)]
+EVERY = [
+    *((loss, 1) for loss in CLASS_LOSSES.values()),
+    *((class_loss(name, 4), 4) for name in CLASS_LOSSES),
+    *((loss, n) for loss in NUMBER_LOSSES.values() for n in (1, 2)),
+]
+IDS = [
+    f"{'number' if loss in NUMBER_LOSSES.values() else 'class'} {loss.name} {n}"
+    for loss, n in EVERY
+]
 
 
-def random_case(n_outputs, seed=0, n_rows=50):
+def random_case(loss, n_outputs, seed=0, n_rows=50):
     rng = np.random.RandomState(seed)
     outputs = 3 * rng.randn(n_rows, n_outputs)
+    if loss in NUMBER_LOSSES.values():
+        return outputs, np.maximum(rng.randn(n_rows, n_outputs), loss.lowest)
     codes = rng.randint(0, max(n_outputs, 2), n_rows).astype(float)
     return outputs, expand_codes(codes, n_outputs)
 
 
-@pytest.mark.parametrize(("code", "n_outputs"), CASES)
-def test_slopes_are_the_derivatives_of_losses(code, n_outputs):
-    outputs, targets = random_case(n_outputs)
-    _, slopes = losses_and_slopes(code, outputs, targets)
-    for row in range(len(outputs)):
-
-        def loss(u, row=row):
-            return losses_and_slopes(code, u[None], targets[row : row + 1])[0][0]
-
-        numeric = approx_fprime(outputs[row], loss, 1e-7)
-        np.testing.assert_allclose(slopes[row], numeric, atol=1e-5)
-
-
-@pytest.mark.parametrize(("code", "n_outputs"), CASES)
-def test_kernel_agrees_with_the_reference(code, n_outputs):
-    outputs, targets = random_case(n_outputs, seed=1)
-    weights = np.random.RandomState(2).uniform(0, 2, len(outputs))
-    losses, expected = losses_and_slopes(code, outputs, targets)
-    slopes = np.empty((n_outputs, len(outputs)), np.float32)
+def by_kernel(loss, outputs, targets, weights=None):
+    """Weighted sum and slopes of the kernel, for rows in the first axis."""
+    n_rows, n_outputs = outputs.shape
+    weights = np.ones(n_rows) if weights is None else weights
+    slopes = np.empty((n_outputs, n_rows), np.float32)
     total = loss_and_slopes(
-        code,
+        loss.code,
         np.ascontiguousarray(outputs.T, np.float32),
         np.ascontiguousarray(targets.T, np.float32),
         weights.astype(np.float32),
-        len(outputs),
+        n_rows,
         slopes,
     )
+    return total, slopes.T
+
+
+@pytest.mark.parametrize(("loss", "n_outputs"), EVERY, ids=IDS)
+def test_slopes_are_the_derivatives_of_losses(loss, n_outputs):
+    outputs, targets = random_case(loss, n_outputs)
+    _, slopes = loss.evaluate(outputs, targets)
+    for row in range(len(outputs)):
+
+        def one(u, row=row):
+            return loss.evaluate(u[None], targets[row : row + 1])[0][0]
+
+        numeric = approx_fprime(outputs[row], one, 1e-7)
+        np.testing.assert_allclose(slopes[row], numeric, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("loss", "n_outputs"), EVERY, ids=IDS)
+def test_kernel_agrees_with_the_reference(loss, n_outputs):
+    outputs, targets = random_case(loss, n_outputs, seed=1)
+    weights = np.random.RandomState(2).uniform(0, 2, len(outputs))
+    losses, expected = loss.evaluate(outputs, targets)
+    total, slopes = by_kernel(loss, outputs, targets, weights)
     assert total == pytest.approx(weights @ losses, rel=1e-5)
-    np.testing.assert_allclose(slopes.T, weights[:, None] * expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(slopes, weights[:, None] * expected, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize(("code", "n_outputs"), [(LOGISTIC, 1), (SOFTMAX, 3)])
-def test_kernel_survives_extreme_outputs(code, n_outputs):
-    outputs = np.full((n_outputs, 2), 1e4, np.float32)
-    outputs[0] = [-1e4, 1e4]
-    targets = np.full((n_outputs, 2), -1, np.float32)
-    targets[0] = 1
-    slopes = np.empty_like(outputs)
-    total = loss_and_slopes(code, outputs, targets, np.ones(2, np.float32), 2, slopes)
+@pytest.mark.parametrize(("loss", "n_outputs"), [(TWO_CLASSES, 1), (MORE_CLASSES, 3)])
+def test_kernel_survives_extreme_outputs(loss, n_outputs):
+    outputs = np.full((2, n_outputs), 1e4)
+    outputs[:, 0] = [-1e4, 1e4]
+    targets = np.full((2, n_outputs), -1.0)
+    targets[:, 0] = 1
+    total, slopes = by_kernel(loss, outputs, targets)
     assert np.isfinite(total)
     assert np.isfinite(slopes).all()
 
 
-def test_slope_at_the_kink_of_the_hinge_is_zero():
-    assert losses_and_slopes(HINGE, np.ones((1, 1)), np.ones((1, 1)))[1] == 0
+@pytest.mark.parametrize("evaluate", [CLASS_LOSSES["hinge"].evaluate, None])
+def test_slope_at_the_kink_of_the_hinge_is_zero(evaluate):
+    targets = np.array([[1.0], [-1.0], [1.0]])
+    outputs = np.array([[1.0], [-1.0], [0.5]])
+    if evaluate is None:
+        _, slopes = by_kernel(CLASS_LOSSES["hinge"], outputs, targets)
+    else:
+        _, slopes = evaluate(outputs, targets)
+    assert slopes[:, 0].tolist() == [0, 0, -1]
+
+
+@pytest.mark.parametrize("by", ["reference", "kernel"])
+def test_huber_loss_goes_over_smoothly_from_squares_to_lines(by):
+    loss = NUMBER_LOSSES["huber"]
+    errors = np.array([0.5, HUBER_LIMIT, -HUBER_LIMIT, 3.0, -4.0])[:, None]
+    for error in errors:
+        pair = error[None], np.zeros((1, 1))
+        if by == "kernel":
+            total, slopes = by_kernel(loss, *pair)
+        else:
+            losses, slopes = loss.evaluate(*pair)
+            total = losses[0]
+        size = abs(error[0])
+        square = size <= HUBER_LIMIT
+        expected = size**2 if square else HUBER_LIMIT * (2 * size - HUBER_LIMIT)
+        assert total == pytest.approx(expected, rel=1e-6)
+        assert abs(slopes[0, 0]) == pytest.approx(2 * min(size, HUBER_LIMIT), rel=1e-6)
+
+
+def test_losses_are_the_usual_ones():
+    rng = np.random.RandomState(0)
+    outputs = rng.randn(40, 1)
+    codes = rng.randint(0, 2, 40).astype(float)
+    signs = expand_codes(codes, 1)
+    losses, _ = TWO_CLASSES.evaluate(outputs, signs)
+    assert losses.mean() == pytest.approx(log_loss(codes, 1 / (1 + np.exp(-outputs[:, 0]))))
+    losses, _ = CLASS_LOSSES["hinge"].evaluate(outputs, signs)
+    assert losses.mean() == pytest.approx(hinge_loss(signs[:, 0], outputs[:, 0]))
+    counts = rng.poisson(2, (40, 1)).astype(float)
+    losses, _ = NUMBER_LOSSES["poisson"].evaluate(outputs, counts)
+    expected = mean_poisson_deviance(counts[:, 0], np.exp(outputs[:, 0]))
+    assert losses.mean() == pytest.approx(expected)
+
+
+def test_a_code_without_a_kernel_is_noticed():
+    outputs = np.zeros((3, 1), np.float32)
+    total = loss_and_slopes(99, outputs.T, outputs.T, np.ones(3, np.float32), 3, outputs.T)
+    assert np.isnan(total)
+
+
+def test_codes_are_all_different():
+    losses = [*CLASS_LOSSES.values(), MORE_CLASSES, *NUMBER_LOSSES.values()]
+    functions = {loss.code: loss.evaluate for loss in losses}
+    assert all(functions[loss.code] is loss.evaluate for loss in losses)
+    assert len(functions) == len({loss.evaluate for loss in losses})
 
 
 def test_names():
-    assert class_loss("logistic", 2).code == LOGISTIC
+    assert class_loss("logistic", 2) is TWO_CLASSES
     assert class_loss("logistic", 3) is MORE_CLASSES
-    assert class_loss("hinge", 3).code == HINGE
-    assert class_loss("squared", 2).code == SQUARED
-    assert NUMBER_LOSSES["squared"].code == SQUARED
+    assert class_loss("hinge", 3) is CLASS_LOSSES["hinge"]
+    for registry in (CLASS_LOSSES, NUMBER_LOSSES):
+        assert all(loss.name == name for name, loss in registry.items())
 
 
 def test_codes_become_signs():

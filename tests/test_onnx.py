@@ -2,7 +2,6 @@
 
 import re
 import sys
-from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -67,7 +66,9 @@ def uncancelled(model, X):
     network = model.network_
     sizes = type(network.parameters)(*(np.abs(a.astype(float)) for a in network.parameters))
     encoded = np.abs(model.encoder_.transform(X).astype(float))[:, network.features]
-    units = units_forward(sizes, network.layout, literals_forward(sizes, encoded))
+    units = units_forward(
+        sizes, network.layout, literals_forward(sizes, network.layout, encoded)
+    )
     largest = np.maximum.reduceat(units, network.offsets[:-1], axis=1)
     return (largest @ sizes.values).max(axis=1)
 
@@ -390,7 +391,7 @@ def test_columns_without_weight_cost_nothing():
     weights = model.network_.weights.copy()
     texts = [model.encoder_.columns[f].kind == "category" for f in model.network_.features]
     weights[:, texts] = 0
-    model = with_network(model, replace(model.network_, weights=weights))
+    model = with_network(model, model.network_.with_weights(weights))
     operators = [node.op_type for node in nodes_of(model.to_onnx().graph)]
     assert "Equal" not in operators
     assert operators.count("SplitToSequence") == len(model.fitted_.used_columns) == 1

@@ -161,7 +161,7 @@ def test_constant_rules_become_one(deep):
     weights = network.weights.copy()
     for rule in (1, 3, 4):
         weights[network.offsets[rule] : network.offsets[rule + 1]] = 0
-    network = replace(network, weights=weights, biases=np.abs(network.biases) + 1)
+    network = replace(network.with_weights(weights), biases=np.abs(network.biases) + 1)
     if deep:  # units that are positive
         network = replace(network, mixing=np.abs(network.mixing), shifts=np.abs(network.shifts))
     X = rows_for(network, 0)
@@ -178,8 +178,7 @@ def test_the_shift_makes_up_for_the_mean_of_a_mixed_literal_that_goes():
     first_two = np.arange(network.n_literals) < 2
     network = network.take(np.array([0]), first_two)
     network = replace(
-        network,
-        weights=np.array([[1, 0.5], [0, 0]], "f4"),  # the second literal is 2 everywhere
+        network.with_weights([[1, 0.5], [0, 0]]),  # the second literal is 2 everywhere
         biases=np.array([5, 2], "f4"),
         mixing=np.array([1, 0.75, 1, 3], "f4"),
         shifts=np.array([0, 50], "f4"),  # the first unit is the minimum

@@ -151,7 +151,7 @@ def test_zeros_stay_zero_while_the_rest_is_trained():
     rng = np.random.RandomState(0)
     sparse = network.with_parameters(
         network.parameters._replace(
-            weights=network.weights * (rng.rand(*network.weights.shape) < 0.5),
+            weights=network.own_weights * (rng.rand(network.own_weights.size) < 0.5),
             mixing=network.mixing * (rng.rand(*network.mixing.shape) < 0.5),
         )
     )

@@ -5,65 +5,146 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from neuralrules._engine import _kernels
-from neuralrules._engine._intrinsics import TILE
-from neuralrules._engine._protocol import Batches, Examples, Optimizer
-from neuralrules._network._network import Layout, Network, Parameters
+from neuralrules._data._rows import Rows
+from neuralrules._engine._adam import Moments
+from neuralrules._engine._kernels import _prediction, _training
+from neuralrules._engine._kernels._arrays import (
+    SLICE,
+    Limits,
+    Records,
+    Settings,
+    State,
+    Table,
+    Team,
+    Workspace,
+)
+from neuralrules._engine._kernels._vectors import TILE
+from neuralrules._engine._protocol import Batches
+from neuralrules._network._constraints import Constraints
+from neuralrules._network._network import Network
+from neuralrules._network._parameters import Layout, Parameters
+from neuralrules._task._losses import Loss
 
 # Fewer rows than this are not worth a second thread.
 MIN_ROWS_PER_THREAD = 512
 
 
-@dataclass(frozen=True)
-class Workspace:
-    """What the training kernel needs beside its arguments.
+def make_workspace(parameters: Parameters, layout: Layout, precision: type) -> Workspace:
+    """Buffers for training a network, with a gradient of that precision."""
+    n_rules, n_outputs = parameters.values.shape
+    size = n_rules * SLICE
+    records = Records(
+        row=np.empty(size, np.int32),
+        literal=np.empty(size, np.int32),
+        value=np.empty(size, np.float32),
+        count=np.zeros(n_rules, np.int64),
+    )
+    return Workspace(
+        gradient=parameters.zeros(precision),
+        hints=np.zeros((n_rules, SLICE // TILE), np.int64),
+        records=records,
+        partial=np.zeros((2, len(layout.blocks) - 1, n_outputs, SLICE), np.float32),
+        touched=np.zeros(n_rules, np.bool_),
+    )
 
-    Kept from call to call: fresh memory costs a page fault every 4 KiB.
 
-    Attributes
-    ----------
-    shape : tuple
-        What the buffers fit.
-    gradient : Parameters
-        All zero between calls.
-    hints : (n_rules, SLICE // TILE) int64
-        The pair of literals that each rule begins with on each tile.
-    records : Records
-    partial : (2, n_blocks, n_outputs, SLICE) float32
-    """
+def make_limits(constraints: Constraints | None, parameters: Parameters) -> Limits:
+    """Constraints as kernels take them, after a check; empty arrays if there are none."""
+    if constraints is not None:
+        constraints.check(parameters)
+        return Limits(True, *constraints)
+    none = Parameters(*(np.empty((0,) * array.ndim, np.float32) for array in parameters))
+    return Limits(False, none.zeros(bool), none, none)
 
-    shape: tuple[Any, ...]
-    gradient: Parameters
-    hints: np.ndarray
-    records: _kernels.Records
-    partial: np.ndarray
 
-    @classmethod
-    def make(
-        cls, parameters: Parameters, layout: Layout, precision: type, shape: tuple[Any, ...]
-    ) -> Workspace:
-        n_rules, n_outputs = parameters.values.shape
-        size = n_rules * _kernels.SLICE
-        records = _kernels.Records(
-            row=np.empty(size, np.int32),
-            literal=np.empty(size, np.int32),
-            value=np.empty(size, np.float32),
-            count=np.zeros(n_rules, np.int64),
+class NumbaSession:
+    """Implements `neuralrules._engine._protocol.Session`."""
+
+    def __init__(
+        self,
+        engine: NumbaEngine,
+        network: Network,
+        rows: Rows,
+        loss: Loss,
+        constraints: Constraints | None,
+        l2: float,
+        moments: Moments | None,
+    ) -> None:
+        self._engine, self._start, self._rows = engine, network, rows
+        moments = moments.copy() if moments else Moments.start(network.parameters)
+        self._state = State(network.parameters.copy(), moments.means, moments.squares)
+        self._limits = make_limits(constraints, network.parameters)
+        self._settings = Settings(
+            loss.code, np.float32(l2), network.intercept.astype(np.float32), moments.n_steps
         )
-        return cls(
-            shape=shape,
-            gradient=parameters.zeros(precision),
-            hints=np.zeros((n_rules, _kernels.SLICE // TILE), np.int64),
-            records=records,
-            partial=np.zeros(
-                (2, len(layout.blocks) - 1, n_outputs, _kernels.SLICE), np.float32
-            ),
+        self._table = Table(
+            rows.X,
+            network.features,
+            rows.targets,
+            rows.training_weights,
+            rows.task.are_classes,
         )
+        # Kept from run to run: fresh memory costs a page fault every 4 KiB.
+        self._workspaces: dict[type, Workspace] = {}
+
+    def run(self, batches: Batches) -> float:
+        layout = self._start.layout
+        n_threads = min(self._engine.n_threads, len(layout.blocks) - 1)
+        workspace = self._workspace(batches)
+        arrivals = np.zeros(1, np.int64)
+        totals = np.zeros(n_threads)
+
+        def train_part(part: int) -> None:
+            team = Team(part, n_threads, arrivals)
+            with open_on_error(arrivals):
+                totals[part] = _training.train(
+                    team,
+                    self._state,
+                    layout,
+                    self._limits,
+                    self._table,
+                    batches,
+                    self._settings,
+                    workspace,
+                )
+
+        try:
+            with open_on_error(arrivals):
+                self._engine.run_parts(train_part, n_threads)
+        except BaseException:
+            self._workspaces.clear()  # a gradient may have been left in them
+            raise
+        self._settings = self._settings._replace(
+            n_steps=self._settings.n_steps + len(batches.rates)
+        )
+        return float(totals[0])  # every thread sees all losses
+
+    def network(self) -> Network:
+        return self._start.with_parameters(self._state.parameters.copy())
+
+    def moments(self) -> Moments:
+        return Moments(
+            self._state.means.copy(), self._state.squares.copy(), self._settings.n_steps
+        )
+
+    def _workspace(self, batches: Batches) -> Workspace:
+        """Buffers whose gradient has the precision that these batches need.
+
+        With mini-batches the noise of sampling dwarfs rounding. A batch of all rows
+        has no such noise: summed in float64, its gradient is the same, once rounded,
+        whatever the order of the rows, and a row given twice equals weight 2.
+        """
+        whole = batches.size >= np.count_nonzero(self._rows.training_weights)
+        precision = np.float64 if whole else np.float32
+        if precision not in self._workspaces:
+            self._workspaces[precision] = make_workspace(
+                self._state.parameters, self._start.layout, precision
+            )
+        return self._workspaces[precision]
 
 
 class NumbaEngine:
@@ -77,73 +158,44 @@ class NumbaEngine:
         self.n_threads = n_threads
         # Threads start when they are first needed and end with the engine.
         self._threads = ThreadPoolExecutor(n_threads)
-        self._workspace: Workspace | None = None
+
+    def start(
+        self,
+        network: Network,
+        rows: Rows,
+        loss: Loss,
+        constraints: Constraints | None = None,
+        *,
+        l2: float,
+        moments: Moments | None = None,
+    ) -> NumbaSession:
+        return NumbaSession(self, network, rows, loss, constraints, l2, moments)
 
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
         outputs = np.empty((len(X), network.n_outputs))
+        self._predict(_prediction.decide, network, X, outputs)
+        return outputs
+
+    def activations(self, network: Network, X: np.ndarray) -> np.ndarray:
+        result = np.zeros((len(X), network.n_rules))
+        self._predict(_prediction.activate, network, X, result)
+        return result
+
+    def _predict(
+        self, kernel: Any, network: Network, X: np.ndarray, result: np.ndarray
+    ) -> None:
+        """Fill `result`, one row for each of X, each thread some of the rows."""
         parameters, layout = network.parameters, network.layout
         n_threads = max(1, min(self.n_threads, len(X) // MIN_ROWS_PER_THREAD))
         ends = np.linspace(0, len(X), n_threads + 1).astype(int)
 
-        def decide_part(part: int) -> None:
+        def predict_part(part: int) -> None:
             first, last = ends[part], ends[part + 1]
-            _kernels.decide(parameters, layout, X, network.features, first, last, outputs)
+            kernel(parameters, layout, X, network.features, first, last, result)
 
-        self._run(decide_part, n_threads)
-        return outputs
+        self.run_parts(predict_part, n_threads)
 
-    def train(
-        self,
-        optimizer: Optimizer,
-        layout: Layout,
-        examples: Examples,
-        batches: Batches,
-        loss: int,
-        l2: float,
-    ) -> float:
-        parameters = optimizer.parameters
-        n_threads = min(self.n_threads, len(layout.blocks) - 1)
-        # With mini-batches the noise of sampling dwarfs rounding. A batch of all rows
-        # has no such noise: summed in float64, its gradient is the same, once rounded,
-        # whatever the order of the rows, and a row given twice equals weight 2.
-        whole = batches.size >= np.count_nonzero(examples.weights)
-        workspace = self._prepare(parameters, layout, np.float64 if whole else np.float32)
-        arrivals = np.zeros(1, np.int64)
-        arguments = (
-            arrivals,
-            parameters,
-            workspace.gradient,
-            optimizer.means,
-            optimizer.squares,
-            layout,
-            examples,
-            batches,
-            loss,
-            np.float32(l2),
-            workspace.hints,
-            workspace.records,
-            workspace.partial,
-        )
-        totals = np.zeros(n_threads)
-
-        def train_part(part: int) -> None:
-            with open_on_error(arrivals):
-                totals[part] = _kernels.train(part, n_threads, *arguments)
-
-        self._workspace = None  # an error would leave a gradient behind
-        with open_on_error(arrivals):
-            self._run(train_part, n_threads)
-        self._workspace = workspace
-        return float(totals[0])  # every thread sees all losses
-
-    def _prepare(self, parameters: Parameters, layout: Layout, precision: type) -> Workspace:
-        """Buffers for a network of this shape: those of the last call, if they fit."""
-        shape = (*(array.shape for array in parameters), len(layout.blocks), precision)
-        if self._workspace is None or self._workspace.shape != shape:
-            self._workspace = Workspace.make(parameters, layout, precision, shape)
-        return self._workspace
-
-    def _run(self, part: Callable[[int], None], n_parts: int) -> None:
+    def run_parts(self, part: Callable[[int], None], n_parts: int) -> None:
         """Run part(0) to part(n_parts - 1) at once: parts of training wait for each other."""
         if n_parts == 1:
             part(0)

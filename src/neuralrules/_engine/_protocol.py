@@ -1,7 +1,9 @@
-"""What an engine is given and must do; engines are chosen by name.
+"""What an engine is given and must do.
 
-An engine evaluates a network and trains its parameters on mini-batches. Two do:
-`_engine_numpy` is the plain reference, `_engine_numba` is the fast one.
+An engine evaluates networks, and trains one in a session: started with a network and
+rows, it runs batches for as long as it is asked to and gives the network back. Where it
+keeps its arrays meanwhile is its own affair. `_reference` is the plain engine that says
+what is right, `_numba` the fast one.
 """
 
 from __future__ import annotations
@@ -10,32 +12,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from neuralrules._network._network import Layout, Network, Parameters
-
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's published constants
-
-
-class Examples(NamedTuple):
-    """Training rows.
-
-    Attributes
-    ----------
-    X : (n_rows, n_columns) float32
-        Standardised, encoded table.
-    features : (n_features,) int32
-        Columns of X that the network looks at.
-    targets : (n_rows, n_targets) float32
-        Targets of a regression; otherwise one column of class codes.
-    weights : (n_rows,) float32
-    coded : bool
-        Whether `targets` holds class codes.
-    """
-
-    X: np.ndarray
-    features: np.ndarray
-    targets: np.ndarray
-    weights: np.ndarray
-    coded: bool
+from neuralrules._data._rows import Rows
+from neuralrules._engine._adam import Moments
+from neuralrules._network._constraints import Constraints
+from neuralrules._network._network import Network
+from neuralrules._task._losses import Loss
 
 
 class Batches(NamedTuple):
@@ -52,33 +33,59 @@ class Batches(NamedTuple):
     gates : (n_batches, n_rules) float32
         Factor of each rule in each batch: 0 for a rule that is dropped, else 1 or,
         with dropout, more than 1, so that the expected output stays the same.
-    first_step : int
-        Number of Adam steps taken before the first batch.
     """
 
     rows: np.ndarray
     size: int
     rates: np.ndarray
     gates: np.ndarray
-    first_step: int
 
 
-class Optimizer(NamedTuple):
-    """Adam's state: the parameters, changed in place, and their two moments."""
+class Session(Protocol):
+    """The training of one network on some rows."""
 
-    parameters: Parameters
-    means: Parameters
-    squares: Parameters
+    def run(self, batches: Batches) -> float:
+        """Take one Adam step a batch; return the weighted sum of the losses before them.
 
-    @classmethod
-    def start(cls, parameters: Parameters) -> Optimizer:
-        return cls(parameters.copy(), parameters.zeros(), parameters.zeros())
+        The gradient of a batch is that of the weighted mean of its losses plus, for
+        the rules with an active row in it, l2 times the sum of their squared
+        parameters but the biases.
+        """
 
-    def copy(self) -> Optimizer:
-        return Optimizer(*(part.copy() for part in self))
+    def network(self) -> Network:
+        """The network as it is now; further runs do not change what was given."""
+
+    def moments(self) -> Moments:
+        """What Adam remembers now: with it a later session goes on as if there were one."""
 
 
 class Engine(Protocol):
+    def start(
+        self,
+        network: Network,
+        rows: Rows,
+        loss: Loss,
+        constraints: Constraints | None = None,
+        *,
+        l2: float,
+        moments: Moments | None = None,
+    ) -> Session:
+        """Begin to train a network, which itself stays as it is.
+
+        Parameters
+        ----------
+        network : Network
+        rows : Rows
+            Those to train on, and perhaps others: batches name rows by their numbers.
+        loss : Loss
+        constraints : Constraints, optional
+            Kept by every step. None for none.
+        l2 : float
+            Factor of the penalty beside the mean loss.
+        moments : Moments, optional
+            Those of the session to go on from. None begins anew.
+        """
+
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
         """Sum of the rules, without the intercept, for the encoded rows X.
 
@@ -86,29 +93,9 @@ class Engine(Protocol):
         activations, which are exact, summed in the order of the rules.
         """
 
-    def train(
-        self,
-        optimizer: Optimizer,
-        layout: Layout,
-        examples: Examples,
-        batches: Batches,
-        loss: int,
-        l2: float,
-    ) -> float:
-        """Take one Adam step a batch, in place; return the weighted sum of losses.
+    def activations(self, network: Network, X: np.ndarray) -> np.ndarray:
+        """min_j ReLU(literal_j) of every rule for the encoded rows X.
 
-        The gradient of a batch is that of the weighted mean of its losses plus, for
-        the rules with an active row in it, l2 times the sum of their squared
-        parameters but the biases.
+        Returns (n_rows, n_rules) float64: whole float32 numbers, the very ones that
+        `decide` multiplies and sums.
         """
-
-
-def get_engine(name: str, n_threads: int) -> Engine:
-    """The engine of that name. numba is imported here, not with the package."""
-    if name == "numpy":
-        from neuralrules._engine._reference import NumpyEngine
-
-        return NumpyEngine()
-    from neuralrules._engine._numba import NumbaEngine
-
-    return NumbaEngine(n_threads)

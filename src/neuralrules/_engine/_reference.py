@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from neuralrules._engine._protocol import BETA_1, BETA_2, EPSILON, Batches, Examples, Optimizer
-from neuralrules._network._network import Layout, Network, Parameters
-from neuralrules._task._losses import expand_codes, losses_and_slopes  # merged later
+from neuralrules._data._rows import Rows
+from neuralrules._engine._adam import BETA_1, BETA_2, EPSILON, Moments
+from neuralrules._engine._protocol import Batches
+from neuralrules._network._constraints import Constraints
+from neuralrules._network._network import Network
+from neuralrules._network._parameters import Layout, Parameters
+from neuralrules._task._losses import Loss
 
 CHUNK = 1024  # rows whose literals are held at a time
 
 
-def literals_forward(parameters: Parameters, x: np.ndarray) -> np.ndarray:
-    """w_j . x + a_j for every row and literal, shape (n_rows, n_literals)."""
-    return x @ parameters.weights.T + parameters.biases
+def literals_forward(parameters: Parameters, layout: Layout, x: np.ndarray) -> np.ndarray:
+    """w_j . x + a_j for every row and literal, shape (n_rows, n_literals).
 
-
-def rule_mixing(parameters: Parameters, layout: Layout, rule: int) -> np.ndarray:
-    """The second layer of a deep rule, shape (n_literals, n_literals)."""
-    n = layout.offsets[rule + 1] - layout.offsets[rule]
-    start = layout.mixing_offsets[rule]
-    return parameters.mixing[start : start + n * n].reshape(n, n)
+    x is (n_rows, n_features), here and below: the columns that the network looks at.
+    """
+    return x @ layout.dense(parameters.weights).T + parameters.biases
 
 
 def units_forward(parameters: Parameters, layout: Layout, literals: np.ndarray) -> np.ndarray:
@@ -32,9 +32,9 @@ def units_forward(parameters: Parameters, layout: Layout, literals: np.ndarray) 
     if not layout.deep:
         return literals
     units = np.empty_like(literals)
-    for rule in range(len(layout.offsets) - 1):
-        own = slice(layout.offsets[rule], layout.offsets[rule + 1])
-        mixing = rule_mixing(parameters, layout, rule)
+    for rule in range(layout.n_rules):
+        own = layout.literals_of(rule)
+        mixing = layout.mixing_of(parameters.mixing, rule)
         units[:, own] = np.maximum(literals[:, own], 0) @ mixing.T + parameters.shifts[own]
     return units
 
@@ -44,7 +44,7 @@ def activations(parameters: Parameters, layout: Layout, x: np.ndarray) -> np.nda
 
     The ReLU is monotone, so it may come after the minimum.
     """
-    units = units_forward(parameters, layout, literals_forward(parameters, x))
+    units = units_forward(parameters, layout, literals_forward(parameters, layout, x))
     return np.maximum(np.minimum.reduceat(units, layout.offsets[:-1], axis=1), 0)
 
 
@@ -55,11 +55,11 @@ def gradient(
 
     Only the smallest literal of an active rule is moved; of equal ones the first.
     """
-    literals = literals_forward(parameters, x)
+    literals = literals_forward(parameters, layout, x)
     units = units_forward(parameters, layout, literals)
     result = parameters.zeros()
-    for rule in range(len(layout.offsets) - 1):
-        own = slice(layout.offsets[rule], layout.offsets[rule + 1])
+    for rule in range(layout.n_rules):
+        own = layout.literals_of(rule)
         smallest = units[:, own].argmin(axis=1)
         activation = np.maximum(units[:, own].min(axis=1), 0)
         result.values[rule] = activation @ slopes
@@ -68,11 +68,12 @@ def gradient(
         unit_slopes[np.arange(len(x)), smallest] = rule_slopes
         if layout.deep:
             rectified = np.maximum(literals[:, own], 0)
-            rule_mixing(result, layout, rule)[:] = unit_slopes.T @ rectified
+            layout.mixing_of(result.mixing, rule)[:] = unit_slopes.T @ rectified
             result.shifts[own] = unit_slopes.sum(axis=0)
-            mixing = rule_mixing(parameters, layout, rule)
+            mixing = layout.mixing_of(parameters.mixing, rule)
             unit_slopes = (unit_slopes @ mixing) * (rectified > 0)
-        result.weights[own] = unit_slopes.T @ x
+        columns = np.take(x, layout.places_of(rule), axis=1)
+        layout.weights_of(result.weights, rule)[:] = unit_slopes.T @ columns
         result.biases[own] = unit_slopes.sum(axis=0)
     return result
 
@@ -87,20 +88,21 @@ def penalty_gradient(
     for rare rows away between two sightings. Biases are free: shrinking them would
     draw thresholds towards the mean of their column.
     """
-    lengths = np.diff(layout.offsets)
-    literals = np.repeat(active, lengths)
-    mixing = np.repeat(active, lengths**2) if layout.deep else np.empty(0, bool)
+    weights = np.repeat(active, np.diff(layout.weight_offsets))
+    mixing = np.repeat(active, np.diff(layout.mixing_offsets))
     return parameters.zeros()._replace(
-        weights=2 * l2 * parameters.weights * literals[:, None],
+        weights=2 * l2 * parameters.weights * weights,
         values=2 * l2 * parameters.values * active[:, None],
         mixing=2 * l2 * parameters.mixing * mixing,
     )
 
 
-def adam_step(optimizer: Optimizer, gradient: Parameters, rate: float, step: int) -> None:
+def adam_step(
+    parameters: Parameters, moments: Moments, gradient: Parameters, rate: float, step: int
+) -> None:
     """Adam step number `step` (from 1), in place."""
     for parameter, slope, mean, square in zip(
-        optimizer.parameters, gradient, optimizer.means, optimizer.squares, strict=True
+        parameters, gradient, moments.means, moments.squares, strict=True
     ):
         mean[:] = BETA_1 * mean + (1 - BETA_1) * slope
         square[:] = BETA_2 * square + (1 - BETA_2) * slope**2
@@ -109,46 +111,101 @@ def adam_step(optimizer: Optimizer, gradient: Parameters, rate: float, step: int
         parameter[:] -= rate * corrected_mean / (np.sqrt(corrected_square) + EPSILON)
 
 
+def hold(gradient: Parameters, moments: Moments, frozen: Parameters) -> None:
+    """Take slopes and momentum from frozen parameters: a step then leaves them alone."""
+    for held, *arrays in zip(frozen, gradient, *moments[:2], strict=True):
+        for array in arrays:
+            array[held] = 0
+
+
+def bring_back(parameters: Parameters, constraints: Constraints) -> None:
+    """Put parameters that are not frozen back between their bounds."""
+    for parameter, held, lower, upper in zip(parameters, *constraints, strict=True):
+        within = np.minimum(np.maximum(parameter, lower), upper)
+        parameter[:] = np.where(held, parameter, within)
+
+
+class NumpySession:
+    """Implements `neuralrules._engine._protocol.Session`."""
+
+    def __init__(
+        self,
+        network: Network,
+        rows: Rows,
+        loss: Loss,
+        constraints: Constraints | None,
+        l2: float,
+        moments: Moments | None,
+    ) -> None:
+        if constraints is not None:
+            constraints.check(network.parameters)
+        self._start, self._rows = network, rows
+        self._loss, self._constraints, self._l2 = loss, constraints, l2
+        self._parameters = network.parameters.copy()
+        self._moments = moments.copy() if moments else Moments.start(network.parameters)
+
+    def run(self, batches: Batches) -> float:
+        total = 0.0
+        for number, rate in enumerate(batches.rates):
+            rows = batches.rows[number * batches.size : (number + 1) * batches.size]
+            total += self._step(rows, batches.gates[number], float(rate))
+        return total
+
+    def _step(self, numbers: np.ndarray, gates: np.ndarray, rate: float) -> float:
+        parameters, layout = self._parameters, self._start.layout
+        rows = self._rows.take(numbers)
+        x, weights = rows.X[:, self._start.features], rows.training_weights
+        gated = parameters._replace(values=parameters.values * gates[:, None])
+        active = activations(gated, layout, x) * gates
+        outputs = active @ parameters.values + self._start.intercept.astype(active.dtype)
+        losses, slopes = self._loss.evaluate(outputs, rows.loss_targets.astype(active.dtype))
+        slopes *= weights[:, None] / weights.sum()
+        slope = gradient(gated, layout, x, slopes)
+        slope = slope._replace(values=slope.values * gates[:, None])
+        touched = (active > 0).any(axis=0)
+        penalty = penalty_gradient(parameters, layout, touched, self._l2)
+        slope = Parameters(*(a + b for a, b in zip(slope, penalty, strict=True)))
+        if self._constraints is not None:
+            hold(slope, self._moments, self._constraints.frozen)
+        self._moments = self._moments._replace(n_steps=self._moments.n_steps + 1)
+        adam_step(parameters, self._moments, slope, rate, self._moments.n_steps)
+        if self._constraints is not None:
+            bring_back(parameters, self._constraints)
+        return float(weights @ losses)
+
+    def network(self) -> Network:
+        return self._start.with_parameters(self._parameters.copy())
+
+    def moments(self) -> Moments:
+        return self._moments.copy()
+
+
 class NumpyEngine:
     """Implements `neuralrules._engine._protocol.Engine`."""
+
+    def start(
+        self,
+        network: Network,
+        rows: Rows,
+        loss: Loss,
+        constraints: Constraints | None = None,
+        *,
+        l2: float,
+        moments: Moments | None = None,
+    ) -> NumpySession:
+        return NumpySession(network, rows, loss, constraints, l2, moments)
 
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
         outputs = np.zeros((len(X), network.n_outputs))
         for start in range(0, len(X), CHUNK):
-            x = X[start : start + CHUNK, network.features]
-            active = activations(network.parameters, network.layout, x).astype(np.float64)
+            active = self.activations(network, X[start : start + CHUNK])
             for rule, values in enumerate(network.values):
                 outputs[start : start + CHUNK] += active[:, rule, None] * values
         return outputs
 
-    def train(
-        self,
-        optimizer: Optimizer,
-        layout: Layout,
-        examples: Examples,
-        batches: Batches,
-        loss: int,
-        l2: float,
-    ) -> float:
-        parameters = optimizer.parameters
-        total = 0.0
-        for number, rate in enumerate(batches.rates):
-            rows = batches.rows[number * batches.size : (number + 1) * batches.size]
-            x = examples.X[np.ix_(rows, examples.features)]
-            y, weights = examples.targets[rows], examples.weights[rows]
-            if examples.coded:
-                y = expand_codes(y[:, 0], parameters.values.shape[1])
-            gates = batches.gates[number][:, None]
-            gated = parameters._replace(values=parameters.values * gates)
-            active = activations(gated, layout, x) * gates[:, 0]
-            outputs = active @ parameters.values
-            losses, slopes = losses_and_slopes(loss, outputs, y)
-            total += float(weights @ losses)
-            slopes *= weights[:, None] / weights.sum()
-            slope = gradient(gated, layout, x, slopes)
-            slope = slope._replace(values=slope.values * gates)
-            touched = (active > 0).any(axis=0)
-            penalty = penalty_gradient(parameters, layout, touched, l2)
-            slope = Parameters(*(a + b for a, b in zip(slope, penalty, strict=True)))
-            adam_step(optimizer, slope, rate, batches.first_step + number + 1)
-        return total
+    def activations(self, network: Network, X: np.ndarray) -> np.ndarray:
+        result = np.empty((len(X), network.n_rules))
+        for start in range(0, len(X), CHUNK):
+            x = X[start : start + CHUNK, network.features]
+            result[start : start + CHUNK] = activations(network.parameters, network.layout, x)
+        return result

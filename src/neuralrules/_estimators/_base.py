@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
 
 from neuralrules._data._encoding import Encoder, check_table
 from neuralrules._data._rows import Rows
-from neuralrules._engine._protocol import Engine, get_engine
+from neuralrules._engine import ENGINES, Engine, get_engine
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted, in_target_units, remembered_rows
 from neuralrules._fitted._performance import perform
@@ -62,7 +62,7 @@ class NeuralRuleModel(BaseEstimator):
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "patience": [Interval(Integral, 1, None, closed="left")],
-        "engine": [StrOptions({"numba", "numpy"})],
+        "engine": [StrOptions(set(ENGINES))],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],

@@ -96,9 +96,13 @@ def prepared_network(fitted: Fitted) -> Network:
     """
     network = fitted.network.without_unused_features()
     if not network.features.size:  # rows must come from somewhere
-        empty = np.zeros((network.n_literals, 1), np.float32)
-        network = replace(network, weights=empty, features=np.zeros(1, np.int32))
-    if len(fitted.task.labels) == 2:
+        network = replace(
+            network,
+            own_weights=np.zeros(network.n_literals, np.float32),
+            columns=np.zeros(network.n_rules, np.int32),
+            column_offsets=np.arange(network.n_rules + 1),
+        )
+    if fitted.task.n_classes == 2:
         values = np.hstack([np.zeros_like(network.values), network.values])
         network = replace(network, values=values, intercept=np.append(0, network.intercept))
     return network

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from neuralrules._files._container import DAMAGED, ModelFileError
+from neuralrules._files._container import DAMAGED, VERSION, ModelFileError
 
 T = TypeVar("T")
 
@@ -28,12 +28,16 @@ class Contents:
         What is left of the text.
     arrays : dict of str to ndarray
         What is left of the arrays.
+    version : int
+        Of the file format that they were written in.
     """
 
-    def __init__(self, document: Any, arrays: dict[str, np.ndarray]) -> None:
+    def __init__(
+        self, document: Any, arrays: dict[str, np.ndarray], version: int = VERSION
+    ) -> None:
         if not isinstance(document, dict):
             refuse("its text does not describe a model")
-        self.document, self.arrays = document, arrays
+        self.document, self.arrays, self.version = document, arrays, version
 
     def value(self, key: str, kind: type[T]) -> T:
         """A value of the text; exactly of that type, so True is no integer."""

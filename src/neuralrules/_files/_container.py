@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-VERSION = 1
+VERSION = 2
+READABLE = ("1", "2")  # versions of files that can be read
 MAX_HEADER_BYTES = 2**23  # parsed, JSON takes some twenty times as much memory
 MAX_DIMENSIONS = 3
 ALIGNMENT = 8
@@ -95,8 +96,8 @@ def digest_of(whole: bytes, named: str) -> str:
     return digest.hexdigest()
 
 
-def unpack(whole: bytes) -> tuple[dict[str, np.ndarray], str]:
-    """Arrays and text of a file; refuses whatever `pack` would not have written."""
+def unpack(whole: bytes) -> tuple[dict[str, np.ndarray], str, int]:
+    """Arrays, text and version of a file; refuses whatever `pack` would not have written."""
     if len(whole) < 8:
         raise ModelFileError(f"it holds {len(whole)} bytes, too few for a model. {DAMAGED}")
     length = int.from_bytes(whole[:8], "little")
@@ -113,7 +114,7 @@ def unpack(whole: bytes) -> tuple[dict[str, np.ndarray], str]:
             "it is a safetensors file of something else than a neuralrules model. Give a file "
             "written by model.save(path)."
         )
-    check_version(metadata)
+    version = checked_version(metadata)
     arrays = unpack_arrays(header, memoryview(whole)[8 + length :])
     digest = metadata.get("sha256")
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
@@ -125,17 +126,19 @@ def unpack(whole: bytes) -> tuple[dict[str, np.ndarray], str]:
     text = metadata.get("model")
     if not isinstance(text, str):
         raise ModelFileError(f"its header says nothing about the model. {DAMAGED}")
-    return arrays, text
+    return arrays, text, version
 
 
-def check_version(metadata: dict[str, Any]) -> None:
+def checked_version(metadata: dict[str, Any]) -> int:
+    """The version of the file format, if it is one that can be read."""
     version, writer = metadata.get("version"), metadata.get("writer")
-    if version == str(VERSION):
-        return
+    if version in READABLE:
+        return int(version)
     if isinstance(version, str) and version.isascii() and version.isdigit():
         raise ModelFileError(
             f"it has version {version[:9]} of the file format, written by neuralrules "
-            f"{str(writer)[:20]!r}; this release reads version {VERSION}. Upgrade neuralrules."
+            f"{str(writer)[:20]!r}; this release reads versions up to {VERSION}. "
+            "Upgrade neuralrules."
         )
     raise ModelFileError(f"it does not say which version of the file format it has. {DAMAGED}")
 

@@ -22,6 +22,7 @@ from neuralrules._files._parts import (
     performance_from,
     rules_from,
     state_from,
+    upgrade_network,
 )
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._task._losses import NUMBER_LOSSES
@@ -30,8 +31,8 @@ from neuralrules._task._task import Task
 
 def contents_of(whole: bytes) -> Contents:
     """What the bytes of a file hold, before it is checked."""
-    arrays, text = unpack(whole)
-    return Contents(parse_json(text, "its text"), arrays)
+    arrays, text, version = unpack(whole)
+    return Contents(parse_json(text, "its text"), arrays, version)
 
 
 def read_bytes(path: str, max_bytes: int) -> bytes:
@@ -66,6 +67,8 @@ def fitted_from(contents: Contents, estimator: str, loss: str, *, classes: bool)
     encoder = encoder_from(contents)
     task = task_from(contents, loss, classes=classes)
     n_columns, n_targets = len(encoder.columns), len(task.centre)
+    if contents.version == 1:
+        upgrade_network(contents, n_columns)
     network = network_from(contents, n_columns, task.n_outputs)
     rules = rules_from(contents, network, n_columns, task.n_classes, n_targets)
     state = state_from(contents, network)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._encoding import EncodedColumn, Encoder
-from neuralrules._engine._protocol import Optimizer
+from neuralrules._engine._adam import Moments
 from neuralrules._files._checks import Contents, refuse, shown
 from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._performance import BINS, Performance
-from neuralrules._network._network import Network, Parameters
+from neuralrules._network._network import Network
+from neuralrules._network._parameters import Parameters
 from neuralrules._rules._rules import Rules
 from neuralrules._training._training import State
 
@@ -64,26 +65,69 @@ def check_columns(columns: list[EncodedColumn], n_names: int) -> None:
         refuse("its columns are not those of a table")
 
 
+def upgrade_network(contents: Contents, n_columns: int) -> None:
+    """Put the arrays of version 2 into contents of version 1.
+
+    There every rule owned all features, and the weights were one matrix
+    (n_literals, n_features).
+    """
+    offsets = contents.offsets("network.offsets", empty=False)
+    features = contents.indices("network.features", np.int32, None, 0, n_columns)
+    if (features[:-1] >= features[1:]).any():
+        refuse("the array 'network.features' does not ascend")
+    shape = (int(offsets[-1]), len(features))
+    weights = contents.array("network.weights", np.float32, shape)
+    n_rules = len(offsets) - 1  # at most as many as literals: the copies below stay small
+    contents.arrays |= {
+        "network.offsets": offsets,
+        "network.own_weights": weights.ravel(),
+        "network.columns": np.tile(features, n_rules),
+        "network.column_offsets": np.arange(n_rules + 1, dtype=np.int64) * len(features),
+    }
+    for name in ("means.weights", "squares.weights"):
+        if name in contents.arrays:
+            contents.arrays[name] = contents.array(name, np.float32, shape).ravel()
+
+
 def network_from(contents: Contents, n_columns: int, n_outputs: int) -> Network:
     """The network as it is trained, in units of the standardised targets."""
     offsets = contents.offsets("network.offsets", empty=False)
     n_rules, n_literals = len(offsets) - 1, int(offsets[-1])
-    features = contents.indices("network.features", np.int32, None, 0, n_columns)
-    if (np.diff(features) <= 0).any():
-        refuse("the array 'network.features' does not ascend")
     squares = int((np.diff(offsets).astype(object) ** 2).sum())  # cannot overflow
     deep = "network.mixing" in contents.arrays and contents.arrays["network.mixing"].size > 0
     return Network(
-        weights=contents.array("network.weights", np.float32, (n_literals, len(features))),
+        **own_columns_from(contents, offsets, n_columns),
         biases=contents.array("network.biases", np.float32, (n_literals,)),
         offsets=offsets,
         values=contents.array("network.values", np.float32, (n_rules, n_outputs)),
-        features=features,
         intercept=contents.array("network.intercept", np.float64, (n_outputs,)),
         mixing=contents.array("network.mixing", np.float32, (squares if deep else 0,)),
         shifts=contents.array("network.shifts", np.float32, (n_literals if deep else 0,)),
         origins=contents.indices("network.origins", np.int64, n_literals, -1, n_literals),
     )
+
+
+def own_columns_from(
+    contents: Contents, offsets: np.ndarray, n_columns: int
+) -> dict[str, np.ndarray]:
+    """The columns of each rule, and the weights of its literals on them."""
+    n_rules = len(offsets) - 1
+    column_offsets = contents.offsets("network.column_offsets", empty=True)
+    if len(column_offsets) - 1 != n_rules:
+        refuse(f"it has columns of {len(column_offsets) - 1} rules, but {n_rules} rules")
+    n_owned = int(column_offsets[-1])
+    columns = contents.indices("network.columns", np.int32, n_owned, 0, n_columns)
+    begins = np.zeros(n_owned + 1, bool)
+    begins[column_offsets] = True
+    if not ((columns[:-1] < columns[1:]) | begins[1:-1]).all():
+        refuse("the array 'network.columns' does not ascend within each rule")
+    lengths = np.diff(offsets).astype(object)  # cannot overflow
+    n_weights = int((lengths * np.diff(column_offsets).astype(object)).sum())
+    return {
+        "own_weights": contents.array("network.own_weights", np.float32, (n_weights,)),
+        "columns": columns,
+        "column_offsets": column_offsets,
+    }
 
 
 def rules_from(
@@ -119,9 +163,9 @@ def rules_from(
 def state_from(contents: Contents, network: Network) -> State:
     """Where training stands; without moments it has not begun with this network."""
     own = network.parameters
-    moments = [own.zeros(), own.zeros()]
+    means, squares = own.zeros(), own.zeros()
     if any(name.startswith(("means.", "squares.")) for name in contents.arrays):
-        moments = [
+        means, squares = (
             Parameters(
                 *(
                     contents.array(f"{name}.{part}", np.float32, array.shape)
@@ -129,10 +173,10 @@ def state_from(contents: Contents, network: Network) -> State:
                 )
             )
             for name in ("means", "squares")
-        ]
-    if any((array < 0).any() for array in moments[1]):
+        )
+    if any((array < 0).any() for array in squares):
         refuse("its squared gradients hold a negative number")
-    return State(network, Optimizer(own.copy(), *moments), contents.count("n_steps"))
+    return State(network, Moments(means, squares, contents.count("n_steps")))
 
 
 def activity_from(contents: Contents, n_rules: int, n_totals: int) -> Activity:

@@ -70,7 +70,7 @@ def model_arrays(fitted: Fitted) -> dict[str, np.ndarray]:
         **array_fields("performance", fitted.performance),
     }
     # A model that was not trained since its network was made has no moments yet.
-    moments = {"means": state.optimizer.means, "squares": state.optimizer.squares}
+    moments = {"means": state.moments.means, "squares": state.moments.squares}
     if any(array.any() for moment in moments.values() for array in moment):
         for name, moment in moments.items():
             arrays |= {f"{name}.{part}": array for part, array in moment._asdict().items()}
@@ -118,7 +118,7 @@ def model_document(fitted: Fitted, settings: Settings) -> dict[str, Any]:
         "flat": None if fitted.task.are_classes else fitted.task.flat,
         "max_depth": settings.max_depth,
         "n_epochs": fitted.n_epochs,
-        "n_steps": fitted.state.n_steps,
+        "n_steps": fitted.state.moments.n_steps,
         "interrupted": fitted.interrupted,
         "n_training": fitted.rules.n_training,
         "activity_rows": fitted.activity.n_rows,

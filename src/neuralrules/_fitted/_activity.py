@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from neuralrules._rules._rules import Rules
 from neuralrules._task._task import Task
 
 CHUNK_CELLS = 2**21  # activations held at a time
-RULES_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -61,14 +60,9 @@ def activations(network: Network, X: np.ndarray, engine: Engine) -> np.ndarray:
     -------
     (n_rows, n_rules) float64
         Whole float32 numbers: the engine's own activations, not another rounding of
-        them, because each rule is asked for as an output of its own.
+        them.
     """
-    result = np.empty((len(X), network.n_rules))
-    for first in range(0, network.n_rules, RULES_AT_ONCE):
-        some = np.arange(first, min(first + RULES_AT_ONCE, network.n_rules))
-        alone = replace(network.take(some), values=np.eye(len(some), dtype=np.float32))
-        result[:, some] = engine.decide(alone, X)
-    return result
+    return engine.activations(network, X)
 
 
 def activation_chunks(

@@ -1,70 +1,29 @@
 """The neural rules as flat arrays.
 
 A neural rule (equation 11 of the paper) is ``r(x) = c * min_j ReLU(w_j . x_T + a_j)``.
-The literals of all rules lie one after the other: rule ``i`` owns the literals
-``offsets[i]`` to ``offsets[i + 1]``. A deep neural rule puts a second layer
+Each rule owns the columns x_T that its literals look at; what it does not own does not
+exist for it. In the paper these are all features of the tree, the same for every rule.
+The literals of all rules lie one after the other, and so do their columns and their
+matrices of weights. A deep neural rule puts a second layer
 ``h = mixing . ReLU(w x + a) + shifts`` between its literals and the minimum.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from neuralrules._network._columns import starting_columns
+from neuralrules._network._parameters import Layout, Parameters
 from neuralrules._rules._rules import Rules
 
 # Blocks of rules are what threads share out. Their number is fixed, whatever the
 # number of threads, because outputs are summed block by block.
 N_BLOCKS = 16
-
-
-class Parameters(NamedTuple):
-    """What training changes; also the shape of a gradient and of Adam's moments.
-
-    Attributes
-    ----------
-    weights : (n_literals, n_features) float32
-    biases : (n_literals,) float32
-    values : (n_rules, n_outputs) float32
-    mixing : (sum of squared rule lengths,) float32
-        Second layers of deep rules, one square matrix after the other; else empty.
-    shifts : (n_literals,) float32
-        Biases of the second layers; empty for shallow rules.
-    """
-
-    weights: np.ndarray
-    biases: np.ndarray
-    values: np.ndarray
-    mixing: np.ndarray
-    shifts: np.ndarray
-
-    def copy(self) -> Parameters:
-        return Parameters(*(array.copy() for array in self))
-
-    def zeros(self, dtype: type | None = None) -> Parameters:
-        return Parameters(*(np.zeros_like(array, dtype) for array in self))
-
-
-class Layout(NamedTuple):
-    """Which parameters belong to which rule.
-
-    Attributes
-    ----------
-    offsets : (n_rules + 1,) int64
-        First literal of each rule, and the number of literals.
-    mixing_offsets : (n_rules + 1,) int64
-        Start of each rule's matrix in ``Parameters.mixing``.
-    blocks : (n_blocks + 1,) int64
-        First rule of each block, and the number of rules.
-    deep : bool
-    """
-
-    offsets: np.ndarray
-    mixing_offsets: np.ndarray
-    blocks: np.ndarray
-    deep: bool
 
 
 @dataclass(frozen=True)
@@ -73,15 +32,18 @@ class Network:
 
     Attributes
     ----------
-    weights : ndarray of shape (n_literals, n_features), float32
+    own_weights : ndarray of shape (sum of n_literals * n_columns over the rules,), float32
+        One matrix (n_literals, n_columns) after the other; see `rule_weights`.
+    columns : ndarray of shape (sum of n_columns over the rules,), int32
+        Columns of the standardised, encoded table that each rule looks at, ascending
+        within each rule, rule after rule; see `rule_columns`.
+    column_offsets : ndarray of shape (n_rules + 1,), int64
+        Rule i owns the columns column_offsets[i] to column_offsets[i + 1].
     biases : ndarray of shape (n_literals,), float32
     offsets : ndarray of shape (n_rules + 1,), int64
         Rule i owns the literals offsets[i] to offsets[i + 1].
     values : ndarray of shape (n_rules, n_outputs), float32
         Activation values c.
-    features : ndarray of shape (n_features,), int32
-        Columns of the standardised, encoded table that the network looks at:
-        those that its trees use.
     intercept : ndarray of shape (n_outputs,), float64
         Added to the sum of the rules: zero for a classifier, the mean of the
         training targets for a regressor. In float64, since targets may lie far from
@@ -95,11 +57,12 @@ class Network:
         for the constant literal of a rule without splits.
     """
 
-    weights: np.ndarray
+    own_weights: np.ndarray
+    columns: np.ndarray
+    column_offsets: np.ndarray
     biases: np.ndarray
     offsets: np.ndarray
     values: np.ndarray
-    features: np.ndarray
     intercept: np.ndarray
     mixing: np.ndarray
     shifts: np.ndarray
@@ -115,35 +78,125 @@ class Network:
         literal, always true: it gets one literal that is constantly 1.
         """
         lengths = np.maximum(np.diff(rules.offsets), 1)
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        features = np.unique(rules.features).astype(np.int32)
-        weights = np.zeros((offsets[-1], features.size), np.float32)
+        offsets = starts(lengths)
+        columns, column_offsets = starting_columns(rules)
+        weights = np.zeros(int(lengths @ np.diff(column_offsets)), np.float32)
         biases = np.ones(offsets[-1], np.float32)
         owner = np.repeat(np.arange(rules.n_rules), np.diff(rules.offsets))
         literal = np.arange(rules.n_literals) - rules.offsets[owner] + offsets[owner]
-        weights[literal, np.searchsorted(features, rules.features)] = rules.signs
         biases[literal] = -rules.signs * rules.thresholds
         origins = np.full(offsets[-1], -1, np.int64)
         origins[literal] = np.arange(rules.n_literals) - rules.offsets[owner]
         mixing, shifts = np.empty(0, np.float32), np.empty(0, np.float32)
         if deep:
-            identities = [np.eye(n, dtype=np.float32).ravel() for n in lengths]
-            mixing, shifts = np.concatenate(identities), np.zeros_like(biases)
-        return cls(
-            weights=weights,
+            mixing, shifts = identities(lengths), np.zeros_like(biases)
+        network = cls(
+            own_weights=weights,
+            columns=columns,
+            column_offsets=column_offsets,
             biases=biases,
             offsets=offsets,
             values=rules.values.astype(np.float32),
-            features=features,
             intercept=np.zeros(rules.values.shape[1]),
             mixing=mixing,
             shifts=shifts,
             origins=origins,
         )
+        for rule in range(rules.n_rules):
+            splits = slice(rules.offsets[rule], rules.offsets[rule + 1])
+            own = rules.features[splits]
+            places = np.searchsorted(network.rule_columns(rule), own)
+            network.rule_weights(rule)[np.arange(len(own)), places] = rules.signs[splits]
+        return network
+
+    @classmethod
+    def dense(
+        cls,
+        *,
+        weights: np.ndarray,
+        features: np.ndarray,
+        offsets: np.ndarray,
+        **arrays: np.ndarray,
+    ) -> Network:
+        """A network in which every rule owns all features.
+
+        Parameters
+        ----------
+        weights : (n_literals, n_features) float32
+        features : (n_features,) int32
+            Columns of the encoded table, in any order.
+        offsets : (n_rules + 1,) int64
+        arrays
+            The other attributes, by name.
+        """
+        n_rules, order = len(offsets) - 1, np.argsort(features)
+        return cls(
+            own_weights=np.ascontiguousarray(weights[:, order]).ravel(),
+            columns=np.tile(features[order], n_rules),
+            column_offsets=np.arange(n_rules + 1, dtype=np.int64) * len(features),
+            offsets=offsets,
+            **arrays,
+        )
+
+    @classmethod
+    def join(cls, networks: Sequence[Network], *, mean: bool = False) -> Network:
+        """One network whose output is the sum, or the mean, of several.
+
+        They must look at the same encoded table and have as many outputs. Where some are
+        deep, the rules of the others get an identity as second layer, which changes no
+        activation. The mean divides values and intercepts.
+
+        Parameters
+        ----------
+        networks : sequence of Network
+            At least one.
+        mean : bool, default=False
+        """
+        if not networks:
+            raise ValueError("networks is empty: give at least one network to join.")
+        n_outputs = sorted({network.n_outputs for network in networks})
+        if len(n_outputs) > 1:
+            raise ValueError(
+                f"networks have {n_outputs} outputs: only networks with the same number of "
+                "outputs can be joined."
+            )
+        deep = any(network.deep for network in networks)
+        parts = [network.deepened() if deep else network for network in networks]
+        every = {
+            field.name: np.concatenate([getattr(part, field.name) for part in parts])
+            for field in fields(cls)
+            if field.name not in ("offsets", "column_offsets", "intercept")
+        }
+        n_summed = len(parts) if mean else 1
+        every["values"] /= np.float32(n_summed)
+        return cls(
+            **every,
+            offsets=starts(np.concatenate([np.diff(part.offsets) for part in parts])),
+            column_offsets=starts(
+                np.concatenate([np.diff(part.column_offsets) for part in parts])
+            ),
+            intercept=np.sum([part.intercept for part in parts], axis=0) / n_summed,
+        )
+
+    def deepened(self) -> Network:
+        """The same function by deep rules, whose second layers are identities."""
+        if self.deep:
+            return self
+        return replace(
+            self, mixing=identities(np.diff(self.offsets)), shifts=np.zeros_like(self.biases)
+        )
 
     def with_parameters(self, parameters: Parameters) -> Network:
         """The same rules with other weights, biases, values and second layers."""
-        return replace(self, **parameters._asdict())
+        changed = parameters._asdict()
+        return replace(self, own_weights=changed.pop("weights"), **changed)
+
+    def with_weights(self, weights: np.ndarray) -> Network:
+        """The same rules with weights (n_literals, n_features) like those of `weights`."""
+        own = np.asarray(weights, np.float32)[self.layout.cells()]
+        if np.count_nonzero(own) < np.count_nonzero(weights):
+            raise ValueError("weights has a number on a column that its rule does not own.")
+        return replace(self, own_weights=own)
 
     def in_target_units(self, mean: np.ndarray, scale: np.ndarray) -> Network:
         """Undo the standardisation of regression targets: mean + scale * output."""
@@ -164,7 +217,11 @@ class Network:
         kept = np.ones(self.n_literals, bool) if literals is None else literals
         owned = [np.arange(self.offsets[i], self.offsets[i + 1]) for i in rules]
         chosen = np.concatenate([own[kept[own]] for own in owned])
-        lengths = [np.count_nonzero(kept[own]) for own in owned]
+        matrices = [
+            self.rule_weights(rule)[kept[own]].ravel()
+            for rule, own in zip(rules, owned, strict=True)
+        ]
+        columns = [self.rule_columns(rule) for rule in rules]
         mixing = self.mixing
         if self.deep:
             squares = [
@@ -174,9 +231,11 @@ class Network:
             mixing = np.concatenate(squares)
         return replace(
             self,
-            weights=self.weights[chosen],
+            own_weights=np.concatenate(matrices),
+            columns=np.concatenate(columns),
+            column_offsets=starts([len(own) for own in columns]),
             biases=self.biases[chosen],
-            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            offsets=starts([int(kept[own].sum()) for own in owned]),
             values=self.values[rules],
             mixing=mixing,
             shifts=self.shifts[chosen] if self.deep else self.shifts,
@@ -184,19 +243,42 @@ class Network:
         )
 
     def without_unused_features(self) -> Network:
-        """The same function over fewer columns: those with a weight other than zero."""
-        used = self.weights.any(axis=0)
+        """The same function, each rule without the columns in which its weights are zero."""
+        used = [self.rule_weights(rule).any(axis=0) for rule in range(self.n_rules)]
+        matrices = [self.rule_weights(rule)[:, own].ravel() for rule, own in enumerate(used)]
         return replace(
             self,
-            weights=np.ascontiguousarray(self.weights[:, used]),
-            features=self.features[used],
+            own_weights=np.concatenate(matrices),
+            columns=self.columns[np.concatenate(used)],
+            column_offsets=starts([int(own.sum()) for own in used]),
         )
+
+    def rule_columns(self, rule: int) -> np.ndarray:
+        """Columns of the encoded table that a rule owns, ascending int32: a view."""
+        return self.columns[self.column_offsets[rule] : self.column_offsets[rule + 1]]
+
+    def rule_weights(self, rule: int) -> np.ndarray:
+        """Weights of a rule on its own columns, (n_literals, n_columns) float32: a view."""
+        return self.layout.weights_of(self.own_weights, rule)
 
     def second_layer(self, rule: int) -> np.ndarray:
         """The second layer of a deep rule, (n_literals, n_literals) float32: a view."""
-        n = self.offsets[rule + 1] - self.offsets[rule]
-        start = self.layout.mixing_offsets[rule]
-        return self.mixing[start : start + n * n].reshape(n, n)
+        return self.layout.mixing_of(self.mixing, rule)
+
+    @cached_property
+    def features(self) -> np.ndarray:
+        """Columns that any rule looks at, (n_features,) int32, ascending."""
+        return np.unique(self.columns).astype(np.int32)
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Weights on all `features`, (n_literals, n_features) float32, read-only.
+
+        Zero in the columns that a literal's rule does not own.
+        """
+        weights = self.layout.dense(self.own_weights).view()
+        weights.flags.writeable = False
+        return weights
 
     @property
     def n_parameters(self) -> int:
@@ -205,15 +287,22 @@ class Network:
 
     @property
     def parameters(self) -> Parameters:
-        return Parameters(self.weights, self.biases, self.values, self.mixing, self.shifts)
+        return Parameters(self.own_weights, self.biases, self.values, self.mixing, self.shifts)
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
-        lengths = np.diff(self.offsets)
-        squares = np.concatenate([[0], np.cumsum(lengths**2)]).astype(np.int64)
+        lengths, n_columns = np.diff(self.offsets), np.diff(self.column_offsets)
         ends = np.linspace(0, self.n_literals, min(N_BLOCKS, self.n_rules) + 1)
-        blocks = np.unique(np.searchsorted(self.offsets, ends)).astype(np.int64)
-        return Layout(self.offsets, squares if self.deep else squares * 0, blocks, self.deep)
+        return Layout(
+            offsets=self.offsets,
+            weight_offsets=starts(lengths * n_columns),
+            column_offsets=self.column_offsets,
+            places=np.searchsorted(self.features, self.columns).astype(np.int64),
+            mixing_offsets=starts(lengths**2 * self.deep),
+            blocks=np.unique(np.searchsorted(self.offsets, ends)).astype(np.int64),
+            n_features=self.features.size,
+            deep=self.deep,
+        )
 
     @property
     def deep(self) -> bool:
@@ -231,9 +320,23 @@ class Network:
     def n_outputs(self) -> int:
         return self.values.shape[1]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: not what can be computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     def __repr__(self) -> str:
         kind = "deep neural rules" if self.deep else "neural rules"
         return (
             f"Network({self.n_rules} {kind}, {self.n_literals} literals, "
             f"{self.features.size} features, {self.n_outputs} outputs)"
         )
+
+
+def starts(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Where parts of such lengths begin, one after the other, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def identities(lengths: np.ndarray) -> np.ndarray:
+    """Identity matrices of such sizes, flat, one after the other, float32."""
+    return np.concatenate([np.eye(n, dtype=np.float32).ravel() for n in lengths])

@@ -13,7 +13,8 @@ from neuralrules._engine._reference import literals_forward, units_forward
 from neuralrules._fitted._activity import activations
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
-from neuralrules._network._network import Network, Parameters
+from neuralrules._network._network import Network
+from neuralrules._network._parameters import Parameters
 from neuralrules._reading._text import (
     check_counts,
     inequality_text,
@@ -249,8 +250,9 @@ def local_forms(
     biases : (n_active,) float64
     """
     parameters = Parameters(*(array.astype(np.float64) for array in network.parameters))
-    literals = literals_forward(parameters, x)
+    literals = literals_forward(parameters, network.layout, x)
     units = units_forward(parameters, network.layout, literals)
+    dense = network.layout.dense(parameters.weights)
     limits, margins = np.zeros(len(rows), np.int64), np.zeros(len(rows))
     exact = np.ones(len(rows), bool)
     weights, biases = np.zeros((len(rows), x.shape[1])), np.zeros(len(rows))
@@ -259,7 +261,7 @@ def local_forms(
         own = slice(network.offsets[rule], network.offsets[rule + 1])
         mine, below = units[rows[places], own], literals[rows[places], own]
         limits[places] = mine.argmin(axis=1)
-        slopes, constants = parameters.weights[own], parameters.biases[own]
+        slopes, constants = dense[own], parameters.biases[own]
         if not network.deep:
             weights[places], biases[places] = slopes[limits[places]], constants[limits[places]]
             margins[places] = distances(mine, np.linalg.norm(slopes, axis=1)).min(axis=1)

@@ -100,7 +100,7 @@ def network_of(
     deep = any(rule.units is not None for rule in rules)
     layers = [second_layer(rule) for rule in rules] if deep else []
     lengths = [len(rule.literals) for rule in rules]
-    return Network(
+    return Network.dense(
         weights=np.array([weights for weights, _ in dense], np.float32).reshape(-1, n_columns),
         biases=np.array([bias for _, bias in dense], np.float32),
         offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),

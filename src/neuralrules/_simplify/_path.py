@@ -15,6 +15,7 @@ from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import unexplained_of_each
 from neuralrules._io._frames import import_pandas
+from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._simplify._pruning import drop_idle, prune
@@ -268,11 +269,19 @@ def trained(
         n_epochs=max(EPOCHS, math.ceil(UPDATES / n_batches)),
         schedule="cosine",
         learning_rate=RATE * plan.learning_rate,
-        keep_zeros=True,
         patience=None,
         verbose=False,
     )
-    outcome = train(State.start(network), rows, order, order[:0], plan, engine, random_state)
+    outcome = train(
+        State.start(network),
+        rows,
+        order,
+        order[:0],
+        plan,
+        engine,
+        random_state,
+        Constraints.keep_zeros(network),
+    )
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome.state.network

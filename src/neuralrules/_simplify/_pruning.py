@@ -84,7 +84,7 @@ def worth(network: Network, X: np.ndarray, weights: np.ndarray) -> Worth:
     lengths = np.diff(network.offsets)
     layers = [SpreadSums(n, n) for n in lengths] if network.deep else []
     for x, weight in chunks(network, X, weights):
-        values = literals_forward(network.parameters, x)
+        values = literals_forward(network.parameters, network.layout, x)
         units = units_forward(network.parameters, network.layout, values)
         slopes = np.zeros_like(values, np.float64)
         for rule in range(network.n_rules):
@@ -263,8 +263,7 @@ def without_weights(network: Network, value: Worth, limit: float) -> Network:
     gone = value.weights <= limit
     lost = (network.weights * value.weight_means * gone).sum(axis=1)
     network = replace(
-        network,
-        weights=np.where(gone, np.float32(0), network.weights),
+        network.with_weights(np.where(gone, np.float32(0), network.weights)),
         biases=(network.biases + lost).astype(np.float32),
     )
     if not network.deep:

@@ -250,10 +250,3 @@ def expand_codes(codes: np.ndarray, n_outputs: int) -> np.ndarray:
     if n_outputs == 1:
         return 2 * codes[:, None] - 1
     return np.where(codes[:, None] == np.arange(n_outputs), 1, -1).astype(codes.dtype)
-
-
-def losses_and_slopes(
-    code: int, outputs: np.ndarray, targets: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    every = (*CLASS_LOSSES.values(), MORE_CLASSES, *NUMBER_LOSSES.values())
-    return next(loss for loss in every if loss.code == code).evaluate(outputs, targets)

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._rows import Rows
-from neuralrules._engine._protocol import Batches, Engine, Examples, Optimizer
+from neuralrules._engine._adam import Moments
+from neuralrules._engine._protocol import Batches, Engine
 from neuralrules._io._progress import Progress
-from neuralrules._network._network import Network, Parameters
+from neuralrules._network._constraints import Constraints
+from neuralrules._network._network import Network
 from neuralrules._task._losses import Loss
 
 # Multiply-adds in one call of an engine, a fraction of a second: between two calls
@@ -38,7 +40,6 @@ class Plan:
     batch_size: int
     patience: int | None
     verbose: bool
-    keep_zeros: bool = False  # weights that are zero at the start stay zero
 
     def rates(self, epoch: int, n_batches: int) -> np.ndarray:
         """Learning rates of the steps of one epoch, (n_batches,) float64."""
@@ -53,12 +54,11 @@ class State:
     """Where training stands: enough to go on from here."""
 
     network: Network
-    optimizer: Optimizer
-    n_steps: int
+    moments: Moments
 
     @classmethod
     def start(cls, network: Network) -> State:
-        return cls(network, Optimizer.start(network.parameters), 0)
+        return cls(network, Moments.start(network.parameters))
 
 
 @dataclass
@@ -90,6 +90,7 @@ def train(
     plan: Plan,
     engine: Engine,
     random_state: np.random.RandomState,
+    constraints: Constraints | None = None,
 ) -> Outcome:
     """Train the network of `state` on some of the rows.
 
@@ -105,8 +106,9 @@ def train(
     plan : Plan
     engine : Engine
     random_state : RandomState
+    constraints : Constraints, optional
     """
-    trainer = Trainer(state, rows, order, plan, engine, random_state)
+    trainer = Trainer(state, rows, order, plan, engine, random_state, constraints)
     best = Best()
     outcome = Outcome(state, history={"loss": []})
     if plan.patience is not None:
@@ -121,15 +123,15 @@ def train(
             outcome.history["loss"].append(loss)
             validation_loss = None
             if plan.patience is not None:
-                validation_loss = mean_loss(trainer.network, rows, validation, engine)
+                network = trainer.session.network()
+                validation_loss = mean_loss(network, rows, validation, engine)
                 outcome.history["validation_loss"].append(validation_loss)
-                best.consider(epoch, validation_loss, trainer.optimizer.parameters)
+                best.consider(epoch, validation_loss, network)
             bar.update(epoch + 1, loss, validation_loss)
             if plan.patience is not None and epoch - best.epoch >= plan.patience:
                 break
-    if best.parameters is not None:
-        trainer.optimizer = trainer.optimizer._replace(parameters=best.parameters)
-    outcome.state = State(trainer.network, trainer.optimizer, trainer.n_steps)
+    network = trainer.session.network() if best.network is None else best.network
+    outcome.state = State(network, trainer.session.moments())
     return outcome
 
 
@@ -144,60 +146,37 @@ class Trainer:
         plan: Plan,
         engine: Engine,
         random_state: np.random.RandomState,
+        constraints: Constraints | None,
     ) -> None:
-        self.optimizer = state.optimizer.copy()
-        self.n_steps = state.n_steps
-        self._start = state.network
-        self._layout = state.network.layout
-        self._examples = Examples(
-            rows.X,
-            state.network.features,
-            rows.targets,
-            rows.training_weights,
-            rows.task.are_classes,
-        )
-        self._order = order
-        self._plan, self._engine = plan, engine
+        self._start, self._order, self._plan = state.network, order, plan
         # Two streams: how many rows are shuffled must not change which rules are dropped.
         # And others in each continued fit, or it would drop the same rules again.
         self._row_random, self._gate_random = (
-            np.random.RandomState([random_state.randint(2**31 - 1), state.n_steps])
+            np.random.RandomState([random_state.randint(2**31 - 1), state.moments.n_steps])
             for _ in range(2)
         )
         self._weight = float(rows.training_weights[order].sum(dtype=np.float64))
-        # Biases and values are never pruned: a zero among them is a number like others.
-        parameters = self.optimizer.parameters
-        self._zeros = [
-            (array, moment, start == 0)
-            for array, moment, start in (
-                (parameters.weights, self.optimizer.means.weights, state.network.weights),
-                (parameters.mixing, self.optimizer.means.mixing, state.network.mixing),
-            )
-        ]
-
-    @property
-    def network(self) -> Network:
-        return self._start.with_parameters(self.optimizer.parameters)
+        self.session = engine.start(
+            state.network,
+            rows,
+            plan.loss,
+            constraints,
+            # The paper's penalty stands beside the sum of the losses, not beside their mean.
+            l2=plan.l2 / self._weight,
+            moments=state.moments,
+        )
 
     def train_epoch(self, epoch: int, interrupted: Callable[[], bool]) -> float:
         """Train on all rows once; return their mean loss."""
         plan = self._plan
         rows = shuffled_batches(self._order, plan.batch_size, self._row_random)
         rates = plan.rates(epoch, math.ceil(len(rows) / plan.batch_size))
-        # The paper's penalty stands beside the sum of the losses, not beside their mean.
-        l2 = plan.l2 / self._weight
         total = 0.0
         for batches in self._calls(rows, rates):
-            total += self._engine.train(
-                self.optimizer, self._layout, self._examples, batches, plan.loss.code, l2
-            )
-            self.n_steps += len(batches.rates)
-            if plan.keep_zeros:
-                for array, moment, zero in self._zeros:
-                    array[zero] = moment[zero] = 0
+            total += self.session.run(batches)
             if interrupted():
                 break
-        finite = np.isfinite(self.optimizer.parameters.weights).all()
+        finite = np.isfinite(self.session.network().own_weights).all()
         if not (math.isfinite(total) and finite):
             raise ValueError(
                 f"Training diverged in epoch {epoch + 1}: the loss is not finite. "
@@ -208,10 +187,8 @@ class Trainer:
     def _calls(self, rows: np.ndarray, rates: np.ndarray) -> Iterator[Batches]:
         """Split an epoch into runs of batches that each take a fraction of a second."""
         size, n_rules = self._plan.batch_size, self._start.n_rules
-        operations = size * max(self._start.weights.size + self._start.mixing.size, 1)
-        n_batches = min(OPERATIONS_PER_CALL / operations, GATES_PER_CALL / n_rules)
-        # Zeros are put back between calls: after every step.
-        n_batches = 1 if self._plan.keep_zeros else max(1, int(n_batches))
+        operations = size * max(self._start.own_weights.size + self._start.mixing.size, 1)
+        n_batches = max(1, int(min(OPERATIONS_PER_CALL / operations, GATES_PER_CALL / n_rules)))
         for first in range(0, len(rates), n_batches):
             last = min(first + n_batches, len(rates))
             yield Batches(
@@ -221,21 +198,20 @@ class Trainer:
                 gates=rule_gates(
                     (last - first, n_rules), self._plan.rule_dropout, self._gate_random
                 ),
-                first_step=self.n_steps,
             )
 
 
 class Best:
-    """The parameters with the lowest validation loss so far."""
+    """The network with the lowest validation loss so far."""
 
     def __init__(self) -> None:
-        self.parameters: Parameters | None = None
+        self.network: Network | None = None
         self.loss = math.inf
         self.epoch = 0
 
-    def consider(self, epoch: int, loss: float, parameters: Parameters) -> None:
+    def consider(self, epoch: int, loss: float, network: Network) -> None:
         if loss < self.loss:
-            self.epoch, self.loss, self.parameters = epoch, loss, parameters.copy()
+            self.epoch, self.loss, self.network = epoch, loss, network
 
 
 def shuffled_batches(

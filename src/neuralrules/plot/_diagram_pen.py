@@ -6,15 +6,12 @@ beforehand, so that nothing overlaps; on smaller axes everything is scaled down.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from neuralrules._reading._text import letter, number
 from neuralrules.plot._drawing import BLUE, GREY, LIGHT, literally, signed
-
-if TYPE_CHECKING:
-    from neuralrules.plot._diagram import RuleDisplay
 
 FONT = 9.0  # points
 MAX_VALUES = 10  # outputs shown, those of largest value
@@ -24,6 +21,24 @@ DASHES = (0, (3.2, 1.6))
 ROW, BOX, PITCH, PAD = 20.0, 32.0, 42.0, 6.0
 FAN, MIXING_FAN, FUNNEL, EXIT = 130.0, 95.0, 52.0, 56.0
 TOP, BOTTOM, RADIUS = 26.0, 42.0, 15.0
+
+
+class DrawnRule(Protocol):
+    """What is drawn of a rule; `RuleDisplay` says what each attribute is."""
+
+    rule: int
+    columns: list[str]
+    features: np.ndarray
+    n_hidden: int
+    weights: np.ndarray
+    splits: list[str]
+    split_features: np.ndarray
+    angles: np.ndarray
+    biases: np.ndarray
+    mixing: np.ndarray | None
+    shifts: np.ndarray | None
+    values: np.ndarray
+    outputs: list[str]
 
 
 class Edge(NamedTuple):
@@ -63,7 +78,7 @@ class DiagramLayout:
         Room left free on either side, horizontally and vertically.
     """
 
-    def __init__(self, display: RuleDisplay) -> None:
+    def __init__(self, display: DrawnRule) -> None:
         from matplotlib.font_manager import FontProperties
         from matplotlib.textpath import text_to_path
 
@@ -127,7 +142,7 @@ class DiagramLayout:
         self.middle, self.y_heading = middle, self.height - TOP / 2
 
 
-def literal_note(display: RuleDisplay, j: int) -> str:
+def literal_note(display: DrawnRule, j: int) -> str:
     """What has become of a split: how far it turned, and the bias now."""
     bias = signed(display.biases[j], 2)
     if np.isnan(display.angles[j]):
@@ -144,9 +159,7 @@ def heights(n: int, pitch: float, middle: float) -> np.ndarray:
 class Pen:
     """Draws a planned diagram on some axes; `scale` is points drawn for points planned."""
 
-    def __init__(
-        self, display: RuleDisplay, plan: DiagramLayout, ax: Any, scale: float
-    ) -> None:
+    def __init__(self, display: DrawnRule, plan: DiagramLayout, ax: Any, scale: float) -> None:
         self.display, self.plan, self.ax, self.scale = display, plan, ax, scale
 
     def draw(self) -> list[Edge]:

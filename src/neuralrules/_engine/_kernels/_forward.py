@@ -1,0 +1,151 @@
+"""The forward pass: literals, rules and their sums, tile by tile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neuralrules._engine._kernels._arrays import SLICE, Layer
+from neuralrules._engine._kernels._compile import inlined, kernel
+from neuralrules._engine._kernels._intrinsics import evaluate_one, evaluate_two, lowest_bit
+from neuralrules._engine._kernels._vectors import TILE
+
+
+@inlined
+def first_layer(parameters, layout, rule):
+    """The literals of a rule, whose inputs are the rule's own columns."""
+    first, last = layout.offsets[rule], layout.offsets[rule + 1]
+    return Layer(
+        parameters.weights[layout.weight_offsets[rule] : layout.weight_offsets[rule + 1]],
+        parameters.biases[first:last],
+        layout.places[layout.column_offsets[rule] : layout.column_offsets[rule + 1]],
+    )
+
+
+@inlined
+def second_layer(parameters, layout, rule, every):
+    """The second layer of a deep rule, whose inputs are its literals; else an empty one."""
+    first, last = layout.offsets[rule], layout.offsets[rule + 1]
+    return Layer(
+        parameters.mixing[layout.mixing_offsets[rule] : layout.mixing_offsets[rule + 1]],
+        parameters.shifts[first:last],
+        every[: last - first],
+    )
+
+
+@inlined
+def evaluate_pair(layer, pair, tile, values, minimum):
+    """Evaluate one pair of a layer's literals; which rows are still positive, as bits?"""
+    first = 2 * pair
+    if first + 1 < layer.biases.size:
+        return evaluate_two(layer, first, tile, values, minimum)
+    return evaluate_one(layer, first, tile, values, minimum)
+
+
+@inlined
+def evaluate_until_dead(layer, tile, values, minimum, start):
+    """Evaluate a layer on a tile, pair by pair, until no row can be active.
+
+    Fills values (n_literals, TILE) and minimum (TILE,), beginning with pair
+    `start`. Returns the rows that are positive in all literals, as bits, and the
+    pair to begin with next time: the one that ruled out the last row, if any.
+    """
+    for r in range(TILE):
+        minimum[r] = np.inf
+    active = np.uint64(0)
+    n_pairs = (layer.biases.size + 1) // 2
+    for i in range(n_pairs):
+        pair = start + i if start + i < n_pairs else start + i - n_pairs
+        active = evaluate_pair(layer, pair, tile, values, minimum)
+        if active == 0:
+            return active, pair
+    return active, start
+
+
+@inlined
+def evaluate_rule(literals, units, deep, tile, scratch, start):
+    """Activation of one rule on a tile, before the outer ReLU.
+
+    Returns as `evaluate_until_dead` does. If the rule is alive, ``scratch.minimum`` is
+    the smallest of ``scratch.units[:n_literals]``, which are the literals of a shallow
+    rule and the second layer's units of a deep one.
+    """
+    if not deep:
+        return evaluate_until_dead(literals, tile, scratch.units, scratch.minimum, start)
+    n = literals.biases.size
+    for pair in range((n + 1) // 2):
+        evaluate_pair(literals, pair, tile, scratch.literals, scratch.minimum)
+    for j in range(n):
+        for r in range(TILE):
+            scratch.literals[j, r] = max(scratch.literals[j, r], np.float32(0.0))
+    return evaluate_until_dead(units, scratch.literals, scratch.units, scratch.minimum, start)
+
+
+@inlined
+def first_block(thread, n_threads, layout):
+    """First block of a thread. Its blocks lie side by side: cache lines are not shared."""
+    return thread * (layout.blocks.size - 1) // n_threads
+
+
+@inlined
+def own_blocks(team, layout):
+    """First block of a thread, and the one after its last."""
+    return (
+        first_block(team.thread, team.n_threads, layout),
+        first_block(team.thread + 1, team.n_threads, layout),
+    )
+
+
+@inlined
+def record_active(records, end, first_row, n_rows, active, n_literals, scratch):
+    """Append a record for every active row of a tile; return where the next one goes.
+
+    Rows from `n_rows` on are left-overs of an earlier slice. Of literals that tie for the
+    minimum the first counts.
+    """
+    while active != 0:
+        r = lowest_bit(active)
+        if first_row + r >= n_rows:
+            break
+        active &= active - np.uint64(1)  # clears that bit
+        value = scratch.minimum[r]
+        j = 0
+        for i in range(n_literals - 1, -1, -1):  # without a branch to mispredict
+            j = i if scratch.units[i, r] == value else j
+        records.row[end] = first_row + r
+        records.literal[end] = j
+        records.value[end] = value
+        end += 1
+    return end
+
+
+@kernel
+def activate_blocks(team, parameters, layout, tiles, n_rows, gates, scratch, workspace, sums):
+    """Forward pass of a thread's blocks of rules over a slice.
+
+    Sums the rules of each block, times their gates, in sums (n_blocks, n_outputs, SLICE)
+    and lists the active rows in the records; a rule with gate 0 is left out. A rule at
+    exactly zero is not active (the paper's H(0) = 0).
+    """
+    records, hints = workspace.records, workspace.hints
+    n_outputs = parameters.values.shape[1]
+    first, last = own_blocks(team, layout)
+    for block in range(first, last):
+        sums[block] = 0
+        for rule in range(layout.blocks[block], layout.blocks[block + 1]):
+            begin = end = rule * SLICE
+            if gates[rule] == 0:
+                records.count[rule] = 0
+                continue
+            literals = first_layer(parameters, layout, rule)
+            units = second_layer(parameters, layout, rule, scratch.every)
+            n_literals = literals.biases.size
+            for t in range((n_rows + TILE - 1) // TILE):
+                active, hints[rule, t] = evaluate_rule(
+                    literals, units, layout.deep, tiles[t], scratch, hints[rule, t]
+                )
+                end = record_active(records, end, t * TILE, n_rows, active, n_literals, scratch)
+            records.count[rule] = end - begin
+            for k in range(n_outputs):
+                c = gates[rule] * parameters.values[rule, k]
+                for i in range(begin, end):
+                    sums[block, k, records.row[i]] += c * records.value[i]

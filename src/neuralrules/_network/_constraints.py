@@ -1,0 +1,60 @@
+"""What training may not do to the parameters of a network."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from neuralrules._network._network import Network
+from neuralrules._network._parameters import Parameters
+
+
+class Constraints(NamedTuple):
+    """Limits of every parameter, kept by each single step of training.
+
+    Attributes
+    ----------
+    frozen : Parameters of bool
+        Parameters that may not move: they keep their bits, and neither the loss nor the
+        penalty has a slope by them.
+    lower, upper : Parameters of float32
+        The others are brought back into [lower, upper] after each step. Infinite where
+        there is no bound.
+    """
+
+    frozen: Parameters
+    lower: Parameters
+    upper: Parameters
+
+    @classmethod
+    def free(cls, network: Network) -> Constraints:
+        """No limits, to begin with."""
+        own = network.parameters
+        return cls(own.filled(False, bool), own.filled(-np.inf), own.filled(np.inf))
+
+    @classmethod
+    def keep_zeros(cls, network: Network) -> Constraints:
+        """Weights that are zero, of either layer, stay zero.
+
+        Biases and values are never pruned: a zero among them is a number like others.
+        """
+        free, own = cls.free(network), network.parameters
+        frozen = free.frozen._replace(weights=own.weights == 0, mixing=own.mixing == 0)
+        return free._replace(frozen=frozen)
+
+    def check(self, parameters: Parameters) -> None:
+        """Refuse limits of another network, and bounds that leave no number between them."""
+        for name, parameter in parameters._asdict().items():
+            frozen, lower, upper = (getattr(part, name) for part in self)
+            for array, dtype in ((frozen, bool), (lower, np.float32), (upper, np.float32)):
+                if array.shape != parameter.shape or array.dtype != dtype:
+                    raise ValueError(
+                        f"The constraints of {name} are {array.dtype} of shape {array.shape}, "
+                        f"but must be {np.dtype(dtype)} of shape {parameter.shape}: make them "
+                        "for the network that is trained."
+                    )
+            if not (lower <= upper).all():
+                raise ValueError(
+                    f"The constraints of {name} have a lower bound above the upper one."
+                )
