@@ -68,8 +68,17 @@ def test_kernel_survives_extreme_outputs(code, n_outputs):
     assert np.isfinite(slopes).all()
 
 
-def test_slope_at_the_kink_of_the_hinge_is_zero():
-    assert losses_and_slopes(HINGE, np.ones((1, 1)), np.ones((1, 1)))[1] == 0
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_slope_at_the_kink_of_the_hinge_is_zero(sign):
+    at_kink = np.full((1, 1), sign, np.float32)
+    assert losses_and_slopes(HINGE, at_kink, at_kink)[1] == 0
+    slopes = np.full((1, 1), np.nan, np.float32)
+    one = np.ones(1, np.float32)
+    assert loss_and_slopes(HINGE, at_kink, at_kink, one, 1, slopes) == 0
+    assert slopes == 0
+    within = np.nextafter(at_kink, np.float32(0))
+    loss_and_slopes(HINGE, within, at_kink, one, 1, slopes)
+    assert slopes == -sign
 
 
 def test_names():
