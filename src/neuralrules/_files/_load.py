@@ -15,6 +15,7 @@ from neuralrules._estimators._search import NeuralRuleClassifierCV, NeuralRuleRe
 from neuralrules._files._checks import Contents, refuse, shown
 from neuralrules._files._container import (
     MAX_HEADER_BYTES,
+    VERSION,
     ModelFileError,
     parse_json,
     unpack,
@@ -92,7 +93,7 @@ def read_bytes(path: str, max_bytes: int) -> bytes:
         return file.read(status.st_size)
 
 
-def model_from(contents: Contents, version: int) -> NeuralRuleModel:
+def model_from(contents: Contents, version: int = VERSION) -> NeuralRuleModel:
     """A fitted estimator of checked contents, which are those of a file of that version."""
     model = estimator_from(contents)
     encoder = encoder_from(contents)
