@@ -5,7 +5,9 @@
 For each data set, at depth 10 and batches of 256 rows, one epoch of training and one
 prediction are timed against the *bare product*: the float32 matrix product of all
 rows with all literals, by BLAS, in batches of 256 rows, and nothing else. Everything
-is measured in one process, in turns, and compared as a ratio.
+is measured in one process, in turns, and compared as a ratio. The engine is measured
+twice: with all vector instructions of this CPU, and in a second process that is told to
+use AVX2 only, as BLAS and NumPy are.
 
 --write puts the results into docs/speed.md, with versions, CPU and commit.
 """
@@ -14,9 +16,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import fields, replace
 from functools import partial
 
 import numpy as np
@@ -30,16 +36,25 @@ from threadpoolctl import threadpool_limits
 from benchmarks.datasets import data_folder, load
 from benchmarks.pages import DOCS, environment, environment_list, write_page
 from neuralrules import NeuralRuleClassifier
-from neuralrules._engine._protocol import Examples, get_engine
+from neuralrules._data._rows import Rows
+from neuralrules._engine import Batches, get_engine
 from neuralrules._network._network import Network
-from neuralrules._task._losses import LOGISTIC
-from neuralrules._training._training import Batches, Optimizer, shuffled_batches
+from neuralrules._task._task import Task
+from neuralrules._training._training import shuffled_batches
 
 NAMES = ("phoneme", "magic", "adult", "twonorm", "spambase")
 BATCH = 256
 REPEATS = 3  # of each measurement in turn; the fastest counts
 # BLAS threads keep spinning for a while after a product and would take our core.
 BLAS_REST = 0.1
+# An x86 CPU without AVX-512, for numba, for BLAS and for NumPy.
+AVX2_ONLY = {
+    "NUMBA_CPU_NAME": "haswell",
+    "NUMBA_CPU_FEATURES": "+avx2,+fma",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4",
+}
+OWN_COLUMNS = 3  # of spambase's 57, in the record of rules that own few
 
 
 def best_of(times: int, work: Callable[[], object]) -> float:
@@ -68,37 +83,34 @@ def bare_product(X: np.ndarray, weights: np.ndarray) -> Callable[[], None]:
 class Epochs:
     """Training of one network, an epoch a call, on a number of threads."""
 
-    def __init__(self, model: NeuralRuleClassifier, encoded, y, order, n_threads: int) -> None:
-        self.network: Network = model.network_
-        self.optimizer = Optimizer.start(self.network.parameters)
+    def __init__(self, network: Network, encoded, y, order, n_threads: int) -> None:
         weights = np.ones(len(encoded), np.float32)
-        targets = y.astype(np.float32)[:, None]
-        self.examples = Examples(encoded, self.network.features, targets, weights, True)
-        self.order = order
-        self.engine = get_engine("numba", n_threads)
+        task = Task.of_classes(np.arange(2), "logistic")
+        rows = Rows(encoded, y.astype(np.float32)[:, None], weights, weights, task)
+        engine = get_engine("numba", n_threads)
+        self.session = engine.start(network, rows, task.loss, l2=0.0)
+        self.order, self.n_rules = order, network.n_rules
         self.random_state = np.random.RandomState(0)
-        self.n_steps = 0
 
     def __call__(self) -> None:
         rows = shuffled_batches(self.order, BATCH, self.random_state)
         rates = np.full(-(-len(rows) // BATCH), 0.01)
-        gates = np.ones((len(rates), self.network.n_rules), np.float32)
-        batches = Batches(rows, BATCH, rates, gates, self.n_steps)
-        layout = self.network.layout
-        self.engine.train(self.optimizer, layout, self.examples, batches, LOGISTIC, 0.0)
-        self.n_steps += len(rates)
+        gates = np.ones((len(rates), self.n_rules), np.float32)
+        self.session.run(Batches(rows, BATCH, rates, gates))
 
-    @property
-    def trained(self) -> Network:
-        return self.network.with_parameters(self.optimizer.parameters)
+
+def untrained(X: np.ndarray, y: np.ndarray, max_depth: int = 10):
+    """A model before training, its encoded rows, and their order by leaf."""
+    model = NeuralRuleClassifier(max_depth, n_epochs=0, random_state=0).fit(X, y)
+    encoded = model.encoder_.transform(X)
+    leaves = model.rules_.covers(encoded).argmax(axis=1)
+    return model, encoded, np.argsort(leaves, kind="stable").astype(np.int32)
 
 
 def engine_record(name: str, X: np.ndarray, y: np.ndarray, n_epochs: int) -> dict:
     """Seconds per epoch and per prediction beside the bare product, on 1 and 2 threads."""
-    model = NeuralRuleClassifier(10, n_epochs=0, random_state=0).fit(X, y)
-    encoded = model.encoder_.transform(X)
+    model, encoded, order = untrained(X, y)
     network = model.network_
-    order = np.argsort(model.rules_.covers(encoded).argmax(axis=1), kind="stable")
     used = np.ascontiguousarray(encoded[:, network.features])
     record = {
         "name": name,
@@ -109,7 +121,7 @@ def engine_record(name: str, X: np.ndarray, y: np.ndarray, n_epochs: int) -> dic
     }
     product = bare_product(used, network.weights)
     for n_threads in (1, 2):
-        epochs = Epochs(model, encoded, y, order.astype(np.int32), n_threads)
+        epochs = Epochs(network, encoded, y, order, n_threads)
         engine = get_engine("numba", n_threads)
         epochs()
         engine.decide(network, encoded)
@@ -121,7 +133,7 @@ def engine_record(name: str, X: np.ndarray, y: np.ndarray, n_epochs: int) -> dic
                     time.sleep(BLAS_REST)
                     epochs()  # wakes the core again
                 trained.append(best_of(REPEATS, epochs))
-                predict = partial(engine.decide, epochs.trained, encoded)
+                predict = partial(engine.decide, epochs.session.network(), encoded)
                 predicted.append(best_of(REPEATS, predict))
         record[f"{n_threads}"] = {
             "bare": float(np.median(bare)),
@@ -133,6 +145,88 @@ def engine_record(name: str, X: np.ndarray, y: np.ndarray, n_epochs: int) -> dic
         }
     record["speed_up"] = record["1"]["epoch"] / record["2"]["epoch"]
     return record
+
+
+def engine_records(folder, n_epochs: int) -> list[dict]:
+    """The engine on each data set, with the vector instructions that this process has."""
+    records = []
+    for name in NAMES:
+        print(f"{name} …", file=sys.stderr, flush=True)
+        records.append(engine_record(name, *load(name, folder), n_epochs))
+    return records
+
+
+def avx2_records(folder, *, quick: bool) -> list[dict]:
+    """The same in a process that is told to use AVX2 only."""
+    command = [sys.executable, "-m", "benchmarks.speed", "--data", str(folder), "--engine"]
+    with tempfile.TemporaryDirectory() as cache:
+        done = subprocess.run(
+            command + ["--quick"] * quick,
+            env={**os.environ, **AVX2_ONLY, "NUMBA_CACHE_DIR": cache},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    return json.loads(done.stdout)
+
+
+def few_columns(X: np.ndarray, y: np.ndarray, n_literals: int) -> Network:
+    """Rules of trees that each see three columns, joined to one network."""
+    columns = np.random.RandomState(0).permutation(X.shape[1])
+    networks: list[Network] = []
+    while len(networks) < 3:
+        first = OWN_COLUMNS * len(networks)
+        some = np.sort(columns[first : first + OWN_COLUMNS]).astype(np.int32)
+        network = NeuralRuleClassifier(10, n_epochs=0).fit(X[:, some], y).network_
+        networks.append(replace(network, columns=some[network.columns]))
+    return Network.join(networks, mean=True)
+
+
+def owning_all(network: Network, n_columns: int) -> Network:
+    """The same function, by rules that own all columns of the table."""
+    weights = np.zeros((network.n_literals, n_columns), np.float32)
+    weights[:, network.features] = network.weights
+    arrays = {
+        field.name: getattr(network, field.name)
+        for field in fields(network)
+        if field.name not in ("own_weights", "columns", "column_offsets")
+    }
+    return Network.dense(weights=weights, features=np.arange(n_columns, dtype="i4"), **arrays)
+
+
+def own_columns_record(X: np.ndarray, y: np.ndarray, n_epochs: int) -> dict:
+    """Rules that own three columns beside the same rules that own all of the table.
+
+    There are about as many literals as in a tree of depth 10 that sees all columns.
+    """
+    model, encoded, order = untrained(X, y)
+    network = few_columns(X, y, model.network_.n_literals)
+    dense = owning_all(network, encoded.shape[1])
+    both = {"dense": dense, "own": network}
+    trained = {name: Epochs(one, encoded, y, order, 1) for name, one in both.items()}
+    seconds: dict[str, list[float]] = {"dense": [], "own": []}
+    for epochs in trained.values():
+        epochs()
+    for _ in range(n_epochs):
+        for name, epochs in trained.items():
+            seconds[name].append(best_of(REPEATS, epochs))
+    return {
+        "columns": encoded.shape[1],
+        "own_columns": OWN_COLUMNS,
+        "rules": network.n_rules,
+        "literals": network.n_literals,
+        "dense": float(np.median(seconds["dense"])),
+        "own": float(np.median(seconds["own"])),
+        "times": float(np.median(np.divide(seconds["dense"], seconds["own"]))),
+    }
+
+
+def simplify_record(X: np.ndarray, y: np.ndarray) -> dict:
+    """Seconds of a whole path of simplification, warm, and its steps."""
+    model = NeuralRuleClassifier(6, random_state=0).fit(X, y)
+    model.simplification_path(X[::15], y[::15])  # compiles
+    start = time.perf_counter()
+    path = model.simplification_path(X, y)
+    return {"seconds": time.perf_counter() - start, "steps": len(path), "rows": len(X)}
 
 
 @ignore_warnings()
@@ -168,7 +262,7 @@ def rows_records(largest: int) -> list[dict]:
         tree = time.perf_counter() - start
         encoded = model.encoder_.transform(X)
         order = np.random.RandomState(0).permutation(n_rows).astype(np.int32)
-        epochs = Epochs(model, encoded, y, order, 1)
+        epochs = Epochs(model.network_, encoded, y, order, 1)
         epochs()
         epoch = best_of(3, epochs)
         predict = best_of(3, partial(model.predict, X))
@@ -200,18 +294,26 @@ def default_fit_record() -> dict:
 def bars(results: dict) -> list[tuple[str, str, bool]]:
     """What the engine must reach: claim, measured, whether it holds."""
     found = []
-    for record in results["engine"]:
+    kinds = [("", record) for record in results["engine"]]
+    kinds += [(", AVX2 only", record) for record in results["engine_avx2"]]
+    for kind, record in kinds:
         if record["name"] == "phoneme":  # five features: no bar, see docs/speed.md
             continue
         one = record["1"]
         for what, limit in (("epoch", 1.5), ("predict", 1.3)):
             ratio = one[f"{what}_ratio"]
-            claim = f"{record['name']}: {what} at most {limit} × the bare product"
+            claim = f"{record['name']}{kind}: {what} at most {limit} × the bare product"
             found.append((claim, f"{ratio:.2f}", ratio <= limit))
-        if record["name"] == "adult":
+        if record["name"] == "adult" and not kind:
             speed_up = record["speed_up"]
             claim = "adult: two threads at least 1.6 times as fast as one"
             found.append((claim, f"{speed_up:.2f}", speed_up >= 1.6))
+    own = results["own_columns"]
+    claim = (
+        f"spambase: rules that own {own['own_columns']} of {own['columns']} columns train at "
+        "least 5 times as fast as rules that own all"
+    )
+    found.append((claim, f"{own['times']:.1f}", own["times"] >= 5))
     per_literal = [r["epoch"] / r["rows"] / r["literals"] for r in results["rows"]]
     growth = per_literal[-1] / per_literal[0]
     claim = (
@@ -226,9 +328,9 @@ def bars(results: dict) -> list[tuple[str, str, bool]]:
     return found
 
 
-def engine_table(records: list[dict]) -> list[str]:
+def engine_table(title: str, records: list[dict]) -> list[str]:
     lines = [
-        "### Engine",
+        f"### {title}",
         "",
         "Depth 10, batches of 256 rows, all rules in every batch, median over epochs. *Bare* "
         "is the float32 product of all rows with all literals; the ratios are to it. *Last* is "
@@ -287,7 +389,7 @@ def rows_table(records: list[dict]) -> list[str]:
 
 def render(results: dict) -> str:
     """The results as Markdown."""
-    d = results["default"]
+    d, own, simple = results["default"], results["own_columns"], results["simplify"]
     checked = [
         f"| {claim} | {measured} | {'yes' if holds else '**no**'} |"
         for claim, measured, holds in bars(results)
@@ -299,7 +401,21 @@ def render(results: dict) -> str:
         "|---|--:|---|",
         *checked,
         "",
-        *engine_table(results["engine"]),
+        *engine_table("Engine", results["engine"]),
+        "",
+        *engine_table("Engine with AVX2 only", results["engine_avx2"]),
+        "",
+        "### Rules that own few columns",
+        "",
+        f"spambase, {own['rules']} rules with {own['literals']} literals, one thread: "
+        f"{1e3 * own['dense']:.2f} ms an epoch where each rule owns all {own['columns']} "
+        f"columns, {1e3 * own['own']:.2f} ms where each owns {own['own_columns']}: "
+        f"{own['times']:.1f} times as fast.",
+        "",
+        "### Simplification",
+        "",
+        f"The whole path of a model of depth 6 on phoneme, {simple['rows']} rows, "
+        f"{simple['steps']} steps, one thread: {simple['seconds']:.1f} s.",
         "",
         *models_table(results["models"]),
         "",
@@ -323,17 +439,25 @@ def main() -> None:
     parser.add_argument("--data", help="folder of the data sets")
     parser.add_argument("--quick", action="store_true", help="few epochs, short tables")
     parser.add_argument("--write", action="store_true", help="update docs/speed.md")
+    parser.add_argument(
+        "--engine", action="store_true", help="only the engine's records, as JSON"
+    )
     options = parser.parse_args()
-    folder = data_folder(options.data)
-    results: dict = {"engine": [], "models": [], "environment": environment("catboost")}
+    folder, n_epochs = data_folder(options.data), 5 if options.quick else 15
+    if options.engine:
+        json.dump(engine_records(folder, n_epochs), sys.stdout)
+        return
+    results: dict = {"environment": environment("catboost")}
+    results["engine"] = engine_records(folder, n_epochs)
+    print("with AVX2 only …", file=sys.stderr, flush=True)
+    results["engine_avx2"] = avx2_records(folder, quick=options.quick)
+    results["own_columns"] = own_columns_record(*load("spambase", folder), n_epochs)
+    results["simplify"] = simplify_record(*load("phoneme", folder))
+    results["models"] = []
     for name in NAMES:
-        X, y = load(name, folder)
-        print(f"{name} …", file=sys.stderr, flush=True)
-        results["engine"].append(engine_record(name, X, y, 5 if options.quick else 25))
-    for name in NAMES:
-        X, y = load(name, folder)
         print(f"other models on {name} …", file=sys.stderr, flush=True)
-        results["models"].append({"name": name, "seconds": model_times(X, y)})
+        seconds = model_times(*load(name, folder))
+        results["models"].append({"name": name, "seconds": seconds})
     results["rows"] = rows_records(10**5 if options.quick else 10**6)
     results["default"] = default_fit_record()
     text = render(results)

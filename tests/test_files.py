@@ -215,6 +215,20 @@ def test_arrays_begin_at_multiples_of_their_items(kind, tmp_path):
             assert entry["data_offsets"][0] % DTYPES[entry["dtype"]].itemsize == 0
 
 
+@pytest.mark.parametrize("deep", [False, True])
+def test_rules_keep_the_columns_they_own(deep, tmp_path):
+    model, X, y = fitted("three classes", deep)
+    path = model.simplification_path(X, y)
+    small = path.model(len(path) // 2)
+    n_columns = np.diff(small.network_.column_offsets)
+    assert n_columns.min() < n_columns.max() or n_columns.max() < small.network_.features.size
+    again = load(small.save(tmp_path / "m"))
+    for name in ("own_weights", "columns", "column_offsets"):
+        assert same(getattr(again.network_, name), getattr(small.network_, name))
+    assert same(again.decision_function(X), small.decision_function(X))
+    again.partial_fit(X, y)
+
+
 def test_a_file_of_the_first_version_stays_readable():
     """The file is as release 0.1.0 wrote it, and must never be written again."""
     model = load(KEPT / "version_1.nrules")

@@ -21,7 +21,7 @@ from neuralrules._estimators._load import model_from
 from neuralrules._files._checks import Contents
 from neuralrules._files._container import MAX_HEADER_BYTES, parse_json, unpack
 from tests.models import fitted
-from tests.test_files import DAMAGED, loaded, refusal, saved_bytes, sealed, with_header
+from tests.test_files import DAMAGED, KEPT, loaded, refusal, saved_bytes, sealed, with_header
 
 KINDS = (("mixed", True), ("two classes", False), ("two targets", False))
 
@@ -226,7 +226,7 @@ CASES = [
         put("rules.signs", 0, -128),
         "the array 'rules.signs' holds something else than -1 and 1",
     ),
-    (MIXED, put("squares.weights", (0, 0), -1), "its squared gradients hold a negative number"),
+    (MIXED, put("squares.weights", 0, -1), "its squared gradients hold a negative number"),
     (MIXED, drop("network.own_weights"), "the array 'network.own_weights' is missing"),
     (MIXED, drop("means.values"), "the array 'means.values' is missing"),
     (MIXED, drop("performance.confusion"), "the array 'performance.confusion' is missing"),
@@ -385,6 +385,40 @@ def test_content_that_no_search_has(change, message, tmp_path):
     document, arrays = contents(saved_bytes(search, tmp_path))
     change(document, arrays)
     assert refusal(sealed(arrays, document), tmp_path).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (put("network.features", 1, 0), "the array 'network.features' does not ascend"),
+        (put("network.features", -1, 10**6), "the array 'network.features' points outside"),
+        (become("network.weights", np.ravel), "the array 'network.weights' has shape "),
+        (become("network.weights", lambda a: a[1:]), "the array 'network.weights' has shape "),
+        (put("network.offsets", -1, 2**60), "the array 'network.weights' has shape "),
+        (become("network.offsets", lambda a: a[:1]), "the array 'network.offsets' does not "),
+        (become("means.weights", np.ravel), "the array 'means.weights' has shape "),
+        (put("squares.weights", (0, 0), np.inf), "the array 'squares.weights' holds NaN or "),
+        (drop("network.features"), "the array 'network.features' is missing"),
+        (drop("squares.weights"), "the array 'squares.weights' is missing"),
+    ],
+)
+def test_content_that_no_model_of_the_first_version_has(change, message, tmp_path):
+    document, arrays = contents((KEPT / "version_1.nrules").read_bytes())
+    loaded(sealed(arrays, document, version="1"), tmp_path)
+    change(document, arrays)
+    assert refusal(sealed(arrays, document, version="1"), tmp_path).startswith(message)
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_arrays_of_another_version(version, files, tmp_path):
+    """Of both at once, or under the wrong number."""
+    first = (KEPT / "version_1.nrules").read_bytes()
+    document, arrays = contents(first if version == "2" else files[MIXED])
+    assert " is missing" in refusal(sealed(arrays, document, version=version), tmp_path)
+    document, arrays = contents(first if version == "1" else files[MIXED])
+    arrays["network.weights" if version == "2" else "network.other"] = np.ones((1, 1), "f4")
+    message = "it holds an unknown array, 'network."
+    assert refusal(sealed(arrays, document, version=version), tmp_path).startswith(message)
 
 
 def test_an_unknown_array(files, tmp_path):

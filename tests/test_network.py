@@ -1,14 +1,17 @@
 """The neural rules' start, and the paper's propositions about them."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import networks, rules_of, seeds, tables
+from strategies import networks, random_network, rules_of, seeds, tables
 
 from neuralrules._engine._numba import NumbaEngine
 from neuralrules._engine._reference import NumpyEngine, activations, gradient
+from neuralrules._network._columns import starting_columns
 from neuralrules._network._network import Network
 
 
@@ -207,3 +210,78 @@ def test_literals_know_the_split_they_grew_from(table):
             place = np.flatnonzero(network.weights[literal])
             assert network.features[place] == rules.features[split]
             assert network.weights[literal, place] == rules.signs[split]
+
+
+@given(tables(), st.booleans())
+def test_rules_start_with_all_columns_that_any_of_them_uses(table, deep):
+    rules = rules_of(*table)
+    columns, offsets = starting_columns(rules)
+    network = Network.from_rules(rules, deep=deep)
+    for rule in range(rules.n_rules):
+        own = columns[offsets[rule] : offsets[rule + 1]]
+        np.testing.assert_array_equal(own, np.unique(rules.features))
+        np.testing.assert_array_equal(own, network.rule_columns(rule))
+    assert offsets[-1] == columns.size
+    assert (columns.dtype, offsets.dtype) == (np.int32, np.int64)
+
+
+@given(networks())
+def test_the_dense_view_shows_each_rules_own_weights(network):
+    assert network.weights.shape == (network.n_literals, network.features.size)
+    assert not network.weights.flags.writeable
+    shown = np.zeros_like(network.weights)
+    for rule in range(network.n_rules):
+        own = slice(network.offsets[rule], network.offsets[rule + 1])
+        for column, weights in zip(
+            network.rule_columns(rule), network.rule_weights(rule).T, strict=True
+        ):
+            shown[own, np.flatnonzero(network.features == column)[0]] = weights
+    np.testing.assert_array_equal(network.weights, shown)
+    again = network.with_weights(network.weights)
+    np.testing.assert_array_equal(again.own_weights, network.own_weights)
+
+
+def test_a_weight_on_a_column_that_is_not_owned_is_refused():
+    network = random_network(0, n_rules=2)
+    weights = network.weights.copy()
+    weights[: network.offsets[1], 0] = 0
+    narrow = network.with_weights(weights).without_unused_features()
+    assert narrow.rule_columns(0).size == 4
+    with pytest.raises(ValueError, match=r"^weights has a number on a column that its rule"):
+        narrow.with_weights(network.weights)
+
+
+@given(st.lists(networks(), min_size=1, max_size=3), st.booleans(), seeds)
+def test_a_sum_or_mean_of_networks_is_a_network(parts, mean, seed):
+    """Shallow and deep ones, rules that own all columns and rules that do not."""
+    parts = [one for one in parts if one.n_outputs == parts[0].n_outputs]
+    joined = Network.join(parts, mean=mean)
+    n_columns = max(int(one.features.max()) for one in parts) + 1
+    X = np.random.RandomState(seed).randn(70, n_columns).astype(np.float32)
+    share = len(parts) if mean else 1
+    for engine in (NumpyEngine(), NumbaEngine()):
+        expected = sum(engine.decide(one, X) for one in parts) / share
+        np.testing.assert_allclose(engine.decide(joined, X), expected, rtol=1e-5, atol=1e-5)
+    active = [NumbaEngine().activations(one, X) for one in parts]
+    np.testing.assert_array_equal(NumbaEngine().activations(joined, X), np.hstack(active))
+    intercepts = sum(one.intercept for one in parts) / share
+    np.testing.assert_allclose(joined.intercept, intercepts)
+    assert joined.n_rules == sum(one.n_rules for one in parts)
+    assert joined.deep == any(one.deep for one in parts)
+    assert joined.own_weights.dtype == joined.values.dtype == np.float32
+
+
+def test_networks_that_cannot_be_joined():
+    with pytest.raises(ValueError, match=r"^networks is empty: give at least one"):
+        Network.join([])
+    with pytest.raises(ValueError, match=r"^networks have \[1, 2\] outputs: only networks"):
+        Network.join([random_network(0), random_network(0, n_outputs=2)])
+
+
+def test_what_can_be_computed_again_is_not_pickled():
+    network = random_network(0)
+    size = len(pickle.dumps(network))
+    assert network.weights.size
+    assert len(pickle.dumps(network)) == size
+    again = pickle.loads(pickle.dumps(network))
+    np.testing.assert_array_equal(again.weights, network.weights)

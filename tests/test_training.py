@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 import numpy as np
 import pytest
@@ -167,11 +166,12 @@ def test_how_an_epoch_is_split_into_calls_does_not_matter(monkeypatch):
 
 
 def test_a_class_may_come_only_later_in_partial_fit():
-    model = NeuralRuleClassifier(2, random_state=0)
-    some = Y < 2
-    model.partial_fit(X[some], Y[some], classes=[0, 1, 2])
-    model.partial_fit(X, np.full(len(X), 2))
-    assert model.predict_proba(X).shape == (600, 3)
+    model = NeuralRuleClassifier(2, learning_rate=0.1, random_state=0)
+    model.partial_fit(X, Y, classes=[0, 1, 2])
+    assert set(model.predict(X)) == {0, 1}
+    for _ in range(20):
+        model.partial_fit(X, np.full(len(X), 2))
+    assert set(model.predict(X)) == {2}
 
 
 def test_divergence_is_an_error_that_names_the_remedy():
@@ -210,13 +210,14 @@ rng = np.random.RandomState(0)
 X = rng.randn(20000, 10)
 y = (X[:, 0] * X[:, 1] > 0).astype(int)
 NeuralRuleClassifier(2, n_epochs=1).fit(X, y)  # compile
-print("ready", flush=True)
-model = NeuralRuleClassifier(8, n_epochs=10**6, n_jobs={n_jobs})
+from neuralrules._io import _progress
+_progress.SECONDS_BETWEEN_LINES = 0
+model = NeuralRuleClassifier(8, n_epochs=10**6, n_jobs={n_jobs}, verbose=1)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     model.fit(X, y)
 print("said:", caught[0].message)
-print("usable:", model.interrupted_, model.n_iter_ > 0, model.score(X, y) > 0.8)
+print("usable:", model.interrupted_, model.n_iter_ > 0, model.score(X, y) > 0.6)
 """
 
 
@@ -229,8 +230,8 @@ def test_ctrl_c_leaves_a_usable_model_and_says_so(n_jobs):
         stderr=subprocess.STDOUT,
         text=True,
     )
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(3)
+    while " epoch 3/1000000 " not in (line := process.stdout.readline()):
+        assert line, "it ended before its third epoch"
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0, output

@@ -5,18 +5,16 @@ from __future__ import annotations
 from neuralrules._engine._kernels._arrays import SLICE
 from neuralrules._engine._kernels._compile import inlined, kernel
 from neuralrules._engine._kernels._forward import own_blocks
-from neuralrules._engine._kernels._intrinsics import add_multiple
+from neuralrules._engine._kernels._intrinsics import add_gathered, add_multiple
 
 
 @inlined
 def add_to_weights(gradient, start, places, x, row, slope):
     """Add slope * x[row] to the gradient of the weights from `start` on, a literal's."""
-    n = places.size
-    if n == x.shape[1]:  # all columns, which lie side by side
+    if places.size == x.shape[1]:  # all columns, which lie side by side
         add_multiple(gradient, start, x, row, slope)
     else:
-        for c in range(n):
-            gradient[start + c] += slope * x[row, places[c]]
+        add_gathered(gradient, start, x, row, places, slope)
 
 
 @kernel

@@ -6,7 +6,12 @@ import numpy as np
 
 from neuralrules._engine._kernels._arrays import SLICE, Layer
 from neuralrules._engine._kernels._compile import inlined, kernel
-from neuralrules._engine._kernels._intrinsics import evaluate_one, evaluate_two, lowest_bit
+from neuralrules._engine._kernels._intrinsics import (
+    evaluate_one,
+    evaluate_two,
+    first_equal,
+    lowest_bit,
+)
 from neuralrules._engine._kernels._vectors import TILE
 
 
@@ -108,11 +113,8 @@ def record_active(records, end, first_row, n_rows, active, n_literals, scratch):
             break
         active &= active - np.uint64(1)  # clears that bit
         value = scratch.minimum[r]
-        j = 0
-        for i in range(n_literals - 1, -1, -1):  # without a branch to mispredict
-            j = i if scratch.units[i, r] == value else j
         records.row[end] = first_row + r
-        records.literal[end] = j
+        records.literal[end] = first_equal(scratch.units, n_literals, r, value)
         records.value[end] = value
         end += 1
     return end

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from neuralrules._engine._kernels._vectors import TILE, VECTORS
@@ -267,6 +267,62 @@ def add_multiple(
         return context.get_dummy_value()
 
     return signature, emit
+
+
+@intrinsic
+def add_gathered(
+    typing_context: Any, target: Any, start: Any, table: Any, row: Any, places: Any, factor: Any
+) -> Any:
+    """target[start + i] += factor * table[row, places[i]] for every place (n,) int64.
+
+    As `add_multiple`, for some of the columns.
+    """
+    signature = types.void(target, types.intp, table, types.intp, places, types.float64)
+
+    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        into, source, chosen = (
+            context.make_array(signature.args[place])(context, builder, args[place])
+            for place in (0, 2, 4)
+        )
+        target = builder.gep(into.data, [args[1]])
+        n_columns = builder.extract_value(source.shape, 1)
+        cells = builder.gep(source.data, [builder.mul(args[3], n_columns)])
+        kind, wide = target.type.pointee, args[5].type
+        with cgutils.for_range(builder, builder.extract_value(chosen.shape, 0)) as loop:
+            place = builder.load(builder.gep(chosen.data, [loop.index]))
+            x = builder.fpext(builder.load(builder.gep(cells, [place])), wide)
+            pointer = builder.gep(target, [loop.index])
+            before = builder.load(pointer)
+            before = before if kind == wide else builder.fpext(before, wide)
+            product = builder.fmul(args[5], x, flags=_MULTIPLY_ADD)
+            total = builder.fadd(product, before, flags=_MULTIPLY_ADD)
+            total = total if kind == wide else builder.fptrunc(total, kind)
+            builder.store(total, pointer)
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+@intrinsic
+def first_equal(typing_context: Any, values: Any, n: Any, row: Any, wanted: Any) -> Any:
+    """The first of values[:n, row] that equals `wanted`; values is (any, TILE) float32.
+
+    One of them does. Without a branch that could be mispredicted.
+    """
+
+    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        column = builder.gep(array.data, [args[2]])
+        found = cgutils.alloca_once_value(builder, _constant(0))
+        with cgutils.for_range(builder, args[1]) as loop:
+            number = builder.sub(builder.sub(args[1], loop.index), _constant(1))
+            place = builder.mul(number, _constant(TILE))
+            value = builder.load(builder.gep(column, [place]))
+            same = builder.fcmp_ordered("==", value, args[3])
+            builder.store(builder.select(same, number, builder.load(found)), found)
+        return builder.load(found)
+
+    return types.intp(values, types.intp, types.intp, types.float32), emit
 
 
 @intrinsic
