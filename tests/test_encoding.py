@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from neuralrules import NeuralRuleClassifier, _encoding
+from neuralrules import NeuralRuleClassifier
+from neuralrules._data import _encoding
 from neuralrules._data._encoding import MAX_CATEGORIES, Encoder, check_table
 
 

@@ -178,9 +178,11 @@ def test_docstring_examples(module):
 )
 def test_code_blocks_of_the_pages_run_and_print_what_they_say(page):
     text = (ROOT / page).read_text()
-    expected = blocks.expected(text)
-    assert expected
-    assert blocks.outputs(text) == expected
+    expected, printed = blocks.expected(text), blocks.outputs(text)
+    assert any(expected)
+    assert len(printed) == len(expected)
+    for one, other in zip(expected, printed, strict=True):
+        assert blocks.differences(one, other, blocks.TRAINED) == []
 
 
 def test_version_is_in_the_changelog_and_the_citation():

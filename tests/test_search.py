@@ -10,8 +10,8 @@ from neuralrules import (
     NeuralRuleClassifierCV,
     NeuralRuleRegressor,
     NeuralRuleRegressorCV,
-    _search,
 )
+from neuralrules._estimators import _search
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
