@@ -11,6 +11,7 @@ import sys
 import tempfile
 import tomllib
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,11 +97,15 @@ def lowest() -> list[str]:
     return sorted(requirement.replace(">=", "==") for requirement in requirements)
 
 
-def check(wheel: Path, folder: Path, requirements: list[str], script: str) -> None:
+def check(wheel: Path, name: str, requirements: list[str], script: str) -> None:
+    print(f"clean install with the {name}", flush=True)
+    folder = wheel.parent / name.partition(" ")[0]
     venv.create(folder, with_pip=True)
     python = str(folder / "bin" / "python")
     command = [python, "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([*command, "install", "--quiet", str(wheel), *requirements], check=True)
+    subprocess.run(
+        [*command, "install", "--quiet", "--no-compile", str(wheel), *requirements], check=True
+    )
     subprocess.run([*command, "check"], check=True)
     subprocess.run([python, "-c", SCRIPT + script], check=True, cwd=folder)
 
@@ -111,12 +116,15 @@ def main() -> None:
         command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
         subprocess.run([*command, "--wheel-dir", str(folder), str(ROOT)], check=True)
         (wheel,) = folder.glob("neuralrules-*.whl")
-        for name, requirements, script in (
-            ("newest dependencies and no extras", [], WITHOUT_EXTRAS),
-            ("lowest dependencies and extras", lowest(), WITH_EXTRAS),
-        ):
-            print(f"clean install with the {name}", flush=True)
-            check(wheel, folder / name.partition(" ")[0], requirements, script)
+        with ThreadPoolExecutor() as both:
+            newest = both.submit(
+                check, wheel, "newest dependencies and no extras", [], WITHOUT_EXTRAS
+            )
+            oldest = both.submit(
+                check, wheel, "lowest dependencies and extras", lowest(), WITH_EXTRAS
+            )
+        newest.result()
+        oldest.result()
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def test_a_block_that_fails_is_no_output():
         blocks.outputs("```python\n1 / 0\n```\n")
 
 
-RULE = "Rule 5: value 2.24 for malignant (covers 46 % of the 1,251 rows)\n  now   a - 16.56·b < …\n"
+RULE = "Rule 5: value 2.24 for malignant (covers 46 % of 1,251 rows)\n  now   a - 16.56·b < …\n"
 
 
 @pytest.mark.parametrize(
