@@ -147,6 +147,7 @@ def test_random_networks_match_brute_force(data, task, deep, n_features):
         low, high = np.sort(data.draw(real_numbers(2, *ends)))
         target = (low, high) if data.draw(st.booleans()) else (low, None)
         high = np.inf if target[1] is None else high
+        assume(low < high)  # or it is no range
         assume(not low <= before <= high)
         wanted = (predictions >= low) & (predictions <= high)
         gaps = np.minimum(np.abs(predictions - low), np.abs(predictions - high))

@@ -390,8 +390,8 @@ def test_a_parameter_that_is_nested_deeply(files, tmp_path):
     assert refusal(sealed(arrays, document), tmp_path) == message
 
 
-# Thousands of broken files.
-MANY = settings(max_examples=1000)
+# Thousands of broken files, all tests and kinds together.
+MANY = settings(max_examples=8 * settings().max_examples)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -399,7 +399,7 @@ def test_every_change_of_bytes_is_noticed(kind, files):
     whole = files[kind]
 
     @MANY
-    @given(rng=st.randoms(use_true_random=True))
+    @given(rng=st.randoms())
     def check(rng):
         broken = bytearray(whole)
         for _ in range(rng.choice((1, 1, 2, 9))):
@@ -418,7 +418,7 @@ def test_headers_with_a_right_digest_are_refused_or_harmless(kind, files, tmp_pa
     whole = files[kind]
 
     @MANY
-    @given(rng=st.randoms(use_true_random=True))
+    @given(rng=st.randoms())
     def check(rng):
         def change(header):
             for _ in range(rng.choice((1, 1, 2))):
@@ -491,7 +491,7 @@ def test_what_is_let_in_is_a_working_model(kind, files):
     let_in = []
 
     @MANY
-    @given(rng=st.randoms(use_true_random=True))
+    @given(rng=st.randoms())
     def check(rng):
         own_document, own_arrays = copy.deepcopy(document), dict(arrays)
         for _ in range(rng.choice((1, 1, 2, 5))):
@@ -506,7 +506,8 @@ def test_what_is_let_in_is_a_working_model(kind, files):
         assert model.rules_text().startswith("Rule ")
 
     check()
-    assert 20 < len(let_in) < 800  # or the test would be about nothing
+    share = len(let_in) / MANY.max_examples
+    assert 0.02 < share < 0.8  # or the test would be about nothing
 
 
 def test_the_content_that_is_changed_is_good_before(files, tmp_path):

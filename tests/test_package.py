@@ -57,12 +57,12 @@ def test_import_takes_little_longer_than_scikit_learn():
         from {module} import *
         print(time.perf_counter() - start)
     """
-    ratios = []
-    for _ in range(3):
+
+    def ratio():
         ours = float(run(script.format(module="neuralrules")))
-        theirs = float(run(script.format(module="sklearn.ensemble")))
-        ratios.append(ours / theirs)
-    assert min(ratios) < 1.5
+        return ours / float(run(script.format(module="sklearn.ensemble")))
+
+    assert any(ratio() < 1.5 for _ in range(3))  # the machine may be busy with something else
 
 
 FIT = """
