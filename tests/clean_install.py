@@ -71,20 +71,22 @@ assert len(model.rules_table()) == model.network_.n_rules
 HistoryDisplay.from_estimator(model).figure_.savefig("history.png")
 assert model.report("model.html", X, y > 0).stat().st_size > 10_000
 assert len(model.to_onnx().SerializeToString()) > 1000
-import subprocess
+import contextlib, os, subprocess
 from pathlib import Path
 import pandas as pd
+from neuralrules._cli import main
+subprocess.run([Path(sys.executable).parent / "neuralrules", "--version"], check=True)
 frame = pd.DataFrame(X, columns=list("abcd")).assign(e=np.where(X[:, 0] > 0, "u", "v"), y=y > 0)
 frame["id"] = range(len(frame))
 for name in ("t.csv", "t.csv.gz", "t.parquet"):
     table = frame.to_parquet(name) if "parquet" in name else frame.to_csv(name, index=False)
     for arguments in (
-        f"fit {name} --target y --drop id --n-epochs 5 -o m.nrules",
-        f"evaluate m.nrules {name}",
-        f"predict m.nrules {name} --id id --proba -o out-{name}",
+        f"fit {name} --target y --drop id --n-epochs 5 -o m.nrules --quiet",
+        f"evaluate m.nrules {name} --quiet",
+        f"predict m.nrules {name} --id id --proba -o out-{name} --quiet",
     ):
-        command = [Path(sys.executable).parent / "neuralrules", *arguments.split()]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            assert main(arguments.split()) == 0, arguments
 assert (pd.read_parquet("out-t.parquet")["id"] == frame["id"]).all()
 """
 
