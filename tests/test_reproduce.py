@@ -169,6 +169,7 @@ def known_here():
 
 
 @pytest.mark.usefixtures("known_here")
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_records(tables, tmp_path, undisturbed, capsys):
     from distributed import Client, LocalCluster
 
