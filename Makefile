@@ -3,14 +3,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
+# Neighbours in a file share models: each worker has its own part of the files, and takes
+# over from the others when it is done.
+PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --durations=25
 
-.PHONY: demo test lint servers wheel figures reproduce simplification benchmark exports streaming clean
+.PHONY: demo test test-slow lint servers wheel figures reproduce simplification benchmark exports streaming clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
 
-test: $(VENV)/.tested lint wheel servers  ## lint, types, the clean-install check and all tests
-	$(BIN)/python -m pytest -q -n $(PYTEST_WORKERS)
+test: $(VENV)/.tested  ## lint, types, clean installs and all tests but the slow ones
+	$(MAKE) --no-print-directory --jobs=3 lint wheel servers
+	$(PYTEST) -m "not slow"
+
+test-slow: $(VENV)/.tested servers  ## every variant of what the other tests prove by one
+	$(PYTEST) -m slow
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check

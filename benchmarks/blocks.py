@@ -4,7 +4,8 @@
 
 runs these blocks of each page, one after the other in an empty folder with the examples in
 it, Python in one process, and writes what each prints into the text block that follows it.
-The tests compare the two.
+The tests compare the two: words to the letter, and numbers as numbers, since another CPU
+rounds another way.
 """
 
 from __future__ import annotations
@@ -14,11 +15,17 @@ import re
 import subprocess
 import sys
 import tempfile
+from decimal import Decimal
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"```(python|bash|text)\n(.*?)```", re.DOTALL)
 END = "\0"  # printed after each block
+# A number that stands by itself: not a part of N002 or x0.
+NUMBER = re.compile(r"(?<![\w.])([-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?)(?![\w])")
+# Training rounds to float32 at every step, and each kind of CPU in its own order. After some
+# hundred steps the digits that our texts show, four, are the same; the others need not be.
+TRAINED = 1e-4
 
 
 def scripts(text: str) -> list[str]:
@@ -65,6 +72,47 @@ def expected(text: str) -> list[str]:
         else:
             found[-1] += body
     return found
+
+
+def differences(expected: str, printed: str, relative: float = 1e-6) -> list[str]:
+    """Where two texts differ: in a word, in a line more or less, in a number by too much.
+
+    Numbers agree that differ by no more than `relative`, or by one unit of the last digit
+    that is shown. Whole numbers below a thousand are counts, ranks and names: they must be
+    equal. Spaces align columns, so they depend on the numbers, and their number is free.
+    """
+    wanted, found = expected.splitlines(), printed.splitlines()
+    if len(wanted) != len(found):
+        return [f"{len(wanted)} lines expected, {len(found)} printed:\n{printed}"]
+    return [
+        f"line {number}: {one!r} expected, {other!r} printed"
+        for number, (one, other) in enumerate(zip(wanted, found, strict=True), 1)
+        if not same_line(one, other, relative)
+    ]
+
+
+def same_line(expected: str, printed: str, relative: float) -> bool:
+    wanted, found = NUMBER.split(expected), NUMBER.split(printed)  # words at even places
+    return (
+        len(wanted) == len(found)
+        and all(
+            one.split() == other.split()
+            for one, other in zip(wanted[::2], found[::2], strict=True)
+        )
+        and all(
+            same_number(one, other, relative)
+            for one, other in zip(wanted[1::2], found[1::2], strict=True)
+        )
+    )
+
+
+def same_number(expected: str, printed: str, relative: float) -> bool:
+    wanted, found = (Decimal(text.replace(",", "")) for text in (expected, printed))
+    last = wanted.as_tuple().exponent
+    assert isinstance(last, int)  # no NaN: that is a word
+    if last == 0 and abs(wanted) < 1000:
+        return wanted == found
+    return abs(wanted - found) <= max(Decimal(10) ** last, Decimal(relative) * abs(wanted))
 
 
 def refresh(page: Path) -> None:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import tomllib
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -70,20 +71,22 @@ assert len(model.rules_table()) == model.network_.n_rules
 HistoryDisplay.from_estimator(model).figure_.savefig("history.png")
 assert model.report("model.html", X, y > 0).stat().st_size > 10_000
 assert len(model.to_onnx().SerializeToString()) > 1000
-import subprocess
+import contextlib, os, subprocess
 from pathlib import Path
 import pandas as pd
+from neuralrules._cli import main
+subprocess.run([Path(sys.executable).parent / "neuralrules", "--version"], check=True)
 frame = pd.DataFrame(X, columns=list("abcd")).assign(e=np.where(X[:, 0] > 0, "u", "v"), y=y > 0)
 frame["id"] = range(len(frame))
 for name in ("t.csv", "t.csv.gz", "t.parquet"):
     table = frame.to_parquet(name) if "parquet" in name else frame.to_csv(name, index=False)
     for arguments in (
-        f"fit {name} --target y --drop id --n-epochs 5 -o m.nrules",
-        f"evaluate m.nrules {name}",
-        f"predict m.nrules {name} --id id --proba -o out-{name}",
+        f"fit {name} --target y --drop id --n-epochs 5 -o m.nrules --quiet",
+        f"evaluate m.nrules {name} --quiet",
+        f"predict m.nrules {name} --id id --proba -o out-{name} --quiet",
     ):
-        command = [Path(sys.executable).parent / "neuralrules", *arguments.split()]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            assert main(arguments.split()) == 0, arguments
 assert (pd.read_parquet("out-t.parquet")["id"] == frame["id"]).all()
 """
 
@@ -96,11 +99,15 @@ def lowest() -> list[str]:
     return sorted(requirement.replace(">=", "==") for requirement in requirements)
 
 
-def check(wheel: Path, folder: Path, requirements: list[str], script: str) -> None:
+def check(wheel: Path, name: str, requirements: list[str], script: str) -> None:
+    print(f"clean install with the {name}", flush=True)
+    folder = wheel.parent / name.partition(" ")[0]
     venv.create(folder, with_pip=True)
     python = str(folder / "bin" / "python")
     command = [python, "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([*command, "install", "--quiet", str(wheel), *requirements], check=True)
+    subprocess.run(
+        [*command, "install", "--quiet", "--no-compile", str(wheel), *requirements], check=True
+    )
     subprocess.run([*command, "check"], check=True)
     subprocess.run([python, "-c", SCRIPT + script], check=True, cwd=folder)
 
@@ -111,12 +118,15 @@ def main() -> None:
         command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
         subprocess.run([*command, "--wheel-dir", str(folder), str(ROOT)], check=True)
         (wheel,) = folder.glob("neuralrules-*.whl")
-        for name, requirements, script in (
-            ("newest dependencies and no extras", [], WITHOUT_EXTRAS),
-            ("lowest dependencies and extras", lowest(), WITH_EXTRAS),
-        ):
-            print(f"clean install with the {name}", flush=True)
-            check(wheel, folder / name.partition(" ")[0], requirements, script)
+        with ThreadPoolExecutor() as both:
+            newest = both.submit(
+                check, wheel, "newest dependencies and no extras", [], WITHOUT_EXTRAS
+            )
+            oldest = both.submit(
+                check, wheel, "lowest dependencies and extras", lowest(), WITH_EXTRAS
+            )
+        newest.result()
+        oldest.result()
 
 
 if __name__ == "__main__":

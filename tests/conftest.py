@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +22,52 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("tests")
+
+COMPILE = """
+from sklearn.datasets import load_iris
+from neuralrules import NeuralRuleClassifier
+for batch_size in (32, 150):  # a batch of all rows has a kernel of its own
+    model = NeuralRuleClassifier(2, n_epochs=1, batch_size=batch_size)
+    model.fit(*load_iris(return_X_y=True))
+"""
+
+
+class Compilation:
+    """One process compiles the kernels into numba's cache; all workers wait for it.
+
+    Otherwise each of them, and each process that a test starts, would do so for itself.
+    The process holds a lock for as long as it lives; meanwhile the workers collect.
+    """
+
+    def __init__(self) -> None:
+        descriptor, self._lock = tempfile.mkstemp(prefix="compilation-")
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", COMPILE], pass_fds=[descriptor], stdin=subprocess.DEVNULL
+        )
+        os.close(descriptor)  # the lock is the process's alone now
+
+    def pytest_configure_node(self, node) -> None:
+        node.workerinput["compilation"] = self._lock
+
+    def pytest_unconfigure(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.unlink(self._lock)
+
+
+def pytest_configure(config) -> None:
+    is_worker = hasattr(config, "workerinput")
+    if config.getoption("dist", "no") != "no" and not is_worker:
+        config.pluginmanager.register(Compilation())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_kernels(request) -> None:
+    lock = getattr(request.config, "workerinput", {}).get("compilation")
+    if lock is not None:
+        with open(lock) as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
 
 
 @pytest.fixture(scope="session")

@@ -15,19 +15,62 @@ seeds = st.integers(0, 2**32 - 1)
 GROWTHS = {"tree": one_tree, "forest": forest_trees, "boosting": boosted_trees}
 
 
+def bytes_of(n_bytes: int):
+    """So many bytes, drawn at once, which is fast; smaller examples have more zeros."""
+    return st.binary(min_size=n_bytes, max_size=n_bytes)
+
+
+def whole_numbers(shape, n_values: int):
+    """Arrays of 0, ..., n_values - 1 (at most 256); ties abound where these are few."""
+    return bytes_of(int(np.prod(shape))).map(
+        lambda drawn: np.frombuffer(drawn, np.uint8).reshape(shape).astype(int) % n_values
+    )
+
+
+def real_numbers(shape, low: float = -4.0, high: float = 4.0):
+    """Arrays of 65,536 different numbers in a range; smaller examples are in its middle."""
+    scale = (high - low) / 2**16
+    return bytes_of(2 * int(np.prod(shape))).map(
+        lambda drawn: np.frombuffer(drawn, "<i2").reshape(shape) * scale + (low + high) / 2
+    )
+
+
 @st.composite
 def tables(draw, n_classes=2, max_rows=60, max_columns=4):
     """X (float32), class codes and weights; few distinct values, so that ties abound."""
-    rng = np.random.RandomState(draw(seeds))
     n_rows = draw(st.integers(n_classes * 2, max_rows))
     n_columns = draw(st.integers(1, max_columns))
     n_values = draw(st.sampled_from([2, 5, 50]))
-    X = rng.randint(0, n_values, (n_rows, n_columns)) * rng.uniform(0.1, 3)
-    codes = np.arange(n_rows) % n_classes
-    rng.shuffle(codes)
+    X = draw(whole_numbers((n_rows, n_columns), n_values)) * draw(st.floats(0.1, 3))
+    codes = draw(whole_numbers(n_rows, n_classes))
+    codes[: 2 * n_classes] = np.arange(2 * n_classes) % n_classes  # each class twice at least
     weighted = draw(st.booleans())
-    weights = rng.uniform(0.1, 3, n_rows) if weighted else np.ones(n_rows)
+    weights = draw(real_numbers(n_rows, 0.1, 3)) if weighted else np.ones(n_rows)
     return X.astype(np.float32), codes, weights.astype(np.float32)
+
+
+@st.composite
+def small_networks(draw, n_features, n_outputs=1, *, deep=False, spare=2):
+    """Networks of at most 8 rules, over some of n_features + spare columns."""
+    n_rules = draw(st.integers(1, 8))
+    lengths = draw(whole_numbers(n_rules, 7)) + 1
+    n_literals = int(lengths.sum())
+
+    def numbers(*shape):
+        return draw(real_numbers(shape)).astype(np.float32)
+
+    columns = draw(st.permutations(range(n_features + spare)))[:n_features]
+    return Network.dense(
+        weights=numbers(n_literals, n_features),
+        biases=numbers(n_literals) + np.float32(1),
+        offsets=starts(lengths),
+        values=numbers(n_rules, n_outputs),
+        features=np.array(columns, np.int32),
+        intercept=numbers(n_outputs).astype(np.float64),
+        mixing=numbers((lengths**2).sum() if deep else 0),
+        shifts=numbers(n_literals if deep else 0),
+        origins=np.concatenate([np.arange(length) for length in lengths]),
+    )
 
 
 def grow_tree(X, codes, weights, *, max_depth=4, source="tree", n_trees=3):

@@ -31,11 +31,19 @@ DIABETES = load_diabetes(return_X_y=True)
     [
         NeuralRuleClassifier(),
         NeuralRuleRegressor(),
-        NeuralRuleClassifierCV(),
-        NeuralRuleRegressorCV(),
+        NeuralRuleClassifierCV((1, 3), cv=2),
+        NeuralRuleRegressorCV((1, 3), cv=2),
     ]
 )
 def test_scikit_learns_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:The least populated class in y:UserWarning")
+@parametrize_with_checks([NeuralRuleClassifierCV(), NeuralRuleRegressorCV()])
+def test_scikit_learns_checks_of_searches_as_they_are_by_default(estimator, check):
     check(estimator)
 
 

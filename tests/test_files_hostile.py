@@ -462,8 +462,8 @@ def test_a_parameter_that_is_nested_deeply(files, tmp_path):
     assert refusal(sealed(arrays, document), tmp_path) == message
 
 
-# Thousands of broken files.
-MANY = settings(max_examples=1000)
+# Thousands of broken files, all tests and kinds together.
+MANY = settings(max_examples=8 * settings().max_examples)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -471,7 +471,7 @@ def test_every_change_of_bytes_is_noticed(kind, files):
     whole = files[kind]
 
     @MANY
-    @given(rng=st.randoms(use_true_random=True))
+    @given(rng=st.randoms())
     def check(rng):
         broken = bytearray(whole)
         for _ in range(rng.choice((1, 1, 2, 9))):
@@ -490,7 +490,7 @@ def test_headers_with_a_right_digest_are_refused_or_harmless(kind, files, tmp_pa
     whole = files[kind]
 
     @MANY
-    @given(rng=st.randoms(use_true_random=True))
+    @given(rng=st.randoms())
     def check(rng):
         def change(header):
             for _ in range(rng.choice((1, 1, 2))):
@@ -545,7 +545,7 @@ def mutate_text(document, rng):
     holder[key] = copy.deepcopy(rng.choice(odd))
 
 
-def table_for(model) -> pd.DataFrame:
+def table_for(model) -> pd.DataFrame | np.ndarray:
     """Rows such as a model takes, whatever its columns have become."""
     encoder = model.encoder_
     numbers = {column.source for column in encoder.columns if column.kind == "number"}
@@ -553,7 +553,9 @@ def table_for(model) -> pd.DataFrame:
         [0.5, 1e9, np.nan] if source in numbers else ["Rome", "new", None]
         for source in range(len(encoder.names))
     ]
-    return pd.DataFrame(dict(enumerate(cells))).set_axis(encoder.names, axis=1)
+    frame = pd.DataFrame(dict(enumerate(cells))).set_axis(encoder.names, axis=1)
+    # scikit-learn refuses a frame with a name twice, which is not about the file.
+    return frame if frame.columns.is_unique else frame.to_numpy(object)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -563,7 +565,7 @@ def test_what_is_let_in_is_a_working_model(kind, files):
     let_in = []
 
     @MANY
-    @given(rng=st.randoms(use_true_random=True))
+    @given(rng=st.randoms())
     def check(rng):
         own_document, own_arrays = copy.deepcopy(document), dict(arrays)
         for _ in range(rng.choice((1, 1, 2, 5))):
@@ -578,7 +580,8 @@ def test_what_is_let_in_is_a_working_model(kind, files):
         assert model.rules_text().startswith("Rule ")
 
     check()
-    assert 20 < len(let_in) < 800  # or the test would be about nothing
+    share = len(let_in) / MANY.max_examples
+    assert 0.02 < share < 0.8  # or the test would be about nothing
 
 
 def test_the_content_that_is_changed_is_good_before(files, tmp_path):

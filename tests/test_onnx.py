@@ -9,7 +9,7 @@ import onnxruntime
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from models import (
     EVERY_MODEL,
@@ -428,8 +428,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 @example("2", "é", "\u0065\u0301")
 @example('a "b" [c]\n', "'; --", "{}")
 def test_any_name_survives(column, category, label):
-    if category in ("Rome", "") or label == "other":
-        return
+    assume(category not in ("Rome", "") and label != "other")
     frame = pd.DataFrame({column: ["Rome", category] * 10, column + "2": np.arange(20.0)})
     y = np.array(["other", label] * 10, object)
     model = NeuralRuleClassifier(2, n_epochs=2, engine="numpy", random_state=0).fit(frame, y)

@@ -57,47 +57,54 @@ def test_import_takes_little_longer_than_scikit_learn():
         from {module} import *
         print(time.perf_counter() - start)
     """
-    ratios = []
-    for _ in range(3):
+
+    def ratio():
         ours = float(run(script.format(module="neuralrules")))
-        theirs = float(run(script.format(module="sklearn.ensemble")))
-        ratios.append(ours / theirs)
-    assert min(ratios) < 1.5
+        return ours / float(run(script.format(module="sklearn.ensemble")))
+
+    assert any(ratio() < 1.5 for _ in range(3))  # the machine may be busy with something else
 
 
 FIT = """
-    import time
     from sklearn.datasets import load_iris
     from neuralrules import NeuralRuleClassifier
-    from neuralrules._engine import _kernels
-    start = time.perf_counter()
-    NeuralRuleClassifier(2, n_epochs=1, batch_size=32).fit(*load_iris(return_X_y=True))
-    print(time.perf_counter() - start, sum(_kernels.train.stats.cache_hits.values()))
+    from neuralrules._engine._kernels import _prediction, _training
+    NeuralRuleClassifier(2, n_epochs={n_epochs}, batch_size=32).fit(*load_iris(return_X_y=True))
+    for kernel in (_training.train, _prediction.decide):
+        stats = kernel.stats
+        print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
+WHERE = """
+    from neuralrules._engine._kernels import _prediction
+    print(_prediction.decide.stats.cache_path)
+"""
+TRAIN_AND_DECIDE = FIT.format(n_epochs=1)
+DECIDE = FIT.format(n_epochs=0)  # the smaller kernel alone, which compiles in some seconds
 
 
-def test_a_second_process_does_not_compile_again(tmp_path):
-    run(FIT, NUMBA_CACHE_DIR=str(tmp_path))
-    seconds, hits = run(FIT, NUMBA_CACHE_DIR=str(tmp_path)).split()
-    assert int(hits) == 1
-    assert float(seconds) < 2
+def test_a_second_process_does_not_compile_again():
+    run(TRAIN_AND_DECIDE)
+    assert run(TRAIN_AND_DECIDE).split() == ["1", "0", "1", "0"]
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
     blocked = tmp_path / "a file, not a folder"
     blocked.write_text("")
-    script = FIT.replace("_kernels.train.stats.cache_hits.values()", "[0]")
+    script = DECIDE.partition("    for kernel")[0]
     run(script, NUMBA_CACHE_DIR=str(blocked / "cache"))
 
 
 def test_a_damaged_cache_is_no_error(tmp_path):
-    run(FIT, NUMBA_CACHE_DIR=str(tmp_path))
-    indices = list(tmp_path.rglob("*.nbi"))
-    assert indices
-    for index in indices:
-        index.write_bytes(index.read_bytes()[:-20])
-    _, hits = run(FIT, NUMBA_CACHE_DIR=str(tmp_path)).split()
-    assert int(hits) == 0
+    run(DECIDE)
+    other = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    copies = Path(run(WHERE, **other).strip())
+    copies.mkdir(exist_ok=True)
+    for compiled in Path(run(WHERE).strip()).glob("*.nb*"):
+        cut = -20 if compiled.suffix == ".nbi" else None
+        (copies / compiled.name).write_bytes(compiled.read_bytes()[:cut])
+    assert len(list(copies.glob("*.nbi"))) > 10
+    assert run(DECIDE, **other).split() == ["0", "0", "0", "1"]
+    assert run(DECIDE, **other).split() == ["0", "0", "1", "0"]
 
 
 def test_fits_in_threads_and_after_a_fork():
@@ -178,9 +185,11 @@ def test_docstring_examples(module):
 )
 def test_code_blocks_of_the_pages_run_and_print_what_they_say(page):
     text = (ROOT / page).read_text()
-    expected = blocks.expected(text)
-    assert expected
-    assert blocks.outputs(text) == expected
+    expected, printed = blocks.expected(text), blocks.outputs(text)
+    assert any(expected)
+    assert len(printed) == len(expected)
+    for one, other in zip(expected, printed, strict=True):
+        assert blocks.differences(one, other, blocks.TRAINED) == []
 
 
 def test_version_is_in_the_changelog_and_the_citation():

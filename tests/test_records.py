@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 
 import pytest
 from hypothesis import given
@@ -108,11 +107,12 @@ def test_the_record_of_another_protocol_is_refused(records):
 
 
 def test_two_runners_measure_a_task_once(records):
-    measured = []
+    measured, begun, may_end = [], threading.Event(), threading.Event()
 
     def slowly(protocol, task):
         measured.append(task)
-        time.sleep(0.3)
+        begun.set()
+        assert may_end.wait(60)
         return measure(protocol, task)
 
     found = []
@@ -126,8 +126,9 @@ def test_two_runners_measure_a_task_once(records):
     ]
     for runner in runners:
         runner.start()
-    time.sleep(0.1)
+    assert begun.wait(60)
     assert records.complete(TASK, slowly, wait=False) is None  # busy, and not waited for
+    may_end.set()
     for runner in runners:
         runner.join()
     assert measured == [TASK]

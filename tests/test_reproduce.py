@@ -48,7 +48,7 @@ def start(tables, records, *options):
             *OPTIONS,
             *options,
         ],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -169,6 +169,7 @@ def known_here():
 
 
 @pytest.mark.usefixtures("known_here")
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_records(tables, tmp_path, undisturbed, capsys):
     from distributed import Client, LocalCluster
 

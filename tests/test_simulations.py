@@ -16,7 +16,13 @@ from neuralrules import NeuralRuleClassifier
 PAGE = Path(__file__).parents[1] / "docs" / "simulations.md"
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["shallow", "deep"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(False, id="shallow"),
+        pytest.param(True, id="deep", marks=pytest.mark.slow),
+    ],
+)
 def evolved(request):
     X, y = rotated_xor(1000, simulations.SEED)
     stages = list(simulations.STAGES)

@@ -15,11 +15,12 @@ import numpy as np
 import onnxruntime
 import pandas as pd
 import pytest
+from command_line import done
 
+from neuralrules import load
 from tests.databases import connected
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-COMMAND = Path(sys.executable).parent / "neuralrules"
 SCORE_IN_PYTHON = """
 import csv, json, sys
 import model
@@ -32,22 +33,6 @@ rows = [{name: cell(name, text) for name, text in row.items() if name != "id"} f
 function = getattr(model, "predict_proba", model.predict)
 json.dump([function(row) for row in rows], sys.stdout)
 """
-SCORE_A_LOADED_MODEL = """
-import sys
-import numpy, pandas, neuralrules
-model = neuralrules.load("small.nrules")
-X = pandas.read_csv("new.csv")[list(model.feature_names_in_)]
-numpy.save("loaded.npy", getattr(model, "predict_proba", model.predict)(X))
-"""
-
-
-def run(folder: Path, *arguments: str) -> str:
-    """What a command prints."""
-    result = subprocess.run(
-        [COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
 
 
 def make_tables(folder: Path, target: str) -> pd.DataFrame:
@@ -71,14 +56,15 @@ def scores(frame: pd.DataFrame) -> np.ndarray:
     return (probabilities if probabilities.shape[1] else frame["prediction"]).to_numpy(float)
 
 
-def by_a_loaded_model(folder: Path) -> np.ndarray:
-    subprocess.run([sys.executable, "-c", SCORE_A_LOADED_MODEL], cwd=folder, check=True)
-    return np.load(folder / "loaded.npy")
+def by_a_loaded_model(table: pd.DataFrame) -> np.ndarray:
+    model = load("small.nrules")
+    X = table[list(model.feature_names_in_)]
+    return getattr(model, "predict_proba", model.predict)(X)
 
 
-def by_onnx(folder: Path, table: pd.DataFrame) -> np.ndarray:
-    run(folder, "export", "small.nrules", "--format", "onnx", "-o", "model.onnx")
-    session = onnxruntime.InferenceSession(folder / "model.onnx")
+def by_onnx(table: pd.DataFrame) -> np.ndarray:
+    done("export", "small.nrules", "--format", "onnx", "-o", "model.onnx")
+    session = onnxruntime.InferenceSession("model.onnx")
     cells = {
         entry.name: table[[entry.name]].fillna("").to_numpy(object)
         if entry.type == "tensor(string)"
@@ -88,11 +74,10 @@ def by_onnx(folder: Path, table: pd.DataFrame) -> np.ndarray:
     return session.run(None, cells)[-1]
 
 
-def by_plain_python(folder: Path) -> np.ndarray:
-    run(folder, "export", "small.nrules", "--format", "python", "-o", "model.py")
+def by_plain_python() -> np.ndarray:
+    done("export", "small.nrules", "--format", "python", "-o", "model.py")
     result = subprocess.run(
         [sys.executable, "-S", "-c", SCORE_IN_PYTHON],
-        cwd=folder,
         capture_output=True,
         text=True,
         check=True,
@@ -101,9 +86,9 @@ def by_plain_python(folder: Path) -> np.ndarray:
     return np.array([list(row.values()) if isinstance(row, dict) else row for row in rows])
 
 
-def by_a_database(folder: Path, table: pd.DataFrame, dialect: str) -> np.ndarray:
+def by_a_database(table: pd.DataFrame, dialect: str) -> np.ndarray:
     options = ("--table", "new birds", "--id", "id", "--dialect", dialect)
-    query = run(folder, "export", "small.nrules", "--format", "sql", *options)
+    query = done("export", "small.nrules", "--format", "sql", *options).out
     with connected(dialect) as database:
         database.write("new birds", table)
         result = database.read(query)
@@ -111,23 +96,22 @@ def by_a_database(folder: Path, table: pd.DataFrame, dialect: str) -> np.ndarray
 
 
 @pytest.mark.parametrize("target", ["species", "body_mass_g"])
-def test_every_score_agrees(target, tmp_path):
+def test_every_score_agrees(target, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     table = make_tables(tmp_path, target)
     options = ("--target", target, "--drop", "id", "--max-depth", "3", "--json")
-    fitted = json.loads(run(tmp_path, "fit", "train.csv.gz", *options, "-o", "model.nrules"))
+    fitted = done("fit", "train.csv.gz", *options, "-o", "model.nrules").record
     assert fitted["task"] == ("classification" if target == "species" else "regression")
-    run(tmp_path, "simplify", "model.nrules", "train.csv.gz", "-o", "small.nrules")
-    evaluated = json.loads(run(tmp_path, "evaluate", "small.nrules", "new.csv", "--json"))
-    assert "Rule 0" in run(tmp_path, "rules", "small.nrules")
-    explained = run(tmp_path, "explain", "small.nrules", "new.csv", "--row", "4")
+    done("simplify", "model.nrules", "train.csv.gz", "-o", "small.nrules")
+    evaluated = done("evaluate", "small.nrules", "new.csv", "--json").record
+    assert "Rule 0" in done("rules", "small.nrules").out
+    explained = done("explain", "small.nrules", "new.csv", "--row", "4").out
     assert explained.startswith("Row 4: ")
-    run(tmp_path, "report", "small.nrules", "new.csv", "-o", "report.html")
+    done("report", "small.nrules", "new.csv", "-o", "report.html")
     assert "<html" in (tmp_path / "report.html").read_text()[:200]
 
     proba = ("--proba",) if target == "species" else ()
-    run(
-        tmp_path, "predict", "small.nrules", "new.csv", "--id", "id", *proba, "-o", "scored.csv"
-    )
+    done("predict", "small.nrules", "new.csv", "--id", "id", *proba, "-o", "scored.csv")
     scored = pd.read_csv(tmp_path / "scored.csv")
     assert scored["id"].tolist() == table["id"].tolist()
     if target == "species":
@@ -138,13 +122,13 @@ def test_every_score_agrees(target, tmp_path):
         assert evaluated["metrics"]["R²"] > 0.8
 
     expected = scores(scored)
-    assert (by_a_loaded_model(tmp_path) == expected).all()
+    assert (by_a_loaded_model(table) == expected).all()
     others = {
-        "ONNX": by_onnx(tmp_path, table),
-        "Python": by_plain_python(tmp_path),
-        "DuckDB": by_a_database(tmp_path, table, "duckdb"),
-        "SQLite": by_a_database(tmp_path, table, "sqlite"),
-        "PostgreSQL": by_a_database(tmp_path, table, "postgresql"),
+        "ONNX": by_onnx(table),
+        "Python": by_plain_python(),
+        "DuckDB": by_a_database(table, "duckdb"),
+        "SQLite": by_a_database(table, "sqlite"),
+        "PostgreSQL": by_a_database(table, "postgresql"),
     }
     spread = 1.0 if target == "species" else expected.std()
     for name, found in others.items():
