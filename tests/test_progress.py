@@ -150,8 +150,8 @@ def test_a_loss_that_is_no_number_is_shown(clock, log):
         (60, "1 min 0 s"),
         (119.4, "1 min 59 s"),
         (3600, "60 min 0 s"),
-        pytest.param(59.97, "1 min 0 s", marks=pytest.mark.xfail(reason="shows 60.0 s")),
-        pytest.param(119.7, "2 min 0 s", marks=pytest.mark.xfail(reason="shows 1 min 60 s")),
+        (59.97, "1 min 0 s"),
+        (119.7, "2 min 0 s"),
     ],
 )
 def test_durations_in_words(seconds, text):

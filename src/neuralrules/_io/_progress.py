@@ -64,7 +64,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    minutes, rest = divmod(seconds, 60)
-    if minutes < 1:
-        return f"{rest:.1f} s"
-    return f"{minutes:.0f} min {rest:.0f} s"
+    if round(seconds, 1) < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"

@@ -74,7 +74,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     to is replaced.
     """
     target = written_file(path)
-    part = target.with_name(f".{target.name[:80]}.{uuid.uuid4().hex[:12]}.part")
+    # Fifty letters have at most 200 of the 255 bytes that a file's name may have.
+    part = target.with_name(f".{target.name[:50]}.{uuid.uuid4().hex[:12]}.part")
     try:
         stream = part.open("xb")
     except OSError as error:
