@@ -15,9 +15,9 @@ from neuralrules._engine._kernels import _training
 from neuralrules._engine._numba import NumbaEngine
 from neuralrules._engine._reference import (
     NumpyEngine,
-    activations,
     gradient,
     literals_forward,
+    rules_forward,
     units_forward,
 )
 from neuralrules._network._constraints import Constraints
@@ -157,10 +157,10 @@ def test_reference_gradient_by_finite_differences(network, seed):
     y = rng.randn(20, network.n_outputs)
 
     def loss(p):
-        outputs = activations(p, layout, x) @ p.values
+        outputs = rules_forward(p, layout, x) @ p.values
         return SQUARED_ERROR.evaluate(outputs, y)[0].sum()
 
-    outputs = activations(parameters, layout, x) @ parameters.values
+    outputs = rules_forward(parameters, layout, x) @ parameters.values
     slopes = SQUARED_ERROR.evaluate(outputs, y)[1]
     exact = gradient(parameters, layout, x, slopes)
     step = 1e-7  # moves a literal by less than its distance from a kink
@@ -213,7 +213,7 @@ def test_penalty_shrinks_active_rules_but_not_their_biases():
     network = random_network(0, deep=True)
     examples = examples_for(network, TWO_CLASSES, 0, 5)
     x = examples.X[:, network.features]
-    active = (activations(network.parameters, network.layout, x) > 0).any(axis=0)
+    active = (rules_forward(network.parameters, network.layout, x) > 0).any(axis=0)
     assert 0 < active.sum() < network.n_rules
     owned = {
         "weights": np.repeat(active, np.diff(network.layout.weight_offsets)),

@@ -18,7 +18,7 @@ from neuralrules import (
     NeuralRuleRegressorCV,
     read_rules,
 )
-from neuralrules._engine._reference import activations, literals_forward, units_forward
+from neuralrules._engine._reference import literals_forward, rules_forward, units_forward
 
 # Room for the rounding of some ten operations one after the other.
 DOUBLE, SINGLE = 2e-15, 1e-6
@@ -40,7 +40,7 @@ def in_double(model, X):
     mean, scale = encoder._mean, encoder._scale
     encoded = np.nan_to_num((raw - mean) / scale)[:, network.features]
     parameters = type(network.parameters)(*(a.astype(float) for a in network.parameters))
-    outputs = activations(parameters, network.layout, encoded) @ parameters.values
+    outputs = rules_forward(parameters, network.layout, encoded) @ parameters.values
 
     def uncancelled(x):
         sizes = type(parameters)(*map(np.abs, parameters))

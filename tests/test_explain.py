@@ -8,9 +8,8 @@ from models import EVERY_MODEL, fitted, network_outputs, with_network
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier
-from neuralrules._engine._reference import activations as reference_activations
+from neuralrules._engine._reference import rules_forward as reference_activations
 from neuralrules._estimators._base import engine_of
-from neuralrules._fitted._activity import activations
 
 
 @pytest.mark.parametrize("engine", ["numba", "numpy"])
@@ -115,7 +114,7 @@ def test_margins_of_shallow_rules_are_distances(kind):
             unit = direction / np.linalg.norm(direction)
             moved[2 * i, network.features] += 0.999 * margin * unit
             moved[2 * i + 1, network.features] += 1.001 * margin * unit + 1e-5 * unit
-        inside = activations(alone, moved, engine_of(model))[:, 0] > 0
+        inside = engine_of(model).activations(alone, moved)[:, 0] > 0
         assert inside[::2].all()
         assert not inside[1::2].all()
 
@@ -137,7 +136,7 @@ def test_exact_margins_of_deep_rules_lead_out():
         steps = -gradients / np.maximum(np.linalg.norm(gradients, axis=1, keepdims=True), 1e-12)
         moved = np.repeat(encoded[[row]], len(steps), axis=0)
         moved[:, network.features] += (1.001 * explanation.margins[place] + 1e-4) * steps
-        assert (activations(alone, moved, engine_of(model)) == 0).any()
+        assert (engine_of(model).activations(alone, moved) == 0).any()
     assert "margin at least " in str(explanation) or explanation.margins_are_exact[:30].all()
 
 
@@ -154,7 +153,7 @@ def test_margins_of_deep_rules_are_safe():
         units = directions / np.linalg.norm(directions, axis=1, keepdims=True)
         moved[:, network.features] += (0.999 * margin * units).astype("f4")
         alone = network.take(np.array([rule]))
-        assert (activations(alone, moved, engine_of(model)) > 0).all()
+        assert (engine_of(model).activations(alone, moved) > 0).all()
         assert margin > 0
 
 

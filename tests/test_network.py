@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from strategies import networks, random_network, rules_of, seeds, tables
 
 from neuralrules._engine._numba import NumbaEngine
-from neuralrules._engine._reference import NumpyEngine, activations, gradient
+from neuralrules._engine._reference import NumpyEngine, gradient, rules_forward
 from neuralrules._network._columns import starting_columns
 from neuralrules._network._network import Network
 
 
 def start_activations(rules, X, *, deep):
     network = Network.from_rules(rules, deep=deep)
-    return activations(network.parameters, network.layout, X[:, network.features])
+    return rules_forward(network.parameters, network.layout, X[:, network.features])
 
 
 @given(tables(n_classes=3), st.booleans(), st.integers(0, 10**6))
@@ -73,11 +73,11 @@ def test_the_support_of_a_neural_rule_is_convex(network, seed, theta):
     rng = np.random.RandomState(seed)
     parameters = type(network.parameters)(*(a.astype(float) for a in network.parameters))
     x = rng.randn(400, len(network.features)) * 2
-    inside = activations(parameters, network.layout, x) > 1e-9
+    inside = rules_forward(parameters, network.layout, x) > 1e-9
     for rule in range(network.n_rules):
         points = x[inside[:, rule]]
         middle = theta * points + (1 - theta) * points[::-1]
-        assert (activations(parameters, network.layout, middle)[:, rule] > 0).all()
+        assert (rules_forward(parameters, network.layout, middle)[:, rule] > 0).all()
 
 
 @given(networks(), st.integers(0, 10**6))
@@ -86,7 +86,7 @@ def test_rows_outside_a_rule_do_not_move_it(network, seed):
     rng = np.random.RandomState(seed)
     x = rng.randn(30, len(network.features)).astype(np.float32)
     slopes = rng.randn(30, network.n_outputs).astype(np.float32)
-    active = activations(network.parameters, network.layout, x) > 0
+    active = rules_forward(network.parameters, network.layout, x) > 0
     moved = gradient(network.parameters, network.layout, x, slopes)
     for rule in range(network.n_rules):
         own = slice(network.offsets[rule], network.offsets[rule + 1])

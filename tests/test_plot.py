@@ -15,7 +15,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
-from neuralrules._engine._reference import activations
+from neuralrules._engine._reference import rules_forward
 from neuralrules.plot import (
     HistoryDisplay,
     ImportanceDisplay,
@@ -241,7 +241,7 @@ def grid_table(display, X):
 def check_masks(display, model, X):
     encoded = model.encoder_.transform(grid_table(display, X))
     network = model.network_
-    active = activations(network.parameters, network.layout, encoded[:, network.features])
+    active = rules_forward(network.parameters, network.layout, encoded[:, network.features])
     shape = (len(display.y), len(display.x))
     covered = model.rules_.covers(encoded)
     for place, rule in enumerate(display.rules):

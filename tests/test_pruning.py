@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from strategies import networks, random_network, seeds
 
 from neuralrules._engine._reference import NumpyEngine
-from neuralrules._fitted._activity import activations
 from neuralrules._simplify._pruning import drop_idle, prune, without_weights, worth
 
 ENGINE = NumpyEngine()
@@ -83,7 +82,7 @@ def test_idle_parts_go_without_changing_any_output(network, seed):
     X = rows_for(network, seed)
     smaller, kept = drop_idle(network, X, np.ones(len(X), "f4"))
     np.testing.assert_allclose(outputs(smaller, X), outputs(network, X), rtol=1e-5, atol=1e-5)
-    active = activations(network, X, ENGINE)
+    active = ENGINE.activations(network, X)
     matters = np.flatnonzero((active > 0).any(axis=0) & (network.values != 0).any(axis=1))
     # Rules that matter stay, unless another that is a multiple of them speaks for them.
     for rule in np.setdiff1d(matters, kept):

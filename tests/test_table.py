@@ -9,14 +9,14 @@ from models import EVERY_MODEL, fitted, mixed_table
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
-from neuralrules._engine._reference import activations
+from neuralrules._engine._reference import rules_forward
 from neuralrules._reading._text import rule_text, tree_rule_text
 
 
 def inside(model, X):
     network = model.network_
     x = model.encoder_.transform(X)[:, network.features]
-    return activations(network.parameters, network.layout, x)
+    return rules_forward(network.parameters, network.layout, x)
 
 
 @pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
-from neuralrules._engine._reference import activations
+from neuralrules._engine._reference import rules_forward
 from neuralrules._reading._text import literal_text, number, tree_rule_text
 
 
@@ -249,7 +249,7 @@ def test_deep_rules_fire_where_their_text_says():
     model = fitted(frame, y, max_depth=3, n_epochs=30, deep=True)
     network = model.network_
     x = model.encoder_.transform(frame)[:, network.features]
-    active = activations(network.parameters, network.layout, x) > 0
+    active = rules_forward(network.parameters, network.layout, x) > 0
     for block in model.rules_text(precision=4, max_terms=9).split("\n\n"):
         rule = int(re.match(r"Rule (\d+):", block)[1])
         assert (deep_rule_fires(block, frame) == active[:, rule]).mean() > 0.98, block

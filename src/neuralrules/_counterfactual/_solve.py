@@ -29,7 +29,7 @@ from neuralrules._counterfactual._row import (
     write_cells,
 )
 from neuralrules._engine._protocol import Engine
-from neuralrules._engine._reference import activations
+from neuralrules._engine._reference import rules_forward
 from neuralrules._fitted._fitted import Fitted
 
 # How far beyond the decision boundary a solution must lie, in standard deviations and
@@ -302,7 +302,7 @@ def judge(problem: Problem, goal: Goal, shifts: np.ndarray) -> tuple[np.ndarray,
     """
     network = problem.fitted.network
     rows = (problem.row + shifts).astype(np.float32)
-    active = activations(network.parameters, network.layout, rows)
+    active = rules_forward(network.parameters, network.layout, rows)
     sums = active @ goal.gains.T + goal.constants
     met = np.where(goal.strict, sums > 0, sums >= 0).all(axis=1)
     return met, np.maximum(-sums, 0).max(axis=1)

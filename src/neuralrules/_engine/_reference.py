@@ -39,7 +39,7 @@ def units_forward(parameters: Parameters, layout: Layout, literals: np.ndarray) 
     return units
 
 
-def activations(parameters: Parameters, layout: Layout, x: np.ndarray) -> np.ndarray:
+def rules_forward(parameters: Parameters, layout: Layout, x: np.ndarray) -> np.ndarray:
     """min_j ReLU(unit_j) of every row and rule, shape (n_rows, n_rules).
 
     The ReLU is monotone, so it may come after the minimum.
@@ -156,7 +156,7 @@ class NumpySession:
         rows = self._rows.take(numbers)
         x, weights = rows.X[:, self._start.features], rows.training_weights
         gated = parameters._replace(values=parameters.values * gates[:, None])
-        active = activations(gated, layout, x) * gates
+        active = rules_forward(gated, layout, x) * gates
         outputs = active @ parameters.values + self._start.intercept.astype(active.dtype)
         losses, slopes = self._loss.evaluate(outputs, rows.loss_targets.astype(active.dtype))
         slopes *= weights[:, None] / weights.sum()
@@ -207,5 +207,5 @@ class NumpyEngine:
         result = np.empty((len(X), network.n_rules))
         for start in range(0, len(X), CHUNK):
             x = X[start : start + CHUNK, network.features]
-            result[start : start + CHUNK] = activations(network.parameters, network.layout, x)
+            result[start : start + CHUNK] = rules_forward(network.parameters, network.layout, x)
         return result

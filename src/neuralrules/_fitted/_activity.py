@@ -47,24 +47,6 @@ class Activity:
     activation: np.ndarray
 
 
-def activations(network: Network, X: np.ndarray, engine: Engine) -> np.ndarray:
-    """min_j ReLU(literal_j) of every encoded row and rule, as the engine computes it.
-
-    Parameters
-    ----------
-    network : Network
-    X : (n_rows, n_columns) float32
-    engine : Engine
-
-    Returns
-    -------
-    (n_rows, n_rules) float64
-        Whole float32 numbers: the engine's own activations, not another rounding of
-        them.
-    """
-    return engine.activations(network, X)
-
-
 def activation_chunks(
     network: Network, X: np.ndarray, engine: Engine
 ) -> Iterator[tuple[slice, np.ndarray]]:
@@ -72,7 +54,7 @@ def activation_chunks(
     size = max(64, CHUNK_CELLS // network.n_rules)
     for start in range(0, len(X), size):
         rows = slice(start, start + size)
-        yield rows, activations(network, X[rows], engine)
+        yield rows, engine.activations(network, X[rows])
 
 
 def measure(network: Network, rules: Rules, rows: Rows, engine: Engine) -> Activity:
@@ -85,7 +67,7 @@ def measure(network: Network, rules: Rules, rows: Rows, engine: Engine) -> Activ
     totals = np.zeros((network.n_rules, sums.shape[1]))
     for some, active in activation_chunks(network, X, engine):
         inside = (active > 0).astype(np.float64)
-        leaf = (activations(leaves, X[some], engine) > 0).astype(np.float64)
+        leaf = (engine.activations(leaves, X[some]) > 0).astype(np.float64)
         activation += weight[some] @ active
         totals += inside.T @ sums[some]
         in_leaf += weight[some] @ leaf

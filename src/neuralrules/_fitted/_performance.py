@@ -12,7 +12,7 @@ import numpy as np
 
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
-from neuralrules._fitted._activity import activations, rule_importance
+from neuralrules._fitted._activity import rule_importance
 from neuralrules._network._network import Network
 from neuralrules._task._task import Task, chosen_classes
 
@@ -208,7 +208,7 @@ def errors_by_size(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Error with only the most important rules, for up to 50 numbers of rules."""
     weight, truth = rows.weights.astype(np.float64), true_values(rows)
-    active = activations(network, rows.X, engine)
+    active = engine.activations(network, rows.X)
     mean = weight @ active / weight.sum()
     order = np.argsort(-rule_importance(rows.task, network, mean), kind="stable")
     sizes = np.unique(np.linspace(0, network.n_rules, 51).astype(int))

@@ -10,7 +10,6 @@ import numpy as np
 from neuralrules._data._encoding import as_numbers, column_of
 from neuralrules._engine._protocol import Engine
 from neuralrules._engine._reference import literals_forward, units_forward
-from neuralrules._fitted._activity import activations
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
 from neuralrules._network._network import Network
@@ -199,7 +198,7 @@ def explain(fitted: Fitted, X: Any, engine: Engine) -> Explanation:
     """The rules that fire on each row of a checked table and what they contribute."""
     network, encoder = fitted.network, fitted.encoder
     encoded = encoder.transform(X)
-    active = activations(network, encoded, engine)
+    active = engine.activations(network, encoded)
     rows, rules = np.nonzero(active > 0)
     strength = active[rows, rules]
     contributions = strength[:, None] * network.values[rules].astype(np.float64)

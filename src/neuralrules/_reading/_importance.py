@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from neuralrules._engine._protocol import Engine
-from neuralrules._fitted._activity import activations, rule_importance
+from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
 
@@ -113,7 +113,7 @@ def importances(
         raise ValueError("sample_weight is zero for every row. Give some rows weight.")
     draws = Draws(weights, n_resamples, random_state)
     if kind == "rules":
-        active = activations(fitted.network, encoded, engine)
+        active = engine.activations(fitted.network, encoded)
         result = np.array(
             [rule_importance(fitted.task, fitted.network, mean) for mean in draws.means(active)]
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from neuralrules._engine._reference import activations, literals_forward, units_forward
+from neuralrules._engine._reference import literals_forward, rules_forward, units_forward
 from neuralrules._network._network import Network
 
 # Values of literals that are held in memory at a time.
@@ -183,7 +183,7 @@ def merge_redundant(network: Network, X: np.ndarray, weights: np.ndarray) -> Net
     """
     products = np.zeros((network.n_rules, network.n_rules))
     for x, weight in chunks(network, X, weights):
-        active = activations(network.parameters, network.layout, x).astype(np.float64)
+        active = rules_forward(network.parameters, network.layout, x).astype(np.float64)
         products += (active * weight[:, None]).T @ active
     sizes = np.sqrt(np.diag(products))
     # Two activations are multiples of each other where their cosine is 1.

@@ -15,7 +15,7 @@ import numpy as np
 
 from neuralrules._data._encoding import LARGEST, as_categories, as_numbers, column_of, is_frame
 from neuralrules._engine._protocol import Engine
-from neuralrules._fitted._activity import activations, rule_importance
+from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules.plot._drawing import check_position, is_whole, plain_value
 
@@ -299,5 +299,5 @@ def supports(
         rows[:, y.features] = np.repeat(y.encoded[part], n_x, axis=0)
         shape = (len(rules), n, n_x)
         before[:, part] = leaves.covers(rows).T.reshape(shape)
-        after[:, part] = (activations(network, rows, engine) > 0).T.reshape(shape)
+        after[:, part] = (engine.activations(network, rows) > 0).T.reshape(shape)
     return before, after
