@@ -14,7 +14,9 @@ from neuralrules._engine._kernels._vectors import TILE
 def evaluate(parameters, layout, rule, tile, scratch, hints):
     """Minimum of one rule's units on a tile, in the scratch; is any row active?"""
     literals = first_layer(parameters, layout, rule)
-    units = second_layer(parameters, layout, rule, scratch.every)
+    units = literals
+    if layout.deep:
+        units = second_layer(parameters, layout, rule, scratch.every)
     active, hints[rule] = evaluate_rule(
         literals, units, layout.deep, tile, scratch, hints[rule]
     )

@@ -8,7 +8,7 @@ from neuralrules._engine._kernels._barrier import wait_for_all
 from neuralrules._engine._kernels._compile import allocating, kernel
 from neuralrules._engine._kernels._forward import activate_blocks
 from neuralrules._engine._kernels._losses import loss_and_slopes
-from neuralrules._engine._kernels._rows import load_slice, load_tiles, make_scratch, make_slice
+from neuralrules._engine._kernels._rows import load_slice, make_scratch, make_slice
 from neuralrules._engine._kernels._update import update_blocks
 
 
@@ -58,7 +58,7 @@ def train(team, state, layout, limits, table, batches, settings, workspace):
         weight = summed_weight(table.weights, batches.rows[start:stop])
         for first in range(start, stop, SLICE):
             rows = batches.rows[first : min(first + SLICE, stop)]
-            load_tiles(table.X, rows, table.features, part.tiles)
+            load_slice(table, rows, part)
             partial = workspace.partial[n_slices % 2]
             activate_blocks(
                 team,
@@ -75,7 +75,6 @@ def train(team, state, layout, limits, table, batches, settings, workspace):
             if team.n_threads > 1:
                 wait_for_all(team.arrivals, team.n_threads * n_slices)
             add_blocks(partial, rows.size, part.outputs)
-            load_slice(table, rows, part)
             total += loss_and_slopes(
                 settings.loss, part.outputs, part.targets, part.weights, rows.size, part.slopes
             )
