@@ -350,6 +350,36 @@ def test_bounds_bind_where_the_gradient_leaves_them(engine):
 
 
 @pytest.mark.parametrize("engine", [NumpyEngine(), NumbaEngine(1)], ids=["numpy", "numba"])
+def test_what_is_frozen_later_has_no_momentum_left(engine):
+    network = random_network(0, deep=True)
+    examples = examples_for(network, LOGISTIC, 0, 300)
+    free, _ = run(engine, network, examples, LOGISTIC, batch_size=64)
+    middle, moments = free.network(), free.moments()
+    assert all(array.any() for array in moments.means)
+    constraints = Constraints.free(middle)
+    constraints = constraints._replace(frozen=middle.parameters.filled(True, bool))
+    session = engine.start(middle, examples, LOGISTIC, constraints, l2=0.1, moments=moments)
+    session.run(batches_for(network, examples, batch_size=64))
+    for after, before in zip(parameters_of(session), middle.parameters, strict=True):
+        np.testing.assert_array_equal(after, before)
+
+
+@pytest.mark.parametrize("engine", [NumpyEngine(), NumbaEngine(1)], ids=["numpy", "numba"])
+def test_bounds_do_not_hide_that_training_diverged(engine):
+    network = random_network(0)
+    examples = examples_for(network, LOGISTIC, 0, 100)
+    constraints = Constraints.free(network)
+    bounds = [network.parameters.filled(value, np.float32) for value in (-3, 3)]
+    constraints = constraints._replace(lower=bounds[0], upper=bounds[1])
+    broken = examples._replace(weights=np.full(100, np.nan, np.float32))
+    with np.errstate(all="ignore"):
+        session, _ = run(
+            engine, network, broken, LOGISTIC, batch_size=100, constraints=constraints
+        )
+    assert np.isnan(parameters_of(session).values).any()
+
+
+@pytest.mark.parametrize("engine", [NumpyEngine(), NumbaEngine(1)], ids=["numpy", "numba"])
 def test_constraints_of_another_network_are_refused(engine):
     network, other = random_network(0), random_network(1)
     examples = examples_for(network, LOGISTIC, 0, 10)

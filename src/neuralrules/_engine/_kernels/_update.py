@@ -41,8 +41,7 @@ def bring_back(parameter, frozen, lower, upper):
     """Put parameters that are not frozen back between their bounds; NaN stays NaN."""
     for i in range(parameter.size):
         if not frozen[i]:
-            parameter[i] = max(parameter[i], lower[i])
-            parameter[i] = min(parameter[i], upper[i])
+            parameter[i] = np.minimum(np.maximum(parameter[i], lower[i]), upper[i])
 
 
 @inlined
