@@ -11,7 +11,7 @@ from strategies import networks, random_network
 from neuralrules._data._rows import Rows
 from neuralrules._engine import Batches, get_engine
 from neuralrules._engine._adam import BETA_1
-from neuralrules._engine._kernels import _training
+from neuralrules._engine._kernels import _run
 from neuralrules._engine._numba import NumbaEngine
 from neuralrules._engine._reference import (
     NumpyEngine,
@@ -242,14 +242,14 @@ def test_engines_by_name():
 def test_a_thread_that_fails_does_not_leave_the_others_waiting(monkeypatch):
     network = random_network(0)
     examples = examples_for(network, TWO_CLASSES, 0, 300)
-    original = _training.train
+    original = _run.train_part
 
     def fail_in_second_thread(team, *arguments):
         if team.thread == 1:
             raise MemoryError("no room")
         return original(team, *arguments)
 
-    monkeypatch.setattr(_training, "train", fail_in_second_thread)
+    monkeypatch.setattr(_run, "train_part", fail_in_second_thread)
     with pytest.raises(MemoryError, match="no room"):
         run(NumbaEngine(2), network, examples, TWO_CLASSES, batch_size=64)
 
@@ -363,6 +363,36 @@ def test_bounds_bind_where_the_gradient_leaves_them(engine):
     assert down.any()
     assert (parameters_of(bound).biases >= network.biases).all()
     assert (parameters_of(bound).biases[down] < network.biases[down] + 0.03).all()
+
+
+@pytest.mark.parametrize("engine", [NumpyEngine(), NumbaEngine(1)], ids=["numpy", "numba"])
+def test_what_is_frozen_later_has_no_momentum_left(engine):
+    network = random_network(0, deep=True)
+    examples = examples_for(network, TWO_CLASSES, 0, 300)
+    free, _ = run(engine, network, examples, TWO_CLASSES, batch_size=64)
+    middle, moments = free.network(), free.moments()
+    assert all(array.any() for array in moments.means)
+    constraints = Constraints.free(middle)
+    constraints = constraints._replace(frozen=middle.parameters.filled(True, bool))
+    session = engine.start(middle, examples, TWO_CLASSES, constraints, l2=0.1, moments=moments)
+    session.run(batches_for(network, examples, batch_size=64))
+    for after, before in zip(parameters_of(session), middle.parameters, strict=True):
+        np.testing.assert_array_equal(after, before)
+
+
+@pytest.mark.parametrize("engine", [NumpyEngine(), NumbaEngine(1)], ids=["numpy", "numba"])
+def test_bounds_do_not_hide_that_training_diverged(engine):
+    network = random_network(0)
+    examples = examples_for(network, TWO_CLASSES, 0, 100)
+    constraints = Constraints.free(network)
+    bounds = [network.parameters.filled(value, np.float32) for value in (-3, 3)]
+    constraints = constraints._replace(lower=bounds[0], upper=bounds[1])
+    broken = examples._replace(weights=np.full(100, np.nan, np.float32))
+    with np.errstate(all="ignore"):
+        session, _ = run(
+            engine, network, broken, TWO_CLASSES, batch_size=100, constraints=constraints
+        )
+    assert np.isnan(parameters_of(session).values).any()
 
 
 @pytest.mark.parametrize("engine", [NumpyEngine(), NumbaEngine(1)], ids=["numpy", "numba"])

@@ -68,9 +68,9 @@ def test_import_takes_little_longer_than_scikit_learn():
 FIT = """
     from sklearn.datasets import load_iris
     from neuralrules import NeuralRuleClassifier
-    from neuralrules._engine._kernels import _prediction, _training
+    from neuralrules._engine._kernels import _prediction, _run
     NeuralRuleClassifier(2, n_epochs={n_epochs}, batch_size=32).fit(*load_iris(return_X_y=True))
-    for kernel in (_training.train, _prediction.decide):
+    for kernel in (_run.train_part, _prediction.decide):
         stats = kernel.stats
         print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """

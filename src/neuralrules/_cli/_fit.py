@@ -12,6 +12,7 @@ import numpy as np
 from neuralrules._cli._console import Console, aligned, bytes_text, metric_pairs
 from neuralrules._cli._errors import library_errors, listed, say
 from neuralrules._cli._help import option, output_option, speaking
+from neuralrules._cli._inputs import Reading, checked_output, note, reading_options
 from neuralrules._cli._parameters import (
     FitCommand,
     check_values,
@@ -19,7 +20,6 @@ from neuralrules._cli._parameters import (
     given_parameters,
     parameter_names,
 )
-from neuralrules._cli._rows import Reading, checked_output, note, reading_options
 from neuralrules._cli._task import (
     FoundTask,
     Training,

@@ -11,7 +11,7 @@ import click
 from neuralrules._cli._console import Console
 from neuralrules._cli._errors import InputError, library_errors
 from neuralrules._cli._help import Command, option, output_option, speaking
-from neuralrules._cli._rows import (
+from neuralrules._cli._inputs import (
     ModelColumns,
     Reading,
     checked_output,

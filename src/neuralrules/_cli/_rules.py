@@ -10,7 +10,7 @@ import click
 from neuralrules._cli._console import Console, print_whole
 from neuralrules._cli._errors import InputError, library_errors
 from neuralrules._cli._help import Callback, Command, option, speaking
-from neuralrules._cli._rows import (
+from neuralrules._cli._inputs import (
     Reading,
     find_columns,
     load_model,

@@ -13,7 +13,7 @@ from neuralrules._cli._console import Console, bytes_text
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._evaluate import target_option, weight_option
 from neuralrules._cli._help import Command, option, output_option, speaking
-from neuralrules._cli._rows import (
+from neuralrules._cli._inputs import (
     Reading,
     checked_output,
     load_model,

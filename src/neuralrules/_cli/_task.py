@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from neuralrules._cli._errors import InputError, listed
-from neuralrules._cli._rows import check_complete, check_finite, checked_weights, no_column
+from neuralrules._cli._inputs import check_complete, check_finite, checked_weights, no_column
 
 if TYPE_CHECKING:
     import pandas as pd

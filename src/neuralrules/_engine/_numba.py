@@ -11,15 +11,15 @@ import numpy as np
 
 from neuralrules._data._rows import Rows
 from neuralrules._engine._adam import Moments
-from neuralrules._engine._kernels import _prediction, _training
+from neuralrules._engine._kernels import _prediction, _run
 from neuralrules._engine._kernels._arrays import (
     SLICE,
     Limits,
+    Options,
     Records,
-    Settings,
-    State,
-    Table,
     Team,
+    Training,
+    TrainingRows,
     Workspace,
 )
 from neuralrules._engine._kernels._vectors import TILE
@@ -76,12 +76,12 @@ class NumbaSession:
     ) -> None:
         self._engine, self._start, self._rows = engine, network, rows
         moments = moments.copy() if moments else Moments.start(network.parameters)
-        self._state = State(network.parameters.copy(), moments.means, moments.squares)
+        self._state = Training(network.parameters.copy(), moments.means, moments.squares)
         self._limits = make_limits(constraints, network.parameters)
-        self._settings = Settings(
+        self._settings = Options(
             loss.code, np.float32(l2), network.intercept.astype(np.float32), moments.n_steps
         )
-        self._table = Table(
+        self._table = TrainingRows(
             rows.X,
             network.features,
             rows.targets,
@@ -101,7 +101,7 @@ class NumbaSession:
         def train_part(part: int) -> None:
             team = Team(part, n_threads, arrivals)
             with open_on_error(arrivals):
-                totals[part] = _training.train(
+                totals[part] = _run.train_part(
                     team,
                     self._state,
                     layout,

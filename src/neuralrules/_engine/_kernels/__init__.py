@@ -20,8 +20,8 @@ How a batch is worked through, and why it is fast:
 
 Nothing of size rows x literals exists; a slice holds at most ``SLICE`` rows.
 
-A batch goes through the modules in this order: `_rows` gathers it, `_forward`
+A batch goes through the modules in this order: `_gathering` loads it, `_forward`
 evaluates the rules, `_losses` their outputs, `_backward` finds the gradient, `_update`
-takes the Adam step; `_training` and `_prediction` call them, `_barrier` lets threads
+takes the Adam step; `_run` and `_prediction` call them, `_barrier` lets threads
 wait for each other.
 """

@@ -66,7 +66,7 @@ class Records(NamedTuple):
     count: np.ndarray
 
 
-class Table(NamedTuple):
+class TrainingRows(NamedTuple):
     """Training rows, and the columns that the network looks at.
 
     Attributes
@@ -135,7 +135,7 @@ class Workspace(NamedTuple):
     touched: np.ndarray
 
 
-class State(NamedTuple):
+class Training(NamedTuple):
     """What training changes.
 
     Attributes
@@ -166,7 +166,7 @@ class Limits(NamedTuple):
     upper: Parameters
 
 
-class Settings(NamedTuple):
+class Options(NamedTuple):
     """Numbers that stay the same in a run of batches.
 
     Attributes

@@ -28,7 +28,7 @@ def first_layer(parameters, layout, rule):
 
 @inlined
 def second_layer(parameters, layout, rule, every):
-    """The second layer of a deep rule, whose inputs are its literals; else an empty one."""
+    """The second layer of a deep rule, whose inputs are its literals."""
     first, last = layout.offsets[rule], layout.offsets[rule + 1]
     return Layer(
         parameters.mixing[layout.mixing_offsets[rule] : layout.mixing_offsets[rule + 1]],
@@ -139,7 +139,9 @@ def activate_blocks(team, parameters, layout, tiles, n_rows, gates, scratch, wor
                 records.count[rule] = 0
                 continue
             literals = first_layer(parameters, layout, rule)
-            units = second_layer(parameters, layout, rule, scratch.every)
+            units = literals
+            if layout.deep:
+                units = second_layer(parameters, layout, rule, scratch.every)
             n_literals = literals.biases.size
             for t in range((n_rows + TILE - 1) // TILE):
                 active, hints[rule, t] = evaluate_rule(

@@ -6,7 +6,7 @@ import numpy as np
 
 from neuralrules._engine._kernels._compile import allocating, inlined, kernel
 from neuralrules._engine._kernels._forward import evaluate_rule, first_layer, second_layer
-from neuralrules._engine._kernels._rows import aligned_zeros, load_tiles, make_scratch
+from neuralrules._engine._kernels._gathering import aligned_zeros, load_tiles, make_scratch
 from neuralrules._engine._kernels._vectors import TILE
 
 
@@ -14,7 +14,9 @@ from neuralrules._engine._kernels._vectors import TILE
 def evaluate(parameters, layout, rule, tile, scratch, hints):
     """Minimum of one rule's units on a tile, in the scratch; is any row active?"""
     literals = first_layer(parameters, layout, rule)
-    units = second_layer(parameters, layout, rule, scratch.every)
+    units = literals
+    if layout.deep:
+        units = second_layer(parameters, layout, rule, scratch.every)
     active, hints[rule] = evaluate_rule(
         literals, units, layout.deep, tile, scratch, hints[rule]
     )

@@ -41,8 +41,7 @@ def bring_back(parameter, frozen, lower, upper):
     """Put parameters that are not frozen back between their bounds; NaN stays NaN."""
     for i in range(parameter.size):
         if not frozen[i]:
-            parameter[i] = max(parameter[i], lower[i])
-            parameter[i] = min(parameter[i], upper[i])
+            parameter[i] = np.minimum(np.maximum(parameter[i], lower[i]), upper[i])
 
 
 @inlined
@@ -111,18 +110,18 @@ def update_blocks(team, state, layout, limits, workspace, rate, number, l2):
     mixing = p.mixing, g.mixing, m.mixing, v.mixing
     mixing_limits = f.mixing, lo.mixing, up.mixing
     first, last = own_blocks(team, layout)
-    for block in range(first, last):
-        a, b = layout.blocks[block], layout.blocks[block + 1]
-        for rule in range(a, b):
-            if workspace.touched[rule] and l2 > 0:
-                penalize_rule(p, g, layout, rule, l2)
-            workspace.touched[rule] = False
-        update(values, value_limits, exist, a * n, b * n, step)
-        i, j = layout.weight_offsets[a], layout.weight_offsets[b]
-        update(weights, weight_limits, exist, i, j, step)
-        i, j = layout.offsets[a], layout.offsets[b]
-        update(biases, bias_limits, exist, i, j, step)
-        if layout.deep:
-            update(shifts, shift_limits, exist, i, j, step)
-            i, j = layout.mixing_offsets[a], layout.mixing_offsets[b]
-            update(mixing, mixing_limits, exist, i, j, step)
+    # The blocks of a thread lie side by side: all their parameters at once.
+    a, b = layout.blocks[first], layout.blocks[last]
+    for rule in range(a, b):
+        if workspace.touched[rule] and l2 > 0:
+            penalize_rule(p, g, layout, rule, l2)
+        workspace.touched[rule] = False
+    update(values, value_limits, exist, a * n, b * n, step)
+    i, j = layout.weight_offsets[a], layout.weight_offsets[b]
+    update(weights, weight_limits, exist, i, j, step)
+    i, j = layout.offsets[a], layout.offsets[b]
+    update(biases, bias_limits, exist, i, j, step)
+    if layout.deep:
+        update(shifts, shift_limits, exist, i, j, step)
+        i, j = layout.mixing_offsets[a], layout.mixing_offsets[b]
+        update(mixing, mixing_limits, exist, i, j, step)

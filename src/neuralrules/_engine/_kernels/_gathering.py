@@ -48,20 +48,23 @@ def make_slice(n_features, n_outputs, precision):
 def load_tiles(X, rows, features, tiles):
     """Put the rows of X with such numbers into tiles (n_tiles, n_features, TILE)."""
     for i in range(rows.size):
-        row, tile, place = rows[i], i // TILE, i % TILE
+        row, tile, place = np.uintp(rows[i]), i // TILE, i % TILE
         for f in range(features.size):
-            tiles[tile, f, place] = X[row, features[f]]
+            tiles[tile, f, place] = X[row, np.uintp(features[f])]
 
 
 @kernel
 def load_slice(table, rows, part):
-    """Gather what the backward pass needs of the rows with such numbers into a `Slice`."""
-    n_outputs = part.targets.shape[0]
+    """Gather the rows with such numbers into a `Slice`, all but its outputs and slopes."""
+    n_outputs, n_features = part.targets.shape[0], table.features.size
     for i in range(rows.size):
-        row = rows[i]
+        row = np.uintp(rows[i])  # unsigned: numba need not ask whether it counts from the end
+        tile, place = i // TILE, i % TILE
         part.weights[i] = table.weights[row]
-        for f in range(table.features.size):
-            part.x[i, f] = table.X[row, table.features[f]]
+        for f in range(n_features):
+            part.x[i, f] = table.X[row, np.uintp(table.features[f])]
+        for f in range(n_features):
+            part.tiles[tile, f, place] = part.x[i, f]
         for k in range(n_outputs):
             if not table.coded:
                 part.targets[k, i] = table.targets[row, k]

@@ -7,8 +7,8 @@ from neuralrules._engine._kernels._backward import differentiate_blocks
 from neuralrules._engine._kernels._barrier import wait_for_all
 from neuralrules._engine._kernels._compile import allocating, kernel
 from neuralrules._engine._kernels._forward import activate_blocks
+from neuralrules._engine._kernels._gathering import load_slice, make_scratch, make_slice
 from neuralrules._engine._kernels._losses import loss_and_slopes
-from neuralrules._engine._kernels._rows import load_slice, load_tiles, make_scratch, make_slice
 from neuralrules._engine._kernels._update import update_blocks
 
 
@@ -41,7 +41,7 @@ def divide(slopes, n_rows, weight):
 
 
 @allocating
-def train(team, state, layout, limits, table, batches, settings, workspace):
+def train_part(team, state, layout, limits, table, batches, settings, workspace):
     """Train on a run of mini-batches as one thread of a team.
 
     Returns the weighted sum of all losses, which every thread sees.
@@ -59,7 +59,7 @@ def train(team, state, layout, limits, table, batches, settings, workspace):
         weight = summed_weight(table.weights, batches.rows[start:stop])
         for first in range(start, stop, SLICE):
             rows = batches.rows[first : min(first + SLICE, stop)]
-            load_tiles(table.X, rows, table.features, part.tiles)
+            load_slice(table, rows, part)
             partial = workspace.partial[n_slices % 2]
             activate_blocks(
                 team,
@@ -76,7 +76,6 @@ def train(team, state, layout, limits, table, batches, settings, workspace):
             if team.n_threads > 1:
                 wait_for_all(team.arrivals, team.n_threads * n_slices)
             add_blocks(settings.intercept, partial, rows.size, part.outputs)
-            load_slice(table, rows, part)
             total += loss_and_slopes(
                 settings.loss, part.outputs, part.targets, part.weights, rows.size, part.slopes
             )
