@@ -14,6 +14,7 @@ import neuralrules
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, load
 from neuralrules._cli._fit import fit
 from neuralrules._cli._parameters import NO_OPTIONS, estimator_options
+from neuralrules._task._losses import NUMBER_LOSSES
 
 ESTIMATORS = [
     item
@@ -144,7 +145,11 @@ def test_a_command_line_can_be_repeated_and_is_what_python_fits():
             "1",
             "'1' is not a number of more than 0 and less than 1.",
         ),
-        ("--loss", "huber", "'huber' is not hinge or logistic or squared."),
+        (
+            "--loss",
+            "absolute",
+            "'absolute' is not hinge or huber or logistic or poisson or squared.",
+        ),
         (
             "--class-weight",
             "[1]",
@@ -177,7 +182,7 @@ def test_bad_values_are_wrong_use(option, value, message):
     [
         (
             ["--loss", "hinge"],
-            "Invalid value for '--loss': 'hinge' is not for regression. Give squared.",
+            "Invalid value for '--loss': 'hinge' is not for regression. Give huber or poisson or squared.",
         ),
         (["--class-weight", "balanced"], "--class-weight is not for regression. Leave it out."),
     ],
@@ -445,6 +450,17 @@ def test_several_targets_are_a_regression():
     model = fitted("houses.parquet", "-t", "bmi", "-t", "bp", *QUICK)
     assert model.network_.n_outputs == 2
     assert model.fitted_.notes == {"targets": ["bmi", "bp"], "missing": []}
+
+
+@pytest.mark.parametrize("loss", NUMBER_LOSSES)
+def test_every_loss_of_a_regression_can_be_asked_for(loss):
+    table = houses().assign(rooms=lambda frame: (frame["price"] // 50).astype(int))
+    table.to_csv("rooms.csv", index=False)
+    model = fitted("rooms.csv", "-t", "rooms", "--task", "regression", "--loss", loss, *QUICK)
+    assert model.loss == model.fitted_.task.loss.name == loss
+    shown = done("explain", "m.nrules", "rooms.csv", "--row", 1).out
+    assert shown.startswith("Row 1: prediction ") == (loss == "poisson")
+    assert "decision " in shown
 
 
 # Roles of columns

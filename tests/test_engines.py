@@ -387,7 +387,7 @@ def test_bounds_do_not_hide_that_training_diverged(engine):
     constraints = Constraints.free(network)
     bounds = [network.parameters.filled(value, np.float32) for value in (-3, 3)]
     constraints = constraints._replace(lower=bounds[0], upper=bounds[1])
-    broken = examples._replace(weights=np.full(100, np.nan, np.float32))
+    broken = replace(examples, training_weights=np.full(100, np.nan, np.float32))
     with np.errstate(all="ignore"):
         session, _ = run(
             engine, network, broken, TWO_CLASSES, batch_size=100, constraints=constraints

@@ -141,18 +141,11 @@ def with_columns_at(network, place):
     )
 
 
-def test_target_units_are_undone():
-    rng = np.random.RandomState(0)
-    X = rng.randn(30, 2).astype(np.float32)
-    codes = (X[:, 0] > 0).astype(int)
-    network = Network.from_rules(rules_of(X, codes, np.ones(30, np.float32)), deep=False)
-    outputs = NumpyEngine().decide(network, X)
-    rescaled = network.in_target_units(np.array([5.0]), np.array([3.0]))
-    np.testing.assert_allclose(NumpyEngine().decide(rescaled, X), 3 * outputs, rtol=1e-6)
-    assert rescaled.intercept == [5.0]
-    assert repr(network).startswith(
-        "Network(2 neural rules, 2 literals, 1 features, 1 outputs)"
-    )
+def test_a_network_says_what_it_is():
+    X = np.arange(4, dtype=np.float32)[:, None]
+    rules = rules_of(X, np.array([0, 0, 1, 1]), np.ones(4, np.float32))
+    shown = repr(Network.from_rules(rules, deep=False))
+    assert shown.startswith("Network(2 neural rules, 2 literals, 1 features, 1 outputs)")
 
 
 @given(networks(), seeds)

@@ -1,5 +1,6 @@
 """Every loss for numbers, from fit to every place where predictions are made."""
 
+import copy
 import re
 from functools import cache
 
@@ -11,7 +12,7 @@ from databases import connected
 from models import network_outputs, performance_on
 from sklearn.metrics import mean_poisson_deviance
 
-from neuralrules import NeuralRuleRegressor, load, read_rules
+from neuralrules import NeuralRuleRegressor, NeuralRuleRegressorCV, load, read_rules
 from neuralrules._task._losses import HUBER_LIMIT, NUMBER_LOSSES
 
 KINDS = [(loss, shape) for loss in NUMBER_LOSSES for shape in ("flat", "two targets")]
@@ -181,3 +182,87 @@ def test_every_loss_learns_with_every_kind_of_rule(loss, deep, source):
     assert left < 0.4
     losses = model.history_["validation_loss"]
     assert min(losses) < losses[0]
+
+
+@pytest.mark.parametrize("loss", NUMBER_LOSSES)
+def test_the_best_rules_are_those_far_from_the_mean_of_all(loss):
+    """Equation 8 with targets measured from their mean, whatever the loss centres them at."""
+    X, y, _ = counts()
+    options = {"n_epochs": 0, "random_state": 0}
+    model = NeuralRuleRegressor(3, loss=loss, **options).fit(X, y)
+    rules = model.rules_
+    inside = rules.covers(model.encoder_.transform(X))
+    scale = model.fitted_.task.scale
+    expected = [(y[own] - y.mean()).sum() ** 2 / own.sum() / scale[0] ** 2 for own in inside.T]
+    np.testing.assert_allclose(rules.scores, expected, rtol=1e-4, atol=1e-6)
+    few = NeuralRuleRegressor(3, loss=loss, max_rules=3, **options).fit(X, y)
+    best = np.sort(np.argsort(expected)[-3:])
+    np.testing.assert_array_equal(few.rules_.n, rules.n[best])
+    table = model.rules_table(X, y)
+    np.testing.assert_allclose(table["margin_score"].sort_index(), expected, rtol=1e-3)
+
+
+def test_boosting_of_huber_loss_starts_at_the_median():
+    rng = np.random.RandomState(0)
+    X = rng.randn(500, 3)
+    y = X[:, 0] + 0.1 * rng.randn(500)
+    y[:100] += 1000
+    model = NeuralRuleRegressor(2, loss="huber", rule_source="boosting", n_trees=60, n_epochs=0)
+    assert abs(model.fit(X, y).predict(X).mean() - y.mean()) < 100
+
+
+def test_a_saved_model_predicts_by_the_loss_that_it_was_trained_by(tmp_path):
+    model, X, _ = fitted("poisson")
+    other = copy.copy(model).set_params(loss="squared")
+    np.testing.assert_array_equal(other.predict(X), model.predict(X))
+    back = load(other.save(tmp_path / "model"))
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+    assert back.loss == "squared"
+
+
+def test_another_loss_cannot_take_over():
+    X, y, _ = counts()
+    model = NeuralRuleRegressor(2, loss="poisson", warm_start=True, n_epochs=2).fit(X, y)
+    message = (
+        "loss='squared' cannot take over from loss='poisson', which measures the targets in "
+        "another way. Set loss='poisson', or fit anew with warm_start=False."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        model.set_params(loss="squared").fit(X, y - 5)
+
+
+@pytest.mark.parametrize("target", [(None, 0.0), (-3, -1), (-1, 0)])
+def test_ranges_that_no_exponential_reaches_are_refused(target):
+    model, X, _ = fitted("poisson")
+    message = (
+        f"target must be a range that predictions can reach, got {target!r}: with "
+        "loss='poisson' they are above 0. Ask for another range."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        model.counterfactual(X[0], target)
+
+
+def test_rows_far_away_do_not_overflow():
+    model, X, y = fitted("poisson")
+    far = np.vstack([X, 1e6 * X[:5]])
+    known = np.append(y, y[:5])
+    assert np.isfinite(performance_on(model, far, known).metrics["Poisson deviance"])
+    assert len(model.simplification_path(X, y, X_val=far, y_val=known)) > 2
+
+
+def test_a_waterfall_says_that_it_adds_up_to_a_logarithm():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from neuralrules.plot import WaterfallDisplay
+
+    model, X, _ = fitted("poisson")
+    display = WaterfallDisplay.from_estimator(model, X)
+    assert display.ax_.get_xlabel() == "x, where prediction = exp(x)"
+
+
+@pytest.mark.parametrize("loss", NUMBER_LOSSES)
+def test_searches_take_every_loss(loss):
+    X, y, _ = counts()
+    model = NeuralRuleRegressorCV((1, 3), cv=2, loss=loss, n_epochs=10, random_state=0)
+    assert model.fit(X, y).score(X, y) > 0.2
+    assert model.fitted_.task.loss is NUMBER_LOSSES[loss]

@@ -1,5 +1,7 @@
 """Smaller models: what they promise, and that they keep it."""
 
+import copy
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -305,3 +307,10 @@ def test_regression_losses_are_shares_of_the_variance():
     assert path.steps[0].given.loss == pytest.approx(path.steps[0].given.error)
     score = path.model(len(path) - 1).score(X, 1000 * y + 5e5)
     assert path.steps[-1].given.error == pytest.approx(1 - score, rel=1e-4)
+
+
+def test_a_path_can_be_pickled_and_copied(path):
+    for again in (pickle.loads(pickle.dumps(path)), copy.deepcopy(path)):
+        assert len(again) == len(path)
+        found, expected = again.model(2).network_, path.model(2).network_
+        np.testing.assert_array_equal(found.weights, expected.weights)

@@ -1,8 +1,11 @@
 """Rule sources: from rows to rules and an order of the rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
+from sklearn.utils._param_validation import StrOptions
 from strategies import class_rows, number_rows, rules_of, source_options, tables
 
 from neuralrules import NeuralRuleClassifier
@@ -46,18 +49,18 @@ def test_a_new_source_is_one_function(monkeypatch):
         for column in range(rows.X.shape[1]):
             alone = np.zeros_like(rows.X)
             alone[:, column] = rows.X[:, column]
-            grown, _ = _sources.one_tree(
-                class_rows(alone, rows.codes, rows.training_weights),
-                source_options(max_depth=1),
-            )
+            grown, _ = _sources.one_tree(replace(rows, X=alone), replace(options, max_depth=1))
             pools.append(decompose(grown, n_classes=rows.task.n_classes))
         return Rules.join(pools), order
 
-    monkeypatch.setitem(SOURCES, "tree", stumps)
+    monkeypatch.setitem(SOURCES, "stumps", stumps)
+    monkeypatch.setitem(
+        NeuralRuleClassifier._parameter_constraints, "rule_source", [StrOptions(set(SOURCES))]
+    )
     rng = np.random.RandomState(0)
     X = rng.randn(300, 3)
     y = (X.sum(axis=1) > 0).astype(int)
-    model = NeuralRuleClassifier(random_state=0).fit(X, y)
+    model = NeuralRuleClassifier(rule_source="stumps", random_state=0).fit(X, y)
     assert model.network_.n_rules == 6
     assert (np.diff(model.rules_.offsets) == 1).all()
     assert model.score(X, y) > 0.9
@@ -79,3 +82,13 @@ def test_joined_rules_are_those_of_the_pools_one_after_the_other(one, other):
     assert joined.trees.dtype == np.int32
     first = joined.take(np.arange(pools[0].n_rules))
     np.testing.assert_array_equal(first.thresholds, pools[0].thresholds)
+
+
+def test_pools_that_cannot_be_joined_are_refused():
+    X, ones = np.arange(6, dtype=np.float32)[:, None], np.ones(6, np.float32)
+    two = rules_of(X, np.array([0, 0, 0, 1, 1, 1]), ones)
+    three = rules_of(X, np.array([0, 0, 1, 1, 2, 2]), ones)
+    with pytest.raises(ValueError, match=r"^pools is empty: give at least one pool of rules"):
+        Rules.join([])
+    with pytest.raises(ValueError, match=r"^pools were grown for different tasks \(classes"):
+        Rules.join([two, three])

@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 from sklearn.metrics import log_loss
 
-from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, load
 from neuralrules._training import _training
 from neuralrules._training._training import Plan, interrupt_flag, rule_gates, shuffled_batches
 
@@ -305,3 +305,21 @@ def test_rules_for_rare_rows_are_not_worn_away():
     target[-6:] = 1
     model = NeuralRuleClassifier(3, n_epochs=15, random_state=0).fit(features, target)
     assert model.predict(features)[-6:].sum() == 6
+
+
+def test_a_warm_start_takes_over_with_the_loss_that_is_asked_for_now(tmp_path):
+    options = {"n_epochs": 10, "warm_start": True, "random_state": 0}
+    model = NeuralRuleClassifier(3, **options).fit(X, Y)
+    model.set_params(loss="hinge").fit(X, Y)
+    assert model.fitted_.task.loss.name == "hinge"
+    assert not hasattr(model, "predict_proba")
+    # The loss of the last epoch is that of the hinge, but for dropped rules.
+    margins = np.where(Y == 1, 1, -1) * model.decision_function(X)
+    hinge = np.maximum(1 - margins, 0).mean()
+    assert 0.8 * hinge < model.history_["loss"][-1] < 1.5 * hinge
+    assert not hasattr(load(model.save(tmp_path / "model")), "predict_proba")
+
+
+def test_what_a_model_gives_depends_on_how_it_was_trained_not_on_its_parameters():
+    model = NeuralRuleClassifier(2, n_epochs=2).fit(X, Y).set_params(loss="hinge")
+    assert model.predict_proba(X).shape == (600, 2)

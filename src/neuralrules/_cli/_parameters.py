@@ -184,14 +184,23 @@ def estimator_options() -> tuple[Option, ...]:
     for task, estimator in reversed(estimators().items()):
         for name, parameter in inspect.signature(estimator).parameters.items():
             defaults.setdefault(name, {})[task] = parameter.default
-        # What a classifier allows includes what a regressor allows.
-        constraints |= estimator._parameter_constraints
+        for name, allowed in estimator._parameter_constraints.items():
+            constraints[name] = either(constraints.get(name, []), allowed)
     order = [*inspect.signature(estimators()["classification"]).parameters, *defaults]
     return tuple(
         estimator_option(name, defaults[name], constraints[name])
         for name in dict.fromkeys(order)
         if name not in NO_OPTIONS
     )
+
+
+def either(some: list[Any], others: list[Any]) -> list[Any]:
+    """What one or the other estimator allows: words of both, else what the others allow."""
+    from sklearn.utils._param_validation import StrOptions
+
+    words = [one.options for one in (*some, *others) if isinstance(one, StrOptions)]
+    rest = [one for one in others if not isinstance(one, StrOptions)]
+    return [*([StrOptions(set().union(*words))] if words else []), *rest]
 
 
 def estimator_option(name: str, defaults: dict[str, Any], constraints: list[Any]) -> Option:

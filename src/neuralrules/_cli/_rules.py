@@ -131,6 +131,7 @@ def explain(
 
     The contributions of the rules and the intercept sum to the decision function exactly.
     """
+    from neuralrules._reading._text import number as number_text
     from neuralrules._reading._text import printable
 
     loaded = load_model(model)
@@ -143,8 +144,13 @@ def explain(
         prediction = loaded.predict(chosen[number])[0]
         records.append(explanation_record(number, prediction, explanation))
         shown = str(explanation).removeprefix("Row 0: ")
-        if loaded.fitted_.task.are_classes:
+        task = loaded.fitted_.task
+        if task.are_classes:
             shown = f"{printable(str(prediction))}, {shown}"
+        elif task.loss.link.function is not None:
+            values = prediction.tolist() if prediction.ndim else [prediction]
+            listed = ", ".join(number_text(value, 4) for value in values)
+            shown = f"prediction {listed}, {shown}"
         texts.append(f"Row {number}: {shown}")
     console.result("\n\n".join(texts), records, prose=True)
 

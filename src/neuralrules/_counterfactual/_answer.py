@@ -214,6 +214,12 @@ def _read_ranges(fitted: Fitted, target: Any, before: Any) -> Wanted:
     values = network.values.T.astype(float)
     gains = np.concatenate([values, -values])
     low, high = fitted.task.loss.link.inverse(pairs).T
+    for pair, lowest, highest in zip(given, low, high, strict=True):
+        if lowest == np.inf or highest == -np.inf:
+            raise ValueError(
+                f"target must be a range that predictions can reach, got {pair!r}: with "
+                f"loss={fitted.task.loss.name!r} they are above 0. Ask for another range."
+            )
     constants = np.concatenate([network.intercept - low, high - network.intercept])
     bounded = np.isfinite(constants)
     widths = np.tile(high - low, 2)

@@ -22,6 +22,7 @@ from neuralrules._engine._kernels._arrays import (
     TrainingRows,
     Workspace,
 )
+from neuralrules._engine._kernels._losses import CODES
 from neuralrules._engine._kernels._vectors import TILE
 from neuralrules._engine._protocol import Batches
 from neuralrules._network._constraints import Constraints
@@ -74,6 +75,10 @@ class NumbaSession:
         l2: float,
         moments: Moments | None,
     ) -> None:
+        if loss.code not in CODES:
+            raise NotImplementedError(
+                f"The numba engine has no kernel of {loss!r}: write it in _kernels/_losses.py."
+            )
         self._engine, self._start, self._rows = engine, network, rows
         moments = moments.copy() if moments else Moments.start(network.parameters)
         self._state = Training(network.parameters.copy(), moments.means, moments.squares)
@@ -158,6 +163,9 @@ class NumbaEngine:
         self.n_threads = n_threads
         # Threads start when they are first needed and end with the engine.
         self._threads = ThreadPoolExecutor(n_threads)
+
+    def __reduce__(self) -> tuple[type[NumbaEngine], tuple[int]]:
+        return NumbaEngine, (self.n_threads,)  # threads cannot be pickled
 
     def start(
         self,

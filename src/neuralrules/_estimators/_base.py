@@ -131,8 +131,8 @@ class NeuralRuleModel(BaseEstimator):
     def _resume(self, X: Any, y: Any, sample_weight: Any, n_epochs: int, schedule: str) -> Any:
         """Train the present rules further, with the present encoding."""
         random_state = check_random_state(self.random_state)
-        rows = self._rows(self._check_columns(X, reset=False), y, sample_weight)
-        fitted, task = self.fitted_, rows.task
+        fitted, task = self.fitted_, self._resumed_task()
+        rows = self._rows(self._check_columns(X, reset=False), y, sample_weight, task)
         training, validation = self._split(
             task, rows.targets, rows.training_weights, random_state
         )
@@ -254,10 +254,14 @@ class NeuralRuleModel(BaseEstimator):
                 raise ValueError("sample_weight is zero for every row. Give some rows weight.")
         return weights
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+    def _resumed_task(self) -> Task:
+        """The task of further training, for which `loss` may have been changed."""
+        return self.fitted_.task
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, task: Task | None = None) -> Rows:
         """A checked table with targets and weights, encoded as in the fit."""
         weights = self._check_weights(X, y, sample_weight)
-        task = self.fitted_.task
+        task = self.fitted_.task if task is None else task
         targets = self._encode_targets(task, self._check_y(y))
         training_weights = self._training_weights(task, targets, weights)
         encoded = self.fitted_.encoder.transform(X)
@@ -268,6 +272,10 @@ class NeuralRuleModel(BaseEstimator):
     ) -> np.ndarray:
         """What each row counts in training, (n_rows,) float32: a class may count more."""
         return weights
+
+    def _weighs_classes(self) -> bool:
+        """Whether rows of some classes count more in training."""
+        return False
 
     def _split(
         self,

@@ -21,9 +21,11 @@ from neuralrules._task._task import Task
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    if not CLASS_LOSSES[estimator.loss].probabilities:
+    fitted = vars(estimator).get("fitted_")
+    loss = CLASS_LOSSES[estimator.loss] if fitted is None else fitted.task.loss
+    if not loss.probabilities:
         raise AttributeError(
-            f"predict_proba needs loss='logistic'; this model has loss={estimator.loss!r}."
+            f"predict_proba needs loss='logistic'; this model has loss={loss.name!r}."
         )
     return True
 
@@ -69,6 +71,10 @@ class ClassRules(ClassifierMixin, PortableModel):
             )
         return task
 
+    def _resumed_task(self) -> Task:
+        """The same classes; `loss` may have been changed."""
+        return Task.of_classes(self.classes_, self.loss)
+
     def _encode_targets(self, task: Task, y: np.ndarray) -> np.ndarray:
         """Class codes, (n_rows, 1) float32."""
         classes = cast(np.ndarray, task.classes)
@@ -98,6 +104,9 @@ class ClassRules(ClassifierMixin, PortableModel):
                 "and some rows of y a positive one."
             )
         return weights
+
+    def _weighs_classes(self) -> bool:
+        return self.class_weight is not None
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The sum of the rules.

@@ -79,7 +79,7 @@ def model_from(contents: Contents) -> Any:
 
 
 def estimator_from(contents: Contents) -> Any:
-    """The estimator before it is model."""
+    """The estimator before it is fitted."""
     name = contents.value("estimator", str)
     if name not in ESTIMATORS:
         refuse(f"it holds a {shown(name)}, not one of {', '.join(ESTIMATORS)}")

@@ -14,6 +14,8 @@ from neuralrules._estimators._readable import ReadableModel
 if TYPE_CHECKING:
     import onnx
 
+    from neuralrules._files import Told
+
 
 class PortableModel(ReadableModel):
     """Saved models; ONNX, SQL and Python."""
@@ -37,16 +39,17 @@ class PortableModel(ReadableModel):
         pathlib.Path
             The file written.
         """
-        from neuralrules._files import Settings, save
+        from neuralrules._files import save
 
         check_is_fitted(self)
-        settings = Settings(
-            parameters=self.get_params(deep=False),
-            defaults=type(self)().get_params(deep=False),
-            max_depth=getattr(self, "max_depth_", None),
-            cv_scores=getattr(self, "cv_scores_", None),
-        )
-        return save(self.fitted_, settings, path)
+        return save(self.fitted_, self._told(), path)
+
+    def _told(self) -> Told:
+        """What this estimator was told; a search adds what it found."""
+        from neuralrules._files import Told
+
+        defaults = type(self)().get_params(deep=False)
+        return Told(self.get_params(deep=False), defaults)
 
     def to_onnx(self, *, missing_text: str = "") -> onnx.ModelProto:
         """The whole model, from raw columns to predictions, as an ONNX graph.

@@ -49,7 +49,8 @@ def read_rules(text: str, *, estimator: bool = False) -> Any:
     kind = NeuralRuleClassifier if exact.task.are_classes else NeuralRuleRegressor
     names = [column.name for column in exact.columns]
     numbered = [f"x{place}" for place in range(len(names))]
-    fitted = fitted_from_text(exact, kind.__name__, named=names != numbered)
+    named = names != numbered if exact.named is None else exact.named
+    fitted = fitted_from_text(exact, kind.__name__, named=named)
     model = kind(loss=exact.task.loss.name, deep=fitted.network.deep)
     model.fitted_ = fitted
     model.n_features_in_ = len(names)

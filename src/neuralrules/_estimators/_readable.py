@@ -329,8 +329,13 @@ class ReadableModel(NeuralRuleModel):
 
     def _given(self, X: Any, y: Any, sample_weight: Any, n_examples: int) -> Given:
         """The rows of a report, encoded once for all that is measured on them."""
-        weighted = sample_weight is not None or bool(getattr(self, "class_weight", None))
+        weighted = sample_weight is not None or self._weighs_classes()
         if X is None:
+            if not self.fitted_.activity.n_rows:
+                raise ValueError(
+                    "This model was read from text and remembers no rows. Give X and y to "
+                    "report on."
+                )
             return Given(weighted=weighted)
         table = self._check_columns(X, reset=False)
         if y is None:

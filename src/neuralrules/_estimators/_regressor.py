@@ -48,6 +48,16 @@ class NumberRules(RegressorMixin, PortableModel):
         self._encode_targets(task, y)
         return task
 
+    def _resumed_task(self) -> Task:
+        task = self.fitted_.task
+        if task.loss.name != self.loss:
+            raise ValueError(
+                f"loss={self.loss!r} cannot take over from loss={task.loss.name!r}, which "
+                "measures the targets in another way. "
+                f"Set loss={task.loss.name!r}, or fit anew with warm_start=False."
+            )
+        return task
+
     def _encode_targets(self, task: Task, y: np.ndarray) -> np.ndarray:
         """Standardised targets, (n_rows, n_targets) float32."""
         columns = y.reshape(len(y), -1)
@@ -64,7 +74,7 @@ class NumberRules(RegressorMixin, PortableModel):
         return task.standardised(columns)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The intercept plus the sum of the rules.
+        """The intercept plus the sum of the rules, or with Poisson loss its exponential.
 
         Parameters
         ----------

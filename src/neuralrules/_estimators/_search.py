@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -20,6 +20,9 @@ from neuralrules._estimators._base import NeuralRuleModel, unchanged_on_error
 from neuralrules._estimators._classifier import ClassRules, NeuralRuleClassifier
 from neuralrules._estimators._docs import documented
 from neuralrules._estimators._regressor import NeuralRuleRegressor, NumberRules
+
+if TYPE_CHECKING:
+    from neuralrules._files import Told
 
 DEPTHS = (2, 4, 6, 8, 10)  # the paper's
 
@@ -76,6 +79,10 @@ class DepthSearch(NeuralRuleModel):
         del parameters["max_depths"], parameters["cv"]
         parameters.update(max_depth=depth, random_state=seed, n_jobs=n_jobs, verbose=verbose)
         return self._base(**parameters)
+
+    def _told(self) -> Told:
+        told: Told = super()._told()
+        return told._replace(max_depth=self.max_depth_, cv_scores=self.cv_scores_)
 
     def _unfitted_twin(self) -> NeuralRuleModel:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

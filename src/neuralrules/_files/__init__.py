@@ -8,12 +8,12 @@ these into a model again, and `_checks` is what they demand of them.
 from neuralrules._files._checks import Contents
 from neuralrules._files._container import ModelFileError
 from neuralrules._files._load import contents_of, fitted_from, read_bytes
-from neuralrules._files._save import Settings, save
+from neuralrules._files._save import Told, save
 
 __all__ = [
     "Contents",
     "ModelFileError",
-    "Settings",
+    "Told",
     "contents_of",
     "fitted_from",
     "read_bytes",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._files._checks import Contents, refuse
+from neuralrules._files._checks import Contents, refuse, shown
 from neuralrules._files._container import (
     MAX_HEADER_BYTES,
     ModelFileError,
@@ -25,7 +25,7 @@ from neuralrules._files._parts import (
     upgrade_network,
 )
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._task._losses import NUMBER_LOSSES
+from neuralrules._task._losses import CLASS_LOSSES, NUMBER_LOSSES
 from neuralrules._task._task import Task
 
 
@@ -51,7 +51,7 @@ def read_bytes(path: str, max_bytes: int) -> bytes:
         return file.read(status.st_size)
 
 
-def fitted_from(contents: Contents, estimator: str, loss: str, *, classes: bool) -> Fitted:
+def fitted_from(contents: Contents, estimator: str, parameter: str, *, classes: bool) -> Fitted:
     """A fitted model of contents, which are checked here.
 
     Parameters
@@ -59,12 +59,16 @@ def fitted_from(contents: Contents, estimator: str, loss: str, *, classes: bool)
     contents : Contents
     estimator : str
         Name of the class that was saved.
-    loss : str
-        The name of its loss.
+    parameter : str
+        Its parameter `loss`. Files of version 1 say nothing else of the loss that the model
+        was trained by.
     classes : bool
         Whether it predicts classes.
     """
     encoder = encoder_from(contents)
+    loss = parameter if contents.version == 1 else contents.value("loss", str)
+    if loss not in (CLASS_LOSSES if classes else NUMBER_LOSSES):
+        refuse(f"it has the loss {shown(loss)}, which is none that it could have")
     task = task_from(contents, loss, classes=classes)
     n_columns, n_targets = len(encoder.columns), len(task.centre)
     if contents.version == 1:

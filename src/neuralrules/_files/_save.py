@@ -18,7 +18,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._writing import checked_path, whole_file
 
 
-class Settings(NamedTuple):
+class Told(NamedTuple):
     """What an estimator was told, and what it found out about its parameters.
 
     Attributes
@@ -34,20 +34,20 @@ class Settings(NamedTuple):
 
     parameters: dict[str, Any]
     defaults: dict[str, Any]
-    max_depth: int | None
-    cv_scores: np.ndarray | None
+    max_depth: int | None = None
+    cv_scores: np.ndarray | None = None
 
 
-def save(fitted: Fitted, settings: Settings, path: str | os.PathLike[str]) -> Path:
+def save(fitted: Fitted, told: Told, path: str | os.PathLike[str]) -> Path:
     """See `PortableModel.save`, which calls it."""
     from neuralrules._version import __version__
 
     target = checked_path(path, "model.nrules")
     arrays = model_arrays(fitted)
-    if settings.cv_scores is not None:
-        arrays["cv_scores"] = settings.cv_scores
+    if told.cv_scores is not None:
+        arrays["cv_scores"] = told.cv_scores
     check_finite(arrays)
-    document = model_document(fitted, settings)
+    document = model_document(fitted, told)
     text = json.dumps(document, allow_nan=False, separators=(",", ":"))
     whole = pack(arrays, text, __version__)
     with whole_file(target) as file:
@@ -105,18 +105,19 @@ def array_fields(prefix: str, record: Any) -> dict[str, np.ndarray]:
     }
 
 
-def model_document(fitted: Fitted, settings: Settings) -> dict[str, Any]:
+def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
     """Everything else; the keys are described in `docs/files.md`."""
     performance = fitted.performance
     return {
         "estimator": fitted.estimator,
-        "parameters": plain_parameters(settings),
+        "parameters": plain_parameters(told),
         "names": fitted.encoder.names,
         "named": fitted.encoder.named,
         "columns": column_records(fitted.encoder),
+        "loss": fitted.task.loss.name,
         "labels": plain_labels(fitted),
         "flat": None if fitted.task.are_classes else fitted.task.flat,
-        "max_depth": settings.max_depth,
+        "max_depth": told.max_depth,
         "n_epochs": fitted.n_epochs,
         "n_steps": fitted.state.moments.n_steps,
         "interrupted": fitted.interrupted,
@@ -149,14 +150,14 @@ def plain_labels(fitted: Fitted) -> dict[str, Any] | None:
     return {"objects": classes.dtype == object, "labels": labels}
 
 
-def plain_parameters(settings: Settings) -> dict[str, Any]:
+def plain_parameters(told: Told) -> dict[str, Any]:
     """The estimator's parameters; what is no plain data falls back to its default."""
     result = {}
-    for name, value in settings.parameters.items():
+    for name, value in told.parameters.items():
         try:
             result[name] = plain_value(value)
         except TypeError:
-            default = settings.defaults[name]
+            default = told.defaults[name]
             warnings.warn(
                 f"{name}={value!r} is not plain data and is not saved: the loaded model will "
                 f"have {name}={default!r}, its default. Predictions are the same.",

@@ -128,7 +128,8 @@ def number_metrics(
     predicted: np.ndarray, truth: np.ndarray, weight: np.ndarray
 ) -> dict[str, float]:
     """R^2 and errors in the targets' units, averaged over the targets."""
-    squares = np.average((predicted - truth) ** 2, axis=0, weights=weight)
+    with np.errstate(over="ignore"):  # of predictions far outside the rows of training
+        squares = np.average((predicted - truth) ** 2, axis=0, weights=weight)
     absolute = np.average(np.abs(predicted - truth), axis=0, weights=weight)
     return {
         "R²": 1 - unexplained_share(predicted, truth, weight),
@@ -168,7 +169,8 @@ def unexplained_of_each(
     """
     mean = np.average(truth, axis=0, weights=weight)
     variance = np.average((truth - mean) ** 2, axis=0, weights=weight)
-    squares = (predicted - truth) ** 2
+    with np.errstate(over="ignore"):  # of predictions far outside the rows of training
+        squares = (predicted - truth) ** 2
     left = np.average(squares, axis=0, weights=weight)
     whole = np.where(variance > 0, variance, left)
     return (squares / np.where(whole > 0, whole, 1)).mean(axis=1)

@@ -45,9 +45,9 @@ class Network:
     values : ndarray of shape (n_rules, n_outputs), float32
         Activation values c.
     intercept : ndarray of shape (n_outputs,), float64
-        Added to the sum of the rules: zero for a classifier, the mean of the
-        training targets for a regressor. In float64, since targets may lie far from
-        zero compared with their spread.
+        Added to the sum of the rules: zero for a classifier, for a regressor the centre
+        of the training targets, or its logarithm where predictions are exponentials. In
+        float64, since targets may lie far from zero compared with their spread.
     mixing : ndarray of shape (sum of squared rule lengths,), float32
         Second layers of deep rules, row by row; empty for shallow rules.
     shifts : ndarray of shape (n_literals,), float32
@@ -197,11 +197,6 @@ class Network:
         if np.count_nonzero(own) < np.count_nonzero(weights):
             raise ValueError("weights has a number on a column that its rule does not own.")
         return replace(self, own_weights=own)
-
-    def in_target_units(self, mean: np.ndarray, scale: np.ndarray) -> Network:
-        """Undo the standardisation of regression targets: mean + scale * output."""
-        values = (self.values * scale).astype(np.float32)
-        return replace(self, values=values, intercept=self.intercept * scale + mean)
 
     def take(self, rules: np.ndarray, literals: np.ndarray | None = None) -> Network:
         """Some of the rules, without some of their literals.

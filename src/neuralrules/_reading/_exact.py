@@ -51,6 +51,8 @@ def exact_text(fitted: Fitted) -> str:
     """The text of a fitted model; see the top of this module for its form."""
     network, encoder = fitted.network, fitted.encoder
     lines = [FIRST_LINE, *target_lines(fitted)]
+    if encoder.named and encoder.names == [f"x{i}" for i in range(len(encoder.names))]:
+        lines.append("named true")  # or they would be taken for those of an array
     lines += [column_line(encoder, source) for source in range(len(encoder.names))]
     lines.append(f"intercept {listed(network.intercept)}")
     for rule in range(network.n_rules):

@@ -36,7 +36,8 @@ class Explanation:
     Attributes
     ----------
     decision : (n_rows, n_outputs) float64
-        The decision function, or the prediction of a regression.
+        The decision function; of a regression the prediction, or its logarithm for
+        ``loss="poisson"``.
     intercept : (n_outputs,) float64
     rows, rules : (n_active,) int64
         Which rule fires on which row; row by row, in the order of the rules.

@@ -20,6 +20,8 @@ from neuralrules._rules._rules import Rules
 from neuralrules._task._task import Task
 from neuralrules._training._training import State
 
+# Smaller ones would lose their digits in float32, or vanish.
+SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)
 ORDER = ("number", "missing", "category", "rare")  # of encoded columns
 
 
@@ -41,8 +43,14 @@ def fitted_from_text(exact: ExactRules, estimator: str, *, named: bool) -> Fitte
         task = replace(task, centre=exact.intercept)
     shift, factor = task.loss.link.in_units(task.centre, task.scale)
     values = np.array([rule.values for rule in exact.rules]) / factor
-    network = network_of(exact.rules, encoder, places, values)
+    with np.errstate(over="ignore"):
+        network = network_of(exact.rules, encoder, places, values)
     network = replace(network, intercept=(exact.intercept - shift) / factor)
+    if not all(np.isfinite(array).all() for array in network.parameters):
+        raise ValueError(
+            "The rules hold a number that is too large for an estimator, which computes in "
+            "float32. Write smaller numbers, or read the rules without estimator=True."
+        )
     return Fitted(
         estimator=estimator,
         encoder=encoder,
@@ -123,7 +131,14 @@ def dense_literal(
             bias += factor
             continue
         column = encoder.columns[places[term]]
-        weights[places[term]] += factor * column.scale
+        weight = factor * column.scale
+        if abs(weight) < SMALLEST_WEIGHT and factor:
+            raise ValueError(
+                f"The rules weigh column {term.column!r} by {factor!r} for a deviation of "
+                f"{column.scale!r}, which is too little for float32. Write a larger deviation, "
+                "or read the rules without estimator=True."
+            )
+        weights[places[term]] += weight
         bias += factor * column.mean
     return weights, bias
 

@@ -130,12 +130,15 @@ class ExactRules:
     columns : list of DeclaredColumn
     intercept : ndarray of shape (n_outputs,), float64
     rules : list of ParsedRule
+    named : bool or None
+        Whether the columns' names are those of a frame, if the text says so.
     """
 
     task: Task
     columns: list[DeclaredColumn]
     intercept: np.ndarray
     rules: list[ParsedRule] = field(repr=False)
+    named: bool | None = None
 
     @property
     def classes(self) -> list[Any]:
@@ -215,7 +218,8 @@ def read_exact(text: str) -> ExactRules:
     lines = Lines(text)
     if lines.take() != FIRST_LINE:
         lines.fail(f"the first line must be {FIRST_LINE!r}")
-    task = parse_task(lines)
+    task, scaled = parse_task(lines)
+    named = parse_named(lines)
     columns: dict[str, DeclaredColumn] = {}
     while not columns or lines.peek().startswith("column "):
         column = parse_column(lines)
@@ -223,18 +227,17 @@ def read_exact(text: str) -> ExactRules:
             lines.fail(f"column {shown(column.name)} is declared twice")
         columns[column.name] = column
     intercept = lines.numbers(lines.json("intercept"))
-    if task.are_classes or task.flat or len(task.scale) > 1:
-        if len(intercept) != task.n_outputs:
-            lines.fail(
-                f"expected an intercept for {task.n_outputs} outputs, found {len(intercept)}"
-            )
-    elif len(intercept) > 1:  # a text without scales of its targets
+    if not task.are_classes and not scaled and not task.flat:
         task = replace(task, centre=np.zeros(len(intercept)), scale=np.ones(len(intercept)))
+    if len(intercept) != task.n_outputs:
+        lines.fail(
+            f"expected an intercept for {task.n_outputs} outputs, found {len(intercept)}"
+        )
     terms = {term for column in columns.values() for term in column.terms}
     rules: list[ParsedRule] = []
     while not rules or lines.peek():
         rules.append(parse_rule(lines, terms, len(intercept)))
-    return ExactRules(task, list(columns.values()), intercept, rules)
+    return ExactRules(task, list(columns.values()), intercept, rules, named)
 
 
 class Lines:
@@ -299,8 +302,8 @@ def shown(item: Any) -> str:
     return repr(item[:40] if isinstance(item, str) else item)[:60]
 
 
-def parse_task(lines: Lines) -> Task:
-    """What is predicted: the lines between the first one and the columns."""
+def parse_task(lines: Lines) -> tuple[Task, bool]:
+    """What is predicted, and whether the text says the scale of its numbers."""
     kind = lines.json("task")
     if kind == "numbers":
         return parse_numbers(lines)
@@ -320,10 +323,20 @@ def parse_task(lines: Lines) -> Task:
         lines.fail("there must be at least two classes, and all of them different")
     loss = parse_loss(lines, CLASS_LOSSES)
     labels = np.array(classes, object if type(classes[0]) is str else None)
-    return Task.of_classes(labels, loss)
+    return Task.of_classes(labels, loss), False
 
 
-def parse_numbers(lines: Lines) -> Task:
+def parse_named(lines: Lines) -> bool | None:
+    """Whether columns have names of their own, which x0, x1, … may be or not."""
+    if not lines.peek().startswith("named "):
+        return None
+    named = lines.json("named")
+    if type(named) is not bool:
+        lines.fail(f"named must be true or false, not {shown(named)}")
+    return named
+
+
+def parse_numbers(lines: Lines) -> tuple[Task, bool]:
     """The shape, the loss and the scale of numbers, the last two if the text says them."""
     flat = lines.json("flat")
     if type(flat) is not bool:
@@ -331,12 +344,14 @@ def parse_numbers(lines: Lines) -> Task:
     loss = SQUARED_ERROR.name
     if lines.peek().startswith("loss "):
         loss = parse_loss(lines, NUMBER_LOSSES)
-    scale = np.ones(1)
-    if lines.peek().startswith("scale "):
+    scale, scaled = np.ones(1), lines.peek().startswith("scale ")
+    if scaled:
         scale = lines.numbers(lines.json("scale"))
         if (scale <= 0).any():
             lines.fail("scales must be above 0")
-    return Task(NUMBER_LOSSES[loss], None, np.zeros(len(scale)), scale, flat)
+        if flat and len(scale) > 1:
+            lines.fail(f"flat targets have one scale, not {len(scale)}")
+    return Task(NUMBER_LOSSES[loss], None, np.zeros(len(scale)), scale, flat), scaled
 
 
 def parse_loss(lines: Lines, known: Mapping[str, Loss]) -> str:
@@ -364,6 +379,8 @@ def parse_column(lines: Lines) -> DeclaredColumn:
         lines.fail("categories must be strings, and all of them different")
     terms = [Term(name, "category", category) for category in categories]
     terms += [Term(name, kind) for kind in ("missing", "rare") if match[kind]]
+    if not terms:
+        lines.fail("a column of categories must have one, or be missing or rare")
     return DeclaredColumn(name, None, 1.0, tuple(terms))
 
 

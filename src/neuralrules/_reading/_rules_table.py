@@ -26,6 +26,7 @@ def rules_table(
     check_counts(precision=precision, max_terms=max_terms)
     network, rules = fitted.network, fitted.rules
     n = range(network.n_rules)
+    n_rows = activity.n_rows or np.nan  # none, if a model was read from text
     angles = literal_angles(network, rules)
     per_rule = [
         tuple(np.round(angles[first:last], 1).tolist())
@@ -37,7 +38,7 @@ def rules_table(
         "tree_rule": [tree_rule_text(fitted, rule, precision) for rule in n],
         **value_columns(fitted),
         "rows": activity.covered,
-        "share": activity.covered / activity.n_rows,
+        "share": activity.covered / n_rows,
         **agreement_columns(fitted, activity),
         "margin_score": current_scores(fitted, activity),
         "importance": rule_importance(fitted.task, fitted.network, activity.activation),
@@ -45,7 +46,7 @@ def rules_table(
         "n_weights": np.add.reduceat(weights, network.offsets[:-1]),
         "angle": np.fmax.reduceat(np.round(angles, 1), network.offsets[:-1]),
         "angles": per_rule,
-        "overlap": overlaps(activity),
+        "overlap": overlaps(activity) if rules.grew else np.full(network.n_rules, np.nan),
     }
     table = pandas.DataFrame(columns, index=pandas.Index(n, name="rule"))
     return table.sort_values("importance", ascending=False, kind="stable")
@@ -70,7 +71,7 @@ def agreement_columns(fitted: Fitted, activity: Activity) -> dict[str, np.ndarra
     if classes is None:
         mean, scale = fitted.task.centre, fitted.task.scale
         means = activity.totals / covered[:, None] * scale + mean
-        overall = activity.all_totals / activity.n_rows * scale + mean
+        overall = activity.all_totals / (activity.n_rows or np.nan) * scale + mean
         if means.shape[1] == 1:
             return {"mean": means[:, 0], "lift": means[:, 0] - overall[0]}
         columns: dict[str, np.ndarray] = {}
@@ -79,7 +80,7 @@ def agreement_columns(fitted: Fitted, activity: Activity) -> dict[str, np.ndarra
         return columns
     spoken = chosen_classes(fitted.network.values)
     precision = activity.totals[np.arange(len(spoken)), spoken] / covered
-    base = activity.all_totals[spoken] / activity.n_rows
+    base = activity.all_totals[spoken] / (activity.n_rows or np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         return {"class": classes[spoken], "precision": precision, "lift": precision / base}
 
@@ -88,7 +89,8 @@ def current_scores(fitted: Fitted, activity: Activity) -> np.ndarray:
     """Margin scores (equation 8) over the rows that the rules cover now; 0 for no row."""
     n = np.where(activity.covered > 0, activity.covered, 1)
     classes = fitted.rules.n_classes > 0
-    scores = margin_scores(n, activity.totals, classes=classes)
+    mean = 0.0 if classes else activity.all_totals / max(activity.n_rows, 1)
+    scores = margin_scores(n, activity.totals, classes=classes, mean=mean)
     return np.where(activity.covered > 0, scores, 0)
 
 

@@ -68,6 +68,7 @@ def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_ter
         if activity.n_rows:  # a model read from text remembers no rows
             share = number(100 * activity.covered[rule] / activity.n_rows, 2)
             lines[0] += f" (covers {share} % of the training rows)"
+        if fitted.rules.grew:
             lines.append(f"  leaf  {tree_rule_text(fitted, rule, precision)}")
         texts = condition_texts(fitted, rule, precision, max_terms)
         lines += [f"  {'now' if i == 0 else 'and'}   {text}" for i, text in enumerate(texts)]
@@ -234,6 +235,8 @@ def most_important(terms: list[Summand], max_terms: int) -> tuple[list[Summand],
 def tree_rule_text(fitted: Fitted, rule: int, precision: int) -> str:
     """The tree rule behind a neural rule, without redundancy."""
     rules = fitted.rules
+    if not rules.grew:
+        return "not known"
     lower: dict[int, float] = {}
     upper: dict[int, float] = {}
     for literal in range(rules.offsets[rule], rules.offsets[rule + 1]):

@@ -65,6 +65,11 @@ class Rules:
         return len(self.features)
 
     @property
+    def grew(self) -> bool:
+        """Whether these are leaves of trees; those of a model read from text are not known."""
+        return self.n_training > 0
+
+    @property
     def n_positive(self) -> np.ndarray:
         """n+ of each rule, shape (n_rules,), for two classes."""
         return self._of_two_classes()[:, 1]
@@ -126,7 +131,15 @@ class Rules:
 
         Equal rules stay apart. Trees are numbered on from pool to pool.
         """
+        if not pools:
+            raise ValueError("pools is empty: give at least one pool of rules to join.")
         first = pools[0]
+        kinds = {(pool.n_classes, pool.totals.shape[1], pool.values.shape[1]) for pool in pools}
+        if len(kinds) > 1:
+            raise ValueError(
+                "pools were grown for different tasks (classes, totals, outputs: "
+                f"{sorted(kinds)}). Only rules for the same task can be joined."
+            )
         ends = np.cumsum([pool.n_literals for pool in pools])
         n_trees = np.cumsum([0, *(pool.trees.max() + 1 for pool in pools)])
         joined = {
@@ -181,25 +194,37 @@ def leaf_paths(tree: Tree) -> Iterator[tuple[int, list[tuple[int, int, np.float3
         stack.append((int(tree.left[node]), [*path, left]))
 
 
-def margin_scores(n: np.ndarray, totals: np.ndarray, *, classes: bool) -> np.ndarray:
+def margin_scores(
+    n: np.ndarray, totals: np.ndarray, *, classes: bool, mean: np.ndarray | float = 0.0
+) -> np.ndarray:
     """m^2 of each rule (equation 8 of the paper), shape (n_rules,).
 
     For two classes it is (n+ - n-)^2 / n. For more it is half the sum of the
     scores of each class against the others, which for two classes is the same.
-    For a regression it is the sum over targets of (sum of y)^2 / n, with y
-    standardised: the same formula, since n+ - n- is the sum of labels -1 and +1.
+    For a regression it is the sum over targets of (sum of y)^2 / n, with y measured
+    from the mean: the same formula, since n+ - n- is the sum of labels -1 and +1.
+
+    Parameters
+    ----------
+    n : (n_rules,) float64
+    totals : (n_rules, n_classes or n_targets) float64
+    classes : bool
+    mean : (n_targets,) float64 or float
+        Of the standardised targets of all rows: 0 for the squared loss.
     """
-    margins = 2 * totals - n[:, None] if classes else totals
+    margins = 2 * totals - n[:, None] if classes else totals - n[:, None] * mean
     scores = (margins**2).sum(axis=1) / n
     return scores / 2 if classes else scores
 
 
-def decompose(trees: Sequence[Tree], *, n_classes: int) -> Rules:
+def decompose(
+    trees: Sequence[Tree], *, n_classes: int, mean: np.ndarray | float = 0.0
+) -> Rules:
     """Take every leaf of every tree as a rule, then merge equal rules.
 
     Two rules are equal when they have the same set of literals; the merged rule's
     value is the sum of theirs. Leaves that no training row reaches are left out.
-    `n_classes` is 0 for a regression.
+    `n_classes` is 0 for a regression, and `mean` that of its standardised targets.
     """
     paths: list[list[tuple[int, int, np.float32]]] = []
     values: list[np.ndarray] = []
@@ -232,7 +257,7 @@ def decompose(trees: Sequence[Tree], *, n_classes: int) -> Rules:
         values=np.array(values),
         n=covered,
         totals=np.array(totals),
-        scores=margin_scores(covered, np.array(totals), classes=n_classes > 0),
+        scores=margin_scores(covered, np.array(totals), classes=n_classes > 0, mean=mean),
         trees=np.array(origins, np.int32),
         n_training=float(trees[0].n.sum()),
         n_classes=n_classes,

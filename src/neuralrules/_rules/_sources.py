@@ -91,8 +91,10 @@ def boosted_trees(rows: Rows, options: SourceOptions) -> tuple[list[Tree], Any]:
         ]
     else:
         for effect, y in zip(effects, rows.targets.T, strict=True):
+            # The network starts at the centre of the targets, so boosting must do so too.
+            init = None if task.loss.centres_at_mean or task.loss.link.function else "zero"
             model = GradientBoostingRegressor(
-                n_estimators=options.n_trees, **options.of_each_tree
+                n_estimators=options.n_trees, init=init, **options.of_each_tree
             )
             model.fit(rows.X, y, sample_weight=rows.training_weights)
             boosted += [
@@ -110,9 +112,18 @@ def leaves_of(grow: Growth) -> Source:
         counted = np.flatnonzero(rows.training_weights).astype(np.int32)
         leaves = first.apply(rows.X)[counted]
         order = counted[np.argsort(leaves, kind="stable")]
-        return decompose(trees, n_classes=rows.task.n_classes), order
+        mean = target_means(rows)
+        return decompose(trees, n_classes=rows.task.n_classes, mean=mean), order
 
     return rules_and_order
+
+
+def target_means(rows: Rows) -> np.ndarray | float:
+    """Means of standardised targets; 0, as it should be, where rounding alone says other."""
+    task = rows.task
+    if task.are_classes or task.loss.centres_at_mean:
+        return 0.0
+    return np.average(rows.targets, axis=0, weights=rows.training_weights)
 
 
 SOURCES: dict[str, Source] = {

@@ -31,7 +31,7 @@ Evaluation: TypeAlias = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.
 Standardisation: TypeAlias = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Link:
     """How the output of a network for numbers becomes a prediction.
 
@@ -56,6 +56,9 @@ class Link:
     inverse: Callable[[np.ndarray], np.ndarray]
     leaf_output: Callable[[np.ndarray, np.ndarray], np.ndarray]
     in_units: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+    def __repr__(self) -> str:
+        return f"Link({self.function})"
 
     def predictions(self, outputs: np.ndarray) -> np.ndarray:
         """Predictions of outputs, of any shape."""
@@ -130,7 +133,7 @@ def weighted_median(y: np.ndarray, weights: np.ndarray) -> float:
     return float(y[order[np.searchsorted(total, total[-1] / 2)]])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Loss:
     """What training makes small.
 
@@ -153,6 +156,8 @@ class Loss:
         For numbers.
     standardise : callable
         For numbers: centre and scale of the targets, which training removes.
+    centres_at_mean : bool
+        For numbers: whether the centre that is removed is their mean.
     lowest : float
         For numbers: no target may be below it.
     power : int
@@ -168,8 +173,12 @@ class Loss:
     compares_outputs: bool = False
     link: Link = IDENTITY
     standardise: Standardisation = mean_and_deviation
+    centres_at_mean: bool = False
     lowest: float = -np.inf
     power: int = 2
+
+    def __repr__(self) -> str:
+        return f"Loss({self.name!r})"
 
 
 def logistic(outputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -202,6 +211,7 @@ def huber(outputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 def poisson(outputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The deviance of counts from their expectation, of which the output is the logarithm."""
+    outputs = np.clip(outputs, -LARGEST_OUTPUT, LARGEST_OUTPUT)
     expected = np.exp(outputs)
     losses = 2 * (xlogy(targets, targets) - targets * outputs - targets + expected)
     return losses.sum(axis=1), 2 * (expected - targets)
@@ -219,7 +229,7 @@ CLASS_LOSSES = {
         Loss("squared", "squared loss", SQUARED, squared),
     )
 }
-SQUARED_ERROR = Loss("squared", "", SQUARED, squared)
+SQUARED_ERROR = Loss("squared", "", SQUARED, squared, centres_at_mean=True)
 NUMBER_LOSSES = {
     loss.name: loss
     for loss in (

@@ -131,6 +131,8 @@ def train(
             if plan.patience is not None and epoch - best.epoch >= plan.patience:
                 break
     network = trainer.session.network() if best.network is None else best.network
+    if not all(np.isfinite(array).all() for array in network.parameters):
+        raise trainer.divergence(max(outcome.n_epochs - 1, 0))  # in its last steps
     outcome.state = State(network, trainer.session.moments())
     return outcome
 
@@ -176,13 +178,15 @@ class Trainer:
             total += self.session.run(batches)
             if interrupted():
                 break
-        finite = np.isfinite(self.session.network().own_weights).all()
-        if not (math.isfinite(total) and finite):
-            raise ValueError(
-                f"Training diverged in epoch {epoch + 1}: the loss is not finite. "
-                f"Lower learning_rate (it is {plan.learning_rate})."
-            )
+        if not math.isfinite(total):
+            raise self.divergence(epoch)
         return total / self._weight
+
+    def divergence(self, epoch: int) -> ValueError:
+        return ValueError(
+            f"Training diverged in epoch {epoch + 1}: the loss is not finite. "
+            f"Lower learning_rate (it is {self._plan.learning_rate})."
+        )
 
     def _calls(self, rows: np.ndarray, rates: np.ndarray) -> Iterator[Batches]:
         """Split an epoch into runs of batches that each take a fraction of a second."""

@@ -393,7 +393,7 @@ class WaterfallDisplay:
     def _x_label(self) -> str:
         if self.output.startswith("class "):
             return f"decision function\n(higher values favour {self.output})"
-        return self.output if self.output == "prediction" else f"prediction of {self.output}"
+        return self.output if "prediction" in self.output else f"prediction of {self.output}"
 
     @staticmethod
     def _write(

@@ -165,12 +165,18 @@ def plain_value(value: Any) -> Any:
 
 
 def output_words(fitted: Fitted, place: int) -> str:
-    """What an output stands for: "class malignant", "prediction", "target 1"."""
+    """What an output stands for: "class malignant", "prediction", "target 1".
+
+    Or, where there is a link, what predictions are made of: "x, where prediction = exp(x)".
+    """
     classes = fitted.task.classes
     if classes is not None:
         label = classes[1] if len(classes) == 2 else classes[place]
         return f"class {short_name(plain_value(label), 24)}"
-    return "prediction" if fitted.network.n_outputs == 1 else f"target {place}"
+    link, single = fitted.task.loss.link.function, fitted.network.n_outputs == 1
+    if link is None:
+        return "prediction" if single else f"target {place}"
+    return f"x, where prediction{'' if single else f' of target {place}'} = {link}(x)"
 
 
 def class_looks(place: int) -> dict[str, Any]:

@@ -298,6 +298,6 @@ def supports(
         rows[:, x.features] = np.tile(x.encoded, (n, 1))
         rows[:, y.features] = np.repeat(y.encoded[part], n_x, axis=0)
         shape = (len(rules), n, n_x)
-        before[:, part] = leaves.covers(rows).T.reshape(shape)
+        before[:, part] = leaves.grew and leaves.covers(rows).T.reshape(shape)
         after[:, part] = (engine.activations(network, rows) > 0).T.reshape(shape)
     return before, after

@@ -15,6 +15,8 @@ from neuralrules._task._losses import (
     SQUARED,
 )
 
+CODES = {LOGISTIC, SOFTMAX, HINGE, SQUARED, HUBER, POISSON}  # the losses that are below
+
 
 @kernel
 def loss_and_slopes(kind, outputs, targets, weights, n_rows, slopes):

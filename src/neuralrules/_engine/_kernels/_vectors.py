@@ -30,11 +30,6 @@ class Vectors(NamedTuple):
     lanes: int
     at_once: int
 
-    @property
-    def n_passes(self) -> int:
-        """Passes that take a pair of literals over all rows of a tile."""
-        return TILE // (self.lanes * self.at_once)
-
 
 def vectors_for(triple: str, features: str) -> Vectors:
     """The shape for a target, given as LLVM names it and its features ("+avx2,-avx512f").
