@@ -182,7 +182,8 @@ def test_bad_values_are_wrong_use(option, value, message):
     [
         (
             ["--loss", "hinge"],
-            "Invalid value for '--loss': 'hinge' is not for regression. Give huber or poisson or squared.",
+            "Invalid value for '--loss': 'hinge' is not for regression. Give huber or poisson "
+            "or squared.",
         ),
         (["--class-weight", "balanced"], "--class-weight is not for regression. Leave it out."),
     ],

@@ -16,6 +16,8 @@ from neuralrules._fitted._activity import rule_importance
 from neuralrules._network._network import Network
 from neuralrules._task._task import Task, chosen_classes
 
+# An exponential link may predict so much that its square, or a sum of squares, overflows.
+LARGEST_ERROR = 1e150
 # Groups of rows in a calibration curve.
 BINS = 10
 # At most so many rows are used to measure the error against the number of rules.
@@ -128,8 +130,7 @@ def number_metrics(
     predicted: np.ndarray, truth: np.ndarray, weight: np.ndarray
 ) -> dict[str, float]:
     """R^2 and errors in the targets' units, averaged over the targets."""
-    with np.errstate(over="ignore"):  # of predictions far outside the rows of training
-        squares = np.average((predicted - truth) ** 2, axis=0, weights=weight)
+    squares = np.average(squared_errors(predicted, truth), axis=0, weights=weight)
     absolute = np.average(np.abs(predicted - truth), axis=0, weights=weight)
     return {
         "R²": 1 - unexplained_share(predicted, truth, weight),
@@ -154,6 +155,11 @@ def loss_in_units(rows: Rows, outputs: np.ndarray) -> float:
     return float(np.mean(means))
 
 
+def squared_errors(predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Squares that stay finite where a prediction is far outside the rows of training."""
+    return np.clip(predicted - truth, -LARGEST_ERROR, LARGEST_ERROR) ** 2
+
+
 def unexplained_share(predicted: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> float:
     """Share of the variance of numbers that is left, averaged over the targets."""
     return float(np.average(unexplained_of_each(predicted, truth, weight), weights=weight))
@@ -169,8 +175,7 @@ def unexplained_of_each(
     """
     mean = np.average(truth, axis=0, weights=weight)
     variance = np.average((truth - mean) ** 2, axis=0, weights=weight)
-    with np.errstate(over="ignore"):  # of predictions far outside the rows of training
-        squares = (predicted - truth) ** 2
+    squares = squared_errors(predicted, truth)
     left = np.average(squares, axis=0, weights=weight)
     whole = np.where(variance > 0, variance, left)
     return (squares / np.where(whole > 0, whole, 1)).mean(axis=1)

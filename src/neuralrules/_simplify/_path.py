@@ -298,7 +298,8 @@ def mean_losses(network: Network, rows: Rows, engine: Engine) -> Losses:
         predicted = rows.task.loss.link.predictions(outputs)
         errors = unexplained_of_each(predicted, rows.targets.astype(np.float64), weights)
     error = np.average(errors, weights=weights)
-    variance = np.average((errors - error) ** 2, weights=weights)
+    with np.errstate(over="ignore"):  # of predictions far outside the rows of training
+        variance = np.average((errors - error) ** 2, weights=weights)
     return Losses(
         loss=float(np.average(losses, weights=rows.training_weights)),
         error=float(error),
