@@ -226,7 +226,7 @@ CASES = [
         put("rules.signs", 0, -128),
         "the array 'rules.signs' holds something else than -1 and 1",
     ),
-    (MIXED, put("squares.weights", (0, 0), -1), "its squared gradients hold a negative number"),
+    (MIXED, put("squares.weights", 0, -1), "its squared gradients hold a negative number"),
     (MIXED, drop("network.own_weights"), "the array 'network.own_weights' is missing"),
     (MIXED, drop("means.values"), "the array 'means.values' is missing"),
     (MIXED, drop("performance.confusion"), "the array 'performance.confusion' is missing"),

@@ -69,10 +69,10 @@ FIT = """
     import time
     from sklearn.datasets import load_iris
     from neuralrules import NeuralRuleClassifier
-    from neuralrules._engine import _kernels
+    from neuralrules._engine._kernels import _training
     start = time.perf_counter()
     NeuralRuleClassifier(2, n_epochs=1, batch_size=32).fit(*load_iris(return_X_y=True))
-    print(time.perf_counter() - start, sum(_kernels.train.stats.cache_hits.values()))
+    print(time.perf_counter() - start, sum(_training.train.stats.cache_hits.values()))
 """
 
 
@@ -86,7 +86,7 @@ def test_a_second_process_does_not_compile_again(tmp_path):
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
     blocked = tmp_path / "a file, not a folder"
     blocked.write_text("")
-    script = FIT.replace("_kernels.train.stats.cache_hits.values()", "[0]")
+    script = FIT.replace("_training.train.stats.cache_hits.values()", "[0]")
     run(script, NUMBA_CACHE_DIR=str(blocked / "cache"))
 
 
