@@ -7,16 +7,16 @@ PYTEST_WORKERS ?= 2
 # over from the others when it is done.
 PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --durations=25
 
-.PHONY: demo test test-slow lint servers wheel figures reproduce simplification benchmark exports streaming clean
+.PHONY: demo test test-slow lint servers kernels wheel figures reproduce simplification benchmark exports streaming clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
 
 test: $(VENV)/.tested  ## lint, types, clean installs and all tests but the slow ones
-	$(MAKE) --no-print-directory --jobs=3 lint wheel servers
+	$(MAKE) --no-print-directory --jobs=4 lint wheel servers kernels
 	$(PYTEST) -m "not slow"
 
-test-slow: $(VENV)/.tested servers  ## every variant of what the other tests prove by one
+test-slow: $(VENV)/.tested servers kernels  ## every variant of what the other tests prove by one
 	$(PYTEST) -m slow
 
 lint: $(VENV)/.tested
@@ -26,6 +26,9 @@ lint: $(VENV)/.tested
 
 servers:  ## Debian's browser and database, for the tests of the report and of SQL
 	sh tests/install_servers.sh
+
+kernels: $(VENV)/.installed  ## compile the kernels into numba's cache, as the first fit does
+	$(BIN)/python tests/compile_kernels.py
 
 wheel: $(VENV)/.tested  ## the built wheel, alone in a clean environment, must fit a model
 	$(BIN)/python tests/clean_install.py

@@ -23,13 +23,7 @@ settings.register_profile(
 )
 settings.load_profile("tests")
 
-COMPILE = """
-from sklearn.datasets import load_iris
-from neuralrules import NeuralRuleClassifier
-for batch_size in (32, 150):  # a batch of all rows has a kernel of its own
-    model = NeuralRuleClassifier(2, n_epochs=1, batch_size=batch_size)
-    model.fit(*load_iris(return_X_y=True))
-"""
+COMPILE = str(Path(__file__).with_name("compile_kernels.py"))
 
 
 class Compilation:
@@ -43,7 +37,7 @@ class Compilation:
         descriptor, self._lock = tempfile.mkstemp(prefix="compilation-")
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         self._process = subprocess.Popen(
-            [sys.executable, "-c", COMPILE], pass_fds=[descriptor], stdin=subprocess.DEVNULL
+            [sys.executable, COMPILE], pass_fds=[descriptor], stdin=subprocess.DEVNULL
         )
         os.close(descriptor)  # the lock is the process's alone now
 

@@ -414,11 +414,26 @@ def test_arrays_of_another_version(version, files, tmp_path):
     """Of both at once, or under the wrong number."""
     first = (KEPT / "version_1.nrules").read_bytes()
     document, arrays = contents(first if version == "2" else files[MIXED])
+    if version == "2":
+        document["loss"] = "logistic"  # which files of version 1 do not have
     assert " is missing" in refusal(sealed(arrays, document, version=version), tmp_path)
     document, arrays = contents(first if version == "1" else files[MIXED])
     arrays["network.weights" if version == "2" else "network.other"] = np.ones((1, 1), "f4")
     message = "it holds an unknown array, 'network."
     assert refusal(sealed(arrays, document, version=version), tmp_path).startswith(message)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "hing", 3, None])
+def test_a_loss_that_the_model_cannot_have(loss, files, tmp_path):
+    document, arrays = contents(files[MIXED])
+    document["loss"] = loss
+    message = refusal(sealed(arrays, document), tmp_path)
+    expected = (
+        f"it has the loss {loss!r}, which is none that it could have. {DAMAGED}"
+        if isinstance(loss, str)
+        else f"'loss' is {loss!r}, not of type str. {DAMAGED}"
+    )
+    assert message == expected
 
 
 def test_an_unknown_array(files, tmp_path):

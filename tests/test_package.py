@@ -94,6 +94,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
     run(script, NUMBA_CACHE_DIR=str(blocked / "cache"))
 
 
+@pytest.mark.slow  # it compiles
 def test_a_damaged_cache_is_no_error(tmp_path):
     run(DECIDE)
     other = {"NUMBA_CACHE_DIR": str(tmp_path)}
@@ -181,7 +182,14 @@ def test_docstring_examples(module):
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/method.md", "docs/reading.md", "docs/shipping.md"]
+    "page",
+    [
+        "README.md",
+        "docs/method.md",
+        "docs/reading.md",
+        # Ten commands in processes of their own; test_whole_path.py runs them in one.
+        pytest.param("docs/shipping.md", marks=pytest.mark.slow),
+    ],
 )
 def test_code_blocks_of_the_pages_run_and_print_what_they_say(page):
     text = (ROOT / page).read_text()

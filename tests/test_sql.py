@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
 from neuralrules._export._size import size_text
+from neuralrules._network._network import Network
 
 HOSTILE = [
     "plain",
@@ -397,7 +398,7 @@ def test_rules_of_many_literals_and_columns(database):
         model = NeuralRuleRegressor(2, deep=deep, n_epochs=0, random_state=0).fit(X, X[:, 0])
         weights, mixing = np.eye(n, dtype=np.float32), np.eye(n, dtype=np.float32)
         weights[7], mixing[9] = 0.3 * rng.randn(n), 0.01 * rng.randn(n)
-        network = type(model.network_)(
+        network = Network.dense(
             weights=weights,
             biases=rng.uniform(2, 3, n).astype(np.float32),
             offsets=np.array([0, n]),
