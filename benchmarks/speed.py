@@ -158,7 +158,9 @@ def engine_records(folder, n_epochs: int) -> list[dict]:
 
 def avx2_records(folder, *, quick: bool) -> list[dict]:
     """The same in a process that is told to use AVX2 only."""
-    command = [sys.executable, "-m", "benchmarks.speed", "--data", str(folder), "--engine"]
+    command = [sys.executable, "-m", "benchmarks.speed", "--engine"]
+    if folder is not None:
+        command += ["--data", str(folder)]
     with tempfile.TemporaryDirectory() as cache:
         done = subprocess.run(
             command + ["--quick"] * quick,

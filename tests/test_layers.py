@@ -1,6 +1,7 @@
 """Data flow one way: a room imports only from those before it, a module never in a circle."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,7 @@ def circle(found):
     """Modules that import each other in a circle, none if there is no circle."""
     edges = {}
     for a, b in imports(found):
-        if a != b and not b.endswith("__init__"):
+        if a != b:
             edges.setdefault(a, set()).add(b)
     done, path = set(), []
 
@@ -97,6 +98,14 @@ def circle(found):
         if found_circle := visit(module):
             return found_circle
     return []
+
+
+def test_the_map_for_contributors_has_the_same_rooms_in_the_same_order():
+    table = (SOURCE.parent / "CONTRIBUTING.md").read_text().partition("| room |")[2]
+    rooms = re.findall(r"^\| `(\w+)/`", table.partition("### To add")[0], re.MULTILINE)
+    assert rooms == [room for room in ROOMS if (SOURCE / "neuralrules" / room).is_dir()]
+    folders = {path.name for path in (SOURCE.parent / "tests").iterdir() if path.is_dir()}
+    assert {room.strip("_") for room in rooms} <= folders
 
 
 def test_every_module_is_in_a_room():

@@ -16,11 +16,11 @@ import onnxruntime
 import pandas as pd
 import pytest
 from command_line import done
+from databases import connected
 
 from neuralrules import load
-from tests.databases import connected
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 SCORE_IN_PYTHON = """
 import csv, json, sys
 import model

@@ -14,14 +14,14 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from models import fitted
 from sklearn.datasets import load_iris
+from test_files import DAMAGED, KEPT, loaded, refusal, saved_bytes, sealed, with_header
 
 from neuralrules import ModelFileError, NeuralRuleClassifierCV
 from neuralrules._estimators._load import model_from
 from neuralrules._files._checks import Contents
 from neuralrules._files._container import MAX_HEADER_BYTES, parse_json, unpack
-from tests.models import fitted
-from tests.test_files import DAMAGED, KEPT, loaded, refusal, saved_bytes, sealed, with_header
 
 KINDS = (("mixed", True), ("two classes", False), ("two targets", False))
 

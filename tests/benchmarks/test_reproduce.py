@@ -18,7 +18,7 @@ from benchmarks import datasets, reproduce
 from benchmarks.protocol import MEASURABLE, Protocol, Task
 from benchmarks.records import Records
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TASKS = [
     Task(data, method, fold)
     for data in tiny_tables.TABLES

@@ -15,7 +15,7 @@ from benchmarks.methods import METHODS, VARIANTS
 from benchmarks.pages import MARKER
 from benchmarks.protocol import Protocol, Task
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 TABLE = summary.read()
 
 

@@ -16,6 +16,7 @@ from models import with_network
 from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
+from strategies import real_numbers, seeds, small_networks, whole_numbers
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._counterfactual._answer import class_goal
@@ -30,7 +31,6 @@ from neuralrules._counterfactual._options import read_options
 from neuralrules._counterfactual._row import read_columns
 from neuralrules._counterfactual._solve import Problem, Wanted, search
 from neuralrules._estimators._base import engine_of
-from tests.strategies import real_numbers, seeds, small_networks, whole_numbers
 
 CATEGORIES = ["Lima", "Oslo", "Rome"]
 units_of_cost = st.floats(0.3, 3)

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from models import network_outputs, with_fitted, with_labels
+from models import EVERY_MODEL, fitted, mixed_table, network_outputs, with_fitted, with_labels
 from safetensors.numpy import load_file, save_file
 from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold
@@ -37,9 +37,8 @@ from neuralrules._files._container import (
     pack,
     unpack,
 )
-from tests.models import EVERY_MODEL, fitted, mixed_table
 
-KEPT = Path(__file__).parent / "files"
+KEPT = Path(__file__).parent
 DAMAGED = "Copy or save the file again."
 
 

@@ -13,7 +13,7 @@ from benchmarks import diagrams, drawing, simulations
 from benchmarks.generators import rotated_xor
 from neuralrules import NeuralRuleClassifier
 
-PAGE = Path(__file__).parents[1] / "docs" / "simulations.md"
+PAGE = Path(__file__).parents[2] / "docs" / "simulations.md"
 
 
 @pytest.fixture(
