@@ -14,6 +14,7 @@ from numpydoc_lite import parameters_in
 
 import neuralrules
 from benchmarks import blocks
+from neuralrules._engine._kernels._vectors import VECTORS
 from neuralrules._estimators import _classifier, _readable, _regressor
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -196,6 +197,11 @@ def test_code_blocks_of_the_pages_run_and_print_what_they_say(page):
     expected, printed = blocks.expected(text), blocks.outputs(text)
     assert any(expected)
     assert len(printed) == len(expected)
+    if not VECTORS.fused:
+        pytest.skip(
+            "The page runs. Its models were trained by fused multiply-adds; without them a long "
+            "training is rounded so differently that other rules are left after simplify."
+        )
     for one, other in zip(expected, printed, strict=True):
         assert blocks.differences(one, other, blocks.TRAINED) == []
 

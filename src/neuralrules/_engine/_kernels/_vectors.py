@@ -25,10 +25,14 @@ class Vectors(NamedTuple):
     at_once : int
         Registers of rows in one pass. A pass keeps two sums for each, the rows
         themselves and two weights: 3 * at_once + 2 registers.
+    fused : bool
+        Whether a product and a sum are rounded once, together. All CPUs on which they are
+        train the same shallow networks, to the bit; others round differently.
     """
 
     lanes: int
     at_once: int
+    fused: bool
 
 
 def vectors_for(triple: str, features: str) -> Vectors:
@@ -37,13 +41,14 @@ def vectors_for(triple: str, features: str) -> Vectors:
     What is not known to be there is not used: code for narrower registers runs anywhere.
     """
     if triple.startswith(("aarch64", "arm64")):
-        return Vectors(lanes=4, at_once=8)  # NEON: 32 registers of 128 bits
+        return Vectors(lanes=4, at_once=8, fused=True)  # NEON: 32 registers of 128 bits
     present = features.split(",")
+    fused = "+fma" in present
     if "+avx512f" in present:
-        return Vectors(lanes=16, at_once=4)  # 32 registers of 512 bits
+        return Vectors(lanes=16, at_once=4, fused=True)  # 32 registers of 512 bits
     if "+avx" in present or "+avx2" in present:
-        return Vectors(lanes=8, at_once=4)  # 16 registers of 256 bits
-    return Vectors(lanes=4, at_once=4)  # SSE: 16 registers of 128 bits
+        return Vectors(lanes=8, at_once=4, fused=fused)  # 16 registers of 256 bits
+    return Vectors(lanes=4, at_once=4, fused=fused)  # SSE: 16 registers of 128 bits
 
 
 def compiled_for() -> Vectors:
