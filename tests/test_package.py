@@ -199,8 +199,8 @@ def test_code_blocks_of_the_pages_run_and_print_what_they_say(page):
     assert len(printed) == len(expected)
     if not VECTORS.fused:
         pytest.skip(
-            "The page runs. Its models were trained by fused multiply-adds; without them a long "
-            "training is rounded so differently that other rules are left after simplify."
+            "The page runs. Its models were trained by fused multiply-adds; without them a "
+            "long training is rounded so differently that simplify leaves other rules."
         )
     for one, other in zip(expected, printed, strict=True):
         assert blocks.differences(one, other, blocks.TRAINED) == []

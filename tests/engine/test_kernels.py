@@ -30,7 +30,7 @@ PACKAGE = Path(neuralrules.__file__).parent
 def test_the_tile_fits_the_registers(triple, features, lanes, n_registers):
     vectors = vectors_for(triple, features)
     assert vectors.lanes == lanes
-    assert vectors.fused == ("fma" in features or "a" == triple[0])
+    assert vectors.fused == ("fma" in features or triple[0] == "a")
     assert TILE % (vectors.at_once * vectors.lanes) == 0
     sums, rows, weights = 2 * vectors.at_once, vectors.at_once, 2
     assert sums + rows + weights <= n_registers
