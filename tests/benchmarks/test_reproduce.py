@@ -140,6 +140,7 @@ def test_ctrl_c_says_how_to_go_on(tables, tmp_path, undisturbed):
     assert results(tmp_path) == undisturbed
 
 
+@pytest.mark.slow
 def test_two_runners_share_a_folder(tables, tmp_path, undisturbed):
     runners = [start(tables, tmp_path) for _ in range(2)]
     tables_printed = [finish(runner)[0] for runner in runners]
@@ -147,6 +148,7 @@ def test_two_runners_share_a_folder(tables, tmp_path, undisturbed):
     assert results(tmp_path) == undisturbed
 
 
+@pytest.mark.slow
 def test_a_damaged_record_is_reported_and_measured_again(tables, tmp_path, undisturbed):
     finish(start(tables, tmp_path))
     path = Records(tmp_path, Protocol()).path(TASKS[3])
