@@ -18,6 +18,7 @@ from sklearn.model_selection import train_test_split
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
 from neuralrules._estimators._base import encoded_rows, engine_of
+from neuralrules._simplify import _path
 from neuralrules._simplify._path import mean_losses, trained
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -314,3 +315,18 @@ def test_a_path_can_be_pickled_and_copied(path):
         assert len(again) == len(path)
         found, expected = again.model(2).network_, path.model(2).network_
         np.testing.assert_array_equal(found.weights, expected.weights)
+
+
+def test_each_model_is_trained_in_batches_that_fit_its_own_rows(monkeypatch):
+    """A batch is a sixteenth of the rows, and the twin has four fifths of them."""
+    sizes = set()
+
+    def recorded(network, rows, plan, *others):
+        sizes.add((len(rows), plan.batch_size))
+        return network
+
+    monkeypatch.setattr(_path, "trained", recorded)
+    X, y = make_classification(2600, 5, random_state=0)
+    model = NeuralRuleClassifier(3, n_epochs=1, random_state=0).fit(X, y)
+    model.simplification_path(X, y)
+    assert sizes == {(2600, 2600 // 16), (2080, 2080 // 16)}

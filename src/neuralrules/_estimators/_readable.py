@@ -28,6 +28,7 @@ from neuralrules._simplify._path import (
     check_tolerance,
     simplification_path,
 )
+from neuralrules._training._training import Plan
 
 
 class ReadableModel(NeuralRuleModel):
@@ -428,13 +429,15 @@ class ReadableModel(NeuralRuleModel):
             table = twin._check_columns(X, reset=False)
             return twin.fitted_, twin._rows(table, y, sample_weight)
 
-        n_rows = int(np.count_nonzero(given.training_weights))
+        def plan_for(n_rows: int) -> Plan:
+            return self._plan(given.task, n_rows, self.n_epochs, self.schedule)
+
         return simplification_path(
             self.fitted_,
             given,
             validation,
             fit_twin=fit_twin,
-            plan=self._plan(given.task, n_rows, self.n_epochs, self.schedule),
+            plan_for=plan_for,
             engine=self._engine(),
             random_state=check_random_state(self.random_state),
             estimator_of=self._with,

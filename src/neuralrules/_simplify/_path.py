@@ -165,7 +165,7 @@ def simplification_path(
     validation: Rows | None,
     *,
     fit_twin: Callable[[np.ndarray], tuple[Fitted, Rows]],
-    plan: Plan,
+    plan_for: Callable[[int], Plan],
     engine: Engine,
     random_state: np.random.RandomState,
     estimator_of: Callable[[Fitted], Any],
@@ -186,20 +186,20 @@ def simplification_path(
     fit_twin : callable
         Fits a model like this one on the rows of the given numbers; returns it, and all rows
         given in the twin's own encoding.
-    plan : Plan
-        How the model was trained.
+    plan_for : callable
+        How the model would be trained on so many rows.
     engine : Engine
     random_state : RandomState
     estimator_of : callable
         What the path makes of a step.
     """
     if validation is not None:
-        steps = tuple(walk(fitted, given, validation, plan, engine, random_state))
+        steps = tuple(walk(fitted, given, validation, plan_for, engine, random_state))
         return SimplificationPath(steps, fitted, given, engine, estimator_of)
     rest, held = held_out(given, random_state)
     twin, rows = fit_twin(rest)
-    shown = walk(twin, rows.take(rest), rows.take(held), plan, engine, random_state)
-    own = walk(fitted, given, given, plan, engine, random_state)
+    shown = walk(twin, rows.take(rest), rows.take(held), plan_for, engine, random_state)
+    own = walk(fitted, given, given, plan_for, engine, random_state)
     steps = tuple(
         mine._replace(validation=theirs.validation)
         for mine, theirs in zip(own, shown, strict=False)
@@ -228,7 +228,7 @@ def walk(
     fitted: Fitted,
     given: Rows,
     validation: Rows,
-    plan: Plan,
+    plan_for: Callable[[int], Plan],
     engine: Engine,
     random_state: np.random.RandomState,
 ) -> Iterator[Step]:
@@ -241,6 +241,7 @@ def walk(
 
     yield step()
     whole = network.n_parameters
+    plan = plan_for(int(np.count_nonzero(given.training_weights)))
     network, kept = drop_idle(network, given.X, given.training_weights)
     rules = rules.take(kept)
     yield step()
