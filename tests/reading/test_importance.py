@@ -6,6 +6,7 @@ import pytest
 from models import EVERY_MODEL, fitted, with_network
 
 from neuralrules import NeuralRuleRegressor
+from neuralrules._data._encoding import Encoder
 from neuralrules._estimators._base import engine_of
 
 
@@ -177,3 +178,17 @@ def test_errors():
         model.importances(X, max_rows=1.5)
     with pytest.raises(ValueError, match="X has 1 row; importances need at least 2 to compare"):
         model.importances(X[:1])
+
+
+def test_of_a_long_table_only_a_sample_is_encoded(monkeypatch):
+    model, X, _ = fitted("two classes")
+    encoded = []
+    transform = Encoder.transform
+
+    def recorded(self, table):
+        encoded.append(table.shape[0])
+        return transform(self, table)
+
+    monkeypatch.setattr(Encoder, "transform", recorded)
+    model.importances(X, max_rows=50, random_state=0)
+    assert encoded == [50]

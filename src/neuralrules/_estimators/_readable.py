@@ -180,7 +180,8 @@ class ReadableModel(NeuralRuleModel):
         table = self._check_columns(X, reset=False)
         return importances(
             self.fitted_,
-            self.fitted_.encoder.transform(table),
+            table.shape[0],
+            lambda rows: self.fitted_.encoder.transform(_safe_indexing(table, rows)),
             self._engine(),
             kind=kind,
             n_resamples=n_resamples,

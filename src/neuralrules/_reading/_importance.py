@@ -14,7 +14,7 @@ what the model would do there, and may exceed 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral
@@ -83,7 +83,8 @@ class Importances:
 
 def importances(
     fitted: Fitted,
-    encoded: np.ndarray,
+    n_rows: int,
+    encode: Callable[[np.ndarray], np.ndarray],
     engine: Engine,
     *,
     kind: str,
@@ -92,7 +93,11 @@ def importances(
     sample_weight: Any,
     random_state: Any,
 ) -> Importances:
-    """Importance of the rules, columns or pairs of columns, on encoded rows."""
+    """Importance of the rules, columns or pairs of columns, on some of `n_rows` rows.
+
+    `encode` gives the encoded rows with the numbers that are asked for: of a long table only
+    a sample is needed.
+    """
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not one of {', '.join(map(repr, KINDS))}.")
     for name, value in (("n_resamples", n_resamples), ("max_rows", max_rows)):
@@ -100,17 +105,19 @@ def importances(
         whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= 2
         if not whole and not (value is None and may_be_none):
             raise ValueError(f"{name}={value!r} must be a whole number of at least 2.")
-    if len(encoded) < 2:
-        raise ValueError(f"X has {len(encoded)} row; importances need at least 2 to compare.")
+    if n_rows < 2:
+        raise ValueError(f"X has {n_rows} row; importances need at least 2 to compare.")
     random_state = check_random_state(random_state)
     weights = _check_sample_weight(
-        sample_weight, encoded, dtype=np.float64, ensure_non_negative=True
+        sample_weight, np.empty((n_rows, 0)), dtype=np.float64, ensure_non_negative=True
     )
-    if max_rows is not None and len(encoded) > max_rows:
-        chosen = np.sort(random_state.choice(len(encoded), max_rows, replace=False))
-        encoded, weights = encoded[chosen], weights[chosen]
+    chosen = np.arange(n_rows)
+    if max_rows is not None and n_rows > max_rows:
+        chosen = np.sort(random_state.choice(n_rows, max_rows, replace=False))
+        weights = weights[chosen]
     if not weights.any():
         raise ValueError("sample_weight is zero for every row. Give some rows weight.")
+    encoded = encode(chosen)
     draws = Draws(weights, n_resamples, random_state)
     if kind == "rules":
         active = engine.activations(fitted.network, encoded)

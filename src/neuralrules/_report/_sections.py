@@ -263,7 +263,8 @@ def importance_section(
     for kind, singular in (("columns", "column"), ("rules", "rule")):
         measured = importances(
             fitted,
-            encoded,
+            n_rows,
+            encoded.__getitem__,
             engine,
             kind=kind,
             n_resamples=100,
