@@ -123,6 +123,11 @@ def cases(rare_frame):
             progress,
         ),
         "numbers": (NeuralRuleRegressor(2, **classify).fit(diabetes, both), diabetes, both),
+        "counts": (
+            NeuralRuleRegressor(3, loss="poisson", **classify).fit(diabetes, progress),
+            diabetes,
+            progress,
+        ),
         "deep": (NeuralRuleClassifier(4, deep=True, **classify).fit(X, y), X, y),
         "mixed": (
             NeuralRuleClassifier(7, rule_source="forest", n_trees=3, **classify).fit(
@@ -199,6 +204,7 @@ TYPE_ROWS = """(rows) => rows.map((cells) => {
     return {
         decision: JSON.parse(answer.dataset.decision),
         probabilities: JSON.parse(answer.dataset.probabilities),
+        numbers: JSON.parse(answer.dataset.numbers || "null"),
         label: answer.querySelector("b").textContent,
         parts: [...document.querySelectorAll("#contributions li")].map(
             (line) => [line.dataset.rule, Number(line.dataset.contribution)]),
@@ -208,7 +214,8 @@ TYPE_ROWS = """(rows) => rows.map((cells) => {
 
 
 @pytest.mark.parametrize(
-    "name", ["binary", "iris", "hinge", "number", "numbers", "deep", "mixed", "deep mixed"]
+    "name",
+    ["binary", "iris", "hinge", "number", "numbers", "counts", "deep", "mixed", "deep mixed"],
 )
 def test_what_if_agrees_with_the_model(cases, pages, visit, name):
     model, X, _ = cases[name]
@@ -230,6 +237,12 @@ def test_what_if_agrees_with_the_model(cases, pages, visit, name):
         assert [answer["label"] for answer in answers] == [
             str(label) for label in model.predict(rows).tolist()
         ]
+    else:
+        numbers = np.array([answer["numbers"] for answer in answers])
+        predicted = model.predict(rows).reshape(numbers.shape)
+        np.testing.assert_allclose(numbers, predicted, rtol=1e-4)
+        link = "its exp is the prediction" in page.inner_text("#why-note")
+        assert link == (name == "counts")
     if name in ("binary", "iris", "deep", "mixed", "deep mixed"):
         probabilities = np.array([answer["probabilities"] for answer in answers])
         np.testing.assert_allclose(probabilities, model.predict_proba(rows), atol=1e-5)

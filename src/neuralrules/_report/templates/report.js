@@ -631,7 +631,8 @@
     const fires = n === 0 ? "No rule fires" : `${n} of ${nRules} ${nRules === 1 ? "rule" : "rules"} ${n === 1 ? "fires" : "fire"}`;
     const whose = nOutputs > 1 ? ` for ${model.outputs[output]}` : "";
     $("why-note").replaceChildren(`${fires}. The contributions sum to the decision${whose}, `,
-      numberSpan(answer.decision[output]), ".");
+      numberSpan(answer.decision[output]),
+      model.link === null ? "." : `; its ${model.link} is the prediction.`);
   }
 
   function contributionLine(part, largest) {
