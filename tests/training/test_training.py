@@ -323,3 +323,11 @@ def test_a_warm_start_takes_over_with_the_loss_that_is_asked_for_now(tmp_path):
 def test_what_a_model_gives_depends_on_how_it_was_trained_not_on_its_parameters():
     model = NeuralRuleClassifier(2, n_epochs=2).fit(X, Y).set_params(loss="hinge")
     assert model.predict_proba(X).shape == (600, 2)
+
+
+def test_divergence_in_the_very_last_step_is_noticed():
+    """Its loss would show only in the next epoch."""
+    model = NeuralRuleClassifier(2, learning_rate=1e39, n_epochs=1, batch_size=10**6)
+    message = r"^Training diverged in epoch 1: the loss is not finite. Lower learning_rate"
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=message):
+        model.fit(X, Y)
