@@ -32,6 +32,7 @@ class Plan:
     """How to train; the names are the estimators' parameters."""
 
     loss: Loss
+    fit_intercept: bool
     l2: float
     rule_dropout: float
     learning_rate: float
@@ -113,6 +114,8 @@ def train(
     outcome = Outcome(state, history={"loss": []})
     if plan.patience is not None:
         outcome.history["validation_loss"] = []
+        # Training may do harm from its first step on: the start is a candidate too.
+        best.consider(-1, mean_loss(state.network, rows, validation, engine), state.network)
     with interrupt_flag() as interrupted, Progress(plan.n_epochs, shown=plan.verbose) as bar:
         for epoch in range(plan.n_epochs):
             loss = trainer.train_epoch(epoch, interrupted)
@@ -166,6 +169,7 @@ class Trainer:
             # The paper's penalty stands beside the sum of the losses, not beside their mean.
             l2=plan.l2 / self._weight,
             moments=state.moments,
+            fit_intercept=plan.fit_intercept,
         )
 
     def train_epoch(self, epoch: int, interrupted: Callable[[], bool]) -> float:
@@ -211,7 +215,7 @@ class Best:
     def __init__(self) -> None:
         self.network: Network | None = None
         self.loss = math.inf
-        self.epoch = 0
+        self.epoch = -1
 
     def consider(self, epoch: int, loss: float, network: Network) -> None:
         if loss < self.loss:
