@@ -431,7 +431,7 @@ class ReadableModel(NeuralRuleModel):
             return twin.fitted_, twin._rows(table, y, sample_weight)
 
         def plan_for(n_rows: int) -> Plan:
-            return self._plan(given.task, n_rows, self.n_epochs, self.schedule)
+            return self._plan(given.task, n_rows, self._course())
 
         return simplification_path(
             self.fitted_,

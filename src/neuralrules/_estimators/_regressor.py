@@ -128,23 +128,27 @@ class NeuralRuleRegressor(NumberRules):
 
     def __init__(
         self,
-        max_depth: int | None = 6,
+        max_depth: int | None = 3,
         *,
-        rule_source: str = "tree",
-        n_trees: int = 10,
+        rule_source: str = "boosting",
+        n_trees: int | str = "auto",
+        tree_rate: float = 0.3,
         max_rules: int | None = None,
-        min_samples_leaf: int = 1,
+        min_samples_leaf: int = 20,
+        literal_columns: str = "rule",
+        start: str = "hinge",
+        fit_intercept: bool = True,
         deep: bool = False,
         loss: str = "squared",
-        l2: float = 0.15,
+        l2: float = 0.02,
         rule_dropout: float = 0.1,
         learning_rate: float = 0.01,
         schedule: str = "cosine",
-        n_epochs: int = 200,
+        n_epochs: int = 100,
         batch_size: int | str = "auto",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 10,
+        early_stopping: bool | str = "auto",
+        validation_fraction: float = 0.2,
+        patience: int = 20,
         warm_start: bool = False,
         engine: str = "numba",
         n_jobs: int | None = None,
@@ -154,8 +158,12 @@ class NeuralRuleRegressor(NumberRules):
         self.max_depth = max_depth
         self.rule_source = rule_source
         self.n_trees = n_trees
+        self.tree_rate = tree_rate
         self.max_rules = max_rules
         self.min_samples_leaf = min_samples_leaf
+        self.literal_columns = literal_columns
+        self.start = start
+        self.fit_intercept = fit_intercept
         self.deep = deep
         self.loss = loss
         self.l2 = l2

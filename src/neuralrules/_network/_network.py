@@ -26,6 +26,7 @@ from neuralrules._rules._rules import Rules
 N_BLOCKS = 16
 # Slope of the literals of a rule that starts as its leaf, per standard deviation.
 STEEPNESS = 6.0
+STARTS = ("hinge", "leaf")
 
 
 @dataclass(frozen=True)
