@@ -27,6 +27,7 @@ from sklearn.utils.validation import (
 
 from neuralrules._data._encoding import Encoder, check_table
 from neuralrules._data._rows import Rows
+from neuralrules._data._scaling import SCALINGS
 from neuralrules._engine import ENGINES, Engine, get_engine
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted, in_target_units, remembered_rows
@@ -52,6 +53,7 @@ class NeuralRuleModel(BaseEstimator):
         "n_trees": [Interval(Integral, 1, None, closed="left")],
         "max_rules": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "scaling": [StrOptions(set(SCALINGS))],
         "deep": ["boolean"],
         "l2": [Interval(Real, 0, None, closed="left")],
         "rule_dropout": [Interval(Real, 0, 1, closed="left")],
@@ -111,8 +113,10 @@ class NeuralRuleModel(BaseEstimator):
         own_weights = weights.copy()
         own_weights[validation] = 0
 
-        # 1. Encode the table, standardised on the training rows.
-        encoder = Encoder.fit(X, own_weights, named=hasattr(self, "feature_names_in_"))
+        # 1. Encode the table, brought to a common scale by the training rows.
+        encoder = Encoder.fit(
+            X, own_weights, named=hasattr(self, "feature_names_in_"), scaling=self.scaling
+        )
         rows = Rows(encoder.transform(X), targets, row_weights, weights, task)
         # 2. Grow trees by the margin criterion, and take every leaf as a rule.
         grow = SOURCES[self.rule_source]

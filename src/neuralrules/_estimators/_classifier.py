@@ -196,6 +196,7 @@ class NeuralRuleClassifier(ClassRules):
         n_trees: int = 10,
         max_rules: int | None = None,
         min_samples_leaf: int = 1,
+        scaling: str = "standard",
         deep: bool = False,
         loss: str = "logistic",
         l2: float = 0.15,
@@ -219,6 +220,7 @@ class NeuralRuleClassifier(ClassRules):
         self.n_trees = n_trees
         self.max_rules = max_rules
         self.min_samples_leaf = min_samples_leaf
+        self.scaling = scaling
         self.deep = deep
         self.loss = loss
         self.l2 = l2

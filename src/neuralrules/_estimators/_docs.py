@@ -54,6 +54,12 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "Keep only this many rules, those with the highest margin score m^2 (equation 8).",
     ),
     "min_samples_leaf": ("int", "Fewest training rows in a leaf, as in scikit-learn's trees."),
+    "scaling": (
+        '{"standard", "quantile"}',
+        "How columns of numbers are brought to a common scale: by mean and standard deviation, "
+        "or by their quantiles to a normal shape, which tells the many small numbers of a column "
+        "with heavy tails apart. Not in the paper.",
+    ),
     "deep": (
         "bool",
         "Deep neural rules: one more layer between literals and minimum, started as the "

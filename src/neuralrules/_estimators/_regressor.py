@@ -134,6 +134,7 @@ class NeuralRuleRegressor(NumberRules):
         n_trees: int = 10,
         max_rules: int | None = None,
         min_samples_leaf: int = 1,
+        scaling: str = "standard",
         deep: bool = False,
         loss: str = "squared",
         l2: float = 0.15,
@@ -156,6 +157,7 @@ class NeuralRuleRegressor(NumberRules):
         self.n_trees = n_trees
         self.max_rules = max_rules
         self.min_samples_leaf = min_samples_leaf
+        self.scaling = scaling
         self.deep = deep
         self.loss = loss
         self.l2 = l2

@@ -227,6 +227,7 @@ class NeuralRuleClassifierCV(DepthSearch, ClassRules):
         n_trees: int = 10,
         max_rules: int | None = None,
         min_samples_leaf: int = 1,
+        scaling: str = "standard",
         deep: bool = False,
         loss: str = "logistic",
         l2: float = 0.15,
@@ -250,6 +251,7 @@ class NeuralRuleClassifierCV(DepthSearch, ClassRules):
         self.n_trees = n_trees
         self.max_rules = max_rules
         self.min_samples_leaf = min_samples_leaf
+        self.scaling = scaling
         self.deep = deep
         self.loss = loss
         self.l2 = l2
@@ -306,6 +308,7 @@ class NeuralRuleRegressorCV(DepthSearch, NumberRules):
         n_trees: int = 10,
         max_rules: int | None = None,
         min_samples_leaf: int = 1,
+        scaling: str = "standard",
         deep: bool = False,
         loss: str = "squared",
         l2: float = 0.15,
@@ -328,6 +331,7 @@ class NeuralRuleRegressorCV(DepthSearch, NumberRules):
         self.n_trees = n_trees
         self.max_rules = max_rules
         self.min_samples_leaf = min_samples_leaf
+        self.scaling = scaling
         self.deep = deep
         self.loss = loss
         self.l2 = l2

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from neuralrules._data._encoding import EncodedColumn, Encoder
+from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._encoding import Encoder
 from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import BINS, Performance

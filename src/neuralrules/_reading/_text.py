@@ -13,7 +13,8 @@ from numbers import Integral
 
 import numpy as np
 
-from neuralrules._data._encoding import EncodedColumn, Encoder, in_original_units
+from neuralrules._data._encoded_column import EncodedColumn, in_original_units
+from neuralrules._data._encoding import Encoder
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
