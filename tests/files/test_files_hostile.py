@@ -368,6 +368,11 @@ CASES = [
         become("encoder.knots_z", lambda a: np.repeat(a[::2], 2)[: len(a)]),
         "the knots of a column are less than two, or do not rise",
     ),
+    (
+        SCALED,
+        become("encoder.knots_z", lambda a: a + 100),
+        "the knots of a column are less than two, or do not rise through 0",
+    ),
     (SCALED, put("encoder.knot_offsets", 1, 1), "the knots of a column are less than two, or"),
     (
         SCALED,

@@ -53,6 +53,10 @@ class EncodedColumn:
         """By how much the encoded column grows with the original one."""
         return 1 / self.scale if self.knots is None else self.knots.slopes(original)
 
+    def unit_at(self, original: float) -> float:
+        """The original difference that makes an encoded one of 1, near some number."""
+        return self.scale if self.knots is None else self.knots.unit_at(original)
+
     @property
     def stand_in(self) -> float:
         """The number that a missing one counts as: the one that is encoded as 0."""

@@ -32,7 +32,8 @@ class Knots:
     Attributes
     ----------
     x, z : tuple of float
-        At least two numbers and what they are scaled to; both rise strictly.
+        At least two numbers and what they are scaled to. Both rise strictly, z through 0,
+        which missing numbers count as.
     """
 
     x: tuple[float, ...]
@@ -61,6 +62,11 @@ class Knots:
             slopes = np.diff(self._z)[place] / np.diff(self._x)[place]
         inside = (numbers >= self._x[0]) & (numbers < self._x[-1])
         return np.where(inside, slopes, np.where(np.isnan(numbers), np.nan, 0.0))
+
+    def unit_at(self, number: float) -> float:
+        """The difference of numbers that makes one of 1, scaled, in the segment of a number."""
+        place = int(segments(self._x, np.array(number)))
+        return (self.x[place + 1] - self.x[place]) / (self.z[place + 1] - self.z[place])
 
     @cached_property
     def _x(self) -> np.ndarray:

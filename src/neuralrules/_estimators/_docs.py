@@ -57,8 +57,8 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "scaling": (
         '{"standard", "quantile"}',
         "How columns of numbers are brought to a common scale: by mean and standard deviation, "
-        "or by their quantiles to a normal shape, which tells the many small numbers of a column "
-        "with heavy tails apart. Not in the paper.",
+        "or by their quantiles to a normal shape, which tells apart the many small numbers of "
+        "a column with heavy tails. Not in the paper.",
     ),
     "deep": (
         "bool",

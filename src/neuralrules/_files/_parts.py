@@ -58,10 +58,13 @@ def knots_from(contents: Contents, n_columns: int) -> list[Knots | None]:
     result: list[Knots | None] = []
     for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
         own_x, own_z = x[first:last], z[first:last]
-        if last - first == 1 or (np.diff([own_x, own_z]) <= 0).any():
-            refuse("the knots of a column are less than two, or do not rise")
-        knots = Knots(tuple(own_x.tolist()), tuple(own_z.tolist()))
-        result.append(knots if first < last else None)
+        if first == last:
+            result.append(None)
+            continue
+        rises = (np.diff([own_x, own_z]) > 0).all() and own_z[0] <= 0 <= own_z[-1]
+        if last - first == 1 or not rises:
+            refuse("the knots of a column are less than two, or do not rise through 0")
+        result.append(Knots(tuple(own_x.tolist()), tuple(own_z.tolist())))
     return result
 
 
