@@ -38,6 +38,13 @@ def mixed_table() -> tuple[pd.DataFrame, np.ndarray]:
     return frame, np.array(["low", "middle", "high"])[y]
 
 
+def tailed_table() -> tuple[pd.DataFrame, np.ndarray]:
+    """The same table with two classes that hang on two of its numbers, one with tails."""
+    frame, _ = mixed_table()
+    enough = frame["income"].fillna(3e4) > 15_000 * (1 + frame["children"])
+    return frame, np.array(["poor", "rich"])[enough.astype(int)]
+
+
 KINDS = {
     "two classes": lambda: (NeuralRuleClassifier, load_breast_cancer(return_X_y=True), {}),
     "hinge": lambda: (
@@ -58,6 +65,7 @@ KINDS = {
         load_breast_cancer(return_X_y=True),
         {"rule_source": "forest", "n_trees": 3},
     ),
+    "quantiles": lambda: (NeuralRuleClassifier, tailed_table(), {"scaling": "quantile"}),
     "constant": lambda: (NeuralRuleClassifier, (np.ones((20, 1)), np.arange(20) % 2), {}),
 }
 

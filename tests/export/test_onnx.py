@@ -148,7 +148,7 @@ def on_thresholds(model, X):
         zip(rules.features, rules.thresholds, strict=True)
     ):
         if columns[feature].kind == "number":
-            x = columns[feature].mean + columns[feature].scale * float(threshold)
+            x = columns[feature].original(float(threshold))
             moved.append((step % len(frame), columns[feature].source, x))
     encoded = encoder.transform(X)[:, network.features].astype(np.float64)
     for literal, weights in enumerate(network.weights.astype(np.float64)):
@@ -160,7 +160,7 @@ def on_thresholds(model, X):
         column = columns[network.features[place]]
         height = encoded[row] @ weights + network.biases[literal]
         x = encoded[row, place] - height / weights[place]
-        moved.append((row, column.source, column.mean + column.scale * x))
+        moved.append((row, column.source, column.original(x)))
     rows = frame.iloc[[row for row, _, _ in moved]].reset_index(drop=True)
     for source in {source for _, source, _ in moved}:
         rows[rows.columns[source]] = rows[rows.columns[source]].astype(float)

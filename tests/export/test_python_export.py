@@ -71,14 +71,16 @@ def encode(model, row):
         ]
         text = None if hole else str(cell)
         if column.kind == "number":
-            value = column.mean if hole else float(cell)
+            value = 0.0 if hole else float(cell)
         elif column.kind == "missing":
             value = hole
         elif column.kind == "category":
             value = text == column.category
         else:
             value = text not in known
-        standardised = (float(value) - column.mean) / column.scale
+        standardised = float(column.encoded(np.array(float(value))))
+        if hole and column.kind == "number":
+            standardised = 0.0
         encoded.append(min(max(standardised, -float(LARGEST)), float(LARGEST)))
     return np.array(encoded)
 
@@ -118,7 +120,7 @@ def on_thresholds(model, rows):
     for place, feature in enumerate(model.rules_.features[:20]):
         column = model.encoder_.columns[feature]
         if column.kind == "number":
-            cell = model.rules_.thresholds[place] * column.scale + column.mean
+            cell = column.original(float(model.rules_.thresholds[place]))
             row = rows[place % len(rows)]
             moved.append(row | {model.encoder_.names[column.source]: float(cell)})
     return moved

@@ -121,7 +121,7 @@ def all_kinds_of_rows(model, X):
     ):
         column = encoder.columns[feature]
         if column.kind == "number":
-            value = float(threshold) * column.scale + column.mean
+            value = column.original(float(threshold))
             frame.loc[row, encoder.names[column.source]] = value
     for name in frame.columns:
         holes = rng.rand(len(frame)) < 0.2

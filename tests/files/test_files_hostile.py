@@ -24,12 +24,13 @@ from neuralrules._files._checks import Contents
 from neuralrules._files._container import MAX_HEADER_BYTES, parse_json, unpack
 
 KINDS = (("mixed", True), ("two classes", False), ("two targets", False))
+SCALED = ("quantiles", False)
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> dict[tuple[str, bool], bytes]:
     folder = tmp_path_factory.mktemp("models")
-    return {kind: saved_bytes(fitted(*kind)[0], folder) for kind in KINDS}
+    return {kind: saved_bytes(fitted(*kind)[0], folder) for kind in (*KINDS, SCALED)}
 
 
 def contents(whole: bytes):
@@ -358,6 +359,40 @@ CASES = [
         become("target.scale", lambda a: a[:0]),
         "the array 'target.scale' has shape (0,), not (2,)",
     ),
+    (SCALED, put("encoder.knots_x", 1, np.nan), "the array 'encoder.knots_x' holds NaN or inf"),
+    (SCALED, put("encoder.knots_z", 1, np.inf), "the array 'encoder.knots_z' holds NaN or inf"),
+    (SCALED, put("encoder.knots_z", 0, -1e20), "its knots lie beyond all numbers that a model"),
+    (SCALED, put("encoder.knots_x", 1, -1e9), "the knots of a column are less than two, or do"),
+    (
+        SCALED,
+        become("encoder.knots_z", lambda a: np.repeat(a[::2], 2)[: len(a)]),
+        "the knots of a column are less than two, or do not rise",
+    ),
+    (
+        SCALED,
+        become("encoder.knots_z", lambda a: a + 100),
+        "the knots of a column are less than two, or do not rise through 0",
+    ),
+    (SCALED, put("encoder.knot_offsets", 1, 1), "the knots of a column are less than two, or"),
+    (
+        SCALED,
+        become("encoder.knots_x", lambda a: a[1:]),
+        "the array 'encoder.knots_x' has shape ",
+    ),
+    (SCALED, become("encoder.knot_offsets", lambda a: a[:-1]), "it has knots of "),
+    (
+        SCALED,
+        put("encoder.knot_offsets", -1, 2**60),
+        "the array 'encoder.knots_x' has shape ",
+    ),
+    (
+        SCALED,
+        # The last number loses its own to the first indicator after it.
+        become("encoder.knot_offsets", lambda a: np.where(np.arange(len(a)) == 3, a[2], a)),
+        "the column [0, 'missing', None] has knots, but holds no numbers",
+    ),
+    (SCALED, drop("encoder.knots_z"), "the array 'encoder.knots_z' is missing"),
+    (SCALED, drop("encoder.knot_offsets"), "it holds an unknown array, 'encoder.knots_x'"),
 ]
 
 

@@ -37,8 +37,8 @@ def in_double(model, X):
     """
     network, encoder = model.network_, model.encoder_
     raw = raw_table(model, X)
-    mean, scale = encoder._mean, encoder._scale
-    encoded = np.nan_to_num((raw - mean) / scale)[:, network.features]
+    encoded = [column.encoded(raw[:, place]) for place, column in enumerate(encoder.columns)]
+    encoded = np.nan_to_num(np.transpose(encoded))[:, network.features]
     parameters = type(network.parameters)(*(a.astype(float) for a in network.parameters))
     outputs = rules_forward(parameters, network.layout, encoded) @ parameters.values
 
@@ -48,7 +48,10 @@ def in_double(model, X):
         largest = np.maximum.reduceat(units, network.offsets[:-1], axis=1)
         return largest @ sizes.values + np.abs(network.intercept)
 
+    mean, scale = encoder._mean, encoder._scale
     apart = (np.abs(np.where(np.isnan(raw), mean, raw)) + np.abs(mean)) / scale
+    bent = [place for place in network.features if encoder.columns[place].knots is not None]
+    apart[:, bent] = np.abs(encoded[:, np.searchsorted(network.features, bent)])
     return (
         outputs + network.intercept,
         uncancelled(apart[:, network.features]),
@@ -135,7 +138,7 @@ def test_predictions_have_the_models_shape(n_targets):
 
 def test_numbers_are_read_as_they_were_written():
     """Bit by bit: no parameter of the network changes on its way through the text."""
-    for kind in ("mixed", "two targets"):
+    for kind in ("mixed", "two targets", "quantiles"):
         model, _, _ = fitted(kind, True)
         network, columns = model.network_, model.encoder_.columns
         rules = read_rules(model.exact_text())
@@ -147,7 +150,7 @@ def test_numbers_are_read_as_they_were_written():
                 assert declared[model.encoder_.names[column.source]] == column.mean
         literals = [literal for rule in rules.rules for literal in rule.literals]
         units = [unit for rule in rules.rules for unit in rule.units]
-        scales = np.array([columns[feature].scale for feature in network.features])
+        scales = np.array([columns[feature].in_sums.scale for feature in network.features])
         for literal, weights in zip(literals, network.weights, strict=True):
             factors = (weights.astype(float) / scales)[weights != 0]
             assert [factor for factor, _ in literal[:-1]] == factors.tolist()
@@ -157,7 +160,7 @@ def test_numbers_are_read_as_they_were_written():
         assert mixing == network.mixing[network.mixing != 0].astype(float).tolist()
 
 
-@pytest.mark.parametrize("kind", ["two classes", "mixed", "two targets"])
+@pytest.mark.parametrize("kind", ["two classes", "mixed", "two targets", "quantiles"])
 @pytest.mark.parametrize("digits", [7, 11])
 def test_every_digit_matters(kind, digits):
     model, X, _ = fitted(kind)
@@ -281,6 +284,51 @@ def test_a_text_written_by_hand():
     assert below.predict(frame).tolist() == ["no", "yes", "yes", "no"]
 
 
+SCALED = GOOD.replace(
+    "number missing 40.0", "scaled [[0.0, -2.0], [50.0, 0.5], [90.0, 2.5]]"
+).replace('1.0 * "age" - 30.0', '2.0 * scaled("age") + 1.0')
+
+
+def test_a_scaled_column_written_by_hand():
+    frame = pd.DataFrame({"age": [10.0, 70.0, np.nan, 1e9, -1e9], "city": ["x"] * 5})
+    # Scaled -1.5, 1.5, 0, 2.5 and -2.
+    decision = np.array([0, 2 * 4, 2 * 1, 2 * 6, 0]) + 1.25
+    for text in (SCALED, SCALED.replace("2.5]]", "2.5]] mean 5.0 deviation 1e3")):
+        rules = read_rules(text)
+        np.testing.assert_allclose(rules.decision_function(frame), decision, atol=1e-12)
+        model = read_rules(text, estimator=True)
+        np.testing.assert_allclose(model.decision_function(frame), decision, atol=1e-5)
+        assert "where A = 2·scaled(age) + 1\n" in model.rules_text()
+        again = read_rules(model.exact_text(), estimator=True)
+        np.testing.assert_array_equal(
+            again.decision_function(frame), model.decision_function(frame)
+        )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('scaled("age")', '"age"', "10: there is no column 'age' with number here"),
+        ('scaled("age")', 'scaled("city")', "10: there is no column 'city' with scaled here"),
+        ("[[0.0, -2.0], [50.0, 0.5], ", "[", "5: a scaled column needs at least two points"),
+        ("[90.0, 2.5]", "[90.0, 2.5, 1.0]", "5: the points of a scaled column must be pairs"),
+        ("[90.0, 2.5]", "[90.0]", "5: the points of a scaled column must be pairs"),
+        ("[90.0, 2.5]", "[90.0, NaN]", "5: nan is not a finite number"),
+        ("[90.0, 2.5]", "90.0", "5: expected a list of numbers, found 90.0"),
+        ("[90.0, 2.5]", "[50.0, 2.5]", "5: the points of a scaled column must rise, to scaled"),
+        ("[90.0, 2.5]", "[90.0, 0.5]", "5: the points of a scaled column must rise, to scaled"),
+        ("-2.0]", "0.1]", "5: the points of a scaled column must rise, to scaled numbers aro"),
+        ("[90.0, 2.5]", "[1e30, 2.5]", "5: the points of a scaled column must not go beyond"),
+        ("2.5]]", "2.5]] mean 1.0 deviation 0.0", "5: a deviation must be above 0"),
+    ],
+)
+def test_scaled_columns_that_cannot_be_read(old, new, message):
+    assert old in SCALED
+    number, _, what = message.partition(": ")
+    with pytest.raises(ValueError, match=f"^Line {number} of the rules: {re.escape(what)}"):
+        read_rules(SCALED.replace(old, new, 1))
+
+
 HUGE = "9" * 10_000
 NUMBERS = GOOD.replace(
     'classes"\nclasses ["no", "yes"]\nloss "logistic"', 'numbers"\nflat true'
@@ -377,7 +425,8 @@ def test_the_shape_of_a_regression_must_fit_its_outputs():
 @st.composite
 def mutated(draw):
     """A valid text with some characters or lines dropped, doubled, moved or replaced."""
-    text = draw(st.sampled_from([GOOD, NUMBERS, fitted("mixed", True)[0].exact_text()[:6000]]))
+    fits = [fitted("mixed", True)[0].exact_text()[:6000], SCALED]
+    text = draw(st.sampled_from([GOOD, NUMBERS, *fits]))
     for _ in range(draw(st.integers(1, 3))):
         pieces = text.split("\n") if draw(st.booleans()) else list(text)
         whole = "\n" if pieces != list(text) else ""

@@ -274,3 +274,26 @@ def test_explaining_needs_a_fit_and_the_right_columns():
     model, X, _ = fitted("two classes")
     with pytest.raises(ValueError, match="X has 3 features"):
         model.explain(X[:, :3])
+
+
+def test_slopes_of_scaled_columns_are_finite_differences():
+    model, X, _ = fitted("quantiles")
+    X = X.assign(children=X["children"] + 0.5)  # between the knots
+    X.loc[:5, "income"] = [1e9, 0, 1377, 5e4, 2e5, np.nan]
+    slopes = model.explain(X).slopes
+    for source, name in enumerate(X.columns):
+        if X[name].dtype.kind != "f":
+            assert np.isnan(slopes[:, source]).all()
+            continue
+        assert (np.isnan(slopes[:, source, 0]) == X[name].isna()).all()
+        step = 1e-3 * (X[name].quantile(0.9) - X[name].quantile(0.1))
+        above, below, own = (
+            model.decision_function(X.assign(**{name: X[name] + way * step}))
+            for way in (1, -1, 0)
+        )
+        smooth = (np.abs(above + below - 2 * own) < 1e-5) & X[name].notna()
+        difference = ((above - below) / (2 * step))[smooth]
+        size = np.abs(difference).max()
+        assert smooth.mean() > 0.5
+        np.testing.assert_allclose(slopes[smooth, source, 0], difference, atol=1e-2 * size)
+    assert slopes[0, 0, 0] == slopes[1, 0, 0] == 0  # outside of the knots

@@ -40,7 +40,7 @@ def test_rare_unseen_and_missing_categories(with_holes):
     close(back, read_rules(model.exact_text()), X)
 
 
-@pytest.mark.parametrize("kind", ["mixed", "numbers", "two targets"])
+@pytest.mark.parametrize("kind", ["mixed", "numbers", "two targets", "quantiles"])
 def test_it_can_be_read_explained_exported_and_trained_further(kind, tmp_path):
     model, X, y = fitted(kind)
     back = read_rules(model.exact_text(), estimator=True)
@@ -270,3 +270,11 @@ def test_nothing_is_said_of_rows_and_leaves_that_are_not_known(tmp_path):
     table = back.rules_table()
     assert table["share"].notna().all()
     assert table["overlap"].isna().all()
+
+
+def test_scaled_columns_come_back_bit_by_bit():
+    for deep in (False, True):
+        model, X, _ = fitted("quantiles", deep)
+        back = read_rules(model.exact_text(), estimator=True)
+        np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+        assert back.exact_text() == model.exact_text()

@@ -1,17 +1,20 @@
 """Rules in the user's words."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from models import mixed_table
+from models import fitted as fitted_kind
+from models import mixed_table, tailed_table
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules._data._scaling import Knots
 from neuralrules._engine._reference import rules_forward
-from neuralrules._reading._text import literal_text, number, tree_rule_text
+from neuralrules._reading._text import inequality_text, literal_text, number, tree_rule_text
 
 
 def fitted(frame, y, **options):
@@ -295,3 +298,81 @@ def test_labels_stay_on_their_line():
     text = fitted(X, y, max_depth=1, n_epochs=0).rules_text()
     assert "for a\\nb (" in text
     assert "for c\\x1b[1m (" in text
+
+
+def test_a_literal_over_one_scaled_column_is_a_threshold_in_its_units():
+    X, y = tailed_table()
+    model = fitted(X, y, max_depth=3, n_epochs=0, scaling="quantile")
+    network = model.network_
+    X = X.dropna(subset=["income"])
+    encoded = model.encoder_.transform(X)[:, network.features]
+    values = encoded @ network.weights.T + network.biases
+    for literal in range(network.n_literals):
+        text = literal_text(model.fitted_, literal, precision=9, max_terms=2)
+        assert re.fullmatch(r"(.*) [<>] -?[\d.]+", text)
+        text = text.replace('a "b" [c]', "other")
+        assert (
+            X.rename(columns={'a "b" [c]': "other"}).eval(text) == (values[:, literal] > 0)
+        ).all(), text
+
+
+@pytest.mark.parametrize(
+    ("weight", "bias", "text"),
+    [
+        (1, 2, "every row"),  # above 0 wherever the column is above -2, which it always is
+        (1, 1, "x > 0"),
+        (2, 1, "x > 2"),
+        (1, -0.5, "x > 52"),
+        (1, -1, "no row"),
+        (-1, 2, "every row"),
+        (-1, 1, "x < 100"),
+        (-2, 1, "x < 52"),
+        (-1, -1, "no row"),
+    ],
+)
+def test_outside_of_its_knots_a_literal_holds_everywhere_or_nowhere(weight, bias, text):
+    model = fitted(pd.DataFrame({"x": np.arange(9.0)}), np.arange(9) > 4, n_epochs=0)
+    knots = Knots((0.0, 4.0, 100.0), (-1.0, 0.0, 1.0))
+    encoder = replace(
+        model.encoder_, columns=[replace(c, knots=knots) for c in model.encoder_.columns]
+    )
+    weights = np.array([float(weight)])
+    shown = inequality_text(encoder, np.array([0]), weights, float(bias), 3, 3)
+    assert shown == text
+    rows = pd.DataFrame({"x": [-50, 0, 1, 1.9, 2, 2.1, 51, 52, 53, 99, 100, 5000]})
+    positive = encoder.transform(rows)[:, 0] * weight + bias > 0
+    held = {"every row": [True] * 12, "no row": [False] * 12}.get(text)
+    assert (positive == (rows.eval(text) if held is None else held)).all()
+
+
+def test_sums_over_scaled_columns_hold_where_their_text_and_its_foot_say():
+    model, X, _ = fitted_kind("quantiles")
+    text = model.rules_text(precision=9)
+    scaled = {}
+    for name, points in re.findall(r"(?m)^(scaled\(.*\)) is the line through (.*); flat", text):
+        pairs = [[float(part) for part in point.split(" → ")] for point in points.split(", ")]
+        column = X[name[len("scaled(") : -1]].to_numpy(float)
+        scaled[name] = np.nan_to_num(np.interp(column, *np.transpose(pairs)))
+        scaled[name][np.isnan(column)] = 0
+    assert len(scaled) == 3
+    network = model.network_
+    values = model.encoder_.transform(X)[:, network.features] @ network.weights.T
+    values += network.biases
+    for literal in range(network.n_literals):
+        written = literal_text(model.fitted_, literal, precision=9, max_terms=3)
+        for place, name in enumerate(scaled):
+            written = written.replace(name, f"s[{place}]")
+        holds = eval(written.replace("·", "*"), {"s": list(scaled.values())})
+        clear = np.abs(values[:, literal]) > 1e-4
+        assert (holds == (values[:, literal] > 0))[clear].all(), written
+    stand_in = text.rpartition("the means of their scaled columns: income ")[2]
+    assert float(stand_in[:-1]) == pytest.approx(model.encoder_.columns[0].stand_in, rel=1e-8)
+
+
+def test_only_the_scaled_columns_that_are_spoken_of_are_explained():
+    X, y = tailed_table()
+    model = fitted(X, y, max_depth=2, n_epochs=0, scaling="quantile")
+    assert "scaled(" not in model.rules_text()
+    model, _, _ = fitted_kind("quantiles")
+    assert "scaled(children) is the line through 0 → -1.44, 1 → -0.561" in model.rules_text()
+    assert 'scaled(a "b" [c]) is' not in model.rules_text(max_rules=1, max_terms=1)

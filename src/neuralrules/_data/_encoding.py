@@ -7,80 +7,30 @@ A table may be a NumPy array, a pandas or a polars frame. Its columns become
 3. one indicator column for each category of the others, missing being a category
    too; beyond ``MAX_CATEGORIES`` the rarest share one;
 
-all standardised on the training rows. A missing number takes the column's mean,
-which is 0 after standardisation. Encoding goes through chunks of rows, so that
-beside the table there is only its encoded float32 copy and, while categories are
-learned, one column of strings.
+all standardised on the training rows, or numbers scaled by their quantiles. A missing
+number takes the column's mean, which is 0 after standardisation. Encoding goes through
+chunks of rows, so that beside the table there is only its encoded float32 copy and, while
+categories are learned, one column of strings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_array
 
+from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._scaling import learn_knots
+
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
 MAX_CATEGORIES = 64  # of one column; the rarer ones share an indicator
 # Rows enter a network as float32; beyond this their products could overflow.
 LARGEST = np.sqrt(np.finfo(np.float32).max)
-
-
-@dataclass(frozen=True)
-class EncodedColumn:
-    """Where one encoded column comes from, so that rules can be read in user's units.
-
-    Attributes
-    ----------
-    source : int
-        Column of the user's table.
-    kind : {"number", "missing", "category", "rare"}
-        The number itself; an indicator that it is missing; of one category; of all
-        categories that share one indicator.
-    category : object
-        The category, None for the other kinds.
-    mean, scale : float
-        encoded = (original - mean) / scale.
-    """
-
-    source: int
-    kind: str
-    category: Any = None
-    mean: float = 0.0
-    scale: float = 1.0
-
-
-class Standardised(Protocol):
-    """A column of which (original - mean) / scale is taken."""
-
-    @property
-    def mean(self) -> float: ...
-
-    @property
-    def scale(self) -> float: ...
-
-
-def in_original_units(
-    weights: Iterable[float], bias: float, columns: Iterable[Standardised]
-) -> tuple[list[float], float]:
-    """A sum w . x + a over standardised columns as one over the original ones.
-
-    w (x - mean) / scale is the factor w / scale times x, less that factor times the mean.
-
-    Returns
-    -------
-    factors : list of float
-    constant : float
-    """
-    columns = list(columns)
-    factors = [weight / column.scale for weight, column in zip(weights, columns, strict=True)]
-    for factor, column in zip(factors, columns, strict=True):
-        bias -= factor * column.mean
-    return factors, bias
 
 
 def is_frame(X: Any) -> bool:
@@ -239,8 +189,13 @@ class Encoder:
     named: bool = False
 
     @classmethod
-    def fit(cls, X: Any, weights: np.ndarray, *, named: bool = False) -> Encoder:
-        """Learn from a checked table X and the weights (n_rows,) of its rows."""
+    def fit(
+        cls, X: Any, weights: np.ndarray, *, named: bool = False, scaling: str = "standard"
+    ) -> Encoder:
+        """Learn from a checked table X and the weights (n_rows,) of its rows.
+
+        With `scaling` "quantile" numbers are scaled by their quantiles, others standardised.
+        """
         names = (
             [str(name) for name in X.columns]
             if is_frame(X)
@@ -267,6 +222,8 @@ class Encoder:
                 unscaled.columns, moments.mean, moments.scale, strict=True
             )
         ]
+        if scaling == "quantile":
+            scaled = [with_knots(column, X, names, weights) for column in scaled]
         return cls(names, scaled, named)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -274,6 +231,8 @@ class Encoder:
         encoded = np.empty((X.shape[0], len(self.columns)), np.float32)
         for start, stop, raw in self._raw_chunks(X):
             scaled = (raw - self._mean) / self._scale
+            for place in self._bent_places:
+                scaled[:, place] = self.columns[place].encoded(raw[:, place])
             # A missing number takes the mean, 0. Rows far outside the training rows must
             # not overflow.
             encoded[start:stop] = np.clip(np.nan_to_num(scaled, copy=False), -LARGEST, LARGEST)
@@ -305,6 +264,11 @@ class Encoder:
     @cached_property
     def _scale(self) -> np.ndarray:
         return np.array([column.scale for column in self.columns])
+
+    @cached_property
+    def _bent_places(self) -> list[int]:
+        """The columns that are scaled by their quantiles."""
+        return [place for place, column in enumerate(self.columns) if column.knots is not None]
 
     @cached_property
     def _number_places(self) -> dict[int, int]:
@@ -385,6 +349,17 @@ class Encoder:
                 f"column {self.names[self.columns[place].source]!r} holds {value}. "
                 "Replace it by a finite number, or by NaN if it is missing."
             )
+
+
+def with_knots(
+    column: EncodedColumn, X: Any, names: list[str], weights: np.ndarray
+) -> EncodedColumn:
+    """A column scaled by its quantiles, if it is one of numbers with enough of them."""
+    if column.kind != "number":
+        return column
+    numbers = as_numbers(column_of(X, column.source), names[column.source])
+    assert numbers is not None  # its moments are known
+    return replace(column, knots=learn_knots(numbers, weights.astype(np.float64)))
 
 
 def learn_categories(column: Any) -> tuple[list[str | None], bool]:

@@ -26,6 +26,7 @@ from sklearn.utils.validation import (
 
 from neuralrules._data._encoding import Encoder, check_table
 from neuralrules._data._rows import Rows
+from neuralrules._data._scaling import SCALINGS
 from neuralrules._engine import ENGINES, Engine, get_engine
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted, in_target_units, remembered_rows
@@ -79,6 +80,7 @@ class NeuralRuleModel(BaseEstimator):
         "literal_columns": [StrOptions(set(LITERAL_COLUMNS))],
         "start": [StrOptions(set(STARTS))],
         "fit_intercept": ["boolean"],
+        "scaling": [StrOptions(set(SCALINGS))],
         "deep": ["boolean"],
         "l2": [Interval(Real, 0, None, closed="left")],
         "rule_dropout": [Interval(Real, 0, 1, closed="left")],
@@ -135,8 +137,10 @@ class NeuralRuleModel(BaseEstimator):
         own_weights = weights.copy()
         own_weights[validation] = 0
 
-        # 1. Encode the table, standardised on the training rows.
-        encoder = Encoder.fit(X, own_weights, named=hasattr(self, "feature_names_in_"))
+        # 1. Encode the table, brought to a common scale by the training rows.
+        encoder = Encoder.fit(
+            X, own_weights, named=hasattr(self, "feature_names_in_"), scaling=self.scaling
+        )
         rows = Rows(encoder.transform(X), targets, row_weights, weights, task)
         rules, outcome = self._build(rows, validation, random_state, course)
         return self._learn(encoder, rules, outcome, rows)

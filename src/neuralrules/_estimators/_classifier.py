@@ -200,6 +200,7 @@ class NeuralRuleClassifier(ClassRules):
         literal_columns: str = "rule",
         start: str = "hinge",
         fit_intercept: bool = True,
+        scaling: str = "standard",
         deep: bool = False,
         loss: str = "logistic",
         l2: float = 0.02,
@@ -227,6 +228,7 @@ class NeuralRuleClassifier(ClassRules):
         self.literal_columns = literal_columns
         self.start = start
         self.fit_intercept = fit_intercept
+        self.scaling = scaling
         self.deep = deep
         self.loss = loss
         self.l2 = l2

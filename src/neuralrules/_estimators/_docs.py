@@ -76,6 +76,12 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "Whether the sum of the rules starts from an intercept that is trained too. It begins "
         "at the prior: the log odds of the classes, or the mean. The paper has none.",
     ),
+    "scaling": (
+        '{"standard", "quantile"}',
+        "How columns of numbers are brought to a common scale: by mean and standard deviation, "
+        "or by their quantiles to a normal shape, which tells apart the many small numbers of "
+        "a column with heavy tails. Not in the paper.",
+    ),
     "deep": (
         "bool",
         "Deep neural rules: one more layer between literals and minimum, started as the "

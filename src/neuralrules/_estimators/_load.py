@@ -27,6 +27,9 @@ ESTIMATORS: dict[str, type[Any]] = {
     )
 }
 
+# What files that were written before there was a parameter have in its place.
+LATER_PARAMETERS = {"scaling": "standard"}
+
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> Any:
     """Read a model that `save` wrote; its predictions are the same, bit for bit.
@@ -84,6 +87,7 @@ def estimator_from(contents: Contents) -> Any:
     if name not in ESTIMATORS:
         refuse(f"it holds a {shown(name)}, not one of {', '.join(ESTIMATORS)}")
     parameters = contents.value("parameters", dict)
+    parameters = LATER_PARAMETERS | parameters
     if parameters.keys() != ESTIMATORS[name]().get_params(deep=False).keys():
         refuse(f"its parameters are not those of a {name}")
     model = ESTIMATORS[name](**{key: restored(item) for key, item in parameters.items()})

@@ -138,6 +138,7 @@ class NeuralRuleRegressor(NumberRules):
         literal_columns: str = "rule",
         start: str = "hinge",
         fit_intercept: bool = True,
+        scaling: str = "standard",
         deep: bool = False,
         loss: str = "squared",
         l2: float = 0.02,
@@ -164,6 +165,7 @@ class NeuralRuleRegressor(NumberRules):
         self.literal_columns = literal_columns
         self.start = start
         self.fit_intercept = fit_intercept
+        self.scaling = scaling
         self.deep = deep
         self.loss = loss
         self.l2 = l2

@@ -27,7 +27,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from neuralrules._data._encoding import LARGEST, EncodedColumn, Encoder
+from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._encoding import LARGEST, Encoder
 from neuralrules._export._python_templates import (
     ACTIVATION,
     CATEGORIES,

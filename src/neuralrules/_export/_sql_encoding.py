@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from neuralrules._data._encoding import EncodedColumn, Encoder
+from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._encoding import Encoder
 from neuralrules._export._sql_dialects import NUMBER, Dialect, identifier
 from neuralrules._network._network import Network
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoding import EncodedColumn, Encoder
+from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._encoding import LARGEST, Encoder
+from neuralrules._data._scaling import Knots
 from neuralrules._engine._adam import Moments
 from neuralrules._files._checks import Contents, refuse, shown
 from neuralrules._fitted._activity import Activity
@@ -27,16 +29,48 @@ def encoder_from(contents: Contents) -> Encoder:
     if (scale <= 0).any():
         refuse("the array 'encoder.scale' holds a number that is not positive")
     columns = [
-        column_from(record, len(names), one_mean, one_scale)
-        for record, one_mean, one_scale in zip(
-            records, mean.tolist(), scale.tolist(), strict=True
+        column_from(record, len(names), *own)
+        for record, *own in zip(
+            records,
+            mean.tolist(),
+            scale.tolist(),
+            knots_from(contents, len(records)),
+            strict=True,
         )
     ]
     check_columns(columns, len(names))
     return Encoder(names, columns, contents.value("named", bool))
 
 
-def column_from(record: Any, n_names: int, mean: float, scale: float) -> EncodedColumn:
+def knots_from(contents: Contents, n_columns: int) -> list[Knots | None]:
+    """The knots of each encoded column, None for those that are standardised."""
+    if "encoder.knot_offsets" not in contents.arrays:
+        return [None] * n_columns
+    offsets = contents.offsets("encoder.knot_offsets", empty=True)
+    if len(offsets) - 1 != n_columns:
+        refuse(f"it has knots of {len(offsets) - 1} columns, but {n_columns} columns")
+    x, z = (
+        contents.array(f"encoder.knots_{name}", np.float64, (int(offsets[-1]),))
+        for name in "xz"
+    )
+    if (np.abs([x, z]) > LARGEST).any():
+        refuse("its knots lie beyond all numbers that a model takes")
+    result: list[Knots | None] = []
+    for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        own_x, own_z = x[first:last], z[first:last]
+        if first == last:
+            result.append(None)
+            continue
+        rises = (np.diff([own_x, own_z]) > 0).all() and own_z[0] <= 0 <= own_z[-1]
+        if last - first == 1 or not rises:
+            refuse("the knots of a column are less than two, or do not rise through 0")
+        result.append(Knots(tuple(own_x.tolist()), tuple(own_z.tolist())))
+    return result
+
+
+def column_from(
+    record: Any, n_names: int, mean: float, scale: float, knots: Knots | None
+) -> EncodedColumn:
     if not isinstance(record, list) or len(record) != 3:
         refuse(f"the column {shown(record)} is not a source, a kind and a category")
     source, kind, category = record
@@ -44,7 +78,9 @@ def column_from(record: Any, n_names: int, mean: float, scale: float) -> Encoded
         refuse(f"the column {shown(record)} is none of the table")
     if category is not None and (kind != "category" or type(category) is not str):
         refuse(f"the column {shown(record)} has a category that is no text")
-    return EncodedColumn(source, kind, category, mean, scale)
+    if knots is not None and kind != "number":
+        refuse(f"the column {shown(record)} has knots, but holds no numbers")
+    return EncodedColumn(source, kind, category, mean, scale, knots)
 
 
 def check_columns(columns: list[EncodedColumn], n_names: int) -> None:

@@ -61,6 +61,7 @@ def model_arrays(fitted: Fitted) -> dict[str, np.ndarray]:
     arrays = {
         "encoder.mean": np.array([column.mean for column in fitted.encoder.columns]),
         "encoder.scale": np.array([column.scale for column in fitted.encoder.columns]),
+        **knot_arrays(fitted.encoder),
         "target.mean": fitted.task.centre,
         "target.scale": fitted.task.scale,
         **{f"history.{name}": np.array(losses) for name, losses in fitted.history.items()},
@@ -77,6 +78,19 @@ def model_arrays(fitted: Fitted) -> dict[str, np.ndarray]:
     if fitted.task.classes is not None and has_code(fitted.task.classes):
         arrays["classes"] = fitted.task.classes
     return arrays
+
+
+def knot_arrays(encoder: Encoder) -> dict[str, np.ndarray]:
+    """The knots of all encoded columns, one after the other; nothing if there are none."""
+    knots = [column.knots for column in encoder.columns]
+    lengths = [0 if own is None else len(own.x) for own in knots]
+    if not any(lengths):
+        return {}
+    return {
+        "encoder.knot_offsets": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        "encoder.knots_x": np.array([x for own in knots if own is not None for x in own.x]),
+        "encoder.knots_z": np.array([z for own in knots if own is not None for z in own.z]),
+    }
 
 
 def has_code(array: np.ndarray) -> bool:

@@ -7,11 +7,12 @@
     classes ["malignant", "benign"]
     loss "logistic"
     column "mean radius" number missing 14.127 deviation 3.5
+    column "income" scaled [[1200.0, -2.9], [31000.0, 0.1], [2e6, 3.1]] mean 4e4 deviation 6e4
     column "city" categories ["Oslo", "Rome"] missing rare
     intercept [0.0]
 
     rule 0 value [1.25]
-      + 0.01 * "mean radius" - 2.5 * ["city" = "Rome"] + 3.0
+      + 0.01 * "mean radius" + 0.5 * scaled("income") - 2.5 * ["city" = "Rome"] + 3.0
       - 1.0 * ["city" is missing] + 0.5
 
 Names and categories are JSON strings, numbers have every digit of float64. Each indented
@@ -21,12 +22,16 @@ after categories say which brackets the column has beside them. In a deep rule a
 ``through`` stands between the literals and as many units above them, which are sums of
 the literals' positive parts, A0, A1, ….
 
+A scaled column goes straight through its points [number, scaled number] and stays at the
+first and the last outside of them; a missing number counts 0, scaled.
+
 A regression has ``task "numbers"`` and, instead of classes and loss, ``flat true`` if it
 was fitted on one target without a dimension of its own, ``flat false`` if predictions are
 a table with one column a target. A line ``loss "poisson"`` after it names the loss if
 it is not the squared error; predictions may be a function of the sums then. ``scale`` and
 the columns' deviations are what targets and columns are measured in when the rules are
-trained further; they change no prediction and may be left out.
+trained further; they change no prediction and may be left out, as may the mean of a scaled
+column.
 """
 
 from __future__ import annotations
@@ -36,11 +41,8 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoding import (
-    EncodedColumn,
-    Encoder,
-    in_original_units,
-)
+from neuralrules._data._encoded_column import EncodedColumn, in_original_units
+from neuralrules._data._encoding import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._task._losses import SQUARED_ERROR
 
@@ -90,6 +92,10 @@ def column_line(encoder: Encoder, source: int) -> str:
     """The declaration of a column of the user's table."""
     own = encoder.columns_of(source)
     name = quoted(encoder.names[source])
+    if own[0].knots is not None:
+        points = list(zip(own[0].knots.x, own[0].knots.z, strict=True))
+        moments = f"mean {own[0].mean!r} deviation {own[0].scale!r}"
+        return f"column {name} scaled {json.dumps(points)} {moments}"
     if own[0].kind == "number":
         return f"column {name} number missing {own[0].mean!r} deviation {own[0].scale!r}"
     known = [column.category for column in own if column.kind == "category"]
@@ -105,7 +111,9 @@ def literal_line(fitted: Fitted, literal: int) -> str:
     used = np.flatnonzero(weights)
     columns = [encoder.columns[feature] for feature in network.features[used]]
     factors, constant = in_original_units(
-        weights[used].tolist(), float(network.biases[literal]), columns
+        weights[used].tolist(),
+        float(network.biases[literal]),
+        [column.in_sums for column in columns],
     )
     names = [column_name(encoder, column) for column in columns]
     return sum_line(list(zip(factors, names, strict=True)), constant)
@@ -115,7 +123,7 @@ def column_name(encoder: Encoder, column: EncodedColumn) -> str:
     """An encoded column as sums name it."""
     name = quoted(encoder.names[column.source])
     if column.kind == "number":
-        return name
+        return name if column.knots is None else f"scaled({name})"
     if column.kind == "rare":
         return f"[{name} is rare]"
     if column.kind == "missing" or column.category is None:

@@ -318,10 +318,11 @@ def slopes_by_column(fitted: Fitted, X: Any, slopes: np.ndarray) -> np.ndarray:
     for feature, column in enumerate(encoder.columns):
         if column.kind != "number":
             continue
-        result[:, column.source] = 0
-        if feature in place_of:
-            result[:, column.source] = slopes[:, place_of[feature]] / column.scale
         cells = as_numbers(column_of(X, column.source), encoder.names[column.source])
         assert cells is not None  # or it could not have been encoded
+        result[:, column.source] = 0
+        if feature in place_of:
+            own = np.broadcast_to(column.slopes(cells), len(cells))
+            result[:, column.source] = slopes[:, place_of[feature]] * own[:, None]
         result[np.isnan(cells), column.source] = np.nan
     return result

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from neuralrules._data._encoding import EncodedColumn, Encoder
+from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._encoding import Encoder
 from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import BINS, Performance
@@ -91,8 +92,9 @@ def encoder_of(exact: ExactRules, *, named: bool) -> tuple[Encoder, dict[Term, i
 
 
 def encoded_column(source: int, column: DeclaredColumn, term: Term) -> EncodedColumn:
-    if term.kind == "number":
-        return EncodedColumn(source, "number", None, column.stand_in or 0.0, column.deviation)
+    if term.kind in ("number", "scaled"):
+        moments = column.stand_in or 0.0, column.deviation
+        return EncodedColumn(source, "number", None, *moments, column.knots)
     if column.stand_in is None and term.kind == "missing":
         return EncodedColumn(source, "category", None)  # among categories a hole is one
     return EncodedColumn(source, term.kind, term.category)
@@ -130,7 +132,7 @@ def dense_literal(
         if not isinstance(term, Term):
             bias += factor
             continue
-        column = encoder.columns[places[term]]
+        column = encoder.columns[places[term]].in_sums
         weight = factor * column.scale
         if abs(weight) < SMALLEST_WEIGHT and factor:
             raise ValueError(

@@ -23,6 +23,7 @@ from neuralrules._data._encoding import (
     column_of,
     is_frame,
 )
+from neuralrules._data._scaling import Knots
 from neuralrules._reading._exact import FIRST_LINE
 from neuralrules._task._losses import CLASS_LOSSES, NUMBER_LOSSES, SQUARED_ERROR, Loss
 from neuralrules._task._task import Task
@@ -31,12 +32,14 @@ STRING = r'"(?:[^"\\]|\\.)*"'
 NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 SUMMAND = re.compile(
     rf"\s*(?P<sign>[+-])\s*(?P<number>{NUMBER})"
-    rf"(?:\s*\*\s*(?:(?P<name>{STRING})|A(?P<literal>[0-9]{{1,9}})|"
+    rf"(?:\s*\*\s*(?:(?P<name>{STRING})|scaled\((?P<scaled>{STRING})\)|A(?P<literal>[0-9]{{1,9}})|"
     rf"\[(?P<column>{STRING})\s+(?:=\s*(?P<category>{STRING})|is\s+(?P<state>missing|rare))\]))?"
 )
 COLUMN = re.compile(
     rf"column (?P<name>{STRING}) (?:number missing (?P<mean>-?{NUMBER})"
     rf"(?: deviation (?P<deviation>{NUMBER}))?"
+    r"|scaled (?P<knots>\[.*\])"
+    rf"(?: mean (?P<centre>-?{NUMBER}) deviation (?P<spread>{NUMBER}))?"
     r"|categories (?P<categories>\[.*\])(?P<missing> missing)?(?P<rare> rare)?)"
 )
 RULE = re.compile(r"rule [0-9]+ value (?P<values>\[.*\])")
@@ -46,7 +49,7 @@ class Term(NamedTuple):
     """What a factor multiplies: a column's number, or one of its indicators."""
 
     column: str
-    kind: str  # as in EncodedColumn
+    kind: str  # as in EncodedColumn; "scaled" for a number with knots
     category: str | None = None
 
 
@@ -62,17 +65,21 @@ class DeclaredColumn:
     ----------
     name : str
     stand_in : float or None
-        What takes the place of a missing number; None for categories.
+        What takes the place of a missing number, or the mean of a scaled column, where that
+        counts 0; None for categories.
     deviation : float
         The unit that a number is measured in when the rules are trained further.
     terms : tuple of Term
         What rules may add up.
+    knots : Knots or None
+        What a scaled column goes through.
     """
 
     name: str
     stand_in: float | None
     deviation: float
     terms: tuple[Term, ...]
+    knots: Knots | None = None
 
     def values(self, data: Any) -> dict[Any, np.ndarray]:
         """The column's terms for some cells, each of shape (n_rows,)."""
@@ -95,6 +102,8 @@ class DeclaredColumn:
             )
         holes = np.isnan(numbers)
         number, missing = self.terms
+        if self.knots is not None:
+            return {number: np.nan_to_num(self.knots.scaled(numbers)), missing: holes}
         return {number: np.where(holes, self.stand_in, numbers), missing: holes}
 
 
@@ -374,6 +383,13 @@ def parse_column(lines: Lines) -> DeclaredColumn:
             lines.fail("a deviation must be above 0")
         either = (Term(name, "number"), Term(name, "missing"))
         return DeclaredColumn(name, lines.finite(match["mean"]), deviation, either)
+    if match["knots"] is not None:
+        knots = parse_knots(lines, lines.value(match["knots"]))
+        either = (Term(name, "scaled"), Term(name, "missing"))
+        mean, deviation = (lines.finite(match[part] or "1") for part in ("centre", "spread"))
+        if deviation == 0:
+            lines.fail("a deviation must be above 0")
+        return DeclaredColumn(name, mean, deviation, either, knots)
     categories = lines.value(match["categories"])
     if {*map(type, categories)} - {str} or len(set(categories)) < len(categories):
         lines.fail("categories must be strings, and all of them different")
@@ -382,6 +398,21 @@ def parse_column(lines: Lines) -> DeclaredColumn:
     if not terms:
         lines.fail("a column of categories must have one, or be missing or rare")
     return DeclaredColumn(name, None, 1.0, tuple(terms))
+
+
+def parse_knots(lines: Lines, points: Any) -> Knots:
+    """The points that a scaled column goes through."""
+    if type(points) is not list or len(points) < 2:
+        lines.fail("a scaled column needs at least two points")
+    pairs = [lines.numbers(point) for point in points]
+    if {len(pair) for pair in pairs} != {2}:
+        lines.fail("the points of a scaled column must be pairs of numbers")
+    x, z = np.transpose(pairs)
+    if (np.diff([x, z]) <= 0).any() or not z[0] <= 0 <= z[-1]:
+        lines.fail("the points of a scaled column must rise, to scaled numbers around 0")
+    if (np.abs([x, z]) > LARGEST).any():
+        lines.fail(f"the points of a scaled column must not go beyond {LARGEST:.2g}")
+    return Knots(tuple(x.tolist()), tuple(z.tolist()))
 
 
 def parse_rule(lines: Lines, terms: set[Term], n_outputs: int) -> ParsedRule:
@@ -429,10 +460,12 @@ def parse_term(
         if literal >= n_literals:
             lines.fail(f"there is no literal A{literal} here")
         return literal
-    name, category = match["name"] or match["column"], match["category"]
+    name = match["name"] or match["scaled"] or match["column"]
+    category = match["category"]
     if name is None:
         return None
-    kind = match["state"] or ("number" if category is None else "category")
+    number = "number" if match["scaled"] is None else "scaled"
+    kind = match["state"] or (number if category is None else "category")
     term = Term(lines.value(name), kind, None if category is None else lines.value(category))
     if term not in terms:
         what = term.kind if term.category is None else f"category {shown(term.category)}"

@@ -3,7 +3,8 @@
 A literal w . x + a > 0 over standardised, encoded columns becomes an inequality over
 the columns of the user's table. Indicators stand in brackets and count 1 where they
 hold. A missing number counts as its mean; ``[income is missing]`` is what the literal adds
-to that.
+to that. A column scaled by its quantiles is ``scaled(income)`` in a sum with others; alone,
+its literal is a threshold on the column itself.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from numbers import Integral
 
 import numpy as np
 
-from neuralrules._data._encoding import EncodedColumn, Encoder, in_original_units
+from neuralrules._data._encoded_column import EncodedColumn, in_original_units
+from neuralrules._data._encoding import Encoder
+from neuralrules._data._scaling import Knots
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
@@ -29,7 +32,7 @@ class Summand:
     Attributes
     ----------
     column : EncodedColumn
-        A number, or an indicator, which counts 1 where it holds.
+        A number, scaled if it has knots, or an indicator, which counts 1 where it holds.
     factor : float
         What it is multiplied by.
     """
@@ -40,7 +43,7 @@ class Summand:
     @property
     def weight(self) -> float:
         """The factor for one standard deviation of the column."""
-        return self.factor * self.column.scale
+        return self.factor * self.column.in_sums.scale
 
 
 def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_terms: int) -> str:
@@ -78,20 +81,43 @@ def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_ter
         if np.isfinite(highest) and texts != ["every row"]:
             lines.append(f"  cap   activation at most {number(highest, precision)}")
         blocks.append("\n".join(lines))
-    stand_ins = stand_in_texts(fitted.encoder, network.take(order), precision)
-    if stand_ins:
-        blocks.append(f"Missing numbers count as their means: {', '.join(stand_ins)}.")
-    return "\n\n".join(blocks)
+    foot = [
+        *scaled_texts(fitted.encoder, "\n".join(blocks), precision),
+        *stand_in_texts(fitted.encoder, network.take(order), precision),
+    ]
+    return "\n\n".join([*blocks, *foot])
 
 
 def stand_in_texts(encoder: Encoder, network: Network, precision: int) -> list[str]:
-    """The means of the columns with holes that some rules look at: "income 25000"."""
+    """What missing numbers count as, of the columns with holes that some rules look at."""
     used = network.features[network.weights.any(axis=0)].tolist()
     columns = [encoder.columns[place] for place in used if place in encoder.missing_indicators]
-    return [
-        f"{column_text(encoder, column)} {resolved(column.mean, column.scale, precision)}"
-        for column in columns
-    ]
+    texts = []
+    for scaled in (False, True):
+        parts = [
+            f"{printable(encoder.names[column.source])} "
+            f"{resolved(column.stand_in, column.unit_at(column.stand_in), precision)}"
+            for column in columns
+            if (column.knots is not None) == scaled
+        ]
+        means = "the means of their scaled columns" if scaled else "their means"
+        texts += [f"Missing numbers count as {means}: {', '.join(parts)}."] if parts else []
+    return texts
+
+
+def scaled_texts(encoder: Encoder, text: str, precision: int) -> list[str]:
+    """What the scaled columns are that a text speaks of."""
+    texts = []
+    for column in encoder.columns:
+        name = column_text(encoder, column)
+        if column.knots is None or name not in text:
+            continue
+        points = [
+            f"{resolved(x, column.unit_at(x), precision)} → {number(z, precision)}"
+            for x, z in zip(column.knots.x, column.knots.z, strict=True)
+        ]
+        texts.append(f"{name} is the line through {', '.join(points)}; flat outside.")
+    return texts
 
 
 def check_counts(**counts: int) -> None:
@@ -213,22 +239,23 @@ def signed_text(factor: float, name: str, precision: int, before: str) -> str:
     return f" - {term}" if factor < 0 else f" + {term}"
 
 
-def sum_text(encoder: Encoder, terms: list[Summand], unit: float, precision: int) -> str:
-    """Terms, divided by `unit`, as a sum."""
+def sum_text(encoder: Encoder, terms: list[Summand], divisor: float, precision: int) -> str:
+    """Terms, divided by `divisor`, as a sum."""
     text = ""
     for term in terms:
         # A column far from zero needs more digits for the same accuracy.
-        distance = max(abs(term.column.mean) / term.column.scale, 1)
+        unit = term.column.in_sums
+        distance = max(abs(unit.mean) / unit.scale, 1)
         digits = precision + int(np.ceil(np.log10(distance)))
         name = column_text(encoder, term.column)
-        text += signed_text(term.factor / unit, name, digits, text)
+        text += signed_text(term.factor / divisor, name, digits, text)
     return text
 
 
 def most_important(terms: list[Summand], max_terms: int) -> tuple[list[Summand], float]:
     """The terms of largest weight, and what the others add where they are at their means."""
     order = sorted(terms, key=lambda term: -abs(term.weight))
-    rest = sum(term.factor * term.column.mean for term in order[max_terms:])
+    rest = sum(term.factor * term.column.in_sums.mean for term in order[max_terms:])
     return order[:max_terms], rest
 
 
@@ -295,14 +322,18 @@ def split_text(
         return indicator_text(encoder, column, present=lower is not None)
     name = printable(encoder.names[column.source])
     low, high = (
-        None
-        if bound is None
-        else resolved(bound * column.scale + column.mean, column.scale, precision)
+        None if bound is None else threshold_text(column, bound, precision)
         for bound in (lower, upper)
     )
     if low is None:
         return f"{name} ≤ {high}"
     return f"{name} > {low}" if high is None else f"{low} < {name} ≤ {high}"
+
+
+def threshold_text(column: EncodedColumn, bound: float, precision: int) -> str:
+    """A number on an encoded column in the user's units."""
+    threshold = column.original(bound)
+    return resolved(threshold, column.unit_at(threshold), precision)
 
 
 def indicator_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True) -> str:
@@ -327,9 +358,10 @@ def is_utf8(text: str) -> bool:
 
 
 def column_text(encoder: Encoder, column: EncodedColumn) -> str:
-    """A column as it stands in a literal: numbers bare, indicators in brackets."""
+    """A column as it stands in a sum: numbers bare or scaled, indicators in brackets."""
     if column.kind == "number":
-        return printable(encoder.names[column.source])
+        name = printable(encoder.names[column.source])
+        return name if column.knots is None else f"scaled({name})"
     return f"[{indicator_text(encoder, column)}]"
 
 
@@ -356,7 +388,9 @@ def in_user_units(
     """
     used = np.flatnonzero(weights)
     columns = [encoder.columns[feature] for feature in features[used].tolist()]
-    factors, constant = in_original_units(weights[used].tolist(), float(bias), columns)
+    factors, constant = in_original_units(
+        weights[used].tolist(), float(bias), [column.in_sums for column in columns]
+    )
     terms = [Summand(column, factor) for column, factor in zip(columns, factors, strict=True)]
     return terms, constant
 
@@ -387,12 +421,31 @@ def inequality_text(
     terms, constant = in_user_units(encoder, features, weights, bias)
     if not terms:
         return "every row" if constant > 0 else "no row"
+    if len(terms) == 1 and terms[0].column.knots is not None:
+        return scaled_bound_text(encoder, terms[0], terms[0].column.knots, constant, precision)
     shown, rest = most_important(terms, max_terms)
-    unit, scale = shown[0].factor, shown[0].column.scale
+    unit, scale = shown[0].factor, shown[0].column.in_sums.scale
     text = sum_text(encoder, shown, unit, precision)
     text += " + …" if len(shown) < len(terms) else ""
     bound = resolved(-(constant + rest) / unit, scale, precision)
     return f"{text} {'>' if unit > 0 else '<'} {bound}"
+
+
+def scaled_bound_text(
+    encoder: Encoder, term: Summand, knots: Knots, constant: float, precision: int
+) -> str:
+    """A literal over one scaled column alone: a threshold on the column itself.
+
+    Outside of its knots the column is flat, so that all rows may hold, or none.
+    """
+    bound, rises = -constant / term.factor, term.factor > 0
+    lowest, highest = knots.z[0], knots.z[-1]
+    if bound < lowest if rises else bound > highest:
+        return "every row"
+    if bound >= highest if rises else bound <= lowest:
+        return "no row"
+    name = printable(encoder.names[term.column.source])
+    return f"{name} {'>' if rises else '<'} {threshold_text(term.column, bound, precision)}"
 
 
 def number(value: float, precision: int) -> str:

@@ -12,14 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoding import (
-    LARGEST,
-    EncodedColumn,
-    Encoder,
-    as_categories,
-    as_numbers,
-    column_of,
-)
+from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._encoding import LARGEST, Encoder, as_categories, as_numbers, column_of
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._text import column_text
 from neuralrules._report._numbers import plain_text, short, short_resolved

@@ -1,0 +1,137 @@
+"""Numbers brought to a common scale by their quantiles: a line with bends.
+
+Mean and deviation say little of a column with heavy tails: a few rows lie a hundred
+deviations out, and all others share one. Its quantiles tell them apart. The scaled column
+goes straight from knot to knot, rises everywhere between the first and the last, and is
+constant outside of them. So a threshold on it is one on the column itself, every number
+in between can be found again, and rows far outside of the training rows cannot run away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+SCALINGS = ("standard", "quantile")
+# Normal deviates at whose quantiles the line may bend, besides its ends: from 0.13 % of
+# the rows to all but as many, closest together where most of the rows are.
+LEVELS = ndtr(np.linspace(-3, 3, 31))
+MAX_ROWS = 200_000  # that quantiles are taken of; more would hardly move them
+FEWEST_VALUES = 3  # of a column that is worth bending
+SMALLEST_SHARE = 1e-9  # of the rows; a normal deviate must be finite
+SMALLEST_DEVIATION = 1e-6  # of normal deviates; to divide by less would make them huge
+
+
+@dataclass(frozen=True)
+class Knots:
+    """A rising, continuous function that is straight between its knots, flat outside.
+
+    Attributes
+    ----------
+    x, z : tuple of float
+        At least two numbers and what they are scaled to. Both rise strictly, z through 0,
+        which missing numbers count as.
+    """
+
+    x: tuple[float, ...]
+    z: tuple[float, ...]
+
+    def scaled(self, numbers: np.ndarray) -> np.ndarray:
+        """Numbers as scaled ones, both float64 of any shape; NaN stays NaN.
+
+        In the segment that begins at knot k the scaled number is z_k + dz ((x - x_k) / dx),
+        or z_k+1 if rounding would exceed that. Files, exports and pages compute the same in
+        the same order.
+        """
+        return through(self._x, self._z, numbers)
+
+    def original(self, scaled: np.ndarray) -> np.ndarray:
+        """The numbers that are scaled to these; of what is outside, the nearest end."""
+        return through(self._z, self._x, scaled)
+
+    def slopes(self, numbers: np.ndarray) -> np.ndarray:
+        """By how much the scaled number grows with the number; at a knot, above it.
+
+        NaN where the number is NaN, and 0 outside of the knots.
+        """
+        place = segments(self._x, numbers)
+        with np.errstate(over="ignore"):  # between numbers that are next to each other
+            slopes = np.diff(self._z)[place] / np.diff(self._x)[place]
+        inside = (numbers >= self._x[0]) & (numbers < self._x[-1])
+        return np.where(inside, slopes, np.where(np.isnan(numbers), np.nan, 0.0))
+
+    def unit_at(self, number: float) -> float:
+        """The difference of numbers that makes one of 1, scaled, in the segment of a number."""
+        place = int(segments(self._x, np.array(number)))
+        return (self.x[place + 1] - self.x[place]) / (self.z[place + 1] - self.z[place])
+
+    @cached_property
+    def _x(self) -> np.ndarray:
+        return np.array(self.x)
+
+    @cached_property
+    def _z(self) -> np.ndarray:
+        return np.array(self.z)
+
+
+def segments(starts: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The segment that each value lies in, or the first or last one."""
+    return np.searchsorted(starts[1:-1], values, side="right")
+
+
+def through(x: np.ndarray, z: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The line through the points (x, z), continued by its ends."""
+    place = segments(x, values)
+    # A share of the segment, not a slope: that may be infinite where x hardly differ.
+    share = (np.clip(values, x[0], x[-1]) - x[place]) / (x[place + 1] - x[place])
+    return np.minimum(z[place] + (z[place + 1] - z[place]) * share, z[place + 1])
+
+
+def learn_knots(numbers: np.ndarray, weights: np.ndarray) -> Knots | None:
+    """Knots at the quantiles of a column; None where it has too few values to bend.
+
+    Each is a number of the column, scaled to the normal deviate of its middle rank; then
+    the scaled column is standardised.
+
+    Parameters
+    ----------
+    numbers : (n_rows,) float64
+        NaN is left out.
+    weights : (n_rows,) float64
+        Rows without weight are left out, too.
+    """
+    counted = np.flatnonzero(~np.isnan(numbers) & (weights > 0))
+    counted = counted[sampled(numbers[counted])]
+    values, place = np.unique(numbers[counted], return_inverse=True)
+    if len(values) < FEWEST_VALUES:
+        return None
+    weight = np.bincount(place, weights[counted])
+    upto = np.cumsum(weight)
+    total = upto[-1]
+    chosen = np.searchsorted(upto, LEVELS * total)
+    chosen = np.unique([0, *np.minimum(chosen, len(values) - 1), len(values) - 1])
+    ranks = (upto - weight / 2)[chosen] / total
+    z = ndtri(np.clip(ranks, SMALLEST_SHARE, 1 - SMALLEST_SHARE))
+    scaled = through(values[chosen], z, values)
+    mean = weight @ scaled / total
+    deviation = np.sqrt(weight @ (scaled - mean) ** 2 / total)
+    if deviation < SMALLEST_DEVIATION:  # nearly all weight is on one value
+        return None
+    z = (z - mean) / deviation
+    # Two of them may be one where weights are next to nothing.
+    rises = np.diff(np.maximum.accumulate(z), prepend=-np.inf) > 0
+    x, z = values[chosen][rises], z[rises]
+    return Knots(tuple(x.tolist()), tuple(z.tolist())) if len(x) > 1 else None
+
+
+def sampled(numbers: np.ndarray) -> np.ndarray:
+    """Places of all numbers or, of too many, of some, the least and the greatest included."""
+    n_rows = len(numbers)
+    if n_rows <= MAX_ROWS:
+        return np.arange(n_rows)
+    # Always the same rows, so that a fit can be repeated.
+    chosen = np.random.RandomState(0).choice(n_rows, MAX_ROWS - 2, replace=False)
+    return np.unique([*chosen, numbers.argmin(), numbers.argmax()])
