@@ -84,9 +84,7 @@ class NumbaSession:
         moments = moments.copy() if moments else Moments.start(network.parameters)
         self._state = Training(network.parameters.copy(), moments.means, moments.squares)
         self._limits = make_limits(constraints, network.parameters)
-        self._settings = Options(
-            loss.code, np.float32(l2), fit_intercept, moments.n_steps
-        )
+        self._settings = Options(loss.code, np.float32(l2), fit_intercept, moments.n_steps)
         self._table = TrainingRows(
             rows.X,
             network.features,

@@ -208,9 +208,7 @@ class NeuralRuleModel(BaseEstimator):
         )
         return self._learn(fitted.encoder, fitted.rules, outcome, rows, fitted.notes)
 
-    def _source_options(
-        self, task: Task, random_state: np.random.RandomState
-    ) -> SourceOptions:
+    def _source_options(self, task: Task, random_state: np.random.RandomState) -> SourceOptions:
         n_trees = self.n_trees
         if n_trees == "auto":
             n_trees = TREES if task.n_outputs == 1 else TREES_EACH
@@ -370,7 +368,7 @@ class NeuralRuleModel(BaseEstimator):
                 return rows, rows[:0]
             raise ValueError(
                 f"validation_fraction={self.validation_fraction} of {len(rows)} rows leaves "
-                f"{held.sum()} rows to validate and {len(rows) - held.sum()} to train on, as one "
+                f"{held.sum()} to validate and {len(rows) - held.sum()} to train on, since one "
                 "row of each class stays in training. "
                 "Change validation_fraction, add rows, or set early_stopping=False."
             )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import assert_all_finite
 from neuralrules._data._encoding import missing_cells
 from neuralrules._estimators._base import DEPTH_CONSTRAINTS
 from neuralrules._estimators._docs import documented
+from neuralrules._estimators._paper import PAPER
 from neuralrules._estimators._portable import PortableModel
 from neuralrules._task._losses import CLASS_LOSSES
 from neuralrules._task._task import Task
@@ -246,6 +247,21 @@ class NeuralRuleClassifier(ClassRules):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @classmethod
+    def paper(cls, max_depth: int | None = 6, **parameters: Any) -> NeuralRuleClassifier:
+        """The paper's method: the leaves of one tree, trained on all rows.
+
+        Every literal may lean on every column of the tree, outputs start at zero, and nothing
+        stops early.
+
+        Parameters
+        ----------
+        max_depth : int or None, default=6
+        parameters
+            Others than the paper's.
+        """
+        return cls(max_depth, **{**PAPER, **parameters})
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None

@@ -26,9 +26,20 @@ weights, biases and values are trained together by Adam.
 """
 
 PARAMETERS: dict[str, tuple[str, str]] = {
-    "max_depths": (
-        "sequence of int",
-        "Depths to choose from by cross-validation; of equally good ones the smallest wins.",
+    "candidates": (
+        "sequence of dict, dict of sequences, or None",
+        "What to choose from: dicts of parameters, or all combinations of the values of a "
+        "dict. Parameters that a candidate does not name are those of this estimator. None "
+        "means a set that did well on many tables, for `max_rules` if that is given.",
+    ),
+    "scoring": (
+        "str, callable or None",
+        "What candidates are compared by, as in scikit-learn; None means the loss.",
+    ),
+    "refit": (
+        '{"average", "single"}',
+        "What to keep of the best candidate: the mean of its models of all folds, each stopped "
+        "early on its own fold, joined into one network; or one model of all rows.",
     ),
     "cv": (
         "int, splitter or iterable of splits",

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from neuralrules._estimators._base import DEPTH_CONSTRAINTS
 from neuralrules._estimators._docs import documented
+from neuralrules._estimators._paper import PAPER
 from neuralrules._estimators._portable import PortableModel
 from neuralrules._task._losses import NUMBER_LOSSES
 from neuralrules._task._task import Task
@@ -182,6 +183,21 @@ class NeuralRuleRegressor(NumberRules):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @classmethod
+    def paper(cls, max_depth: int | None = 6, **parameters: Any) -> NeuralRuleRegressor:
+        """The paper's method: the leaves of one tree, trained on all rows.
+
+        Every literal may lean on every column of the tree, outputs start at zero, and nothing
+        stops early.
+
+        Parameters
+        ----------
+        max_depth : int or None, default=6
+        parameters
+            Others than the paper's.
+        """
+        return cls(max_depth, **{**PAPER, **parameters})
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train one epoch on these rows; the first call also grows the rules from them.

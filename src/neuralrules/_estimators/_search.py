@@ -62,9 +62,10 @@ class Table(NamedTuple):
 
 
 class RuleSearch(NeuralRuleModel):
-    """Compare candidates by cross-validation, then keep the best one's models or fit it anew."""
+    """Compare candidates by cross-validation; keep the best one's models, or fit it anew."""
 
     _base: ClassVar[type[NeuralRuleModel]]
+    scaling: str
     _search_constraints: ClassVar[dict[str, list[Any]]] = {
         "candidates": ["array-like", dict, None],
         "cv": ["cv_object"],
@@ -177,9 +178,7 @@ class RuleSearch(NeuralRuleModel):
             warnings.filterwarnings("ignore", message="The least populated class")
             folds = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
             splits = list(folds.split(np.empty((n_rows, 0)), codes))
-        return [
-            (np.union1d(train, lone), np.setdiff1d(test, lone)) for train, test in splits
-        ]
+        return [(np.union1d(train, lone), np.setdiff1d(test, lone)) for train, test in splits]
 
     def _compare(
         self, tables: dict[str, Table], splits: list[tuple[np.ndarray, np.ndarray]], seed: int
@@ -234,8 +233,9 @@ class RuleSearch(NeuralRuleModel):
         best = int(np.argmax(means))
         if interrupted:
             warnings.warn(
-                f"The search was interrupted after {met.sum()} fits. This {type(self).__name__} "
-                f"keeps {self.candidates_[best]}, the best of what was compared until then.",
+                f"The search was interrupted after {met.sum()} fits. This "
+                f"{type(self).__name__} keeps {self.candidates_[best]}, the best of what was "
+                "compared until then.",
                 stacklevel=4,
             )
         return best
@@ -282,7 +282,7 @@ def scores_of(members: list[list[Member]], n_folds: int) -> np.ndarray:
 def averaged(outcomes: list[Outcome]) -> Outcome:
     """One network that is the mean of several, with the mean of their histories.
 
-    Histories are as long as the shortest: beyond it, a mean would be of others.
+    The history is as long as the shortest: beyond it, a mean would be of fewer networks.
     """
     network = Network.join([outcome.state.network for outcome in outcomes], mean=True)
     names = set.intersection(*(set(outcome.history) for outcome in outcomes))
@@ -293,8 +293,8 @@ def averaged(outcomes: list[Outcome]) -> Outcome:
     return Outcome(
         State.start(network),
         history=history,
-        n_epochs=max(outcome.n_epochs for outcome in outcomes),
-        best_epoch=max(outcome.best_epoch for outcome in outcomes),
+        n_epochs=min(outcome.n_epochs for outcome in outcomes),
+        best_epoch=min(outcome.best_epoch for outcome in outcomes),
     )
 
 

@@ -1,0 +1,61 @@
+"""What the CV estimators compare if they are not told."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+# Shallow boosted trees that start as in the paper, deeper ones on columns shaped by their
+# quantiles, many that start at the output of boosting, and the paper's one tree, whose
+# literals may lean on every column of the tree. No one of them is best on most tables.
+WHOLE: tuple[dict[str, Any], ...] = (
+    {"n_trees": 60, "max_depth": 3, "tree_rate": 0.2, "learning_rate": 0.005},
+    {
+        "n_trees": 60,
+        "max_depth": 6,
+        "tree_rate": 0.1,
+        "learning_rate": 0.005,
+        "scaling": "quantile",
+    },
+    {
+        "n_trees": 100,
+        "max_depth": 4,
+        "tree_rate": 0.1,
+        "start": "leaf",
+        "learning_rate": 0.002,
+        "l2": 0.01,
+    },
+    {
+        "rule_source": "tree",
+        "max_depth": 5,
+        "min_samples_leaf": 5,
+        "literal_columns": "tree",
+    },
+)
+
+
+def default_candidates(max_rules: int | None, n_outputs: int) -> list[dict[str, Any]]:
+    """Candidates for a network of any size, or of at most `max_rules` rules."""
+    if max_rules is None:
+        return [several_outputs(candidate, n_outputs) for candidate in WHOLE]
+    return small_candidates(max_rules, n_outputs)
+
+
+def several_outputs(candidate: dict[str, Any], n_outputs: int) -> dict[str, Any]:
+    """A candidate with fewer rounds where each of them grows one tree an output."""
+    n_trees = candidate.get("n_trees")
+    if n_trees is None or n_outputs == 1:
+        return candidate
+    return {**candidate, "n_trees": max(1, min(n_trees, round(2 * n_trees / n_outputs)))}
+
+
+def small_candidates(max_rules: int, n_outputs: int) -> list[dict[str, Any]]:
+    """Boosted trees of 2, 4 and 8 leaves, and one tree, that have so many leaves in all."""
+    found: list[dict[str, Any]] = []
+    for depth in (1, 2, 3):
+        n_trees = max_rules // (2**depth * n_outputs)
+        if n_trees:
+            found.append({"n_trees": n_trees, "max_depth": depth})
+    depth = max(1, int(math.log2(max_rules)))
+    found.append({"rule_source": "tree", "max_depth": depth, "min_samples_leaf": 5})
+    return found
