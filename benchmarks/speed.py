@@ -101,7 +101,7 @@ class Epochs:
 
 def untrained(X: np.ndarray, y: np.ndarray, max_depth: int = 10):
     """A model before training, its encoded rows, and their order by leaf."""
-    model = NeuralRuleClassifier(max_depth, n_epochs=0, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(max_depth, n_epochs=0, random_state=0).fit(X, y)
     encoded = model.encoder_.transform(X)
     leaves = model.rules_.covers(encoded).argmax(axis=1)
     return model, encoded, np.argsort(leaves, kind="stable").astype(np.int32)
@@ -177,7 +177,7 @@ def few_columns(X: np.ndarray, y: np.ndarray, max_depth: int) -> Network:
     networks = []
     for first in range(0, 3 * OWN_COLUMNS, OWN_COLUMNS):
         some = np.sort(columns[first : first + OWN_COLUMNS]).astype(np.int32)
-        network = NeuralRuleClassifier(max_depth, n_epochs=0).fit(X[:, some], y).network_
+        network = NeuralRuleClassifier.paper(max_depth, n_epochs=0).fit(X[:, some], y).network_
         networks.append(replace(network, columns=some[network.columns]))
     return Network.join(networks, mean=True)
 
@@ -221,7 +221,7 @@ def own_columns_record(X: np.ndarray, y: np.ndarray, max_depth: int, n_epochs: i
 
 def simplify_record(X: np.ndarray, y: np.ndarray) -> dict:
     """Seconds of a whole path of simplification, warm, and its steps."""
-    model = NeuralRuleClassifier(6, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(6, random_state=0).fit(X, y)
     model.simplification_path(X[::15], y[::15])  # compiles
     start = time.perf_counter()
     path = model.simplification_path(X, y)
@@ -255,7 +255,7 @@ def rows_records(largest: int) -> list[dict]:
     n_rows = 10_000
     while n_rows <= largest:
         X, y = make_classification(n_rows, 20, n_informative=10, random_state=0)
-        model = NeuralRuleClassifier(6, n_epochs=0, random_state=0)
+        model = NeuralRuleClassifier.paper(6, n_epochs=0, random_state=0)
         start = time.perf_counter()
         model.fit(X, y)
         tree = time.perf_counter() - start

@@ -87,7 +87,10 @@ class NeuralRuleModel(BaseEstimator):
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "schedule": [StrOptions({"constant", "cosine"})],
         "n_epochs": [Interval(Integral, 0, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "batch_size": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"auto", "paper"}),
+        ],
         "early_stopping": ["boolean", StrOptions({"auto"})],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "patience": [Interval(Integral, 1, None, closed="left")],
@@ -381,8 +384,9 @@ class NeuralRuleModel(BaseEstimator):
         return bool(course.early_stopping)
 
     def _rows_per_batch(self, n_rows: int) -> int:
-        if self.batch_size == "auto":
-            return int(min(np.clip(n_rows // 16, 128, 256), n_rows))
+        if isinstance(self.batch_size, str):
+            smallest = 128 if self.batch_size == "paper" else 32
+            return int(min(np.clip(n_rows // 16, smallest, 256), n_rows))
         return int(min(self.batch_size, n_rows))
 
     def _engine(self) -> Engine:

@@ -122,9 +122,9 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "n_epochs": ("int", "Passes over the training rows; 0 gives the untrained start."),
     "batch_size": (
-        'int or "auto"',
-        'Rows in a mini-batch; "auto" takes a sixteenth of the training rows, but at least 128 '
-        "and at most 256.",
+        'int, "auto" or "paper"',
+        'Rows in a mini-batch; "auto" takes a sixteenth of the training rows, but at least 32 '
+        'and at most 256, "paper" at least 128.',
     ),
     "early_stopping": (
         'bool or "auto"',

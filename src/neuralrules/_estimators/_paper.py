@@ -19,5 +19,6 @@ PAPER: dict[str, Any] = {
     "learning_rate": 0.01,
     "schedule": "cosine",
     "n_epochs": 200,
+    "batch_size": "paper",
     "early_stopping": False,
 }

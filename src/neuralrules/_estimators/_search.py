@@ -185,21 +185,24 @@ class RuleSearch(NeuralRuleModel):
     ) -> tuple[list[list[Member]], bool]:
         """Members of each candidate, fold after fold, and whether Ctrl-C ended it.
 
-        After each of the first folds the worse half of the candidates is dropped: the members
-        of those that remain are kept, so no fit of the winner is made twice.
+        Compared by loss, the worse half of the candidates is dropped after each fold until
+        one is left. Scores such as accuracy are too coarse for that: many candidates tie.
         """
         members: list[list[Member]] = [[] for _ in self.candidates_]
         running = list(range(len(self.candidates_)))
         folds = list(range(len(splits)))
         with contextlib.suppress(KeyboardInterrupt):
             while folds:
-                # Once nothing more is dropped, all other folds may be met at once.
-                now = folds[:1] if len(running) > 1 else folds
+                # Where nothing more is dropped, all other folds may be met at once.
+                drops = self.scoring is None and len(running) > 1
+                now = folds[:1] if drops else folds
                 folds = folds[len(now) :]
                 jobs = [(place, fold) for fold in now for place in running]
                 trained = self._members(tables, splits, jobs, seed)
                 for (place, _), member in zip(jobs, trained, strict=True):
                     members[place].append(member)
+                if not drops:
+                    break
                 means = [-np.mean([one.score for one in members[place]]) for place in running]
                 n_kept = math.ceil(len(running) / 2)
                 running = sorted(running[i] for i in np.argsort(means, kind="stable")[:n_kept])
