@@ -15,6 +15,7 @@ from neuralrules._io._frames import import_pandas
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
 from neuralrules._reading._text import (
+    base_text,
     check_counts,
     inequality_text,
     number,

@@ -90,7 +90,10 @@ def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_ter
 
 
 def base_text(fitted: Fitted, precision: int = 3) -> str:
-    """What every row gets before any rule adds to it, for example "3.1 % for ill"; empty without an intercept."""
+    """What every row gets before any rule adds to it, such as "3.1 % for ill".
+
+    Empty if the model has no intercept.
+    """
     task, intercept = fitted.task, fitted.network.intercept
     if not intercept.any():
         return ""
