@@ -48,7 +48,7 @@ DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 # Trees of boosting with n_trees="auto": in all for one output, else of each.
-TREES, TREES_EACH = 30, 8
+TREES, TREES_EACH = 32, 16
 # With early_stopping="auto", tables with fewer rows are not worth holding some out.
 STOPPING_ROWS = 100
 

@@ -59,8 +59,8 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "n_trees": (
         'int or "auto"',
         'Number of trees of a "forest" and of boosting rounds, each of which grows one tree a '
-        'class if there are more than two; a single "tree" ignores it. "auto" means 30, or 8 '
-        "where there are several outputs.",
+        'class if there are more than two; a single "tree" ignores it. "auto" means 32, or '
+        "16 where there are several outputs.",
     ),
     "tree_rate": (
         "float",
