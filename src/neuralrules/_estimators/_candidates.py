@@ -39,6 +39,7 @@ WHOLE: tuple[dict[str, Any], ...] = (
         "literal_columns": "tree",
         "l2": 0.02,
         "rule_dropout": 0.1,
+        "learning_rate": 0.01,
         "n_epochs": 100,
         "patience": 20,
     },
