@@ -76,8 +76,8 @@ def small_networks(draw, n_features, n_outputs=1, *, deep=False, spare=2):
 def grow_tree(X, codes, weights, *, max_depth=4, source="tree", n_trees=3):
     """Trees of a classification, the leaves of the first, and the rows they grew on."""
     rows = class_rows(X, codes, weights)
-    trees, first = GROWTHS[source](rows, source_options(max_depth=max_depth, n_trees=n_trees))
-    return trees, first.apply(X), rows
+    trees = GROWTHS[source](rows, source_options(max_depth=max_depth, n_trees=n_trees))
+    return trees, trees[0].apply(X), rows
 
 
 def class_rows(X, codes, weights) -> Rows:

@@ -49,7 +49,7 @@ def test_a_new_source_is_one_function(monkeypatch):
         for column in range(rows.X.shape[1]):
             alone = np.zeros_like(rows.X)
             alone[:, column] = rows.X[:, column]
-            grown, _ = _sources.one_tree(replace(rows, X=alone), replace(options, max_depth=1))
+            grown = _sources.one_tree(replace(rows, X=alone), replace(options, max_depth=1))
             pools.append(decompose(grown, n_classes=rows.task.n_classes))
         return Rules.join(pools), order
 
