@@ -16,6 +16,7 @@ from strategies import (
     source_options,
     tables,
 )
+from threadpoolctl import threadpool_limits
 
 from neuralrules._rules import _trees
 from neuralrules._rules._sources import boosted_trees, one_tree
@@ -124,7 +125,8 @@ def test_boosted_leaf_values_add_up_to_the_boosted_model():
     model = HistGradientBoostingRegressor(
         max_iter=10, max_depth=3, min_samples_leaf=1, max_leaf_nodes=None, learning_rate=0.2
     )
-    model.fit(X, grown.tree_targets)
+    with threadpool_limits(1, user_api="openmp"):
+        model.fit(X, grown.tree_targets)
     np.testing.assert_allclose(total, model.predict(X), atol=1e-6)
 
 

@@ -98,7 +98,6 @@ def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
             loss=loss,
             max_iter=options.n_trees,
             learning_rate=options.tree_rate,
-            n_jobs=options.n_jobs,
             **options.of_each_tree,
         )
         for stage in model._predictors:
