@@ -195,18 +195,24 @@ class ColumnMoments:
     def add(self, columns: np.ndarray, weights: np.ndarray) -> None:
         """Take in some rows (n_rows, n_columns) with their weights (n_rows,)."""
         present = ~np.isnan(columns)
-        weight = weights @ present
-        total = np.where(self._weight + weight > 0, self._weight + weight, 1)
-        mean = weights @ np.where(present, columns, 0) / np.where(weight > 0, weight, 1)
-        squares = weights @ np.where(present, columns - mean, 0) ** 2
+        if present.all():  # then nothing has to be copied
+            weight = np.full(columns.shape[1], weights.sum())
+            mean = weights @ columns / np.where(weight > 0, weight, 1)
+            distances = columns - mean
+        else:
+            weight = weights @ present
+            mean = weights @ np.where(present, columns, 0) / np.where(weight > 0, weight, 1)
+            distances = np.where(present, columns - mean, 0)
+        squares = weights @ np.square(distances, out=distances)
         # Chan, Golub and LeVeque's rule for joining the moments of two samples.
+        total = np.where(self._weight + weight > 0, self._weight + weight, 1)
         step = np.where(weight > 0, mean - self.mean, 0)
         self._squares += squares + step**2 * self._weight * weight / total
         self.mean += step * weight / total
         self._weight += weight
-        counted = present & (weights > 0)[:, None]
-        lowest = np.where(counted, columns, np.inf).min(axis=0)
-        highest = np.where(counted, columns, -np.inf).max(axis=0)
+        counted = True if weights.all() else (weights > 0)[:, None]
+        lowest = np.fmin.reduce(columns, where=counted, initial=np.inf)
+        highest = np.fmax.reduce(columns, where=counted, initial=-np.inf)
         self._lowest = np.minimum(self._lowest, lowest)
         self._highest = np.maximum(self._highest, highest)
 
@@ -255,7 +261,7 @@ class Encoder:
                 categories += [EncodedColumn(source, "rare")] * rare
                 continue
             numbers.append(EncodedColumn(source, "number"))
-            if np.isnan(column).any():
+            if np.isnan(column.min()):
                 holes.append(EncodedColumn(source, "missing"))
         unscaled = cls(names, [*numbers, *holes, *categories])
         moments = ColumnMoments(len(unscaled.columns))
@@ -272,11 +278,16 @@ class Encoder:
     def transform(self, X: Any) -> np.ndarray:
         """Encode a checked table: (n_rows, n_encoded_columns) float32, C-contiguous."""
         encoded = np.empty((X.shape[0], len(self.columns)), np.float32)
+        scratch = np.empty((0, 0))
         for start, stop, raw in self._raw_chunks(X):
-            scaled = (raw - self._mean) / self._scale
-            # A missing number takes the mean, 0. Rows far outside the training rows must
-            # not overflow.
-            encoded[start:stop] = np.clip(np.nan_to_num(scaled, copy=False), -LARGEST, LARGEST)
+            scratch = np.empty(raw.shape) if scratch.shape != raw.shape else scratch
+            scaled = np.subtract(raw, self._mean, out=scratch)
+            scaled /= self._scale
+            # A missing number takes the mean, 0.
+            if np.isnan(scaled.min()):
+                np.nan_to_num(scaled, copy=False)
+            # Rows far outside the training rows must not overflow.
+            encoded[start:stop] = np.clip(scaled, -LARGEST, LARGEST, out=scaled)
         return encoded
 
     def chunks(self, X: Any) -> Iterator[tuple[int, int, np.ndarray]]:
@@ -345,10 +356,13 @@ class Encoder:
 
     def _raw(self, piece: Any) -> np.ndarray:
         """Numbers, missing indicators and one-hot columns of some rows."""
+        numbers = self._numbers(piece)
+        self._check_finite(numbers)
+        n_numbers = numbers.shape[1]
+        if n_numbers == len(self.columns):
+            return numbers
         raw = np.zeros((piece.shape[0], len(self.columns)))
-        n_numbers = len(self._number_places)
-        raw[:, :n_numbers] = self._numbers(piece)
-        self._check_finite(raw[:, :n_numbers])
+        raw[:, :n_numbers] = numbers
         for number, hole in self.missing_indicators.items():
             raw[:, hole] = np.isnan(raw[:, number])
         for source, (places, other) in self._category_places.items():
@@ -359,10 +373,10 @@ class Encoder:
         return raw
 
     def _numbers(self, piece: Any) -> np.ndarray:
-        """Numeric columns of some rows, (n_rows, n_numeric) float64."""
+        """Numeric columns of some rows, (n_rows, n_numeric) float64: may be a view."""
         plain = isinstance(piece, np.ndarray) and piece.dtype.kind in "fiub"
         if plain and not self._category_places:
-            return piece.astype(np.float64)
+            return np.ascontiguousarray(piece, np.float64)
         numbers = np.empty((piece.shape[0], len(self._number_places)))
         for source, place in self._number_places.items():
             column = as_numbers(column_of(piece, source), self.names[source])
@@ -375,6 +389,9 @@ class Encoder:
         return numbers
 
     def _check_finite(self, numbers: np.ndarray) -> None:
+        # As almost always, found without a copy; NaN compares as False, and is looked at below.
+        if not numbers.size or (numbers.max() <= LARGEST and numbers.min() >= -LARGEST):
+            return
         too_large = (np.abs(numbers) > LARGEST).any(axis=0)
         if too_large.any():
             place = int(np.flatnonzero(too_large)[0])
