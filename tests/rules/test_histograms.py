@@ -51,7 +51,7 @@ def test_many_numbers_share_bins_and_rows_on_a_cut_go_left(rounded):
     X[:, 2] = 1  # nothing to cut
     X = np.round(X, 1) if rounded else X
     y = X[:, 0] * X[:, 1]
-    bins, model = boosted(X, y, np.ones(4000), loss="squared_error", max_depth=None)
+    bins, model = boosted(X, y, np.ones(4000), loss="squared_error", max_depth=6)
     cuts = np.concatenate(bins.cuts)
     probes = np.concatenate([X, np.repeat(cuts, 3).reshape(-1, 3).astype(np.float32)])
     codes = bins.transform(probes)

@@ -16,7 +16,16 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from neuralrules._data._rows import Rows
 from neuralrules._rules._histograms import Bins, boost
 from neuralrules._rules._rules import Rules, decompose
+from neuralrules._rules._sample import sample
 from neuralrules._rules._trees import Splits, Tree, trees_of_rows, trees_with_values
+
+# Rows that trees grow from; larger tables give a sample of so many. Against growing from all
+# of a million generated rows x 20, 30 boosted trees of depth 3 lose nothing beyond noise on
+# five tables (log loss 0.420 against 0.424 of two classes, 1.228 against 1.230 of seven,
+# 0.0261 against 0.0267 where one row in 126 is positive) and take 1 s instead of 4. Larger
+# trees do lose some: 100 boosted trees of depth 6 come to 0.0238 instead of 0.0227 on the last
+# table, and one exact tree of depth 10 to 0.467 instead of 0.460, in 6 s instead of 46.
+MAX_ROWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -50,8 +59,9 @@ Growth: TypeAlias = Callable[[Rows, SourceOptions], list[Tree]]
 def one_tree(rows: Rows, options: SourceOptions) -> list[Tree]:
     """One tree, by the paper's margin criterion."""
     kind = DecisionTreeClassifier if rows.task.are_classes else DecisionTreeRegressor
+    some = sample(rows, MAX_ROWS, options.random_state)
     model = kind(**options.of_each_tree)
-    model.fit(rows.X, rows.tree_targets, sample_weight=rows.training_weights)
+    model.fit(some.X, some.tree_targets, sample_weight=some.training_weights)
     return trees_of_rows([Splits.of(model.tree_)], rows)
 
 
@@ -62,7 +72,8 @@ def forest_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
     model = kind(
         options.n_trees, max_features="sqrt", n_jobs=options.n_jobs, **options.of_each_tree
     )
-    model.fit(rows.X, rows.tree_targets, sample_weight=rows.training_weights)
+    some = sample(rows, MAX_ROWS, options.random_state)
+    model.fit(some.X, some.tree_targets, sample_weight=some.training_weights)
     return trees_of_rows([Splits.of(one.tree_) for one in model.estimators_], rows)
 
 
@@ -75,8 +86,9 @@ def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
     whatever the loss of the network: leaves only have to lie where the targets differ.
     """
     task = rows.task
-    counted = np.flatnonzero(rows.training_weights)
-    used = rows if len(counted) == len(rows) else rows.take(counted)
+    used = sample(rows, MAX_ROWS, options.random_state)
+    if not used.training_weights.all():
+        used = used.take(np.flatnonzero(used.training_weights))
     effects = np.eye(task.n_outputs)
     if task.are_classes:
         # The first rows of a partial_fit may lack classes that come later.
