@@ -78,7 +78,7 @@ def cuts_between(numbers: np.ndarray) -> np.ndarray:
 
 
 def boost(
-    bins: np.ndarray, y: np.ndarray, weights: np.ndarray, *, loss: str, **parameters: Any
+    bins: np.ndarray, y: np.ndarray, weights: np.ndarray, *, loss: Any, **parameters: Any
 ) -> Any:
     """Boost trees on bins (n_rows, n_columns) of rows that all have weight.
 
@@ -87,8 +87,7 @@ def boost(
     y : (n_rows,)
         Class codes if `loss` is "log_loss", else numbers.
     weights : (n_rows,) float32
-    loss : str
-        One of scikit-learn's.
+    loss : str or one of scikit-learn's losses
     parameters
         scikit-learn's other parameters.
     """

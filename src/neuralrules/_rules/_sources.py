@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn._loss.loss import HuberLoss
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -18,6 +19,7 @@ from neuralrules._rules._histograms import Bins, boost
 from neuralrules._rules._rules import Rules, decompose
 from neuralrules._rules._sample import sample
 from neuralrules._rules._trees import Splits, Tree, trees_of_rows, trees_with_values
+from neuralrules._task._losses import HUBER_LIMIT, NUMBER_LOSSES, Loss
 
 # Rows that trees grow from; larger tables give a sample of so many. Against growing from all
 # of a million generated rows x 20, 30 boosted trees of depth 3 lose nothing beyond noise on
@@ -81,9 +83,9 @@ def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
     """The trees of gradient boosting by histograms; several targets are boosted one by one.
 
     Their values add to the prior that boosting starts from: the log odds of two classes,
-    the centred logarithms of the shares of more, the mean of numbers, or its logarithm.
-    Classes are boosted by their log loss, and numbers without link by the squared error,
-    whatever the loss of the network: leaves only have to lie where the targets differ.
+    the centred logarithms of the shares of more, the mean of numbers, or its logarithm, or
+    what takes its place by Huber's loss. Classes are boosted by their log loss, whatever
+    that of the network: leaves only have to lie where classes differ.
     """
     task = rows.task
     used = sample(rows, MAX_ROWS, options.random_state)
@@ -122,15 +124,24 @@ def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
 
 def boosted_targets(
     rows: Rows, effects: np.ndarray
-) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+) -> Iterator[tuple[str | HuberLoss, np.ndarray, np.ndarray]]:
     """What is boosted by itself: a loss of scikit-learn's, targets, and effects on outputs."""
     if rows.task.are_classes:
         yield "log_loss", rows.codes, effects
         return
     for effect, y in zip(effects, rows.targets.T, strict=True):
-        # Numbers whose output is a logarithm are counts; of none there is no logarithm.
-        loss = "poisson" if rows.task.loss.link.function and y.any() else "squared_error"
-        yield loss, y, effect[None]
+        yield boosted_loss(rows.task.loss, y), y, effect[None]
+
+
+def boosted_loss(loss: Loss, y: np.ndarray) -> str | HuberLoss:
+    """scikit-learn's loss that is closest to ours, for targets y (n_rows,)."""
+    if loss.link.function is not None:
+        # An output that is a logarithm; where all numbers are 0 they have none.
+        return "poisson" if y.any() else "squared_error"
+    if loss is NUMBER_LOSSES["huber"]:
+        # By the squared error, one number far away would have leaves of its own.
+        return HuberLoss(delta=HUBER_LIMIT)
+    return "squared_error"
 
 
 def leaves_of(grow: Growth) -> Source:
