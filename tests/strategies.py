@@ -86,9 +86,9 @@ def class_rows(X, codes, weights) -> Rows:
     return Rows(X, codes.astype(np.float32)[:, None], weights, weights, task)
 
 
-def number_rows(X, y, weights) -> Rows:
+def number_rows(X, y, weights, loss="squared") -> Rows:
     """Rows of a regression of y (n_rows, n_targets), standardised."""
-    task = Task.of_numbers(y, weights, "squared", flat=False)
+    task = Task.of_numbers(y, weights, loss, flat=False)
     return Rows(X, task.standardised(y), weights, weights, task)
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification, make_regression
+from sklearn.tree import DecisionTreeRegressor
 from strategies import (
     class_rows,
     grow_tree,
@@ -16,9 +17,11 @@ from strategies import (
     source_options,
     tables,
 )
+from threadpoolctl import threadpool_limits
 
 from neuralrules._rules import _trees
 from neuralrules._rules._sources import boosted_trees, one_tree
+from neuralrules._rules._trees import Splits
 from neuralrules._task._task import Task
 
 
@@ -124,7 +127,8 @@ def test_boosted_leaf_values_add_up_to_the_boosted_model():
     model = HistGradientBoostingRegressor(
         max_iter=10, max_depth=3, min_samples_leaf=1, max_leaf_nodes=None, learning_rate=0.2
     )
-    model.fit(X, grown.tree_targets)
+    with threadpool_limits(1, user_api="openmp"):
+        model.fit(X, grown.tree_targets)
     np.testing.assert_allclose(total, model.predict(X), atol=1e-6)
 
 
@@ -149,17 +153,28 @@ def test_one_class_alone_is_one_leaf():
     assert tree.values.tolist() == [[1.0]]
 
 
-@given(tables(n_classes=3), st.sampled_from([3, 200]))
-def test_each_row_has_the_leaf_that_a_walk_from_the_root_ends_in(table, chunk):
+@given(tables(n_classes=3), st.sampled_from([3, 200]), st.sampled_from([0, 256]))
+def test_each_row_has_the_leaf_that_a_walk_from_the_root_ends_in(table, chunk, small):
     X, codes, weights = table
-    with mock.patch.object(_trees, "CHUNK_ROWS", chunk):
+    with (
+        mock.patch.object(_trees, "CHUNK_ROWS", chunk),
+        mock.patch.object(_trees, "SMALL_TREE", small),
+    ):
         trees, _, _ = grow_tree(X, codes, weights, source="boosting")
     for tree in trees:
         reached = rows_of_nodes(tree, X)
-        leaves = tree.apply(X)
+        with mock.patch.object(_trees, "SMALL_TREE", small):
+            leaves = tree.apply(X)
         for node in np.flatnonzero(tree.left < 0):
             np.testing.assert_array_equal(leaves == node, reached[node])
             assert tree.n[node] == pytest.approx(weights[reached[node]].sum(), rel=1e-5)
             for one in range(3):
                 total = weights[reached[node] & (codes == one)].sum()
                 assert tree.totals[node, one] == pytest.approx(total, rel=1e-5)
+
+
+def test_large_trees_find_the_leaves_that_scikit_learn_finds():
+    X = np.random.RandomState(0).randn(2000, 3).astype(np.float32)
+    model = DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
+    assert model.tree_.node_count > _trees.SMALL_TREE
+    np.testing.assert_array_equal(Splits.of(model.tree_).apply(X), model.tree_.apply(X))
