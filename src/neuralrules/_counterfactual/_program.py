@@ -364,16 +364,16 @@ def add_moves(program: Program, ball: Ball) -> np.ndarray:
 
 
 def add_segments(program: Program, moves: Moves, amounts: np.ndarray) -> None:
-    """What lets scaled columns go one way only, segment after segment.
+    """What lets scaled columns go segment after segment.
 
-    Otherwise a steep segment could be had without the flat ones before it, or the way back
-    could undo the cost of the way there and not its effect.
+    Otherwise a steep segment could be had without the flat ones before it. Whole numbers go
+    up or down only: both at once would make numbers between them. Elsewhere that is a waste.
     """
     for move in np.flatnonzero((moves.segments > 0) & (moves.most > 0)):
         entered = program.variables(1, integral=True)
         program.require((1, amounts[move - 1]), (-moves.most[move - 1], entered), at_least=0)
         program.require((moves.most[move], entered), (-1, amounts[move]), at_least=0)
-    first = np.flatnonzero((moves.segments == 0) & (moves.most > 0))
+    first = np.flatnonzero((moves.segments == 0) & moves.whole & (moves.most > 0))
     for one, other in pairwise(first):
         if moves.groups[one] == moves.groups[other]:
             up = program.variables(1, integral=True)
