@@ -263,6 +263,29 @@ def test_a_scaled_row_does_not_take_back_the_cost_of_a_flat_way():
         assert result.cost == pytest.approx(result.x[0, 0] - start)
 
 
+def test_whole_scaled_numbers_go_one_way_only():
+    X = np.repeat(np.arange(7), [5, 10, 30, 3, 2, 2, 2])[:, None]
+    model = NeuralRuleRegressor(1, n_epochs=0, scaling="quantile").fit(X, X[:, 0])
+    (column,) = model.encoder_.columns
+    z = column.knots.z
+    network = replace(
+        model.network_.take(np.array([0])),
+        own_weights=np.ones(1, np.float32),
+        biases=np.full(1, 10, np.float32),
+        values=np.ones((1, 1), np.float32),
+        intercept=np.zeros(1),
+    )
+    model = with_network(model, network)
+    # Up to 3 and down to 1 at once would meet it, and no whole number does.
+    between = 10 + z[2] + (z[3] - z[2]) - (z[2] - z[1])
+    assert np.abs(np.array(z) + 10 - between).min() > 0.06
+    result = model.counterfactual([2], (between - 0.05, between + 0.05))
+    assert not result.found
+    assert result.bound == np.inf
+    there = model.counterfactual([2], (10 + z[4] - 0.05, None))
+    assert there.x[0, 0] == 4
+
+
 @given(st.data(), st.integers(1, 4), st.floats(0.1, 3))
 def test_bounds_in_a_ball_are_exact(data, n_columns, radius):
     n_moves = 2 * n_columns

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._counterfactual._ball import Ball, Moves, round_down
+from neuralrules._counterfactual._ball import SLACK, Ball, Moves, round_down
 from neuralrules._counterfactual._program import Goal, solve_in_ball
 from neuralrules._counterfactual._row import (
     CellChoices,
@@ -156,7 +156,7 @@ class Problem:
         far = deviation * (np.abs(self.row).max() + REACH)
         bent = moves.segments >= 0  # all of their segments are in reach
         largest = np.where(are_numbers & ~bent, far, 0).max() + moves.rates[~are_numbers].sum()
-        largest += (moves.rates * moves.most)[bent].sum()
+        largest += (moves.rates * moves.most)[bent].sum() * (1 + SLACK)
         smallest = deviation[sizes > 0].min()
         return FIRST_RADIUS * float(smallest), min(float(largest), moves.total_cost)
 
