@@ -82,6 +82,7 @@ def test_every_option_reaches_the_estimator():
         "--n-trees": ("2", 2),
         "--max-rules": ("7", 7),
         "--min-samples-leaf": ("4", 4),
+        "--scaling": ("quantile", "quantile"),
         "--deep": (None, True),
         "--loss": ("hinge", "hinge"),
         "--l2": ("1e-3", 0.001),

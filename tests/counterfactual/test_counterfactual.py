@@ -125,9 +125,13 @@ def test_whole_numbers_and_categories_match_brute_force(
 def test_random_networks_match_brute_force(data, task, deep, n_features):
     n_columns = n_features + 2
     X = data.draw(whole_numbers((40, n_columns), 5))
+    X[-5:] = np.arange(5)[:, None]  # deviations so small that no ball holds all rows are rare
     y = np.arange(40) % (2 if task == "two classes" else 3)
     kind = NeuralRuleRegressor if task == "numbers" else NeuralRuleClassifier
-    model = kind(1, n_epochs=0, engine="numpy").fit(X, y)
+    scaling = data.draw(st.sampled_from(["standard", "quantile"]))
+    # Knots of a scaled column may lie at whole numbers, or between them.
+    shift = data.draw(st.sampled_from([0, 0.3]))
+    model = kind(1, n_epochs=0, engine="numpy", scaling=scaling).fit(X * 1.1 + shift, y)
     n_outputs = 3 if task == "three classes" else 1
     network = data.draw(small_networks(n_features, n_outputs, deep=deep))
     model = with_network(model, network)
@@ -167,13 +171,24 @@ def test_random_networks_match_brute_force(data, task, deep, n_features):
     assert result.bound == pytest.approx(result.cost) or lowest < clear
 
 
-@pytest.mark.parametrize("deep", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_one_column_matches_a_fine_grid(n_classes, deep):
+@pytest.mark.parametrize(
+    ("n_classes", "deep", "scaling"),
+    [
+        (2, False, "standard"),
+        (2, True, "standard"),
+        (3, False, "standard"),
+        (3, True, "standard"),
+        (2, False, "quantile"),
+        (3, True, "quantile"),
+    ],
+)
+def test_one_column_matches_a_fine_grid(n_classes, deep, scaling):
     rng = np.random.RandomState(n_classes)
     X = rng.uniform(-3, 3, (150, 1))
+    if scaling == "quantile":
+        X = X**3 / 9
     y = (np.floor(X[:, 0] * 1.3) % n_classes).astype(int)
-    model = classifier(X, y, 4, deep=deep, n_epochs=15)
+    model = classifier(X, y, 4, deep=deep, n_epochs=15, scaling=scaling)
     grid = np.linspace(-6, 6, 60_001)[:, None]  # a step is 0.0002
     predictions = model.predict(grid)
     for x in rng.uniform(-3, 3, 8):
@@ -184,15 +199,24 @@ def test_one_column_matches_a_fine_grid(n_classes, deep):
         assert result.optimal
 
 
-@pytest.mark.parametrize("deep", [False, True])
-@pytest.mark.parametrize("task", ["two classes", "three classes", "numbers"])
-def test_no_row_within_the_cost_would_do(task, deep):
+@pytest.mark.parametrize(
+    ("task", "deep", "scaling"),
+    [
+        *itertools.product(
+            ["two classes", "three classes", "numbers"], [False, True], ["standard"]
+        ),
+        ("two classes", True, "quantile"),
+        ("numbers", False, "quantile"),
+    ],
+)
+def test_no_row_within_the_cost_would_do(task, deep, scaling):
     rng = np.random.RandomState(1)
-    X = rng.randn(200, 3) * [1, 10, 0.1] + [0, 100, 0]
+    X = rng.randn(200, 3)
+    X = (np.sinh(2 * X) / 3 if scaling == "quantile" else X) * [1, 10, 0.1] + [0, 100, 0]
     score = X[:, 0] * (X[:, 1] - 100) / 10 + 10 * X[:, 2]
     y = score if task == "numbers" else np.digitize(score, [0.3, 1] if "three" in task else [0])
     kind = NeuralRuleRegressor if task == "numbers" else NeuralRuleClassifier
-    model = kind(3, deep=deep, n_epochs=30, random_state=0).fit(X, y)
+    model = kind(3, deep=deep, n_epochs=30, random_state=0, scaling=scaling).fit(X, y)
     deviations = np.array([column.scale for column in model.encoder_.columns])
     for x in X[:4]:
         before = model.predict(x[None])[0]
@@ -212,6 +236,56 @@ def test_no_row_within_the_cost_would_do(task, deep):
         assert result.cost == pytest.approx(changed.sum())
 
 
+def test_a_scaled_row_comes_back_from_outside_of_the_knots():
+    X = np.random.RandomState(0).lognormal(0, 1, (200, 2))
+    model = classifier(X, X[:, 0] > 1, n_epochs=20, scaling="quantile")
+    far = [1e4, 1.0]
+    assert model.predict([far])[0]
+    result = model.counterfactual(far, fixed=[1])
+    grid = np.column_stack([np.linspace(0, 2, 20_001), np.ones(20_001)])
+    expected = grid[~model.predict(grid), 0].max()
+    assert result.x[0] == pytest.approx([expected, 1], abs=2e-4)
+    assert result.optimal
+    # From there no way leads up, and not far enough down if it must stay outside.
+    none = model.counterfactual(far, fixed=[1], bounds={0: (1e3, 1e5)})
+    assert not none.found
+    assert none.bound == np.inf
+
+
+def test_a_scaled_row_does_not_take_back_the_cost_of_a_flat_way():
+    """A flat segment before a steep one, and a steep one on the other side."""
+    X = np.concatenate([np.linspace(0, 1, 50), np.linspace(90, 91, 50)])[:, None]
+    model = classifier(X, X[:, 0] > 90.5, n_epochs=0, scaling="quantile")
+    for start in (0.9, 1.5, 50.0, 90.2):
+        result = model.counterfactual([start], units={0: 1.0})
+        assert result.optimal
+        assert result.x[0, 0] == pytest.approx(90.5, abs=0.05)
+        assert result.cost == pytest.approx(result.x[0, 0] - start)
+
+
+def test_whole_scaled_numbers_go_one_way_only():
+    X = np.repeat(np.arange(7), [5, 10, 30, 3, 2, 2, 2])[:, None]
+    model = NeuralRuleRegressor(1, n_epochs=0, scaling="quantile").fit(X, X[:, 0])
+    (column,) = model.encoder_.columns
+    z = column.knots.z
+    network = replace(
+        model.network_.take(np.array([0])),
+        own_weights=np.ones(1, np.float32),
+        biases=np.full(1, 10, np.float32),
+        values=np.ones((1, 1), np.float32),
+        intercept=np.zeros(1),
+    )
+    model = with_network(model, network)
+    # Up to 3 and down to 1 at once would meet it, and no whole number does.
+    between = 10 + z[2] + (z[3] - z[2]) - (z[2] - z[1])
+    assert np.abs(np.array(z) + 10 - between).min() > 0.06
+    result = model.counterfactual([2], (between - 0.05, between + 0.05))
+    assert not result.found
+    assert result.bound == np.inf
+    there = model.counterfactual([2], (10 + z[4] - 0.05, None))
+    assert there.x[0, 0] == 4
+
+
 @given(st.data(), st.integers(1, 4), st.floats(0.1, 3))
 def test_bounds_in_a_ball_are_exact(data, n_columns, radius):
     n_moves = 2 * n_columns
@@ -222,6 +296,7 @@ def test_bounds_in_a_ball_are_exact(data, n_columns, radius):
         whole=np.zeros(n_moves, bool),
         first=np.ones(n_moves),
         groups=np.arange(n_columns).repeat(2),
+        segments=np.full(n_moves, -1),
     )
     slopes = data.draw(real_numbers((3, n_columns)))
     gains = np.stack([slopes, -slopes], axis=2).reshape(3, n_moves)
@@ -242,6 +317,7 @@ def test_bounds_of_a_second_layer_hold(data, n_columns, n_literals, radius, seed
         whole=np.zeros(n_moves, bool),
         first=np.ones(n_moves),
         groups=np.arange(n_columns).repeat(2),
+        segments=np.full(n_moves, -1),
     )
     ball = Ball(np.empty(0), moves.within(radius), radius)
     slopes = data.draw(real_numbers((n_literals, n_columns)))

@@ -274,7 +274,9 @@ def shrunk(values, categories):
 
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
-@pytest.mark.parametrize("options", [{}, {"deep": True, "max_depth": 3}])
+@pytest.mark.parametrize(
+    "options", [{}, {"deep": True, "max_depth": 3}, {"scaling": "quantile"}]
+)
 def test_the_support_is_where_the_activation_is_positive(rotated_xor, engine, options):
     X, y = rotated_xor
     model = NeuralRuleClassifier(

@@ -136,6 +136,16 @@ def cases(rare_frame):
             frame,
             labels,
         ),
+        "quantiles": (
+            NeuralRuleClassifier(5, scaling="quantile", **classify).fit(frame, labels),
+            frame,
+            labels,
+        ),
+        "thresholds": (
+            NeuralRuleClassifier(4, scaling="quantile", n_epochs=0).fit(frame, labels),
+            frame,
+            labels,
+        ),
         "deep mixed": (
             NeuralRuleClassifier(5, deep=True, **classify).fit(frame, labels),
             frame,
@@ -167,6 +177,8 @@ def shuffled(X, seed, n=40):
         if name in ("city", "postcode", "code"):
             rows[name] = rows[name].astype(object).mask(rng.rand(n) < 0.15, "never seen")
         rows[name] = rows[name].mask(rng.rand(n) < 0.15)
+    if "income" in rows:
+        rows.loc[:1, "income"] = [1e12, -1e12]  # far outside of the training rows
     return rows
 
 
@@ -213,9 +225,12 @@ TYPE_ROWS = """(rows) => rows.map((cells) => {
 })"""
 
 
+CLASSES_WITH_SHARES = ["binary", "iris", "deep", "mixed", "deep mixed", "quantiles"]
+
+
 @pytest.mark.parametrize(
     "name",
-    ["binary", "iris", "hinge", "number", "numbers", "counts", "deep", "mixed", "deep mixed"],
+    [*CLASSES_WITH_SHARES, "hinge", "number", "numbers", "counts"],
 )
 def test_what_if_agrees_with_the_model(cases, pages, visit, name):
     model, X, _ = cases[name]
@@ -243,7 +258,7 @@ def test_what_if_agrees_with_the_model(cases, pages, visit, name):
         np.testing.assert_allclose(numbers, predicted, rtol=1e-4)
         link = "its exp is the prediction" in page.inner_text("#why-note")
         assert link == (name == "counts")
-    if name in ("binary", "iris", "deep", "mixed", "deep mixed"):
+    if name in CLASSES_WITH_SHARES:
         probabilities = np.array([answer["probabilities"] for answer in answers])
         np.testing.assert_allclose(probabilities, model.predict_proba(rows), atol=1e-5)
     else:
@@ -396,7 +411,9 @@ def test_filtering_shows_exactly_what_matches(cases, pages, visit):
     assert rules_shown(page) == expected
 
 
-@pytest.mark.parametrize("name", ["binary", "iris", "numbers", "mixed", "deep mixed"])
+@pytest.mark.parametrize(
+    "name", ["binary", "iris", "numbers", "mixed", "deep mixed", "quantiles", "thresholds"]
+)
 def test_a_rules_detail(cases, pages, visit, name):
     model, X, y = cases[name]
     table = model.rules_table(X, y)

@@ -1,14 +1,16 @@
 """Balls around one row: how it may move, and bounds of what is affine in the moves.
 
 The row moves by non-negative amounts, one for each way a column may go: up or down
-for a number, to another category for a category. A ball holds the rows that cost at
-most its radius.
+for a number, to another category for a category. A column scaled by its quantiles has one
+for each segment that it may go through, the nearest first. A ball holds the rows that cost
+at most its radius.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +42,10 @@ class Moves:
         1 unless the row holds a number that is not whole where it should be.
     groups : ndarray of shape (n_moves,), int64
         Ascending. Moves of one group are of the same column, cost the same rate and
-        exclude each other.
+        exclude each other, but for segments of one way.
+    segments : ndarray of shape (n_moves,), int64
+        For a segment of a scaled column, how many segments must be passed before it: those
+        just before it in all arrays. -1 for other moves.
     """
 
     effects: np.ndarray
@@ -49,24 +54,40 @@ class Moves:
     whole: np.ndarray
     first: np.ndarray
     groups: np.ndarray
+    segments: np.ndarray
 
     def within(self, radius: float) -> Moves:
         """The same moves, cut to what a cost of `radius` pays for."""
-        most = np.minimum(self.most, radius / self.rates)
-        most = round_down(most, self.whole, self.first)
-        return Moves(self.effects, self.rates, most, self.whole, self.first, self.groups)
+        most = np.minimum(self.most, np.maximum(radius - self.lead, 0) / self.rates)
+        return replace(self, most=round_down(most, self.whole, self.first))
+
+    @cached_property
+    def lead(self) -> np.ndarray:
+        """What it costs to pass the segments before each move, (n_moves,) float64."""
+        return self.passed(self.rates[:, None])[:, 0]
+
+    def passed(self, parts: np.ndarray) -> np.ndarray:
+        """Sums of `parts` (n_moves, n) times the largest amounts, over segments before."""
+        sums = np.zeros_like(parts)
+        for move in np.flatnonzero(self.segments > 0):
+            sums[move] = sums[move - 1] + self.most[move - 1] * parts[move - 1]
+        return sums
 
     @property
     def starts(self) -> np.ndarray:
-        """The first move of each group, (n_groups,) int64."""
-        return np.flatnonzero(np.diff(self.groups, prepend=-1))
+        """The first of moves of which at most one gains anything, (n_starts,) int64.
+
+        Segments count apart. Upwards and downwards ones never gain both.
+        """
+        return np.flatnonzero((np.diff(self.groups, prepend=-1) != 0) | (self.segments > 0))
 
     @property
     def total_cost(self) -> float:
         """A cost that no change exceeds: each column's dearest move, all together."""
         if not len(self.rates):
             return 0.0
-        return float(np.maximum.reduceat(self.rates * self.most, self.starts).sum())
+        starts = np.flatnonzero(np.diff(self.groups, prepend=-1))
+        return float(np.maximum.reduceat(self.lead + self.rates * self.most, starts).sum())
 
 
 class Ball(NamedTuple):

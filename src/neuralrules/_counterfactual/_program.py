@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from neuralrules._counterfactual._ball import (
     Affine,
     Ball,
     Highest,
+    Moves,
     highest_in,
     highest_of_rectified,
 )
@@ -353,10 +355,31 @@ def add_moves(program: Program, ball: Ball) -> np.ndarray:
         single = (moves.most[own] <= 1) | (started[own] != amounts[own])
         # Categories must not be mixed, and going up and down at once could miss whole
         # numbers if the first steps are parts of one. Elsewhere it is just a waste.
-        if len(own) > 1 and (moves.whole[own] & single).all():
+        straight = (moves.segments[own] < 0).all()
+        if len(own) > 1 and straight and (moves.whole[own] & single).all():
             program.require((-np.ones(len(own)), started[own]), at_least=-1)
+    add_segments(program, moves, amounts)
     program.require((-moves.rates / ball.radius, amounts), at_least=-1)
     return amounts
+
+
+def add_segments(program: Program, moves: Moves, amounts: np.ndarray) -> None:
+    """What lets scaled columns go segment after segment.
+
+    Otherwise a steep segment could be had without the flat ones before it. Whole numbers go
+    up or down only: both at once would make numbers between them. Elsewhere that is a waste.
+    """
+    for move in np.flatnonzero((moves.segments > 0) & (moves.most > 0)):
+        entered = program.variables(1, integral=True)
+        program.require((1, amounts[move - 1]), (-moves.most[move - 1], entered), at_least=0)
+        program.require((moves.most[move], entered), (-1, amounts[move]), at_least=0)
+    first = np.flatnonzero((moves.segments == 0) & moves.whole & (moves.most > 0))
+    for one, other in pairwise(first):
+        if moves.groups[one] == moves.groups[other]:
+            up = program.variables(1, integral=True)
+            program.require((moves.most[one], up), (-1, amounts[one]), at_least=0)
+            most = moves.most[other]
+            program.require((-most, up), (-1, amounts[other]), at_least=-most)
 
 
 def add_goal(

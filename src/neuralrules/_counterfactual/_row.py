@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -11,7 +12,9 @@ import numpy as np
 
 from neuralrules._counterfactual._ball import Moves
 from neuralrules._counterfactual._options import Options, check_pair
+from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import Encoder, category_name, is_frame, missing_cells
+from neuralrules._data._scaling import Knots
 from neuralrules._reading._text import number as number_text
 
 # Changes by less than so many units are rounding errors of the solver.
@@ -71,6 +74,16 @@ class Move(NamedTuple):
     position: int
     step: float
     category: str | None
+
+
+class Limit(NamedTuple):
+    """What a move costs and how far it goes: numbers of `Moves`."""
+
+    rate: float
+    most: float
+    whole: bool
+    first: float
+    segment: int = -1
 
 
 def read_columns(encoder: Encoder, table: Any, options: Options) -> list[CellChoices]:
@@ -220,7 +233,7 @@ def moves_of(
     seen = [encoder.columns[feature] for feature in features]
     meanings: list[Move] = []
     effects: list[np.ndarray] = []
-    limits: list[tuple[float, float, bool, float]] = []  # rate, most, whole, first
+    limits: list[Limit] = []
     for position, column in enumerate(columns):
         own = np.array([encoded.source == position for encoded in seen], bool)
         for category in column.categories:
@@ -230,20 +243,23 @@ def moves_of(
             ]
             meanings.append(Move(position, 0.0, category))
             effects.append(np.where(own, np.array(after) - row, 0))
-            limits.append((1 / column.unit, 1.0, True, 1.0))
+            limits.append(Limit(1 / column.unit, 1.0, True, 1.0))
         if column.number is None or np.isnan(column.number) or not own.any():
             continue
-        number = column.number
         own &= np.array([encoded.kind == "number" for encoded in seen])
-        scale = encoder.columns[features[own.argmax()]].scale
-        step = 1.0 if column.whole else scale
-        for sign, room in ((1, column.high - number), (-1, number - column.low)):
-            first = 1 - (sign * number) % 1 if column.whole else 1.0
-            meanings.append(Move(position, sign * step, None))
-            effects.append(np.where(own, sign * step / scale, 0))
-            limits.append((step / column.unit, room / step, column.whole, first))
-    kept = [i for i, effect in enumerate(effects) if effect.any() and limits[i][1] > 0]
-    rates, most, whole, firsts = np.array([limits[i] for i in kept]).reshape(-1, 4).T
+        encoded = seen[own.argmax()]
+        bent = own.any() and encoded.knots is not None
+        for step, effect, limit in (bent_moves if bent else straight_moves)(column, encoded):
+            meanings.append(Move(position, step, None))
+            effects.append(np.where(own, effect, 0))
+            limits.append(limit)
+    kept = [
+        i
+        for i, limit in enumerate(limits)
+        # A segment may have to be passed although it changes nothing.
+        if limit.segment >= 0 or (effects[i].any() and limit.most > 0)
+    ]
+    rates, most, whole, firsts, segments = np.array([limits[i] for i in kept]).reshape(-1, 5).T
     moves = Moves(
         effects=np.array([effects[i] for i in kept]).reshape(len(kept), len(row)),
         rates=rates,
@@ -251,8 +267,58 @@ def moves_of(
         whole=whole.astype(bool),
         first=firsts,
         groups=np.array([meanings[i].position for i in kept], np.int64),
+        segments=segments.astype(np.int64),
     )
     return moves, [meanings[i] for i in kept]
+
+
+def straight_moves(
+    column: CellChoices, encoded: EncodedColumn
+) -> Iterator[tuple[float, float, Limit]]:
+    """Up and down: steps, effects and limits of the two moves of a standardised number."""
+    assert column.number is not None
+    step = 1.0 if column.whole else encoded.scale
+    for sign in (1, -1):
+        room = column.high - column.number if sign > 0 else column.number - column.low
+        first = 1 - (sign * column.number) % 1 if column.whole else 1.0
+        limit = Limit(step / column.unit, room / step, column.whole, first)
+        yield sign * step, sign * step / encoded.scale, limit
+
+
+def bent_moves(
+    column: CellChoices, encoded: EncodedColumn
+) -> Iterator[tuple[float, float, Limit]]:
+    """The same of a number scaled by its quantiles: a move for each segment on its ways."""
+    assert column.number is not None
+    assert encoded.knots is not None
+    for sign in (1, -1):
+        points = way(column, encoded.knots, sign)
+        heights = encoded.knots.scaled(np.array(points))
+        if heights[0] == heights[-1]:
+            continue
+        for segment, (start, stop) in enumerate(pairwise(points)):
+            length, rise = abs(stop - start), float(heights[segment + 1] - heights[segment])
+            most = length if column.whole else 1.0
+            first = 1 - (sign * start) % 1 if column.whole else 1.0
+            limit = Limit(length / most / column.unit, most, column.whole, first, segment)
+            yield (stop - start) / most, rise / most, limit
+
+
+def way(column: CellChoices, knots: Knots, sign: int) -> list[float]:
+    """Where the slope of a scaled number may change on its way up (1) or down (-1).
+
+    The points begin at the number itself and end where it may not go on, or where that
+    would change nothing any more. If it must be whole, they are the whole numbers on both
+    sides of each knot: between them the scaled whole numbers lie on a line.
+    """
+    assert column.number is not None
+    bends = np.array(knots.x)
+    if column.whole:
+        bends = np.unique([np.floor(bends), np.ceil(bends)])
+    end = min(column.high, bends[-1]) if sign > 0 else max(column.low, bends[0])
+    passed = (sign * bends > sign * column.number) & (sign * bends < sign * end)
+    ends = [float(end)] if sign * end > sign * column.number else []
+    return [column.number, *bends[passed][::sign].tolist(), *ends]
 
 
 def cell_at(table: Any, position: int) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._counterfactual._ball import Ball, Moves, round_down
+from neuralrules._counterfactual._ball import SLACK, Ball, Moves, round_down
 from neuralrules._counterfactual._program import Goal, solve_in_ball
 from neuralrules._counterfactual._row import (
     CellChoices,
@@ -152,11 +152,13 @@ class Problem:
         moves = self.moves
         sizes = np.abs(moves.effects).max(axis=1)
         are_numbers = np.array([move.category is None for move in self.meanings])
-        deviation = moves.rates / np.where(are_numbers, sizes, 1)
-        far = np.abs(self.row).max() + REACH
-        largest = (deviation * np.where(are_numbers, far, 0)).max()
-        largest += moves.rates[~are_numbers].sum()
-        return FIRST_RADIUS * float(deviation.min()), min(float(largest), moves.total_cost)
+        deviation = moves.rates / np.where(are_numbers & (sizes > 0), sizes, 1)
+        far = deviation * (np.abs(self.row).max() + REACH)
+        bent = moves.segments >= 0  # all of their segments are in reach
+        largest = np.where(are_numbers & ~bent, far, 0).max() + moves.rates[~are_numbers].sum()
+        largest += (moves.rates * moves.most)[bent].sum() * (1 + SLACK)
+        smallest = deviation[sizes > 0].min()
+        return FIRST_RADIUS * float(smallest), min(float(largest), moves.total_cost)
 
 
 def search(problem: Problem, deadline: float) -> Found:
@@ -255,18 +257,20 @@ def quick_amounts(problem: Problem, goal: Goal, deadline: float) -> np.ndarray |
     whatever is cheaper and still meets it.
     """
     moves = problem.moves
-    longest = (np.abs(problem.row).max() + REACH) / np.abs(moves.effects).max(axis=1)
+    sizes = np.abs(moves.effects).max(axis=1)
+    longest = (np.abs(problem.row).max() + REACH) / np.where(sizes > 0, sizes, 1)
     tried = np.minimum(moves.most, longest) * QUICK_SIZES[:, None]
     tried = round_down(tried, moves.whole, moves.first).ravel()
     move = np.tile(np.arange(len(longest)), len(QUICK_SIZES))
+    before = moves.passed(moves.effects)
     amounts, met = np.zeros(len(longest)), False
     for _ in range(QUICK_ROUNDS):
         if time.perf_counter() > deadline:
             break
         # Whatever is tried takes the place of the present amounts of its group.
         others = np.where(moves.groups[:, None] == moves.groups, 0, amounts)
-        rows = (others @ moves.effects)[move] + tried[:, None] * moves.effects[move]
-        costs = (others @ moves.rates)[move] + tried * moves.rates[move]
+        rows = (others @ moves.effects + before)[move] + tried[:, None] * moves.effects[move]
+        costs = (others @ moves.rates + moves.lead)[move] + tried * moves.rates[move]
         good, lacking = judge(problem, goal, rows)
         cost = float(amounts @ moves.rates)
         if good.any():
@@ -281,7 +285,10 @@ def quick_amounts(problem: Problem, goal: Goal, deadline: float) -> np.ndarray |
             if gain[choice] <= 0:
                 break
         amounts[moves.groups == moves.groups[move[choice]]] = 0
-        amounts[move[choice]] = tried[choice]
+        chosen = move[choice]
+        passed = slice(chosen - max(moves.segments[chosen], 0), chosen)
+        amounts[passed] = moves.most[passed]
+        amounts[chosen] = tried[choice]
     return amounts if met else None
 
 

@@ -90,6 +90,8 @@ def encoded_rows(
         own = list(group)
         if kind == "number":
             blocks.append(numbers(graph, inputs, own))
+        elif kind == "scaled":
+            blocks.append(scaled(graph, inputs, own))
         elif kind == "missing":
             raw = inputs.stacked(graph, [column.source for column in own])
             blocks.append(indicators(graph, graph.add("IsNaN", raw), own))
@@ -106,6 +108,8 @@ def encoded_rows(
 
 def stackable(column: EncodedColumn) -> tuple[str, int]:
     """Equal for neighbours that are encoded together: all numbers, one column's texts."""
+    if column.knots is not None:
+        return "scaled", -1
     return column.kind, column.source if column.kind in TEXT_KINDS else -1
 
 
@@ -120,6 +124,38 @@ def numbers(graph: Graph, inputs: Inputs, columns: list[EncodedColumn]) -> str:
     single = graph.add("Cast", scaled, to=TensorProto.FLOAT)
     filled = graph.add("Where", graph.add("IsNaN", single), np.zeros((), np.float32), single)
     return graph.add("Clip", filled, np.array(-LARGEST), np.array(LARGEST))
+
+
+def scaled(graph: Graph, inputs: Inputs, columns: list[EncodedColumn]) -> str:
+    """Scaled by their quantiles in float64: the highest segment whose start is reached.
+
+    All segments of all columns are computed at once, (n_columns, n_segments, n_rows).
+    """
+    from onnx import TensorProto
+
+    knots = [column.knots for column in columns if column.knots is not None]
+    n_segments = max(len(own.x) for own in knots) - 1
+
+    def padded(each: list[np.ndarray], filler: float) -> np.ndarray:
+        """One number for each segment, (n_columns, n_segments, 1) float64."""
+        rows = [np.pad(one, (0, n_segments - len(one)), constant_values=filler) for one in each]
+        return np.array(rows)[:, :, None]
+
+    starts = padded([np.array(own.x[:-1]) for own in knots], np.inf)  # which none reaches
+    lengths = padded([np.diff(own.x) for own in knots], 1.0)
+    low = padded([np.array(own.z[:-1]) for own in knots], 0.0)
+    high = padded([np.array(own.z[1:]) for own in knots], 0.0)
+    raw = inputs.stacked(graph, [column.source for column in columns])
+    cells = graph.add("Unsqueeze", raw, np.array([1]))
+    share = graph.add("Div", graph.add("Sub", cells, starts), lengths)
+    share = graph.add("Clip", share, np.array(0.0), np.array(1.0))
+    values = graph.add("Add", graph.add("Mul", share, high - low), low)
+    values = graph.add("Min", values, high)
+    reached = graph.add("GreaterOrEqual", cells, starts)
+    values = graph.add("Where", reached, values, low[:, :1])
+    highest = graph.add("ReduceMax", values, np.array([1]), keepdims=0)
+    filled = graph.add("Where", graph.add("IsNaN", raw), np.zeros(()), highest)
+    return graph.add("Cast", filled, to=TensorProto.FLOAT)
 
 
 def indicators(graph: Graph, holds: str, columns: list[EncodedColumn]) -> str:

@@ -40,11 +40,14 @@ from neuralrules._export._python_templates import (
     HOLES,
     NUMBER,
     NUMBERS,
+    ON_LINE,
     PREDICT,
     PREDICT_PROBA,
+    SCALED,
     STANDARDISE_CATEGORIES,
     STANDARDISE_HOLES,
     STANDARDISE_NUMBERS,
+    STANDARDISE_SCALED,
     STANDARDISED,
 )
 from neuralrules._export._size import size_text
@@ -80,7 +83,7 @@ def to_python(fitted: Fitted) -> str:
     parts = [
         head_lines(fitted, used),
         *answering_functions(fitted),
-        *reading_functions({column.kind for column in used}),
+        *reading_functions({kind_of(column) for column in used}),
         [ACTIVATION],
         *([*comment_lines(fitted, i), *rule_lines(network, terms, i)] for i in rules),
         bracketed("RULES = [", [f"rule_{i}" for i in rules], "]"),
@@ -158,38 +161,41 @@ def linked_code(fitted: Fitted) -> str:
 
 def reading_functions(kinds: set[str]) -> list[list[str]]:
     """From a row to the standardised columns, for those kinds of columns that occur."""
-    numbers, categories = kinds & {"number", "missing"}, kinds & {"category", "rare"}
+    numbers = kinds & {"number", "scaled", "missing"}
+    categories = kinds & {"category", "rare"}
     standardised = STANDARDISED
     standardised += STANDARDISE_NUMBERS if "number" in kinds else ""
+    standardised += STANDARDISE_SCALED if "scaled" in kinds else ""
     standardised += STANDARDISE_HOLES if "missing" in kinds else ""
     standardised += STANDARDISE_CATEGORIES if categories else ""
     functions = [[standardised, "    return x"]]
     functions += [[CELL]] if kinds else []
     functions += [[NUMBER]] if numbers else []
+    functions += [[ON_LINE]] if "scaled" in kinds else []
     return functions + ([[CATEGORY]] if categories else [])
 
 
 def column_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
-    """Means and deviations of the columns that the rules look at."""
+    """Means and deviations, or knots, of the columns that the rules look at."""
     categorical = [column for column in used if column.kind in ("category", "rare")]
     lines = ["MISSING = None"] if used else []
     if len(categorical) < len(used):
         lines.append(f"LARGEST = {float_code(LARGEST)}  # no number may be beyond it")
     if categorical:
         lines.append("OTHER = object()  # every category that is not listed")
-    for kind, head in (("number", NUMBERS), ("missing", HOLES)):
-        own = [column for column in used if column.kind == kind]
+    for kind, head in (("number", NUMBERS), ("scaled", SCALED), ("missing", HOLES)):
+        own = [column for column in used if kind_of(column) == kind]
         if own:
             lines.append(head)
             for column in own:
-                lines += moments_lines(1, text_code(encoder.names[column.source]), column)
+                lines += entry_lines(1, text_code(encoder.names[column.source]), column)
             lines.append("}")
     if categorical:
         lines.append(CATEGORIES)
         for source in sorted({column.source for column in categorical}):
             lines.append(f"    {text_code(encoder.names[source])}: {{")
             for column in listed_categories(encoder, categorical, source):
-                lines += moments_lines(2, category_code(column), column)
+                lines += entry_lines(2, category_code(column), column)
             lines.append("    },")
         lines.append("}")
     return lines
@@ -209,8 +215,18 @@ def listed_categories(
     return encoder.columns_of(source)
 
 
-def moments_lines(depth: int, key: str, column: EncodedColumn) -> list[str]:
-    """An entry of a dict: mean and deviation of a column."""
+def kind_of(column: EncodedColumn) -> str:
+    """The kind of a column, "scaled" if it is one of numbers with knots."""
+    return column.kind if column.knots is None else "scaled"
+
+
+def entry_lines(depth: int, key: str, column: EncodedColumn) -> list[str]:
+    """An entry of a dict: mean and deviation of a column, or its knots."""
+    indent = "    " * depth
+    if column.knots is not None:
+        lists = [[float_code(end) for end in ends] for ends in (column.knots.x, column.knots.z)]
+        lines = [line for one in lists for line in bracketed(f"{indent}    [", one, "],")]
+        return [f"{indent}{key}: (", *lines, f"{indent}),"]
     moments = [float_code(column.mean), float_code(column.scale)]
     return bracketed(f"{'    ' * depth}{key}: (", moments, "),")
 

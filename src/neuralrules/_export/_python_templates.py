@@ -40,6 +40,10 @@ ACTIVATION = '''def activation(*literals):
 NUMBERS = """
 # Columns of numbers: mean and standard deviation.
 NUMBERS = {"""
+SCALED = """
+# Columns of numbers scaled by their quantiles: the line through these numbers and what
+# they are scaled to; x["a"] is the scaled number.
+SCALED = {"""
 HOLES = """
 # Indicators x["a", MISSING], 1 where a number is missing, else 0: mean and deviation.
 HOLES = {"""
@@ -55,6 +59,10 @@ STANDARDISE_NUMBERS = """
         value = number(row, name)
         z = 0.0 if value is MISSING else (value - mean) / deviation
         x[name] = max(-LARGEST, min(LARGEST, z))  # the model has the same limits"""
+STANDARDISE_SCALED = """
+    for name, (numbers, scaled) in SCALED.items():
+        value = number(row, name)
+        x[name] = 0.0 if value is MISSING else on_line(value, numbers, scaled)"""
 STANDARDISE_HOLES = """
     for name, (mean, deviation) in HOLES.items():
         indicator = 1.0 if number(row, name) is MISSING else 0.0
@@ -94,6 +102,12 @@ NUMBER = '''def number(row, name):
             "Replace it by a finite number, or by None for a missing value."
         )
     return float(value)'''
+ON_LINE = '''def on_line(value, numbers, scaled):
+    """A scaled number: straight from knot to knot, flat outside of them."""
+    value = max(numbers[0], min(numbers[-1], value))
+    k = sum(start <= value for start in numbers[1:-1])
+    share = (value - numbers[k]) / (numbers[k + 1] - numbers[k])
+    return min(scaled[k] + (scaled[k + 1] - scaled[k]) * share, scaled[k + 1])'''
 CATEGORY = '''def category(row, name):
     """The category in a column, as text; 1 and 1.0 are the same."""
     cell = cell_of(row, name)

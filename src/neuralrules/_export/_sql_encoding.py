@@ -8,10 +8,12 @@ zero: such a column is counted from its mean.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import Encoder
+from neuralrules._data._scaling import Knots
 from neuralrules._export._sql_dialects import NUMBER, Dialect, identifier
 from neuralrules._network._network import Network
 
@@ -74,6 +76,9 @@ def network_inputs(encoder: Encoder, network: Network, dialect: Dialect) -> list
         if column.kind != "number":
             value = indicator(encoder, column, cell, dialect)
             inputs.append(Input(name, value, column.scale, column.mean))
+        elif column.knots is not None:
+            value = scaled(column.knots, cell)
+            inputs.append(Input(name, value, column.in_sums.scale, column.in_sums.mean))
         elif abs(column.mean) > FAR * column.scale:
             shifted = f"{cell} {'-' if column.mean > 0 else '+'} {abs(column.mean)!r}"
             value = f"COALESCE({shifted}, 0)"
@@ -82,6 +87,20 @@ def network_inputs(encoder: Encoder, network: Network, dialect: Dialect) -> list
             value = f"COALESCE({cell}, {column.mean!r})"
             inputs.append(Input(name, value, column.scale, column.mean))
     return inputs
+
+
+def scaled(knots: Knots, cell: str) -> str:
+    """A number scaled by its quantiles: a line from knot to knot."""
+    ends = list(zip(knots.x, knots.z, strict=True))
+    cases = [
+        f"WHEN {cell} IS NULL THEN 0.0",
+        f"WHEN {cell} < {knots.x[0]!r} THEN {knots.z[0]!r}",
+    ]
+    for (x, z), (next_x, next_z) in pairwise(ends):
+        shifted = f"{cell} {'-' if x >= 0 else '+'} {abs(x)!r}"
+        rise = f"{next_z - z!r} * (({shifted}) / {next_x - x!r})"
+        cases.append(f"WHEN {cell} < {next_x!r} THEN {z!r} + {rise}")
+    return "\n      ".join(["CASE", *cases, f"ELSE {knots.z[-1]!r} END"])
 
 
 def indicator(encoder: Encoder, column: EncodedColumn, cell: str, dialect: Dialect) -> str:

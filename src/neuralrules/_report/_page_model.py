@@ -15,7 +15,7 @@ import numpy as np
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import LARGEST, Encoder, as_categories, as_numbers, column_of
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._text import column_text
+from neuralrules._reading._text import column_text, printable
 from neuralrules._report._numbers import plain_text, short, short_resolved
 from neuralrules._task._losses import LARGEST_OUTPUT
 
@@ -84,11 +84,21 @@ def page_features(
                 "kind": {"rare": "category"}.get(column.kind, column.kind),
                 "option": option_of(column, inputs),
                 "label": column_text(encoder, column),
-                "mean": column.mean,
-                "scale": column.scale,
+                # Of a column with knots: how rules add it up, not how it is encoded.
+                "mean": column.in_sums.mean,
+                "scale": column.in_sums.scale,
+                "knots": page_knots(encoder, column),
             }
         )
     return result
+
+
+def page_knots(encoder: Encoder, column: EncodedColumn) -> dict[str, Any] | None:
+    """The knots of a scaled column, and the name of the column as it is."""
+    if column.knots is None:
+        return None
+    name = printable(encoder.names[column.source])
+    return {"x": column.knots.x, "z": column.knots.z, "name": name}
 
 
 def option_of(column: EncodedColumn, inputs: dict[str, Any]) -> int | None:

@@ -15,7 +15,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import SIZE_ROWS, Performance, perform
 from neuralrules._reading._importance import importances
 from neuralrules._reading._rules_table import rules_table
-from neuralrules._reading._text import base_text, number
+from neuralrules._reading._text import base_text, column_text, number, scaled_texts
 from neuralrules._report._charts import Chart, Points, bars, chart
 from neuralrules._report._page_model import (
     page_columns,
@@ -72,7 +72,8 @@ def report_data(
     -------
     dict
         ``header``, ``performance``, ``importance``, ``sizes``, ``table``, ``inputs``,
-        ``examples`` and ``page``, the data of the script.
+        ``examples``, ``scaled``, what the scaled columns are, and ``page``, the data of the
+        script.
     """
     performance, activity = fitted.performance, fitted.activity
     if given.rows is not None:
@@ -95,6 +96,7 @@ def report_data(
         "table": table,
         "inputs": columns,
         "examples": examples,
+        "scaled": scaled_columns(fitted),
         "page": {
             "model": page_model(fitted, columns),
             "base": base_text(fitted),
@@ -106,6 +108,13 @@ def report_data(
             "examples": examples,
         },
     }
+
+
+def scaled_columns(fitted: Fitted) -> list[str]:
+    """What the scaled columns are that rules may speak of."""
+    used = [fitted.encoder.columns[feature] for feature in fitted.network.features]
+    names = "\n".join(column_text(fitted.encoder, column) for column in used)
+    return scaled_texts(fitted.encoder, names, 4)
 
 
 def count(value: float) -> str:

@@ -157,11 +157,8 @@ def direction(fitted: Fitted, X: Any, source: int, n_grid: int) -> Direction:
             f"columns: every cell of column {encoder.names[source]!r} of X is missing or "
             "unknown to the model, so it spans no axis. Give another column, or other rows."
         )
-    mean, scale = (
-        np.array([getattr(encoder.columns[feature], part) for feature in features])
-        for part in ("mean", "scale")
-    )
-    encoded = np.clip((raw - mean) / scale, -LARGEST, LARGEST).astype(np.float32)
+    scaled = [encoder.columns[f].encoded(raw[:, i]) for i, f in enumerate(features)]
+    encoded = np.clip(np.stack(scaled, axis=1), -LARGEST, LARGEST).astype(np.float32)
     name = encoder.names[source]
     return Direction(source, name, values, categories, features, encoded, points)
 

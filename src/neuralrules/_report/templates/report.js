@@ -26,6 +26,23 @@
     return cell === feature.option ? 1 : 0;
   }
 
+  function encodedNumber(feature, raw) {
+    if (feature.knots === null) return (raw - feature.mean) / feature.scale;
+    return onLine(feature.knots.x, feature.knots.z, raw);
+  }
+
+  // The line through the points (x, z), flat outside of them.
+  function onLine(x, z, value) {
+    const inside = Math.max(x[0], Math.min(x[x.length - 1], value));
+    const k = segment(x, inside);
+    const share = (inside - x[k]) / (x[k + 1] - x[k]);
+    return Math.min(z[k] + (z[k + 1] - z[k]) * share, z[k + 1]);
+  }
+
+  function segment(x, value) {
+    return x.slice(1, -1).filter((start) => start <= value).length;
+  }
+
   function encode(row) {
     const encoded = new Float32Array(model.nFeatures);
     for (let i = 0; i < model.nFeatures; i++) {
@@ -34,7 +51,7 @@
       // A missing number takes the mean, which is 0 here. Like the encoder, standardise
       // in double precision; the array rounds to the float32 that the network was
       // trained on.
-      const scaled = raw === null ? 0 : (raw - feature.mean) / feature.scale;
+      const scaled = raw === null ? 0 : encodedNumber(feature, raw);
       encoded[i] = Math.max(-model.largest, Math.min(model.largest, scaled));
     }
     return encoded;
@@ -190,9 +207,22 @@
     }));
   }
 
+  // A literal over one scaled column alone is a threshold on the column itself.
+  function scaledBound({ factor, knots }, constant) {
+    const bound = -constant / factor;
+    const [lowest, highest] = [knots.z[0], knots.z[knots.z.length - 1]];
+    if (factor > 0 ? bound < lowest : bound > highest) return "every row";
+    if (factor > 0 ? bound >= highest : bound <= lowest) return "no row";
+    const threshold = onLine(knots.z, knots.x, bound);
+    const k = segment(knots.x, threshold);
+    const unit = (knots.x[k + 1] - knots.x[k]) / (knots.z[k + 1] - knots.z[k]);
+    return `${knots.name} ${factor > 0 ? ">" : "<"} ${resolvedText(threshold, unit, FULL)}`;
+  }
+
   function inequality(literal) {
     const { terms, constant } = userTerms(literal);
     if (!terms.length) return constant > 0 ? "every row" : "no row";
+    if (terms.length === 1 && terms[0].knots !== null) return scaledBound(terms[0], constant);
     const unit = terms[0].factor;
     const bound = resolvedText(-constant / unit, terms[0].scale, FULL);
     return `${termsText(terms, unit)} ${unit > 0 ? ">" : "<"} ${bound}`;
@@ -230,7 +260,8 @@
     const telling = texts.filter((text) => text !== "every row");
     const constants = Array.from(model.deep ? model.shifts : model.biases)
       .slice(literals[0], literals[0] + literals.length)
-      .filter((_, j) => texts[j] === "every row");
+      .filter((_, j) => texts[j] === "every row"
+        && (model.deep || !userTerms(literals[j]).terms.length));
     return {
       conditions: telling.length ? telling : texts.slice(0, 1),
       literals: model.deep
