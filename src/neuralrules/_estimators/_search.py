@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import math
 import warnings
 from collections.abc import Iterator
@@ -200,6 +201,7 @@ class RuleSearch(NeuralRuleModel):
                 jobs = [(place, fold) for fold in now for place in running]
                 trained = self._members(tables, splits, jobs, seed)
                 for (place, _), member in zip(jobs, trained, strict=True):
+                    self._check_score(member.score)
                     members[place].append(member)
                 if not drops:
                     break
@@ -208,6 +210,14 @@ class RuleSearch(NeuralRuleModel):
                 running = sorted(running[i] for i in np.argsort(means, kind="stable")[:n_kept])
             return members, False
         return members, True
+
+    def _check_score(self, score: float) -> None:
+        if not math.isfinite(score):
+            what = "the loss" if self.scoring is None else f"scoring={self.scoring!r}"
+            raise ValueError(
+                f"cv={self.cv!r} makes a fold on which {what} is {score}: it may need two "
+                "rows, or rows of two classes. Use larger folds."
+            )
 
     def _members(
         self,
@@ -324,4 +334,12 @@ def train_member(
         return Member(rules, outcome, -mean_loss(network, table.rows, test, engine))
     model._learn(table.encoder, rules, outcome, rows)
     own, y = _safe_indexing(table.X, test), _safe_indexing(table.y, test)
-    return Member(rules, outcome, float(score(model, own, y)))
+    weights = {}
+    if (
+        np.ptp(table.rows.weights) > 0
+        and "sample_weight" in inspect.signature(score).parameters
+    ):
+        weights["sample_weight"] = table.rows.weights[test]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="R.* score is not well-defined")
+        return Member(rules, outcome, float(score(model, own, y, **weights)))
