@@ -32,8 +32,8 @@ ESTIMATORS: dict[str, type[Any]] = {
 # What parameters that version 3 of the file format brought mean for files of before: there
 # was no other way than the paper's.
 LATER_PARAMETERS = {
-    "tree_rate": 0.1,
-    **{name: PAPER[name] for name in ("literal_columns", "start", "fit_intercept", "scaling")},
+    name: PAPER[name]
+    for name in ("tree_rate", "literal_columns", "start", "fit_intercept", "scaling")
 }
 DEEPEST = 4  # lists within lists of a parameter: a list of candidates, each a dict of lists
 
@@ -112,6 +112,8 @@ def estimator_from(contents: Contents) -> Any:
 def upgraded_parameters(contents: Contents, parameters: dict[str, Any]) -> dict[str, Any]:
     """Parameters of version 3 from those of a file of before; a search was one for a depth."""
     result = LATER_PARAMETERS | parameters
+    if result.get("batch_size") == "auto":  # what that meant is the paper's size by now
+        result["batch_size"] = PAPER["batch_size"]
     depths, chosen = result.pop("max_depths", None), contents.optional("max_depth", int)
     contents.document["search"] = None
     if depths is not None:

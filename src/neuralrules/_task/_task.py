@@ -120,9 +120,9 @@ class Task:
         Parameters
         ----------
         n : (1,) float64
-            Rows of training.
+            Rows of training, or their weight.
         totals : (1, n_classes or n_targets) float64
-            Those of each class, or sums of the standardised targets.
+            That of each class, or sums of the standardised targets.
         """
         if not self.gives_probabilities:
             return self.leaf_values(n, totals)[0]
