@@ -339,7 +339,7 @@ def train_member(
         np.ptp(table.rows.weights) > 0
         and "sample_weight" in inspect.signature(score).parameters
     ):
-        weights["sample_weight"] = table.rows.weights[test]
+        extra["sample_weight"] = table.rows.weights[test]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="R.* score is not well-defined")
-        return Member(rules, outcome, float(score(model, own, y, **weights)))
+        return Member(rules, outcome, float(score(model, own, y, **extra)))
