@@ -18,9 +18,10 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import runner
+from benchmarks import frontier_summary, runner
 from benchmarks.datasets import VARIABLE, DataError, data_folder
 from benchmarks.frontier_methods import METHODS, STAGES
+from benchmarks.frontier_numbers import lacking
 from benchmarks.frontier_protocol import (
     DATA,
     MEASURED,
@@ -33,6 +34,7 @@ from benchmarks.frontier_protocol import (
     record_of,
     table,
 )
+from benchmarks.frontier_tables import first_look
 from benchmarks.pages import commit
 from benchmarks.protocol import Task
 from benchmarks.records import Records, SettingsError
@@ -139,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name in options.data_sets:
             table(name, folder)  # downloads and checks, before hours are spent
         records = Records((options.records or FOLDER).resolve(), protocol)
-        _, failed = runner.run(
+        found, failed = runner.run(
             records,
             tasks,
             partial(measure_unless_too_slow, records=records, folder=folder, commit=commit()),
@@ -154,6 +156,16 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.print("Stopped. The same command goes on from here.")
         return 130
+    if found:
+        print(first_look(frontier_summary.frame(found.values())))
+    if options.write and found:
+        from benchmarks import frontier_page  # draws, so it loads matplotlib
+
+        frontier_summary.merge(found.values())
+        if absent := lacking(frontier_summary.read()):
+            console.print(f"{frontier_summary.PATH} is renewed. The page needs {absent}.")
+        else:
+            frontier_page.write()
     return 1 if failed else 0
 
 

@@ -115,9 +115,9 @@ def scikit_network(model: Any) -> Size:
 
 
 def torch_network(model: Any) -> Size:
-    """RealMLP: everything that its optimiser may change."""
-    networks = [split.model for split in model.alg_interface_.sub_split_interfaces]
-    return {"parameters": sum(p.numel() for net in networks for p in net.parameters())}
+    """RealMLP: all that its network has learned, the statistics of the columns left aside."""
+    net = model.alg_interface_.model
+    return {"parameters": sum(array.numel() for array in net.parameters())}
 
 
 def linear(model: Any) -> Size:
