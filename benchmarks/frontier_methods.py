@@ -103,7 +103,7 @@ def ours(name: str, n_classes: int) -> Any:
     chosen = getattr(neuralrules, f"NeuralRule{kind}CV")
     if name == "ours average":
         return chosen(refit="average", **common)
-    return chosen(max_rules=int(name.rsplit(maxsplit=1)[-1]), **common)
+    return chosen(max_rules=int(name.rsplit(maxsplit=1)[-1]), refit="single", **common)
 
 
 def ours_warm_up(n_classes: int) -> None:
