@@ -11,6 +11,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from matplotlib.transforms import Bbox
@@ -25,6 +26,7 @@ GRID = "#E6E6E6"
 LOSSES = (0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 3, 4, 6, 8, 10, 15, 20)
 HALO = [withStroke(linewidth=2.5, foreground="white")]
 NOT_DRAWN = ("constant",)
+DISTANCES = (7, 12, 18, 26, 36)  # of a name from its point, in points
 SHORT = {"HistGradientBoosting": "HistGB"}
 DIRECTIONS = [(1, 0), (-1, 0), (0, 1), (0, -1), *itertools.product((0.7, -0.7), (0.7, -0.7))]
 
@@ -67,7 +69,12 @@ def draw(path: Path, table: pd.DataFrame) -> None:
     """Loss against parameters, and against rules for the methods that have them."""
     with mpl.rc_context({**STYLE, "font.size": 9.5, "axes.edgecolor": PALE}):
         figure, panels = plt.subplots(
-            1, 2, figsize=(11.5, 6.2), sharey=True, layout="constrained", width_ratios=(1.2, 1)
+            1,
+            2,
+            figsize=(11.5, 6.2),
+            sharey=True,
+            layout=ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1),
+            width_ratios=(1.2, 1),
         )
         found = {name: points(table, name) for name in ("parameters", "rules")}
         for axes, (column, own) in zip(panels, found.items(), strict=True):
@@ -76,7 +83,6 @@ def draw(path: Path, table: pd.DataFrame) -> None:
             for point in own:
                 draw_point(axes, point)
         panels[0].set_ylabel(f"loss over {YARDSTICK}'s, geometric mean")
-        figure.get_layout_engine().set(w_pad=0.15, h_pad=0.1)
         figure.canvas.draw()  # label places are found in pixels
         for axes, own in zip(panels, found.values(), strict=True):
             draw_labels(axes, own)
@@ -174,43 +180,45 @@ def around(pixel: np.ndarray, reach: float) -> Bbox:
 
 def place(axes: Axes, point: Point, text: str, taken: list[Bbox]) -> Bbox:
     """Write a name where it overlaps least, near rather than far."""
-    renderer = axes.figure.canvas.get_renderer()
-    inside = axes.get_window_extent(renderer)
-    best, least = None, np.inf
-    for distance in (7, 12, 18, 26, 36):
-        for dx, dy in DIRECTIONS:
-            label = axes.annotate(
-                text,
-                (point.size, point.loss),
-                xytext=(dx * distance, dy * distance),
-                textcoords="offset points",
-                ha="left" if dx > 0 else "right" if dx < 0 else "center",
-                va="bottom" if dy > 0.5 else "top" if dy < -0.5 else "center",
-                color=point.color,
-                fontweight="bold" if point.is_ours else "normal",
-                fontsize=9.5 if point.is_ours else 8.5,
-                path_effects=HALO,
-                zorder=3.5,  # above lines, and no halo over a point
-            )
-            box = label.get_window_extent(renderer)
-            cost = 3 * overlap(box, taken) + 10 * outside(box, inside) + 8 * distance
-            if cost < least:
-                if best is not None:
-                    best.remove()
-                best, least = label, cost
-            else:
-                label.remove()
-    return best.get_window_extent(renderer)
+    label = axes.annotate(
+        text,
+        (point.size, point.loss),
+        xytext=(0, 0),
+        textcoords="offset points",
+        ha="center",
+        va="center",
+        color=point.color,
+        fontweight="bold" if point.is_ours else "normal",
+        fontsize=9.5 if point.is_ours else 8.5,
+        path_effects=HALO,
+        zorder=3.5,  # above lines, and no halo over a point
+    )
+    box, inside = label.get_window_extent(), axes.get_window_extent()
+    pixels = axes.figure.dpi / 72
+
+    def cost(place: tuple[float, float, float]) -> float:
+        moved = box.translated(*(pixels * offset(*place, box, pixels)))
+        return 3 * overlap(moved, taken) + 10 * outside(moved, inside) + 8 * place[2]
+
+    best = min(((dx, dy, far) for far in DISTANCES for dx, dy in DIRECTIONS), key=cost)
+    label.set_position(offset(*best, box, pixels))
+    return box.translated(*(pixels * offset(*best, box, pixels)))
+
+
+def offset(dx: float, dy: float, distance: float, box: Bbox, pixels: float) -> np.ndarray:
+    """How far, in points, the middle of a name is from its point."""
+    half = np.array([box.width, box.height]) / 2 / pixels
+    return np.array([dx, dy]) * distance + np.sign([dx, dy]) * half
 
 
 def overlap(box: Bbox, taken: list[Bbox]) -> float:
     """Pixels that are covered twice."""
-    common = (Bbox.intersection(box, other) for other in taken)
-    return sum(found.width * found.height for found in common if found is not None)
+    x0, y0, x1, y1 = np.array([other.extents for other in taken]).T
+    widths = np.minimum(x1, box.x1) - np.maximum(x0, box.x0)
+    heights = np.minimum(y1, box.y1) - np.maximum(y0, box.y0)
+    return float(np.sum(np.clip(widths, 0, None) * np.clip(heights, 0, None)))
 
 
 def outside(box: Bbox, frame: Bbox) -> float:
     """Pixels of the box beyond the frame."""
-    common = Bbox.intersection(box, frame)
-    own = box.width * box.height
-    return own if common is None else own - common.width * common.height
+    return box.width * box.height - overlap(box, [frame])

@@ -39,11 +39,11 @@ def of_size(n: int) -> list[str]:
 
 def cells(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """A column of the records, (data, split) by methods; NaN where nothing was measured."""
-    own = table[table["status"] == MEASURED]
+    own, there = table[table["status"] == MEASURED], set(table["method"])
     return (
         own.pivot(index=["data", "split"], columns="method", values=column)
         .astype(float)
-        .reindex(columns=[name for name in METHODS if name in set(table["method"])])
+        .reindex(columns=[name for name in METHODS if name in there])
     )
 
 

@@ -198,8 +198,7 @@ def measure(protocol: FrontierProtocol, task: Task, **options: Any) -> dict[str,
     method = METHODS[task.method]
     rows = rows_of(protocol, task, options.get("folder"))
     importlib.import_module(method.module)  # once, before the process is copied
-    n_values = rows.X.size * counting.n_outputs(rows.n_classes)
-    if method.most_cells is not None and n_values > method.most_cells:
+    if method.most_rows is not None and len(rows.y) > method.most_rows:
         return record_of(protocol, task, LEFT_OUT, {}, **options)
     try:
         found = within(method.limit, fit, method, rows)

@@ -222,17 +222,18 @@ def losses_table(logs: pd.DataFrame, ours: str, peers: list[str], behind: float)
 def gaps_table(table: pd.DataFrame) -> list[str]:
     """What was not measured, and why."""
     rows = []
-    for name in METHODS:
-        own = table[(table["method"] == name) & (table["status"] != MEASURED)]
-        for status, reason in (
-            (LEFT_OUT, "too large, not tried"),
-            (None, "over its seconds on one split, or with fewer rules"),
+    gaps = table[table["status"] != MEASURED]
+    for name in (name for name in METHODS if name in set(gaps["method"])):
+        own = gaps[gaps["method"] == name]
+        is_large = own["status"] == LEFT_OUT
+        for some, reason, limit in (
+            (own[is_large], "too large, not tried", ""),
+            (own[~is_large], "over its seconds, or would be", own["limit"].iloc[0]),
         ):
-            some = own["status"] == LEFT_OUT if status else own["status"] != LEFT_OUT
-            data = [d for d in DATA if d in set(own.loc[some, "data"])]
+            there = set(some["data"])
+            data = ", ".join(data for data in DATA if data in there)
             if data:
-                limit = "" if status else str(own["limit"].iloc[0])
-                rows.append((name, reason, limit, int(some.sum()), ", ".join(data)))
+                rows.append((name, reason, limit, len(some), data))
     return markdown(("method", "why", "seconds allowed", "cells", "data sets"), rows, 2)
 
 

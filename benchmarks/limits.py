@@ -43,7 +43,10 @@ def within(seconds: int | None, work: Callable[..., Any], *arguments: Any) -> An
 
 
 def _answer(
-    connection: Connection, seconds: int | None, work: Callable[..., Any], arguments: tuple
+    connection: Connection,
+    seconds: int | None,
+    work: Callable[..., Any],
+    arguments: tuple[Any, ...],
 ) -> None:
     if seconds is not None:  # one more until it is not only told but killed
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
