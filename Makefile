@@ -7,7 +7,7 @@ PYTEST_WORKERS ?= 2
 # over from the others when it is done.
 PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --durations=25
 
-.PHONY: demo test test-slow lint servers kernels wheel figures reproduce simplification benchmark exports streaming clean
+.PHONY: demo test test-slow lint servers kernels wheel figures reproduce frontier simplification benchmark exports streaming clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
@@ -40,6 +40,9 @@ figures: $(VENV)/.reproduction  ## draw the paper's simulations and the pictures
 reproduce: $(VENV)/.reproduction  ## measure the paper's table (hours; resumes); ARGS=--quick for a look
 	$(BIN)/python -m benchmarks.reproduce $(ARGS)
 
+frontier: $(VENV)/.frontier  ## measure our models and their peers (hours; resumes); ARGS=--quick for a look
+	$(BIN)/python -m benchmarks.frontier $(ARGS)
+
 simplification: $(VENV)/.reproduction  ## measure simplified models on held-out rows
 	$(BIN)/python -m benchmarks.simplification --write
 
@@ -66,6 +69,10 @@ $(VENV)/.tested: $(VENV)/.installed
 
 $(VENV)/.reproduction: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group reproduction
+	touch $@
+
+$(VENV)/.frontier: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group frontier
 	touch $@
 
 $(VENV)/.benchmarks: $(VENV)/.installed

@@ -1,7 +1,8 @@
-"""The paper's 19 data sets: found in a folder or downloaded, and checked.
+"""The paper's 19 data sets and 21 more: found in a folder or downloaded, and checked.
 
 A folder is laid out as the pmlb package's cache is: NAME/NAME.tsv.gz, tab-separated, with
-a column "target". What each table must hold is written in datasets.csv beside this file.
+a column "target". What each table must hold is written beside this file, in datasets.csv
+for the paper's and in frontier_datasets.csv for the others.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from benchmarks.files import write_whole
 VARIABLE = "NEURALRULES_DATA"
 DOWNLOADS = Path(__file__).resolve().parent / "data"
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+BESIDE_FRONTIER = BESIDE.with_name("frontier_data")
 
 
 class DataError(Exception):
@@ -37,7 +39,8 @@ class Table:
     name : str
     rows, features : int
     counts : tuple of int
-        Rows of each class, in the order of the sorted targets.
+        Rows of each class, in the order of the sorted targets; none where the target is a
+        number.
     test_rows : int
         How many rows at the end are the published test set; 0 for none.
     openml : int
@@ -55,8 +58,8 @@ class Table:
     sha256: str
 
 
-def _tables() -> dict[str, Table]:
-    with Path(__file__).with_suffix(".csv").open(newline="") as file:
+def _tables(file_name: str) -> dict[str, Table]:
+    with Path(__file__).with_name(file_name).open(newline="") as file:
         return {
             row["name"]: Table(
                 row["name"],
@@ -71,7 +74,8 @@ def _tables() -> dict[str, Table]:
         }
 
 
-TABLES = _tables()
+TABLES = _tables("datasets.csv")
+FRONTIER = _tables("frontier_datasets.csv")
 
 
 def data_folder(given: str | Path | None = None) -> Path | None:
@@ -96,7 +100,8 @@ def find(name: str, folder: Path | None) -> Path:
     file = Path(name) / f"{name}.tsv.gz"
     if folder is not None:
         return folder / file
-    return BESIDE / file if (BESIDE / file).exists() else DOWNLOADS / file
+    places = (BESIDE / file, BESIDE_FRONTIER / file)
+    return next((path for path in places if path.exists()), DOWNLOADS / file)
 
 
 def load(name: str, folder: Path | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -105,26 +110,31 @@ def load(name: str, folder: Path | None = None) -> tuple[np.ndarray, np.ndarray]
     Parameters
     ----------
     name : str
-        One of the 19 names in TABLES.
+        One of the names in TABLES and FRONTIER.
     folder : Path, optional
         Where to look, and where to put what was downloaded; see `data_folder`. Without
-        it, the folder shared/data beside the project and benchmarks/data.
+        it, the folders shared/data and shared/frontier_data beside the project, and
+        benchmarks/data.
 
     Returns
     -------
     X : ndarray of shape (n_rows, n_features), float64
-    y : ndarray of shape (n_rows,), int64
-        Class codes, 0 for the smallest target.
+    y : ndarray of shape (n_rows,), int64 or float64
+        Class codes, 0 for the smallest target; or the numbers to predict.
     """
-    if name not in TABLES:
-        raise DataError(f"No data set {name!r}. There are {', '.join(TABLES)}.")
-    table = TABLES[name]
+    known = TABLES | FRONTIER
+    if name not in known:
+        raise DataError(f"No data set {name!r}. There are {', '.join(known)}.")
+    table = known[name]
     path = find(name, folder)
     if not path.exists():
         download(table, path)
     frame = read(path)
     X = frame.drop(columns="target").to_numpy(np.float64)
-    y = np.unique(frame["target"], return_inverse=True)[1]
+    if table.counts:
+        y = np.unique(frame["target"], return_inverse=True)[1]
+    else:
+        y = frame["target"].to_numpy(np.float64)
     check(table, X, y, path)
     return X, y
 
@@ -153,7 +163,7 @@ def check(table: Table, X: np.ndarray, y: np.ndarray, path: Path) -> None:
             f"it has {X.shape[0]} rows and {X.shape[1]} features, not {table.rows} and "
             f"{table.features}",
         )
-    counts = tuple(int(count) for count in np.bincount(y))
+    counts = tuple(int(count) for count in np.bincount(y)) if table.counts else ()
     if counts != table.counts:
         raise _wrong(path, f"its classes have {counts} rows, not {table.counts}")
     if checksum(X, y) != table.sha256:
@@ -161,13 +171,13 @@ def check(table: Table, X: np.ndarray, y: np.ndarray, path: Path) -> None:
 
 
 def checksum(X: np.ndarray, y: np.ndarray) -> str:
-    """SHA-256 of the values in single precision and the class codes, row by row.
+    """SHA-256 of the values in single precision and the class codes or numbers, row by row.
 
     Of the values and not of the file, because pmlb compresses anew what it downloads; in
     single precision, because it may write the last digit of a double differently.
     """
     digest = hashlib.sha256(np.ascontiguousarray(X, "<f4").tobytes())
-    digest.update(np.ascontiguousarray(y, "<i1").tobytes())
+    digest.update(np.ascontiguousarray(y, "<f4" if y.dtype.kind == "f" else "<i1").tobytes())
     return digest.hexdigest()
 
 

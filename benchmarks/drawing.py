@@ -151,37 +151,48 @@ def draw_boundaries(
 def draw_ranks(path: Path, sources: dict[str, dict[str, float]], difference: float) -> None:
     """A critical-difference diagram (Demsar 2006) for each source of mean ranks."""
     n_methods = len(next(iter(sources.values())))
+    runs = {
+        source: indistinct(sorted(ranks.values()), difference)
+        for source, ranks in sources.items()
+    }
+    # Below the axis come the bars of those that are not told apart, then the names.
+    top, first_name = 1.2, -0.75 - 0.13 * max(0, max(map(len, runs.values())) - 3)
+    bottom = first_name - 0.35 * ((n_methods + 1) // 2 - 1) - 0.2
     with mpl.rc_context(STYLE):
         figure, panels = plt.subplots(
-            1, len(sources), figsize=(10.5, 2.6), layout="constrained"
+            1,
+            len(sources),
+            figsize=(10.5, 1.04 * (top - bottom)),
+            layout="constrained",
+            squeeze=False,
         )
-        for axes, (source, ranks) in zip(panels, sources.items(), strict=True):
+        for axes, (source, ranks) in zip(panels[0], sources.items(), strict=True):
             axes.hlines(0, 1, n_methods, color="black")
             for rank in range(1, n_methods + 1):
                 axes.vlines(rank, 0, 0.12, color="black")
                 axes.text(rank, 0.18, str(rank), ha="center", va="bottom")
             ordered = sorted(ranks, key=lambda name: ranks[name])
             for place, name in enumerate(ordered):
-                label_rank(axes, name, ranks[name], place, len(ordered))
-            for level, (first, last) in enumerate(
-                indistinct(sorted(ranks.values()), difference)
-            ):
+                label_rank(axes, name, ranks[name], place, len(ordered), first_name)
+            for level, (first, last) in enumerate(runs[source]):
                 y = -0.16 - 0.13 * level
                 axes.plot([first - 0.04, last + 0.04], [y, y], color=BLUE, linewidth=4)
             axes.plot([1, 1 + difference], [0.75, 0.75], color=GREY, linewidth=2, marker="|")
             axes.text(
                 1 + difference / 2, 0.88, f"critical difference {difference:.2f}", ha="center"
             )
-            axes.set(xlim=(0.2, n_methods + 0.8), ylim=(-1.3, 1.2), title=source)
+            axes.set(xlim=(0.2, n_methods + 0.8), ylim=(bottom, top), title=source)
             axes.axis("off")
         save(figure, path)
 
 
-def label_rank(axes: Axes, name: str, rank: float, place: int, n: int) -> None:
+def label_rank(
+    axes: Axes, name: str, rank: float, place: int, n: int, first_name: float
+) -> None:
     """A method's name at the side, the better half left, with a line to its rank."""
     left = place < n / 2
     depth = place if left else n - 1 - place
-    y, x = -0.75 - 0.35 * depth, 0.75 if left else n + 0.25
+    y, x = first_name - 0.35 * depth, 0.75 if left else n + 0.25
     axes.plot([rank, rank, x], [0, y, y], color="black", linewidth=1)
     text = f"{name} {rank:.2f}"
     axes.text(

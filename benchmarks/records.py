@@ -7,14 +7,24 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from typing import Protocol as Interface
 
 from filelock import FileLock, Timeout
 
 from benchmarks.files import write_whole
-from benchmarks.protocol import Protocol, Task
+from benchmarks.protocol import Task
 
 CHECKSUM = "sha256"
+
+
+class Settings(Interface):
+    """A dataclass of what makes two records comparable."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def name(self) -> str: ...
 
 
 class SettingsError(Exception):
@@ -32,11 +42,11 @@ class Records:
     ----------
     folder : Path
         Created when it is not there. On a cluster, a folder that all workers share.
-    protocol : Protocol
+    protocol : dataclass with a name
         Must be the one that the folder was begun with.
     """
 
-    def __init__(self, folder: Path, protocol: Protocol) -> None:
+    def __init__(self, folder: Path, protocol: Settings) -> None:
         self.folder = folder
         self.protocol = protocol
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +92,7 @@ class Records:
         write_whole(path, json.dumps({**record, CHECKSUM: checksum(record)}, indent=1))
 
     def complete(
-        self, task: Task, measure: Callable[[Protocol, Task], dict[str, Any]], wait: bool
+        self, task: Task, measure: Callable[[Any, Task], dict[str, Any]], wait: bool
     ) -> dict[str, Any] | None:
         """The record of a task, measured now unless it is there.
 

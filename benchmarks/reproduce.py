@@ -10,35 +10,33 @@ has been measured into docs/reproduction.csv and makes docs/reproduction.md from
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from joblib import Parallel, delayed, parallel_config
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from benchmarks import summary
+from benchmarks import runner, summary
 from benchmarks.datasets import TABLES, VARIABLE, DataError, data_folder, load
 from benchmarks.methods import METHODS
-from benchmarks.pages import commit, environment
+from benchmarks.pages import commit
 from benchmarks.protocol import MEASURABLE, Protocol, Task, measure
 from benchmarks.records import Records, SettingsError
+from benchmarks.runner import (
+    FOLDER,
+    ClusterError,
+    Failure,
+    jobs,
+    positive,
+    whole_number,
+    workers,
+)
 from benchmarks.tables import mean_errors
 
-FOLDER = Path(__file__).resolve().parent / "records"
-UNKNOWN_SECONDS = 60.0
-CONNECT_SECONDS = 10
 QUICK = ("banana", "titanic")
-
-
-class ClusterError(Exception):
-    """There is no cluster at the address."""
 
 
 def plan(
@@ -51,144 +49,22 @@ def plan(
         for method in methods
         for fold in range(n_repeats)
     ]
-    return sorted(tasks, key=lambda task: (-expected(task, seconds), task))
-
-
-def expected(task: Task, seconds: dict) -> float:
-    """Seconds a task is likely to take, from the committed records."""
-    return seconds.get((task.data, task.method), UNKNOWN_SECONDS)
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A task that could not be measured, and why."""
-
-    reason: str
-
-
-def complete(records: Records, task: Task, measure_here: Any, wait: bool) -> tuple:
-    """A task with its record, a Failure, or None while another runner is at it.
-
-    A failure is returned, not raised: one task that fails must not stop the others.
-    """
-    try:
-        return task, records.complete(task, measure_here, wait)
-    except Exception as error:  # whatever four methods and a disk may raise
-        return task, Failure(f"{type(error).__name__}: {error}")
-
-
-def measured(
-    records: Records, tasks: list[Task], folder: Path | None, n_jobs: int
-) -> Iterator[tuple[Task, dict[str, Any] | Failure]]:
-    """Tasks with their records as they come, by whatever backend joblib is set to.
-
-    Tasks that another runner is at come last.
-    """
-    measure_here = partial(measure, folder=folder, commit=commit())
-    for wait in (False, True):
-        done = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(
-            delayed(complete)(records, task, measure_here, wait) for task in tasks
-        )
-        busy = []
-        for task, result in done:
-            if result is None:
-                busy.append(task)
-            else:
-                yield task, result
-        tasks = sorted(busy)
-        if not tasks:
-            return
+    return sorted(tasks, key=lambda task: (-runner.expected(task, seconds), task))
 
 
 def run(
     records: Records, tasks: list[Task], folder: Path | None, n_jobs: int, console: Console
 ) -> tuple[dict[Task, dict[str, Any]], dict[Task, Failure]]:
     """Records of the tasks, measuring those that are missing, and what failed."""
-    found, damage = records.survey(tasks)
-    for trouble in damage:
-        console.print(f"Damaged, so measured again: {trouble}", style="yellow", soft_wrap=True)
-    missing = [task for task in tasks if task not in found]
-    console.print(f"{len(found)} records are there, {len(missing)} are to be measured.")
-    if others := other_versions(found.values()):
-        console.print(
-            f"Records that are there come from {others}. To measure them anew, give another "
-            "folder with --records.",
-            style="yellow",
-            soft_wrap=True,
-        )
-    failed: dict[Task, Failure] = {}
-    with progress_bar(console, missing, summary.seconds_per_task(records.protocol)) as advance:
-        for task, result in measured(records, missing, folder, n_jobs):
-            if isinstance(result, Failure):
-                failed[task] = result
-                advance(task, "failed")
-            else:
-                found[task] = result
-                advance(task, f"{result['error']:.2f} %")
-    for task, failure in failed.items():
-        console.print(f"{task} failed: {failure.reason}", style="red", soft_wrap=True)
-    return found, failed
-
-
-def other_versions(records: Iterable[dict[str, Any]]) -> str:
-    """Versions and commits behind the records that are not those of now."""
-    now = environment()
-    there = {
-        f"{name} {record['environment'][name]}"
-        for record in records
-        for name in now
-        if name != "CPU" and record["environment"].get(name) != now[name]
-    }
-    return ", ".join(sorted(there))
-
-
-@contextlib.contextmanager
-def progress_bar(
-    console: Console, tasks: list[Task], seconds: dict
-) -> Iterator[Callable[[Task, str], None]]:
-    """A bar with the time left; call what it yields with each task that is done.
-
-    It moves by expected seconds, because tasks differ by a factor of a hundred.
-    """
-    with Progress(
-        TextColumn("{task.fields[n_done]} of {task.fields[n_tasks]}"),
-        BarColumn(),
-        TimeRemainingColumn(),
-        TextColumn("left   {task.description}"),
-        console=console,
-        speed_estimate_period=3600,
-    ) as progress:
-        total = sum(expected(task, seconds) for task in tasks)
-        bar = progress.add_task("", total=total, n_done=0, n_tasks=len(tasks))
-
-        def advance(task: Task, result: str) -> None:
-            progress.update(
-                bar,
-                advance=expected(task, seconds),
-                n_done=progress.tasks[0].fields["n_done"] + 1,
-                description=f"{task}: {result}",
-            )
-
-        yield advance
-
-
-@contextlib.contextmanager
-def workers(scheduler: str | None) -> Iterator[None]:
-    """Let joblib use processes here, or a Dask cluster whose workers can import this."""
-    if scheduler is None:
-        yield
-        return
-    from distributed import Client
-
-    try:
-        client = Client(scheduler, timeout=CONNECT_SECONDS)
-    except (OSError, ValueError) as error:
-        raise ClusterError(
-            f"--scheduler {scheduler} does not answer ({error}). Give the address that "
-            "`dask scheduler` printed, for example tcp://127.0.0.1:8786."
-        ) from error
-    with client, parallel_config("dask"):
-        yield
+    return runner.run(
+        records,
+        tasks,
+        partial(measure, folder=folder, commit=commit()),
+        n_jobs,
+        console,
+        seconds=summary.seconds_per_task(records.protocol),
+        describe=lambda record: f"{record['error']:.2f} %",
+    )
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -246,26 +122,6 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     if options.quick:
         options.data_sets, options.folds = list(QUICK), 2
     return options
-
-
-def whole_number(text: str, allowed: Callable[[int], bool], wanted: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = None
-    if number is None or not allowed(number):
-        raise argparse.ArgumentTypeError(f"must be {wanted}, not {text!r}")
-    return number
-
-
-def positive(text: str) -> int:
-    return whole_number(text, lambda n: n >= 1, "a whole number of at least 1")
-
-
-def jobs(text: str) -> int:
-    return whole_number(
-        text, lambda n: n >= 1 or n == -1, "a whole number of at least 1, or -1"
-    )
 
 
 def sample_size(text: str) -> int:

@@ -56,9 +56,9 @@ class Comparison:
         return self.wins + self.ties // 2
 
 
-def compare(ours: np.ndarray, theirs: np.ndarray) -> Comparison:
+def compare(ours: np.ndarray, theirs: np.ndarray, decimals: int = DECIMALS) -> Comparison:
     """Compare errors on the same data sets, (n_data_sets,) each."""
-    differences = np.round(np.asarray(theirs) - np.asarray(ours), DECIMALS)
+    differences = np.round(np.asarray(theirs) - np.asarray(ours), decimals)
     ranks = stats.rankdata(np.abs(differences))
     half_of_zeros = ranks[differences == 0].sum() / 2
     wins, losses = int(np.sum(differences > 0)), int(np.sum(differences < 0))
@@ -96,14 +96,14 @@ def critical_wins(n: int, level: float = 0.05) -> int:
     return next(wins for wins in range(n + 1) if 2 * upper_tail(wins, n) <= level)
 
 
-def average_ranks(errors: np.ndarray) -> np.ndarray:
+def average_ranks(errors: np.ndarray, decimals: int = DECIMALS) -> np.ndarray:
     """Mean rank of each method over data sets, 1 the best; errors are (n_data, n_methods)."""
-    return stats.rankdata(np.round(errors, DECIMALS), axis=1).mean(axis=0)
+    return stats.rankdata(np.round(errors, decimals), axis=1).mean(axis=0)
 
 
-def friedman_p(errors: np.ndarray) -> float:
+def friedman_p(errors: np.ndarray, decimals: int = DECIMALS) -> float:
     """Whether any method differs from the others at all."""
-    return float(stats.friedmanchisquare(*np.round(errors, DECIMALS).T).pvalue)
+    return float(stats.friedmanchisquare(*np.round(errors, decimals).T).pvalue)
 
 
 def critical_difference(n_methods: int, n_data: int, level: float = 0.05) -> float:

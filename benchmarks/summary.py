@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -21,14 +22,18 @@ SIZES = dict.fromkeys(("rules", "literals", "nonzero", "trees", "nodes", "weight
 def line(protocol: Protocol, record: dict[str, Any]) -> dict[str, Any]:
     """A record without nesting, and with the option it was measured under."""
     flat = {"protocol": protocol.name, "tune_limit": protocol.tune_rows, **record}
-    size, found = flat.pop("size"), dict(flat.pop("environment"))
+    size, found = flat.pop("size"), flat.pop("environment")
     flat["tune_wrong"] = " ".join(map(str, record["tune_wrong"]))
+    return {**flat, **{name: size.get(name) for name in SIZES}, **where(found)}
+
+
+def where(environment: dict[str, str]) -> dict[str, str]:
+    """The columns that say where a record comes from."""
+    versions = {k: v for k, v in environment.items() if k not in ("CPU", "commit")}
     return {
-        **flat,
-        **{name: size.get(name) for name in SIZES},
-        "cpu": found.pop("CPU"),
-        "commit": found.pop("commit"),
-        "versions": " ".join(f"{name}={version}" for name, version in found.items()),
+        "cpu": environment["CPU"],
+        "commit": environment["commit"],
+        "versions": " ".join(f"{name}={version}" for name, version in versions.items()),
     }
 
 
@@ -42,11 +47,18 @@ def read() -> pd.DataFrame:
 def merge(protocol: Protocol, records: Iterable[dict[str, Any]]) -> None:
     """Put records into the table, in place of those of the same tasks."""
     new = pd.DataFrame([line(protocol, record) for record in records]).astype(SIZES)
-    with FileLock(PATH.with_suffix(".lock")):  # another runner may end just now
+    put(PATH, KEY, new, read)
+
+
+def put(
+    path: Path, key: list[str], new: pd.DataFrame, read: Callable[[], pd.DataFrame]
+) -> None:
+    """Put lines into a table, in place of those of the same key."""
+    with FileLock(path.with_suffix(".lock")):  # another runner may end just now
         old = read()
         table = pd.concat([old, new]) if len(old) else new
-        table = table.drop_duplicates(KEY, keep="last").sort_values(KEY)
-        write_whole(PATH, table.to_csv(index=False, lineterminator="\n"))
+        table = table.drop_duplicates(key, keep="last").sort_values(key)
+        write_whole(path, table.to_csv(index=False, lineterminator="\n"))
 
 
 def seconds_per_task(protocol: Protocol) -> dict[tuple[str, str], float]:

@@ -14,7 +14,7 @@ import pytest
 import tiny_tables
 from rich.console import Console
 
-from benchmarks import datasets, reproduce
+from benchmarks import datasets, reproduce, runner
 from benchmarks.protocol import MEASURABLE, Protocol, Task
 from benchmarks.records import Records
 
@@ -208,7 +208,7 @@ def test_a_task_that_fails_does_not_stop_the_others(tables, tmp_path, monkeypatc
     records = Records(tmp_path, Protocol())
     found, failed = reproduce.run(records, TASKS, tables, 1, console)
     assert set(found) == set(TASKS[1:])
-    assert failed == {TASKS[0]: reproduce.Failure("ValueError: no luck")}
+    assert failed == {TASKS[0]: runner.Failure("ValueError: no luck")}
     assert f"{TASKS[0]} failed: ValueError: no luck" in console.file.getvalue()
 
 
@@ -278,7 +278,7 @@ def test_another_protocol_needs_another_folder(tmp_path, capsys, monkeypatch):
 
 
 def test_a_cluster_that_is_not_there_gets_one_line(tables, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(reproduce, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(runner, "CONNECT_SECONDS", 0.5)
     monkeypatch.setattr(reproduce, "load", lambda name, folder: None)
     options = ["--scheduler", "tcp://127.0.0.1:9", "--records", str(tmp_path / "records")]
     assert reproduce.main([*options, "--data", str(tables)]) == 2

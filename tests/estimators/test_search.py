@@ -58,8 +58,9 @@ def test_the_best_mean_score_wins():
     assert search.best_params_ == {"max_depth": search.best_index_ + 1}
 
 
-def test_the_worse_half_is_dropped_after_each_fold():
+def test_the_worse_half_is_dropped_after_each_fold(monkeypatch):
     """Candidates that learn more are better here, so that who is dropped is known."""
+    monkeypatch.setattr(_search, "DROPPING_ROWS", 100)
     candidates = [{"n_epochs": 0}, {"n_epochs": 1}, {"n_epochs": 3}, {"n_epochs": 40}]
     rest = {"n_trees": 4, "cv": 4, "early_stopping": False, "random_state": 0}
     search = NeuralRuleClassifierCV(candidates, learning_rate=0.01, **rest).fit(*CANCER)
@@ -195,6 +196,7 @@ def test_a_class_of_a_single_row_is_in_every_training_part(n_classes):
 
 @pytest.mark.parametrize(("n_before", "best"), [(0, 0), (2, 1), (5, 2)])
 def test_an_interrupted_search_uses_what_it_has(monkeypatch, n_before, best):
+    monkeypatch.setattr(_search, "DROPPING_ROWS", 100)
     calls, train = iter(range(100)), _search.train_member
 
     def interrupted(model, *rest):

@@ -38,6 +38,7 @@ from neuralrules._rules._rules import Rules, select
 from neuralrules._rules._sources import SOURCES, SourceOptions
 from neuralrules._task._task import Task
 from neuralrules._training._split import held_out
+from neuralrules._training._start import tamed
 from neuralrules._training._training import Outcome, Plan, State, train
 
 # Constraints of the parameters that the CV estimators do without.
@@ -172,6 +173,8 @@ class NeuralRuleModel(BaseEstimator):
             start=self.start,
             intercept=own.prior() if self.fit_intercept else None,
         )
+        if self.fit_intercept:
+            network = tamed(network, rows, order, self._engine())
         # 5. Train all rules together.
         plan = self._plan(rows.task, len(order), course)
         outcome = train(

@@ -62,12 +62,17 @@ def several_outputs(candidate: dict[str, Any], n_outputs: int) -> dict[str, Any]
 
 
 def small_candidates(max_rules: int, n_outputs: int) -> list[dict[str, Any]]:
-    """Boosted trees of 2, 4 and 8 leaves, and one tree, that have so many leaves in all."""
-    found: list[dict[str, Any]] = []
-    for depth in (1, 2, 3):
+    """Boosted trees that have so many leaves in all, and one tree, and several of a forest."""
+    depth = max(1, int(math.log2(max_rules)))
+    tree = {"rule_source": "tree", "max_depth": depth, "min_samples_leaf": 5}
+    found: list[dict[str, Any]] = [tree, tree | {"literal_columns": "tree"}]
+    for depth in (2, 3):
         n_trees = max_rules // (2**depth * n_outputs)
         if n_trees:
-            found.append({"n_trees": n_trees, "max_depth": depth})
-    depth = max(1, int(math.log2(max_rules)))
-    found.append({"rule_source": "tree", "max_depth": depth, "min_samples_leaf": 5})
+            # The fewer trees there are, the more each has to say.
+            rate = min(max(5 / n_trees, 0.15), 0.6)
+            found.append({"n_trees": n_trees, "max_depth": depth, "tree_rate": rate})
+    if n_outputs > 1 and max_rules >= 8:  # whose leaves speak of all outputs at once
+        forest = {"rule_source": "forest", "max_depth": 3, "min_samples_leaf": 5}
+        found.append(forest | {"n_trees": max_rules // 8})
     return found

@@ -37,6 +37,10 @@ OWN_PARAMETERS = ("candidates", "cv", "scoring", "refit")
 FIXED = ("loss", "class_weight", "engine", "n_jobs", "random_state", "verbose")
 
 
+# Candidates are dropped early only where each fold trains on so many rows.
+DROPPING_ROWS = 1_500
+
+
 class Member(NamedTuple):
     """A candidate that was trained on the rows of one fold's training part.
 
@@ -186,16 +190,18 @@ class RuleSearch(NeuralRuleModel):
     ) -> tuple[list[list[Member]], bool]:
         """Members of each candidate, fold after fold, and whether Ctrl-C ended it.
 
-        Compared by loss, the worse half of the candidates is dropped after each fold until
-        one is left. Scores such as accuracy are too coarse for that: many candidates tie.
+        Of long tables, the worse half of the candidates is dropped after each fold until one
+        is left. Folds of short tables say too little for that, and scores such as accuracy are
+        too coarse: many candidates tie.
         """
         members: list[list[Member]] = [[] for _ in self.candidates_]
         running = list(range(len(self.candidates_)))
         folds = list(range(len(splits)))
+        may_drop = self.scoring is None and len(splits[0][0]) >= DROPPING_ROWS
         with contextlib.suppress(KeyboardInterrupt):
             while folds:
                 # Where nothing more is dropped, all other folds may be met at once.
-                drops = self.scoring is None and len(running) > 1
+                drops = may_drop and len(running) > 1
                 now = folds[:1] if drops else folds
                 folds = folds[len(now) :]
                 jobs = [(place, fold) for fold in now for place in running]
@@ -334,12 +340,10 @@ def train_member(
         return Member(rules, outcome, -mean_loss(network, table.rows, test, engine))
     model._learn(table.encoder, rules, outcome, rows)
     own, y = _safe_indexing(table.X, test), _safe_indexing(table.y, test)
-    weights = {}
-    if (
-        np.ptp(table.rows.weights) > 0
-        and "sample_weight" in inspect.signature(score).parameters
-    ):
-        weights["sample_weight"] = table.rows.weights[test]
+    extra: dict[str, Any] = {}
+    takes_weights = "sample_weight" in inspect.signature(score).parameters
+    if takes_weights and np.ptp(table.rows.weights) > 0:
+        extra["sample_weight"] = table.rows.weights[test]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="R.* score is not well-defined")
-        return Member(rules, outcome, float(score(model, own, y, **weights)))
+        return Member(rules, outcome, float(score(model, own, y, **extra)))

@@ -1,0 +1,173 @@
+"""Measure the frontier: our models and their peers on 36 data sets, resumably.
+
+    python -m benchmarks.frontier [--methods NAME ...] [--quick] [--write]
+
+One record is written for each data set, method and split the moment it is known, so that a
+run may be killed and started again, and several may share a folder. --write puts what has
+been measured into docs/frontier.csv and makes docs/frontier.md from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks import frontier_summary, runner
+from benchmarks.datasets import VARIABLE, DataError, data_folder
+from benchmarks.frontier_methods import METHODS, STAGES
+from benchmarks.frontier_numbers import lacking
+from benchmarks.frontier_protocol import (
+    DATA,
+    MEASURED,
+    N_SPLITS,
+    NOT_TRIED,
+    OVER_TIME,
+    FrontierProtocol,
+    measure,
+    n_cells,
+    record_of,
+    table,
+)
+from benchmarks.frontier_tables import first_look
+from benchmarks.pages import commit
+from benchmarks.protocol import Task
+from benchmarks.records import Records, SettingsError
+
+FOLDER = runner.FOLDER / "frontier"
+QUICK = ("titanic", "sonar", "505_tecator")
+
+
+def plan(data_sets: Iterable[str], methods: Iterable[str], n_splits: int) -> list[Task]:
+    """All tasks, stage by stage; in a stage one split after the other, small tables first."""
+    chosen, ordered = set(methods), sorted(data_sets, key=n_cells)
+    return [
+        Task(data, method.name, fold)
+        for stage in STAGES
+        for fold in range(n_splits)
+        for method in stage
+        if method.name in chosen
+        for data in ordered
+    ]
+
+
+def too_slow_before(records: Records, task: Task) -> Task | None:
+    """A task of the same table and family that was no larger and took too long."""
+    method = METHODS[task.method]
+    if method.limit is None:
+        return None
+    for other in METHODS.values():
+        if other.family == method.family and (other.n_rules or 0) <= (method.n_rules or 0):
+            for fold in range(N_SPLITS):
+                earlier = Task(task.data, other.name, fold)
+                record = records.read(earlier)
+                if record is not None and record["status"] == OVER_TIME:
+                    return earlier
+    return None
+
+
+def measure_unless_too_slow(
+    protocol: FrontierProtocol, task: Task, records: Records, **options: Any
+) -> dict[str, Any]:
+    """A record; what took too long on another split is not waited for again."""
+    if too_slow_before(records, task) is None:
+        return measure(protocol, task, **options)
+    return record_of(protocol, task, NOT_TRIED, {}, **options)
+
+
+def describe(record: dict[str, Any]) -> str:
+    if record["status"] != MEASURED:
+        return record["status"]
+    return f"loss {record['loss']:.4g} in {record['fit_seconds']:.1f} s"
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.frontier",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--data-sets",
+        nargs="+",
+        choices=DATA,
+        default=list(DATA),
+        metavar="NAME",
+        help=f"of {', '.join(DATA)} (default all)",
+    )
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        choices=list(METHODS),
+        default=list(METHODS),
+        metavar="NAME",
+        help=f"of {', '.join(METHODS)} (default all)",
+    )
+    parser.add_argument("--splits", type=runner.positive, help="only so many of the three")
+    parser.add_argument("--data", help=f"folder of the data sets, instead of ${VARIABLE}")
+    parser.add_argument("--records", type=Path, help="folder of the records, to resume from")
+    parser.add_argument(
+        "--n-jobs", type=runner.jobs, default=-1, help="tasks at a time, -1 for one a core"
+    )
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="put the records into docs/frontier.csv and renew docs/frontier.md",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"a first look: --data-sets {' '.join(QUICK)} --splits 1",
+    )
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options.data_sets, options.splits = list(QUICK), 1
+    options.splits = min(options.splits or N_SPLITS, N_SPLITS)
+    return options
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse(arguments)
+    console = Console(stderr=True)
+    protocol = FrontierProtocol()
+    tasks = plan(options.data_sets, options.methods, options.splits)
+    try:
+        folder = data_folder(options.data)
+        for name in options.data_sets:
+            table(name, folder)  # downloads and checks, before hours are spent
+        records = Records((options.records or FOLDER).resolve(), protocol)
+        found, failed = runner.run(
+            records,
+            tasks,
+            partial(measure_unless_too_slow, records=records, folder=folder, commit=commit()),
+            options.n_jobs,
+            console,
+            seconds={},
+            describe=describe,
+        )
+    except (DataError, SettingsError, OSError) as error:
+        console.print(f"error: {error}", style="red", soft_wrap=True, highlight=False)
+        return 2
+    except KeyboardInterrupt:
+        console.print("Stopped. The same command goes on from here.")
+        return 130
+    if found:
+        print(first_look(frontier_summary.frame(found.values())))
+    if options.write and found:
+        from benchmarks import frontier_page  # draws, so it loads matplotlib
+
+        frontier_summary.merge(found.values())
+        if absent := lacking(frontier_summary.read()):
+            console.print(f"{frontier_summary.PATH} is renewed. The page needs {absent}.")
+        else:
+            frontier_page.write()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+"""The numbers behind docs/frontier.md: losses side by side, ratios, ranks and bars.
+
+A cell is a data set and a split. Ratios of losses are averaged geometrically over the cells
+that both methods have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from benchmarks import significance
+from benchmarks.datasets import FRONTIER, TABLES
+from benchmarks.frontier_methods import METHODS, SIZES, Method
+from benchmarks.frontier_protocol import DATA, MEASURED, N_SPLITS
+
+YARDSTICK = "CatBoost"
+DECIMALS = 9  # of logarithms of losses: only what is the same is a tie
+LEVEL = 0.05
+KINDS = ("two classes", "several classes", "numbers")
+DEFAULTS = [name for name, method in METHODS.items() if method.n_rules is None]
+PEERS = [n for n in DEFAULTS if not METHODS[n].is_ours and n != "constant"]
+
+
+def known(data: str):
+    return TABLES.get(data) or FRONTIER[data]
+
+
+def kind(data: str) -> str:
+    return KINDS[0 if len(known(data).counts) == 2 else 1 if known(data).counts else 2]
+
+
+def of_size(n: int) -> list[str]:
+    """Peers with so many rules."""
+    return [name for name, m in METHODS.items() if m.n_rules == n and not m.is_ours]
+
+
+def cells(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A column of the records, (data, split) by methods; NaN where nothing was measured."""
+    own, there = table[table["status"] == MEASURED], set(table["method"])
+    return (
+        own.pivot(index=["data", "split"], columns="method", values=column)
+        .astype(float)
+        .reindex(columns=[name for name in METHODS if name in there])
+    )
+
+
+def log_losses(table: pd.DataFrame) -> pd.DataFrame:
+    """Natural logarithms of the losses: a difference of them is a ratio of losses."""
+    return np.log(cells(table, "loss"))
+
+
+def by_data(logs: pd.DataFrame) -> pd.DataFrame:
+    """Means over the splits, data sets by methods; NaN unless all splits were measured."""
+    groups = logs.groupby(level="data")
+    means = groups.mean().where(groups.count() == groups.size().max())
+    return means.reindex([data for data in DATA if data in means.index])
+
+
+def ratio(logs: pd.DataFrame, one: str, other: str) -> float:
+    """Geometric mean of the loss of one method over that of another, where both are."""
+    if one not in logs or other not in logs:
+        return float("nan")
+    return float(np.exp((logs[one] - logs[other]).mean()))
+
+
+def coverage(logs: pd.DataFrame, method: str) -> int:
+    """On how many data sets a method was measured at all."""
+    if method not in logs:
+        return 0
+    return int(logs[method].groupby(level="data").count().gt(0).sum())
+
+
+def everywhere(logs: pd.DataFrame, methods: list[str]) -> list[str]:
+    """Those of the methods that have a loss in every cell."""
+    return [name for name in methods if name in logs and logs[name].notna().all()]
+
+
+def compare(logs: pd.DataFrame, one: str, other: str) -> significance.Comparison:
+    """Two methods over the data sets that both have, splits averaged."""
+    means = by_data(logs)[[one, other]].dropna()
+    return significance.compare(
+        means[one].to_numpy(), means[other].to_numpy(), decimals=DECIMALS
+    )
+
+
+def is_significantly_lower(comparison: significance.Comparison) -> bool:
+    return comparison.wilcoxon_p < LEVEL and comparison.rank_sum_won > comparison.rank_sum_lost
+
+
+def mean_ranks(logs: pd.DataFrame, methods: list[str]) -> dict[str, float]:
+    """Over data sets, 1 is best; of methods that have a loss in every cell."""
+    own = everywhere(logs, methods)
+    ranks = significance.average_ranks(by_data(logs)[own].to_numpy(), decimals=DECIMALS)
+    return dict(zip(own, ranks.tolist(), strict=True))
+
+
+def worse_than_constant(table: pd.DataFrame, method: str) -> list[str]:
+    """Data sets on which the loss, over the splits, is above that of a constant."""
+    own = table[(table["method"] == method) & (table["status"] == MEASURED)]
+    logs = np.log(own["loss"] / own["constant_loss"]).groupby(own["data"]).mean()
+    return [data for data in DATA if logs.get(data, -1.0) > 0]
+
+
+def best_peers(logs: pd.DataFrame, ours: str, peers: list[str]) -> pd.DataFrame:
+    """The best peer of each data set, and how our loss compares: columns peer and ratio."""
+    means = by_data(logs)
+    others = means[[name for name in peers if name in means]].dropna(how="all")
+    best = others.idxmin(axis=1)
+    ratios = np.exp(means[ours].reindex(others.index) - others.min(axis=1))
+    return pd.DataFrame({"peer": best, "ratio": ratios}).dropna()
+
+
+def rule_limit(method: Method, data: str) -> int:
+    """How many rules a model may have: its size, or the bar for the default."""
+    n_classes = len(known(data).counts)
+    return method.n_rules or (64 * n_classes if n_classes > 2 else 128)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Something that was to be reached.
+
+    Attributes
+    ----------
+    what : str
+    found : float
+        A ratio or a count; the less the better.
+    most, ambition : float
+    note : str
+    """
+
+    what: str
+    found: float
+    most: float
+    ambition: float
+    note: str = ""
+
+    @property
+    def is_met(self) -> bool:
+        return self.found <= self.most
+
+    @property
+    def is_ambition_met(self) -> bool:
+        return self.found <= self.ambition
+
+
+def wins(comparison: significance.Comparison) -> str:
+    return f"{comparison.wins} sets won, {comparison.losses} lost, Wilcoxon p " + (
+        "< 0.001" if comparison.wilcoxon_p < 0.001 else f"{comparison.wilcoxon_p:.3f}"
+    )
+
+
+def bars(table: pd.DataFrame) -> list[Bar]:
+    """What the issue asks for, measured."""
+    logs = log_losses(table)
+    default, average = "ours", "ours average"
+    peers = [name for name in PEERS if name in logs]
+    not_beaten = [
+        name for name in peers if not is_significantly_lower(compare(logs, average, name))
+    ]
+    found = [
+        Bar(
+            f"loss of {average} over {YARDSTICK}'s",
+            ratio(logs, average, YARDSTICK),
+            0.95,
+            0.90,
+            wins(compare(logs, average, YARDSTICK)),
+        ),
+        Bar(
+            f"peers that {average} is not significantly better than",
+            len(not_beaten),
+            float("inf"),
+            0,
+            ", ".join(not_beaten),
+        ),
+        Bar(
+            "loss of ours over LightGBM's",
+            ratio(logs, default, "LightGBM"),
+            1.00,
+            0.95,
+            wins(compare(logs, default, "LightGBM")),
+        ),
+        size_bar(table, default),
+    ]
+    found += [sized_bar(logs, n) for n in SIZES]
+    worse = worse_than_constant(table, default)
+    seconds = np.log(cells(table, "fit_seconds"))
+    total = cells(table, "fit_seconds")[[average, YARDSTICK]].dropna().sum()
+    return [
+        *found,
+        Bar("sets on which ours is worse than a constant", len(worse), 0, 0, ", ".join(worse)),
+        Bar(
+            f"seconds to fit {average} over {YARDSTICK}'s",
+            ratio(seconds, average, YARDSTICK),
+            3.0,
+            3.0,
+            f"{total[average] / total[YARDSTICK]:.2f} for the sums over all cells",
+        ),
+    ]
+
+
+def size_bar(table: pd.DataFrame, name: str) -> Bar:
+    """Fits of the default that are larger than they may be."""
+    own = table[(table["method"] == name) & (table["status"] == MEASURED)]
+    most = own["data"].map(lambda data: rule_limit(METHODS[name], data))
+    too_large = (own["rules"] > most) | (own["most_literals"] > 3)
+    return Bar(
+        "fits of ours with more than 128 rules (64 a class for more classes) or 3 literals",
+        int(too_large.sum()),
+        0,
+        0,
+        f"at most {own['rules'].max()} rules and {own['most_literals'].max()} literals",
+    )
+
+
+def sized_bar(logs: pd.DataFrame, n: int) -> Bar:
+    """Ours of a size against each peer of that size; what counts is the strongest."""
+    ours = f"ours {n}"
+    ratios = {name: ratio(logs, ours, name) for name in enough(logs, of_size(n))}
+    strongest = max(ratios, key=lambda name: ratios[name])
+    return Bar(
+        f"loss of {ours} over that of the best peer of that size",
+        ratios[strongest],
+        0.90,
+        0.80,
+        f"{strongest}; {wins(compare(logs, ours, strongest))}",
+    )
+
+
+def enough(logs: pd.DataFrame, methods: list[str]) -> list[str]:
+    """Methods that were measured on at least half of the data sets."""
+    n_data = logs.index.get_level_values("data").nunique()
+    return [name for name in methods if 2 * coverage(logs, name) >= n_data]
+
+
+def lacking(table: pd.DataFrame) -> str:
+    """Cells without a record, by method; empty when there is one for each."""
+    counts = table.groupby("method").size() if len(table) else pd.Series(dtype=int)
+    n_cells = len(DATA) * N_SPLITS
+    absent = {name: n_cells - int(counts.get(name, 0)) for name in METHODS}
+    return ", ".join(f"{name} in {n} cells" for name, n in absent.items() if n)
