@@ -104,7 +104,7 @@ def write_tables(folder: Path) -> None:
 
 def write_models(folder: Path) -> None:
     """A model of each kind, trained for a moment."""
-    quick = ("--n-epochs", 20, "--max-depth", 3, "--quiet")
+    quick = ("--n-epochs", 20, "--max-depth", 3, "--n-trees", 4, "--quiet")
     for data, target, output, *options in (
         ("iris.csv", "species", "iris.nrules", "--drop", "plant"),
         ("iris.csv", "species", "hinge.nrules", "--drop", "plant", "--loss", "hinge"),

@@ -21,7 +21,7 @@ ESTIMATORS = [
     for item in vars(neuralrules).values()
     if inspect.isclass(item) and issubclass(item, BaseEstimator)
 ]
-QUICK = ("--n-epochs", 2, "--max-depth", 2)
+QUICK = ("--n-epochs", 2, "--max-depth", 2, "--n-trees", 2)
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def assert_same(first, second):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_every_parameter_of_every_estimator_has_an_option(estimator):
-    own = {"cv": "folds", "max_depths": "max_depths"}
+    own = {"cv": "folds", "candidates": "max_depths"}
     options = {option.name for option in (*fit.params, *estimator_options())}
     for name in inspect.signature(estimator).parameters:
         assert name in NO_OPTIONS or own.get(name, name) in options
@@ -72,7 +72,8 @@ def test_defaults_in_the_help_are_the_real_ones():
         assert described, name
         assert described[1] == words, name
     assert "[default: 5]" in shown
-    assert "[default: 2,4,6,8,10]" in shown
+    assert "[default: other ones, chosen by benchmarks]" in shown
+    assert "[default: average]" in shown
 
 
 def test_every_option_reaches_the_estimator():
@@ -80,8 +81,12 @@ def test_every_option_reaches_the_estimator():
         "--max-depth": ("3", 3),
         "--rule-source": ("forest", "forest"),
         "--n-trees": ("2", 2),
+        "--tree-rate": ("0.3", 0.3),
         "--max-rules": ("7", 7),
         "--min-samples-leaf": ("4", 4),
+        "--literal-columns": ("own", "own"),
+        "--start": ("leaf", "leaf"),
+        "--no-fit-intercept": (None, False),
         "--scaling": ("quantile", "quantile"),
         "--deep": (None, True),
         "--loss": ("hinge", "hinge"),
@@ -99,7 +104,10 @@ def test_every_option_reaches_the_estimator():
         "--n-jobs": ("-1", -1),
         "--random-state": ("17", 17),
     }
-    assert {option.opts[-1] for option in estimator_options()} == set(options)
+    known = {name for one in estimator_options() for name in (*one.opts, *one.secondary_opts)}
+    given = {name.replace("--no-", "--") for name in options}
+    assert {option.opts[-1] for option in estimator_options()} == given
+    assert set(options) <= known
     words = [word for name, (text, _) in options.items() for word in (name, text)]
     model = fitted("iris.csv", "-t", "species", *(word for word in words if word is not None))
     parameters = model.get_params()
@@ -107,18 +115,29 @@ def test_every_option_reaches_the_estimator():
     assert parameters.pop("class_weight") == weights
     assert (parameters.pop("verbose"), parameters.pop("warm_start")) == (0, False)
     assert parameters == {
-        name[2:].replace("-", "_"): value
+        name[2:].removeprefix("no-").replace("-", "_"): value
         for name, (_, value) in options.items()
         if name != "--class-weight"
     }
+
+
+@pytest.mark.parametrize(
+    ("words", "early_stopping"),
+    [([], "auto"), (["--early-stopping"], True), (["--no-early-stopping"], False)],
+)
+def test_a_flag_that_may_be_left_to_the_estimator(words, early_stopping):
+    model = fitted("iris.csv", "-t", "species", *QUICK, *words)
+    assert model.early_stopping is early_stopping or model.early_stopping == early_stopping
+    assert ("validation_loss" in model.history_) == (early_stopping is not False)
 
 
 def test_none_auto_balanced_and_no():
     model = fitted(
         *("iris.csv", "-t", "species", "--n-epochs", 1, "--max-depth", "none"),
         *("--batch-size", "auto", "--class-weight", "balanced", "--no-deep"),
-        *("--random-state", "none", "--drop", "plant"),
+        *("--random-state", "none", "--drop", "plant", "--n-trees", "auto"),
     )
+    assert model.n_trees == "auto"
     assert model.max_depth is None
     assert model.random_state is None
     assert (model.batch_size, model.class_weight, model.deep) == ("auto", "balanced", False)
@@ -321,9 +340,9 @@ def test_targets_that_are_dates():
 def test_what_the_library_refuses_is_said_in_options():
     common = ("fit", "iris.csv", "-t", "species", "-o", "m")
     assert refused(*common, "--early-stopping", "--validation-fraction", 0.001) == (
-        "--validation-fraction 0.001 of 150 rows leaves 1 rows to validate and 149 to train "
-        "on, but each part needs at least 3. Change --validation-fraction, add rows, or set "
-        "--no-early-stopping."
+        "--validation-fraction 0.001 of 150 rows leaves 0 to validate and 150 to train on, "
+        "since one row of each class stays in training. Change --validation-fraction, add "
+        "rows, or set --no-early-stopping."
     )
     assert refused(*common, "--cv", "--folds", 60, "--n-epochs", 1) == (
         "--folds 60 cannot be greater than the number of members in each class."
@@ -336,26 +355,58 @@ def test_what_the_library_refuses_is_said_in_options():
 def test_cv_chooses_among_the_depths_given():
     result = done(
         *("fit", "iris.csv", "-t", "species", "--drop", "plant", "--n-epochs", 2, "--json"),
-        *("--cv", "--folds", 2, "--max-depths", "3,1", "-o", "m.nrules"),
+        *("--cv", "--folds", 2, "--max-depths", "3,1,3", "--n-trees", 1, "-o", "m.nrules"),
     )
     model = load("m.nrules")
     assert isinstance(model, neuralrules.NeuralRuleClassifierCV)
-    assert (model.cv, model.max_depths) == (2, (3, 1))
-    assert result.record["max_depth"] == model.max_depth_
-    scores = dict(zip(["1", "3"], model.cv_scores_.mean(axis=1).tolist(), strict=True))
-    assert result.record["cv_scores"] == scores
+    candidates = [{"max_depth": 3}, {"max_depth": 1}]
+    assert (model.cv, model.refit, list(model.candidates)) == (2, "average", candidates)
+    assert result.record["candidates"] == model.candidates_ == candidates
+    assert result.record["best"] == model.best_index_
+    assert result.record["cv_scores"] == model.cv_scores_.tolist()
+
+
+def test_cv_compares_its_own_candidates_and_says_which_is_best():
+    common = ("fit", "iris.csv", "-t", "species", "--drop", "plant", "-o", "m.nrules", "--cv")
+    shown = done(*common, "--folds", 2, "--max-rules", 6, "--refit", "single").out
+    model = load("m.nrules")
+    assert (model.refit, model.candidates) == ("single", None)
+    assert model.network_.n_rules <= 6
+    words = ", ".join(f"{name}={value}" for name, value in model.best_params_.items())
+    score = model.cv_scores_[model.best_index_].mean()
+    assert (
+        f"Kept {words}: the best of {len(model.candidates_)} candidates on rows held out "
+        f"(mean score {score:.4g})."
+    ) in shown
+
+
+def test_scores_of_candidates_that_were_dropped_are_null(monkeypatch):
+    monkeypatch.setattr("neuralrules._estimators._search.DROPPING_ROWS", 10)
+    record = done(
+        *("fit", "iris.csv", "-t", "species", "--drop", "plant", "--n-epochs", 1, "--json"),
+        *("--cv", "--folds", 3, "--max-depths", "1,3", "--n-trees", 1, "-o", "m.nrules"),
+    ).record
+    dropped = record["cv_scores"][1 - record["best"]]
+    assert dropped[1:] == [None, None]
+    assert None not in record["cv_scores"][record["best"]]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (
-            ["--cv", "--max-depth", 3],
-            "--max-depth and --cv exclude each other: --cv chooses the depth, from those of "
-            "--max-depths.",
+            ["--cv", "--max-depth", 3, "--max-depths", "3,4"],
+            "--max-depth and --max-depths exclude each other: give the depths to choose from.",
         ),
-        (["--folds", 3], "--folds belongs to the search for the depth: add --cv."),
-        (["--max-depths", "3"], "--max-depths belongs to the search for the depth: add --cv."),
+        (["--folds", 3], "--folds belongs to the comparison of candidates: add --cv."),
+        (
+            ["--max-depths", "3"],
+            "--max-depths belongs to the comparison of candidates: add --cv.",
+        ),
+        (
+            ["--refit", "single"],
+            "--refit belongs to the comparison of candidates: add --cv.",
+        ),
     ],
 )
 def test_options_of_the_search_belong_together(arguments, message):

@@ -149,7 +149,7 @@ def test_a_target_must_not_be_a_column_of_the_model_and_there_must_be_rows(here)
 def test_labels_of_every_kind_are_found_in_text(labels, here):
     x = np.arange(40.0)
     y = np.array(labels)[(x > 20).astype(int)]
-    model = NeuralRuleClassifier(1, n_epochs=1).fit(pd.DataFrame({"x": x}), y)
+    model = NeuralRuleClassifier.paper(1, n_epochs=1).fit(pd.DataFrame({"x": x}), y)
     model.save("l.nrules")
     pd.DataFrame({"x": x, "y": y}).to_csv("l.csv", index=False)
     record = done("evaluate", "l.nrules", "l.csv", "--target", "y", "--json").record
@@ -278,7 +278,8 @@ def test_simplify_writes_a_smaller_model_and_compares(here):
     assert small.fitted_.notes == whole.fitted_.notes
     assert shown[0].split() == ["before", "after"]
     assert shown[3].split() == [
-        *("parameters", str(whole.network_.n_parameters), str(small.network_.n_parameters))
+        "parameters",
+        *(f"{one.network_.n_parameters:,}" for one in (whole, small)),
     ]
     assert shown[-1].startswith("Saved in s.nrules, ")
     record = done(*arguments, *options, "--json").record

@@ -19,6 +19,7 @@ from neuralrules import (
     NeuralRuleRegressor,
     NeuralRuleRegressorCV,
 )
+from neuralrules._task._task import Task
 
 CANCER = load_breast_cancer(return_X_y=True)
 IRIS = load_iris(return_X_y=True)
@@ -351,9 +352,9 @@ def test_bad_parameters_are_named_and_nothing_is_lost(parameters, message):
             NeuralRuleClassifier(early_stopping=True, validation_fraction=0.04),
             IRIS[0][::15],
             IRIS[1][::15],
-            "^validation_fraction=0.04 of 10 rows leaves 0 to validate and 10 to train on, since "
-            "one row of each class stays in training. Change validation_fraction, add rows, or "
-            "set early_stopping=False.$",
+            "^validation_fraction=0.04 of 10 rows leaves 0 to validate and 10 to train on, "
+            "since one row of each class stays in training. Change validation_fraction, add "
+            "rows, or set early_stopping=False.$",
         ),
         (
             NeuralRuleClassifier(early_stopping=True, validation_fraction=0.9),
@@ -459,3 +460,94 @@ def test_targets_beyond_float32_are_refused():
         ValueError, match=r"^y holds 1e\+200, too large for float32\. Give the "
     ):
         NeuralRuleRegressor().fit(X, X[:, 0] * 1e200 / 9)
+
+
+# --- the paper's settings ---------------------------------------------------------------------
+
+# Defaults of release 0.1.0, when there was no other way than the paper's.
+FORMER = {
+    "max_depth": 6,
+    "rule_source": "tree",
+    "n_trees": 10,
+    "max_rules": None,
+    "min_samples_leaf": 1,
+    "deep": False,
+    "l2": 0.15,
+    "rule_dropout": 0.1,
+    "learning_rate": 0.01,
+    "schedule": "cosine",
+    "n_epochs": 200,
+    "batch_size": "paper",  # then called "auto"
+    "early_stopping": False,
+    "validation_fraction": 0.1,
+    "patience": 10,
+    "warm_start": False,
+    "engine": "numba",
+    "n_jobs": None,
+    "random_state": None,
+    "verbose": 0,
+    # What there was no choice of.
+    "tree_rate": 0.1,
+    "literal_columns": "tree",
+    "start": "hinge",
+    "fit_intercept": False,
+    "scaling": "standard",
+}
+
+
+def test_the_papers_settings_are_the_former_defaults():
+    classes = {"loss": "logistic", "class_weight": None}
+    assert NeuralRuleClassifier.paper().get_params() == FORMER | classes
+    assert NeuralRuleRegressor.paper().get_params() == FORMER | {"loss": "squared"}
+    changed = NeuralRuleClassifier.paper(3, l2=1.0, early_stopping=True).get_params()
+    assert changed == FORMER | classes | {"max_depth": 3, "l2": 1.0, "early_stopping": True}
+
+
+@pytest.mark.parametrize(
+    ("search", "scoring"),
+    [(NeuralRuleClassifierCV, "accuracy"), (NeuralRuleRegressorCV, "r2")],
+)
+def test_the_papers_search_chooses_a_depth(search, scoring):
+    own = search.paper().get_params()
+    common = {name: FORMER[name] for name in FORMER if name not in ("max_depth", "warm_start")}
+    assert common.items() <= own.items()
+    assert own["candidates"] == [{"max_depth": depth} for depth in (2, 4, 6, 8, 10)]
+    assert (own["cv"], own["scoring"], own["refit"]) == (5, scoring, "single")
+    fewer = search.paper((1, 3), cv=2, n_epochs=1).get_params()
+    assert fewer["candidates"] == [{"max_depth": 1}, {"max_depth": 3}]
+    assert (fewer["cv"], fewer["n_epochs"]) == (2, 1)
+
+
+def test_the_papers_network_has_no_intercept_and_looks_at_all_columns_of_its_tree():
+    network = NeuralRuleClassifier.paper(4, n_epochs=2, random_state=0).fit(*CANCER).network_
+    assert network.intercept == 0
+    for rule in range(network.n_rules):
+        np.testing.assert_array_equal(network.rule_columns(rule), network.features)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "batch_size", "rows"),
+    [
+        (20, "auto", 20),
+        (100, "auto", 32),
+        (1600, "auto", 100),
+        (10**6, "auto", 256),
+        (100, "paper", 100),
+        (1000, "paper", 128),
+        (3200, "paper", 200),
+        (10**6, "paper", 256),
+        (100, 7, 7),
+        (5, 7, 5),
+    ],
+)
+def test_rows_of_a_batch(n_rows, batch_size, rows):
+    assert NeuralRuleClassifier(batch_size=batch_size)._rows_per_batch(n_rows) == rows
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "asked", "n_trees"), [(2, "auto", 32), (3, "auto", 16), (2, 5, 5), (3, 5, 5)]
+)
+def test_trees_that_grow(n_classes, asked, n_trees):
+    task = Task.of_classes(np.arange(n_classes), "logistic")
+    model = NeuralRuleClassifier(n_trees=asked)
+    assert model._source_options(task, np.random.RandomState(0)).n_trees == n_trees

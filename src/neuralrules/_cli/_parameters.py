@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from neuralrules._estimators._base import NeuralRuleModel
 
 SECTION = "Parameters of the model"
-# The terminal decides whether there is a progress bar; each command line fits anew.
-NO_OPTIONS = ("verbose", "warm_start")
+# The terminal decides whether there is a progress bar; each command line fits anew, and
+# compares candidates by their loss.
+NO_OPTIONS = ("verbose", "warm_start", "scoring")
 RANDOM_STATE = 0
 TOO_LARGE = 2**32  # for a count, and for what C calls an integer
 # Where the estimators' own text speaks of Python.

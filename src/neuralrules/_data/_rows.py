@@ -70,7 +70,7 @@ class Rows:
         return (self.targets == np.arange(self.task.n_classes)).astype(np.float32)
 
     def prior(self) -> np.ndarray:
-        """Outputs that fit all rows alike, (n_outputs,) float64; weight 2 counts as two rows."""
+        """Outputs that fit all rows alike, (n_outputs,) float64; weight 2 counts as two."""
         weights = self.training_weights
         one_group = np.zeros(len(self), np.int64)
         n = np.array([weights.sum(dtype=np.float64)])
