@@ -369,6 +369,15 @@ def test_sums_over_scaled_columns_hold_where_their_text_and_its_foot_say():
     assert float(stand_in[:-1]) == pytest.approx(model.encoder_.columns[0].stand_in, rel=1e-8)
 
 
+def test_scaled_columns_that_are_cut_are_taken_at_the_means_of_these():
+    model, _, _ = fitted_kind("quantiles")
+    network = model.network_
+    for literal in range(network.n_literals):
+        bound = float(literal_text(model.fitted_, literal, 9, max_terms=1).split()[-1])
+        largest = network.weights[literal, np.abs(network.weights[literal]).argmax()]
+        assert bound == pytest.approx(-network.biases[literal] / largest, rel=1e-6)
+
+
 def test_only_the_scaled_columns_that_are_spoken_of_are_explained():
     X, y = tailed_table()
     model = fitted(X, y, max_depth=2, n_epochs=0, scaling="quantile")

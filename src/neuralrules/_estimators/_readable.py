@@ -245,7 +245,8 @@ class ReadableModel(NeuralRuleModel):
 
         The search goes up to the cost at which the dearest number could move 32 standard
         deviations beyond its own distance from the mean, or to the end of `bounds`; numbers
-        scaled by quantiles to where these end, beyond which they change nothing. If there is no counterfactual up to there, `found` is False, `optimal` is True and `bound` is
+        scaled by quantiles go to where these end, beyond which they change nothing. If there
+        is no counterfactual up to there, `found` is False, `optimal` is True and `bound` is
         that cost, infinite if nothing lies beyond it.
 
         Predictions are made in float32, so a counterfactual must lie a little beyond the
