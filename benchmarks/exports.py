@@ -58,7 +58,7 @@ FORMATS: dict[str, Callable[[NeuralRuleClassifier], bytes]] = {
 def rule_model(X: np.ndarray, y: np.ndarray) -> NeuralRuleClassifier:
     """A model of exactly RULES rules, on the shallowest tree that has them."""
     for depth in DEPTHS:
-        model = NeuralRuleClassifier(depth, max_rules=RULES, n_epochs=0, random_state=0)
+        model = NeuralRuleClassifier.paper(depth, max_rules=RULES, n_epochs=0, random_state=0)
         if model.fit(X, y).network_.n_rules == RULES:
             return model.set_params(n_epochs=200).fit(X, y)
     raise ValueError(f"No tree up to depth {DEPTHS[-1]} has {RULES} leaves on this table.")

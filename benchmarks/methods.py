@@ -91,7 +91,7 @@ def network(n_units: int, seed: int) -> Any:
 
 
 def rule_ensemble(depth: int, seed: int, **changed: Any) -> NeuralRuleClassifier:
-    return NeuralRuleClassifier(max_depth=depth, random_state=seed, **changed)
+    return NeuralRuleClassifier.paper(max_depth=depth, random_state=seed, **changed)
 
 
 def trees_size(model: Any) -> dict[str, int]:

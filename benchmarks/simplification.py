@@ -43,7 +43,7 @@ def measure(name: str, seed: int, folder: str | None) -> list[dict]:
     def error(model) -> float:
         return 100 * float(np.mean(model.predict(X_test) != y_test))
 
-    model = NeuralRuleClassifier(DEPTH, random_state=seed).fit(X, y)
+    model = NeuralRuleClassifier.paper(DEPTH, random_state=seed).fit(X, y)
     start = time.perf_counter()
     path = model.simplification_path(X, y)
     seconds = time.perf_counter() - start

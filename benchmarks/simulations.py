@@ -56,7 +56,7 @@ def evolution(
     An iteration is one step on all rows at the paper's learning rate, without
     shrinkage, rule dropout or schedule.
     """
-    model = NeuralRuleClassifier(
+    model = NeuralRuleClassifier.paper(
         max_depth=4,
         max_rules=1,
         deep=deep,
@@ -108,7 +108,9 @@ def limits_of_hard_rules() -> list[tuple[str, float]]:
         f"{n} hard rules": DecisionTreeClassifier(max_leaf_nodes=n, random_state=SEED)
         for n in (5, 20)
     }
-    models["5 neural rules"] = NeuralRuleClassifier(max_depth=3, max_rules=5, random_state=SEED)
+    models["5 neural rules"] = NeuralRuleClassifier.paper(
+        max_depth=3, max_rules=5, random_state=SEED
+    )
     for model in models.values():
         model.fit(X, y)
     errors = [(name, 100 * (1 - model.score(X_test, y_test))) for name, model in models.items()]
@@ -130,9 +132,9 @@ def mappings() -> None:
     """Figures 2 and 3: a tree of four rules, and one of them as a neural rule."""
     X, y = diagrams.example_table(SEED)
     for name, deep in (("mapping_shallow", False), ("mapping_deep", True)):
-        model = NeuralRuleClassifier(max_depth=2, n_epochs=0, deep=deep, random_state=SEED).fit(
-            X, y
-        )
+        model = NeuralRuleClassifier.paper(
+            max_depth=2, n_epochs=0, deep=deep, random_state=SEED
+        ).fit(X, y)
         diagrams.draw_mapping(FIGURES / f"{name}.png", model, rule=1)
 
 

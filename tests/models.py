@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
-from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, NeuralRuleRegressorCV
 from neuralrules._estimators._base import checked_table, encoded_rows, engine_of
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._performance import perform
@@ -45,20 +45,30 @@ def tailed_table() -> tuple[pd.DataFrame, np.ndarray]:
     return frame, np.array(["poor", "rich"])[enough.astype(int)]
 
 
+# Together they have every task, rule source, kind of columns, start and scaling, networks
+# with and without intercept, and one that is the mean of several.
 KINDS = {
-    "two classes": lambda: (NeuralRuleClassifier, load_breast_cancer(return_X_y=True), {}),
+    "two classes": lambda: (
+        NeuralRuleClassifier,
+        load_breast_cancer(return_X_y=True),
+        {"n_trees": 3},
+    ),
     "hinge": lambda: (
         NeuralRuleClassifier,
         load_breast_cancer(return_X_y=True),
-        {"loss": "hinge"},
+        {"loss": "hinge", "n_trees": 3, "literal_columns": "own"},
     ),
-    "three classes": lambda: (NeuralRuleClassifier, load_iris(return_X_y=True), {}),
-    "mixed": lambda: (NeuralRuleClassifier, mixed_table(), {}),
-    "numbers": lambda: (NeuralRuleRegressor, load_diabetes(return_X_y=True), {}),
+    "three classes": lambda: (
+        NeuralRuleClassifier,
+        load_iris(return_X_y=True),
+        {"n_trees": 2, "start": "leaf"},
+    ),
+    "mixed": lambda: (NeuralRuleClassifier.paper, mixed_table(), {"fit_intercept": True}),
+    "numbers": lambda: (NeuralRuleRegressor.paper, load_diabetes(return_X_y=True), {}),
     "two targets": lambda: (
-        NeuralRuleRegressor,
+        NeuralRuleRegressorCV,
         (load_diabetes().data, load_diabetes().data[:, 2:4] * 1000 + 5e4),
-        {},
+        {"n_trees": 1, "candidates": [{}], "cv": 2},
     ),
     "forest": lambda: (
         NeuralRuleClassifier,
@@ -74,7 +84,7 @@ KINDS = {
 def fitted(kind: str, deep: bool = False, n_epochs: int = 40):
     """A fitted model with the table and the targets it was fitted on."""
     estimator, (X, y), options = KINDS[kind]()
-    model = estimator(3, deep=deep, n_epochs=n_epochs, random_state=0, **options)
+    model = estimator(max_depth=3, deep=deep, n_epochs=n_epochs, random_state=0, **options)
     return model.fit(X, y), X, y
 
 
@@ -86,8 +96,7 @@ def fitted_on_mixed(estimator, options):
     X, labels = mixed_table()
     numbers = X["children"] + 4.5 * (labels == "low") + 6.5 * (X["city"] == "Rome") + 1e3
     y = labels if issubclass(estimator, ClassifierMixin) else numbers
-    depth = {} if "max_depths" in options else {"max_depth": 3}
-    model = estimator(n_epochs=10, random_state=0, **depth, **options).fit(X, y)
+    model = estimator(max_depth=3, n_epochs=10, random_state=0, **options).fit(X, y)
     kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
     assert {"number", "category"} <= kinds
     return model, X

@@ -76,8 +76,8 @@ def small_networks(draw, n_features, n_outputs=1, *, deep=False, spare=2):
 def grow_tree(X, codes, weights, *, max_depth=4, source="tree", n_trees=3):
     """Trees of a classification, the leaves of the first, and the rows they grew on."""
     rows = class_rows(X, codes, weights)
-    trees, first = GROWTHS[source](rows, source_options(max_depth=max_depth, n_trees=n_trees))
-    return trees, first.apply(X), rows
+    trees = GROWTHS[source](rows, source_options(max_depth=max_depth, n_trees=n_trees))
+    return trees, trees[0].apply(X), rows
 
 
 def class_rows(X, codes, weights) -> Rows:
@@ -86,9 +86,9 @@ def class_rows(X, codes, weights) -> Rows:
     return Rows(X, codes.astype(np.float32)[:, None], weights, weights, task)
 
 
-def number_rows(X, y, weights) -> Rows:
+def number_rows(X, y, weights, loss="squared") -> Rows:
     """Rows of a regression of y (n_rows, n_targets), standardised."""
-    task = Task.of_numbers(y, weights, "squared", flat=False)
+    task = Task.of_numbers(y, weights, loss, flat=False)
     return Rows(X, task.standardised(y), weights, weights, task)
 
 

@@ -9,10 +9,13 @@ from neuralrules._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from neuralrules._estimators._classifier import NeuralRuleClassifier
+    from neuralrules._estimators._cross_validated import (
+        NeuralRuleClassifierCV,
+        NeuralRuleRegressorCV,
+    )
     from neuralrules._estimators._load import load
     from neuralrules._estimators._read_rules import read_rules
     from neuralrules._estimators._regressor import NeuralRuleRegressor
-    from neuralrules._estimators._search import NeuralRuleClassifierCV, NeuralRuleRegressorCV
     from neuralrules._files import ModelFileError
 
 __all__ = [
@@ -29,9 +32,9 @@ __all__ = [
 _MODULES = {
     "ModelFileError": "_files",
     "NeuralRuleClassifier": "_estimators._classifier",
-    "NeuralRuleClassifierCV": "_estimators._search",
+    "NeuralRuleClassifierCV": "_estimators._cross_validated",
     "NeuralRuleRegressor": "_estimators._regressor",
-    "NeuralRuleRegressorCV": "_estimators._search",
+    "NeuralRuleRegressorCV": "_estimators._cross_validated",
     "load": "_estimators._load",
     "read_rules": "_estimators._read_rules",
 }

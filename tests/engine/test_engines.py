@@ -157,10 +157,10 @@ def test_reference_gradient_by_finite_differences(network, seed):
     y = rng.randn(20, network.n_outputs)
 
     def loss(p):
-        outputs = rules_forward(p, layout, x) @ p.values
+        outputs = rules_forward(p, layout, x) @ p.values + p.intercept
         return SQUARED_ERROR.evaluate(outputs, y)[0].sum()
 
-    outputs = rules_forward(parameters, layout, x) @ parameters.values
+    outputs = rules_forward(parameters, layout, x) @ parameters.values + parameters.intercept
     slopes = SQUARED_ERROR.evaluate(outputs, y)[1]
     exact = gradient(parameters, layout, x, slopes)
     step = 1e-7  # moves a literal by less than its distance from a kink

@@ -1,8 +1,12 @@
-"""Choosing the depth by cross-validation."""
+"""Candidates compared by cross-validation, and what is kept of the best."""
+
+import re
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from joblib import parallel_config
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.metrics import log_loss
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
 from neuralrules import (
@@ -10,54 +14,117 @@ from neuralrules import (
     NeuralRuleClassifierCV,
     NeuralRuleRegressor,
     NeuralRuleRegressorCV,
+    load,
 )
 from neuralrules._estimators import _search
+from neuralrules._estimators._candidates import default_candidates
+from neuralrules._network._network import Network
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
+IRIS = load_iris(return_X_y=True)
+QUICK = {"n_trees": 2, "n_epochs": 5, "random_state": 0}
 
 
-def test_it_is_the_plain_search_and_refit():
+def test_the_average_is_the_mean_of_models_that_stopped_on_their_own_fold():
     X, y = CANCER
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
-    search = NeuralRuleClassifierCV((1, 2, 5), cv=folds, n_epochs=10, random_state=0).fit(X, y)
+    search = NeuralRuleClassifierCV([{}], cv=folds, **QUICK).fit(X, y)
+    outputs = []
+    for number, (_, test) in enumerate(folds):
+        members = NeuralRuleClassifierCV([{}], cv=[folds[number]], **QUICK)
+        # A search over one fold alone keeps that fold's model; its seed counts the folds.
+        seed = int(np.random.RandomState(0).randint(2**31 - 1))
+        base = members._model
+        members._model = lambda one, _, base=base, seed=seed + number: base(one, seed)
+        members.fit(X, y)
+        outputs.append(members.decision_function(X))
+        loss = log_loss(y[test], members.predict_proba(X[test]))
+        assert search.cv_scores_[0, number] == pytest.approx(-loss, abs=1e-6)
+    np.testing.assert_allclose(search.decision_function(X), np.mean(outputs, axis=0), atol=1e-5)
+    assert search.network_.n_rules == search.rules_.n_rules
+
+
+def test_the_best_mean_score_wins():
+    X, y = CANCER
+    search = NeuralRuleClassifierCV(
+        [{"max_depth": 1}, {"max_depth": 2}, {"max_depth": 3}],
+        cv=3,
+        scoring="accuracy",
+        **QUICK,
+    ).fit(X, y)
     assert search.cv_scores_.shape == (3, 3)
-    means = search.cv_scores_.mean(axis=1)
-    assert search.max_depth_ == (1, 2, 5)[int(np.argmax(means))]
+    assert search.best_index_ == int(np.argmax(search.cv_scores_.mean(axis=1)))
+    assert search.best_params_ == {"max_depth": search.best_index_ + 1}
+
+
+def test_the_worse_half_is_dropped_after_each_fold():
+    """Candidates that learn more are better here, so that who is dropped is known."""
+    candidates = [{"n_epochs": 0}, {"n_epochs": 1}, {"n_epochs": 3}, {"n_epochs": 40}]
+    rest = {"n_trees": 4, "cv": 4, "early_stopping": False, "random_state": 0}
+    search = NeuralRuleClassifierCV(candidates, learning_rate=0.01, **rest).fit(*CANCER)
+    np.testing.assert_array_equal(np.isfinite(search.cv_scores_).sum(axis=1), [1, 1, 2, 4])
+    assert search.best_index_ == 3
+
+
+def test_a_single_model_of_all_rows_runs_as_many_epochs_as_were_best():
+    X, y = DIABETES
+    search = NeuralRuleRegressorCV([{}], cv=3, refit="single", **{**QUICK, "n_epochs": 30})
+    search.fit(X, y)
+    average = NeuralRuleRegressorCV([{}], cv=3, **{**QUICK, "n_epochs": 30}).fit(X, y)
+    np.testing.assert_array_equal(search.cv_scores_, average.cv_scores_)
+    assert 1 <= search.n_iter_ <= 30
+    assert "validation_loss" not in search.history_
+    assert search.network_.n_rules < average.network_.n_rules
+    assert search.rules_.n_training == len(X)
+
+
+def test_the_paper_s_search():
+    search = NeuralRuleClassifierCV.paper(random_state=0)
+    assert [one["max_depth"] for one in search.candidates] == [2, 4, 6, 8, 10]
+    assert (search.refit, search.scoring, search.cv) == ("single", "accuracy", 5)
+    X, y = CANCER
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    search = NeuralRuleClassifierCV.paper((1, 2), cv=folds, n_epochs=10, random_state=0)
+    search.fit(X, y)
     seed = int(np.random.RandomState(0).randint(2**31 - 1))
-    train, test = folds[1]
-    model = NeuralRuleClassifier(2, n_epochs=10, random_state=seed).fit(X[train], y[train])
-    assert search.cv_scores_[1, 1] == model.score(X[test], y[test])
-    refit = NeuralRuleClassifier(search.max_depth_, n_epochs=10, random_state=seed).fit(X, y)
+    refit = NeuralRuleClassifier.paper(
+        search.best_params_["max_depth"], n_epochs=10, random_state=seed
+    ).fit(X, y)
     np.testing.assert_array_equal(search.decision_function(X), refit.decision_function(X))
 
 
-def test_the_paper_s_depths_and_folds_are_the_defaults():
-    assert NeuralRuleClassifierCV().max_depths == (2, 4, 6, 8, 10)
-    assert NeuralRuleRegressorCV().cv == 5
+def test_all_combinations_of_a_grid():
+    grid = {"max_depth": [1, 2], "scaling": ["standard", "quantile"]}
+    search = NeuralRuleRegressorCV(grid, cv=2, **QUICK).fit(*DIABETES)
+    assert len(search.candidates_) == 4
+    assert np.isfinite(search.predict(DIABETES[0])).all()
 
 
-def test_jobs_do_not_change_the_result():
-    options = {"max_depths": (2, 3), "cv": 2, "n_epochs": 5, "random_state": 0}
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_jobs_do_not_change_the_result(backend):
+    options = {"candidates": [{"max_depth": 2}, {"max_depth": 3}], "cv": 2, **QUICK}
     one = NeuralRuleRegressorCV(**options).fit(*DIABETES)
-    two = NeuralRuleRegressorCV(n_jobs=2, **options).fit(*DIABETES)
+    with parallel_config(backend):
+        two = NeuralRuleRegressorCV(n_jobs=2, **options).fit(*DIABETES)
     np.testing.assert_array_equal(one.cv_scores_, two.cv_scores_)
     np.testing.assert_array_equal(one.predict(DIABETES[0]), two.predict(DIABETES[0]))
 
 
 def test_frames_with_categories_and_holes(mixed_frame):
     frame, y = mixed_frame
-    model = NeuralRuleClassifierCV((1, 4), cv=3, n_epochs=20, random_state=0).fit(frame, y)
-    assert model.max_depth_ == 4
+    model = NeuralRuleClassifierCV([{}, {"scaling": "quantile"}], cv=3, **QUICK).fit(frame, y)
     assert list(model.feature_names_in_) == list(frame.columns)
     assert model.predict_proba(frame).shape == (len(frame), 2)
 
 
-def test_weights_reach_fits_and_scores():
+@pytest.mark.parametrize("scoring", [None, "accuracy"])
+def test_weights_reach_fits_and_scores(scoring):
     X, y = CANCER
     weights = np.where(y == 1, 1.0, 1e-6)
-    model = NeuralRuleClassifierCV((2,), cv=3, n_epochs=5, random_state=0).fit(X, y, weights)
-    assert model.cv_scores_.min() > 0.98  # the second class hardly counts
+    model = NeuralRuleClassifierCV([{}], cv=3, scoring=scoring, **QUICK).fit(X, y, weights)
+    # The second class hardly counts.
+    assert model.cv_scores_.min() > (0.98 if scoring else -0.02)
 
 
 def test_parameters_are_those_of_the_plain_estimators():
@@ -66,19 +133,40 @@ def test_parameters_are_those_of_the_plain_estimators():
         (NeuralRuleRegressor(), NeuralRuleRegressorCV()),
     ):
         ours, theirs = plain.get_params(), search.get_params()
-        assert set(theirs) - set(ours) == {"max_depths", "cv"}
-        assert set(ours) - set(theirs) == {"max_depth", "warm_start"}
+        assert set(theirs) - set(ours) == {"candidates", "cv", "scoring", "refit"}
+        assert set(ours) - set(theirs) == {"warm_start"}
         assert all(ours[name] == theirs[name] for name in set(ours) & set(theirs))
 
 
-@pytest.mark.parametrize("depths", [(), (0, 2), (2, "four"), (2.5,)])
-def test_bad_depths(depths):
-    message = (
-        r"max_depths must hold at least one integer, each at least 1; got .* "
-        r"For example max_depths=\(2, 4, 6, 8, 10\)."
-    )
-    with pytest.raises(ValueError, match=message):
-        NeuralRuleClassifierCV(depths).fit(*CANCER)
+@pytest.mark.parametrize(
+    ("candidates", "message"),
+    [
+        ([], "candidates is empty. Give at least one dict of parameters"),
+        ([2], "candidates holds 2, but each candidate must be a dict of some of these"),
+        ([{"depth": 2}], "candidates holds {'depth': 2}, but each candidate must be"),
+        ([{"loss": "hinge"}], "candidates holds {'loss': 'hinge'}, but each candidate"),
+        ([{"max_depth": 0}], "'max_depth' parameter of NeuralRuleClassifier must be"),
+    ],
+)
+def test_bad_candidates(candidates, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        NeuralRuleClassifierCV(candidates).fit(*CANCER)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3, 20])
+@pytest.mark.parametrize("max_rules", [None, 1, 2, 16, 64, 256])
+def test_default_candidates_are_valid_and_differ(max_rules, n_outputs):
+    candidates = default_candidates(max_rules, n_outputs)
+    assert len(candidates) == len({str(sorted(one.items())) for one in candidates})
+    for one in candidates:
+        NeuralRuleClassifier(**one)._validate_params()
+
+
+def test_max_rules_holds_for_the_kept_model():
+    search = NeuralRuleClassifierCV(
+        max_rules=8, cv=2, refit="single", n_epochs=3, random_state=0
+    ).fit(*IRIS)
+    assert search.network_.n_rules <= 8
 
 
 def test_more_folds_than_rows():
@@ -88,52 +176,70 @@ def test_more_folds_than_rows():
 
 
 def test_a_failed_fit_leaves_the_last_one():
-    model = NeuralRuleClassifierCV((2,), cv=2, n_epochs=2, random_state=0).fit(*CANCER)
+    model = NeuralRuleClassifierCV([{}], cv=2, **QUICK).fit(*CANCER)
     before = model.decision_function(CANCER[0])
     with pytest.raises(ValueError, match="Input X contains infinity"):
         model.fit(np.where(CANCER[0] > 20, np.inf, CANCER[0]), CANCER[1])
     np.testing.assert_array_equal(model.decision_function(CANCER[0]), before)
 
 
-def test_a_class_with_a_single_row():
-    X, y = CANCER[0][:50], np.arange(50) == 7
-    message = (
-        "cv=5 needs at least 2 rows of each of two classes, or one fold has only the other "
-        "class to learn. Add rows, or give the splits as cv."
-    )
-    with pytest.raises(ValueError, match=message):
-        NeuralRuleClassifierCV().fit(X, y)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_class_of_a_single_row_is_in_every_training_part(n_classes):
+    X, y = CANCER[0][:90], np.arange(90) % (n_classes - 1)
+    y[7] = n_classes - 1
+    model = NeuralRuleClassifierCV([{}], **{**QUICK, "n_epochs": 20}).fit(X, y)
+    probabilities = model.predict_proba(X)
+    assert (probabilities > 0).all()
+    assert log_loss(y, probabilities) < log_loss(y, np.tile(np.bincount(y) / 90, (90, 1)))
 
 
-@pytest.mark.parametrize(("n_before", "depth"), [(0, 1), (5, 2)])
-def test_an_interrupted_search_uses_what_it_has(monkeypatch, n_before, depth):
-    calls = iter(range(100))
+@pytest.mark.parametrize(("n_before", "best"), [(0, 0), (2, 1), (5, 2)])
+def test_an_interrupted_search_uses_what_it_has(monkeypatch, n_before, best):
+    calls, train = iter(range(100)), _search.train_member
 
-    def score(model, *_):
+    def interrupted(model, *rest):
         if next(calls) == n_before:
             raise KeyboardInterrupt
-        return float(model.max_depth)
+        return train(model, *rest)._replace(score=float(model.max_depth))
 
-    monkeypatch.setattr(_search, "fit_and_score", score)
-    model = NeuralRuleClassifierCV((1, 2, 3), cv=2, n_epochs=2, random_state=0)
+    monkeypatch.setattr(_search, "train_member", interrupted)
+    depths = [{"max_depth": 1}, {"max_depth": 2}, {"max_depth": 3}]
+    model = NeuralRuleClassifierCV(depths, cv=3, **QUICK)
     message = (
-        f"The search for max_depth was interrupted after {n_before} of 6 fits. This "
-        f"NeuralRuleClassifierCV is fitted with max_depth={depth}, the best depth that was "
-        "fully scored or else the smallest."
+        f"The search was interrupted after {n_before} fits. This NeuralRuleClassifierCV keeps "
+        f"{depths[best]}, the best of what was compared until then."
     )
-    with pytest.warns(UserWarning, match=message):
+    with pytest.warns(UserWarning, match=re.escape(message)):
         model.fit(*CANCER)
-    assert model.max_depth_ == depth
+    assert model.best_params_ == depths[best]
     assert model.interrupted_
-    assert np.isnan(model.cv_scores_).sum() == 6 - n_before
+    assert np.isfinite(model.cv_scores_).sum() == n_before
     assert model.score(*CANCER) > 0.8
 
 
 def test_folds_of_one_row():
-    message = (
-        r"cv=LeaveOneOut\(\) makes folds on which R\^2 is not defined: it needs two rows. Use"
-    )
-    with pytest.raises(ValueError, match=message):
-        NeuralRuleRegressorCV((1,), cv=LeaveOneOut(), n_epochs=1).fit(
+    message = "cv=LeaveOneOut() makes a fold on which scoring='r2' is nan: it may need two rows"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        NeuralRuleRegressorCV([{}], cv=LeaveOneOut(), scoring="r2", n_epochs=1).fit(
             DIABETES[0][:10], DIABETES[1][:10]
         )
+
+
+def test_a_saved_search_remembers_what_it_compared(tmp_path):
+    candidates = [{"max_depth": 1}, {"max_depth": 2, "scaling": "quantile"}]
+    search = NeuralRuleClassifierCV(candidates, cv=2, **QUICK).fit(*CANCER)
+    back = load(search.save(tmp_path / "search.nrules"))
+    assert back.candidates_ == candidates
+    assert back.best_params_ == search.best_params_
+    np.testing.assert_array_equal(back.cv_scores_, search.cv_scores_)
+    np.testing.assert_array_equal(back.predict(CANCER[0]), search.predict(CANCER[0]))
+
+
+def test_the_joined_network_is_an_ordinary_one():
+    search = NeuralRuleClassifierCV([{}], cv=2, **QUICK).fit(*CANCER)
+    parts = [search.network_.take(np.arange(search.network_.n_rules))]
+    assert Network.join(parts).n_rules == search.network_.n_rules
+    explanation = search.explain(CANCER[0][:3])
+    np.testing.assert_array_equal(
+        explanation.decision[:, 0], search.decision_function(CANCER[0][:3])
+    )

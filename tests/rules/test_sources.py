@@ -12,6 +12,7 @@ from neuralrules import NeuralRuleClassifier
 from neuralrules._rules import _sources
 from neuralrules._rules._rules import Rules, decompose
 from neuralrules._rules._sources import SOURCES
+from neuralrules._task._losses import NUMBER_LOSSES
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -40,6 +41,30 @@ def test_numbers_have_rules_too(source):
     assert rules.n_rules > 3
 
 
+@pytest.mark.parametrize("loss", NUMBER_LOSSES)
+def test_boosting_makes_the_loss_of_numbers_small(loss):
+    rng = np.random.RandomState(0)
+    X = rng.randn(400, 2).astype(np.float32)
+    y = np.stack([rng.poisson(np.exp(X[:, 0])), 9 * rng.poisson(np.exp(X[:, 1]))], axis=1)
+    far = np.arange(400) % 40 == 0
+    y[far] += 500 * (loss == "huber")
+    rows = number_rows(X, y.astype(float), np.ones(400, np.float32), loss)
+    rules, _ = SOURCES["boosting"](rows, source_options(max_depth=2, n_trees=40))
+    outputs = rules.covers(X) @ rules.values
+    assert ((rules.values != 0).sum(axis=1) <= 1).all()  # each target has trees of its own
+    evaluate, targets = rows.task.loss.evaluate, rows.loss_targets
+    before = evaluate(np.zeros_like(targets), targets)[0][~far].mean()
+    assert evaluate(outputs, targets)[0][~far].mean() < 0.75 * before
+
+
+def test_counts_that_are_all_zero_have_one_leaf():
+    X = np.random.RandomState(0).randn(30, 2).astype(np.float32)
+    rows = number_rows(X, np.zeros((30, 1)), np.ones(30, np.float32), "poisson")
+    rules, _ = SOURCES["boosting"](rows, source_options())
+    assert rules.n_rules == 1
+    assert rules.values.tolist() == [[0.0]]
+
+
 def test_a_new_source_is_one_function(monkeypatch):
     """What CONTRIBUTING.md promises: here the stumps of every column."""
 
@@ -49,7 +74,7 @@ def test_a_new_source_is_one_function(monkeypatch):
         for column in range(rows.X.shape[1]):
             alone = np.zeros_like(rows.X)
             alone[:, column] = rows.X[:, column]
-            grown, _ = _sources.one_tree(replace(rows, X=alone), replace(options, max_depth=1))
+            grown = _sources.one_tree(replace(rows, X=alone), replace(options, max_depth=1))
             pools.append(decompose(grown, n_classes=rows.task.n_classes))
         return Rules.join(pools), order
 

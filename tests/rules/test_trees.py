@@ -1,11 +1,14 @@
 """The paper's margin criterion is Gini: proved against a search of its formula."""
 
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import make_classification, make_regression
+from sklearn.tree import DecisionTreeRegressor
 from strategies import (
     class_rows,
     grow_tree,
@@ -14,8 +17,11 @@ from strategies import (
     source_options,
     tables,
 )
+from threadpoolctl import threadpool_limits
 
+from neuralrules._rules import _trees
 from neuralrules._rules._sources import boosted_trees, one_tree
+from neuralrules._rules._trees import Splits
 from neuralrules._task._task import Task
 
 
@@ -79,7 +85,7 @@ def test_a_node_is_left_whole_only_if_pure_or_deep_or_unsplittable(table):
 def test_regression_trees_maximise_the_same_formula(table, numbers):
     X, _, weights = table
     grown = number_rows(X, numbers[: len(X)], weights)
-    (tree,), _ = one_tree(grown, source_options(max_depth=2))
+    (tree,) = one_tree(grown, source_options(max_depth=2))
     y = grown.targets[:, 0].astype(float)
     for node, rows in rows_of_nodes(tree, X).items():
         if tree.left[node] >= 0:
@@ -110,20 +116,19 @@ def test_number_of_trees(source, expected):
 
 
 def test_boosted_leaf_values_add_up_to_the_boosted_model():
-    from sklearn.ensemble import GradientBoostingRegressor
+    from sklearn.ensemble import HistGradientBoostingRegressor
 
-    X, y = make_regression(300, 5, random_state=0)
+    # So few rows that scikit-learn's own bins are ours: one a number.
+    X, y = make_regression(200, 5, random_state=0)
     X = X.astype(np.float32)
-    weights = np.ones(300, np.float32)
-    grown = number_rows(X, y[:, None], weights)
-    trees, _ = boosted_trees(grown, source_options(n_trees=10, max_depth=3))
-    total = np.zeros(300)
-    for tree in trees:
-        for node, rows in rows_of_nodes(tree, X).items():
-            if tree.left[node] < 0:
-                total[rows] += tree.values[node, 0]
-    model = GradientBoostingRegressor(n_estimators=10, max_depth=3, random_state=0)
-    model.fit(X, grown.tree_targets)
+    grown = number_rows(X, y[:, None], np.ones(200, np.float32))
+    trees = boosted_trees(grown, source_options(n_trees=10, max_depth=3, tree_rate=0.2))
+    total = sum(tree.values[tree.apply(X), 0] for tree in trees)
+    model = HistGradientBoostingRegressor(
+        max_iter=10, max_depth=3, min_samples_leaf=1, max_leaf_nodes=None, learning_rate=0.2
+    )
+    with threadpool_limits(1, user_api="openmp"):
+        model.fit(X, grown.tree_targets)
     np.testing.assert_allclose(total, model.predict(X), atol=1e-6)
 
 
@@ -134,12 +139,42 @@ def test_boosted_values_go_to_their_own_class_when_classes_are_absent(present):
     X = (codes[:, None] + 0.01 * rng.randn(300, 1)).astype(np.float32)
     grown = class_rows(X, codes, np.ones(300, np.float32))
     grown = replace(grown, task=Task.of_classes(np.arange(4), "logistic"))
-    trees, _ = boosted_trees(grown, source_options(n_trees=20, max_depth=2))
-    outputs = np.zeros((300, 4))
-    for tree in trees:
-        for node, rows in rows_of_nodes(tree, X).items():
-            if tree.left[node] < 0:
-                outputs[rows] += tree.values[node]
+    trees = boosted_trees(grown, source_options(n_trees=20, max_depth=2))
+    outputs = sum(tree.values[tree.apply(X)] for tree in trees)
     np.testing.assert_array_equal(outputs.argmax(axis=1), codes)
     absent = sorted(set(range(4)) - set(present))
     assert not outputs[:, absent].any()
+
+
+def test_one_class_alone_is_one_leaf():
+    X = np.random.RandomState(0).randn(20, 2).astype(np.float32)
+    grown = class_rows(X, np.ones(20, int), np.ones(20, np.float32))
+    (tree,) = boosted_trees(grown, source_options())
+    assert tree.values.tolist() == [[1.0]]
+
+
+@given(tables(n_classes=3), st.sampled_from([3, 200]), st.sampled_from([0, 256]))
+def test_each_row_has_the_leaf_that_a_walk_from_the_root_ends_in(table, chunk, small):
+    X, codes, weights = table
+    with (
+        mock.patch.object(_trees, "CHUNK_ROWS", chunk),
+        mock.patch.object(_trees, "SMALL_TREE", small),
+    ):
+        trees, _, _ = grow_tree(X, codes, weights, source="boosting")
+    for tree in trees:
+        reached = rows_of_nodes(tree, X)
+        with mock.patch.object(_trees, "SMALL_TREE", small):
+            leaves = tree.apply(X)
+        for node in np.flatnonzero(tree.left < 0):
+            np.testing.assert_array_equal(leaves == node, reached[node])
+            assert tree.n[node] == pytest.approx(weights[reached[node]].sum(), rel=1e-5)
+            for one in range(3):
+                total = weights[reached[node] & (codes == one)].sum()
+                assert tree.totals[node, one] == pytest.approx(total, rel=1e-5)
+
+
+def test_large_trees_find_the_leaves_that_scikit_learn_finds():
+    X = np.random.RandomState(0).randn(2000, 3).astype(np.float32)
+    model = DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
+    assert model.tree_.node_count > _trees.SMALL_TREE
+    np.testing.assert_array_equal(Splits.of(model.tree_).apply(X), model.tree_.apply(X))

@@ -32,7 +32,7 @@ from neuralrules._cli._task import (
 if TYPE_CHECKING:
     from neuralrules._estimators._base import NeuralRuleModel
 
-SEARCH = "Choosing the depth"
+SEARCH = "Comparing candidates"
 
 
 class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
@@ -94,7 +94,12 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
 )
 @option("--weight", metavar="COL", help="A column with the weight of each row.")
 @reading_options
-@option("--cv", is_flag=True, section=SEARCH, help="Choose the depth by cross-validation.")
+@option(
+    "--cv",
+    is_flag=True,
+    section=SEARCH,
+    help="Compare candidates by cross-validation and keep the best; slower, more accurate.",
+)
 @option(
     "--folds",
     metavar="N",
@@ -107,7 +112,14 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
     metavar="N,N,…",
     type=Depths(),
     section=SEARCH,
-    help="Depths to choose from.  [default: 2,4,6,8,10]",
+    help="Let the candidates be these depths.  [default: other ones, chosen by benchmarks]",
+)
+@option(
+    "--refit",
+    type=click.Choice(["average", "single"]),
+    section=SEARCH,
+    help="Keep the mean of the best candidate's models of all folds, or fit one model on all "
+    "rows.  [default: average]",
 )
 @speaking
 @click.pass_context
@@ -125,14 +137,13 @@ def fit(
     cv: bool,
     folds: int | None,
     max_depths: Sequence[int] | None,
+    refit: str | None,
     console: Console,
     **_: Any,
 ) -> None:
     """Learn neural rules from a table, and write a model file."""
-    from neuralrules._estimators._search import DEPTHS
-
     parameters = given_parameters(context)
-    check_search(cv, folds, max_depths, parameters)
+    search = search_parameters(cv, folds, max_depths, refit, parameters)
     check_roles(target, drop, weight, task)
     path = checked_output(output, "model.nrules", [data])
     with reading.open(data) as table:
@@ -143,7 +154,6 @@ def fit(
     note_identifiers(rows.X, console)
     y = target_array(rows, found.name)
     check_folds(rows, folds)
-    search = {"cv": folds or 5, "max_depths": max_depths or DEPTHS} if cv else {}
     model = estimator(found.name, parameters, search, y)
     fit_with_progress(model, rows, y, console)
     note(model, targets=list(target), missing=list(reading.missing))
@@ -155,18 +165,31 @@ def fit(
         context.exit(130)
 
 
-def check_search(
-    cv: bool, folds: int | None, max_depths: Any, parameters: dict[str, Any]
-) -> None:
-    """Refuse options that belong to the search without it, and the other way round."""
-    if cv and "max_depth" in parameters:
+def search_parameters(
+    cv: bool,
+    folds: int | None,
+    max_depths: Sequence[int] | None,
+    refit: str | None,
+    parameters: dict[str, Any],
+) -> dict[str, Any] | None:
+    """What the search is told, None without one; refuses options that do not go together."""
+    if max_depths is not None and "max_depth" in parameters:
         raise click.UsageError(
-            "--max-depth and --cv exclude each other: --cv chooses the depth, from those of "
-            "--max-depths."
+            "--max-depth and --max-depths exclude each other: give the depths to choose from."
         )
-    for name, value in (("--folds", folds), ("--max-depths", max_depths)):
+    given = {"--folds": folds, "--max-depths": max_depths, "--refit": refit}
+    for name, value in given.items():
         if value is not None and not cv:
-            raise click.UsageError(f"{name} belongs to the search for the depth: add --cv.")
+            raise click.UsageError(f"{name} belongs to the comparison of candidates: add --cv.")
+    if not cv:
+        return None
+    told: dict[str, Any] = {} if folds is None else {"cv": folds}
+    if refit is not None:
+        told["refit"] = refit
+    if max_depths is not None:
+        depths = dict.fromkeys(max_depths)
+        told["candidates"] = [{"max_depth": depth} for depth in depths]
+    return told
 
 
 def check_folds(rows: Training, folds: int | None) -> None:
@@ -195,9 +218,9 @@ def check_roles(
 
 
 def estimator(
-    task: str, parameters: dict[str, Any], search: dict[str, Any], y: np.ndarray
+    task: str, parameters: dict[str, Any], search: dict[str, Any] | None, y: np.ndarray
 ) -> NeuralRuleModel:
-    """The estimator to fit: with a search, the one that chooses its depth."""
+    """The estimator to fit: with a search, the one that compares candidates."""
     from neuralrules import NeuralRuleClassifierCV, NeuralRuleRegressorCV
 
     searching = {
@@ -207,8 +230,8 @@ def estimator(
     check_values(task, parameters, estimators()[task]._parameter_constraints)
     if isinstance(parameters.get("class_weight"), dict):
         parameters |= {"class_weight": weights_by_label(parameters["class_weight"], y)}
-    kind = searching[task] if search else estimators()[task]
-    model: NeuralRuleModel = kind(**parameters, **search)
+    kind = estimators()[task] if search is None else searching[task]
+    model: NeuralRuleModel = kind(**parameters, **(search or {}))
     return model
 
 
@@ -235,10 +258,8 @@ def fit_with_progress(
 ) -> None:
     """Fit, with a bar for the epochs or a line for the search."""
     with library_errors(parameter_names()):
-        if hasattr(model, "max_depths"):
-            n_depths = len(set(model.max_depths))
-            label = f"Cross-validating {n_depths} depths, {n_depths * model.cv} fits"
-            with console.progress(label):
+        if hasattr(model, "candidates"):
+            with console.progress("Comparing candidates by cross-validation"):
                 model.fit(rows.X, y, rows.weights)
             return
         model.set_params(verbose=int(console.shows_progress))
@@ -275,23 +296,30 @@ def say_fitted(
         f"Fitted {', '.join(rows.targets)} on {len(rows.X):,} rows of {rows.name}.",
         size_text(model.fitted_),
     ]
-    if hasattr(model, "max_depth_"):
-        depths = sorted(set(model.max_depths))
-        scores = model.cv_scores_.mean(axis=1).tolist()
+    if hasattr(model, "candidates_"):
         record |= {
-            "max_depth": model.max_depth_,
-            "cv_scores": dict(zip(map(str, depths), scores, strict=True)),
+            "candidates": model.candidates_,
+            "best": model.best_index_,
+            "cv_scores": model.cv_scores_.tolist(),
         }
-        found = ", ".join(
-            f"{depth}: {score:.4g}"
-            for depth, score in zip(depths, scores, strict=True)
-            if math.isfinite(score)
-        )
-        why = f"by cross-validated score ({found})" if found else "not searched to the end"
-        lines.append(f"Depth {model.max_depth_}, {why}.")
+        lines.append(search_text(model))
     lines += [
         "On the training rows, which flatter a model:",
         aligned(metric_pairs(metrics)),
         f"Saved in {path}, {bytes_text(n_bytes)}.",
     ]
     console.summary("\n".join(lines), record)
+
+
+def search_text(model: Any) -> str:
+    """Which candidate was chosen, and by how much it is better than the next."""
+    words = ", ".join(f"{name}={value}" for name, value in model.best_params_.items())
+    n = len(model.candidates_)
+    met = np.isfinite(model.cv_scores_)
+    if not met.any():
+        return f"Kept {words or 'the defaults'}: the search was interrupted."
+    score = float(model.cv_scores_[model.best_index_][met[model.best_index_]].mean())
+    return (
+        f"Kept {words or 'the defaults'}: the best of {n} candidates on rows held out "
+        f"(mean score {score:.4g})."
+    )

@@ -211,7 +211,7 @@ def estimator_option(name: str, defaults: dict[str, Any], constraints: list[Any]
     if len(defaults) == 1:
         text += f" For {next(iter(defaults))} only."
     text += f"  [default: {default_text(name, defaults)}]"
-    if constraints == ["boolean"]:
+    if "boolean" in constraints:  # if it has a word too, that is what it is without a flag
         names[1] += f"/--no-{names[1][2:]}"
         return Option(names, section=SECTION, default=None, help=text)
     kind = ParameterType(constraints)

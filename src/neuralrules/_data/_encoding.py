@@ -25,6 +25,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_array
 
 from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._scaling import learn_knots
 
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
@@ -132,43 +133,6 @@ def category_name(item: Any) -> str:
     return str(int(item)) if isinstance(item, float) and item.is_integer() else str(item)
 
 
-class ColumnMoments:
-    """Weighted mean and deviation of columns, gathered chunk by chunk; NaN is left out."""
-
-    def __init__(self, n_columns: int) -> None:
-        self._weight = np.zeros(n_columns)
-        self.mean = np.zeros(n_columns)
-        self._squares = np.zeros(n_columns)
-        self._lowest = np.full(n_columns, np.inf)
-        self._highest = np.full(n_columns, -np.inf)
-
-    def add(self, columns: np.ndarray, weights: np.ndarray) -> None:
-        """Take in some rows (n_rows, n_columns) with their weights (n_rows,)."""
-        present = ~np.isnan(columns)
-        weight = weights @ present
-        total = np.where(self._weight + weight > 0, self._weight + weight, 1)
-        mean = weights @ np.where(present, columns, 0) / np.where(weight > 0, weight, 1)
-        squares = weights @ np.where(present, columns - mean, 0) ** 2
-        # Chan, Golub and LeVeque's rule for joining the moments of two samples.
-        step = np.where(weight > 0, mean - self.mean, 0)
-        self._squares += squares + step**2 * self._weight * weight / total
-        self.mean += step * weight / total
-        self._weight += weight
-        counted = present & (weights > 0)[:, None]
-        lowest = np.where(counted, columns, np.inf).min(axis=0)
-        highest = np.where(counted, columns, -np.inf).max(axis=0)
-        self._lowest = np.minimum(self._lowest, lowest)
-        self._highest = np.maximum(self._highest, highest)
-
-    @property
-    def scale(self) -> np.ndarray:
-        """Standard deviation; 1 where a column is constant, or never present."""
-        deviation = np.sqrt(self._squares / np.where(self._weight > 0, self._weight, 1))
-        # Rounding may leave a constant column a deviation, and a tiny one none.
-        varies = (self._lowest < self._highest) & (deviation > 0)
-        return np.where(varies, deviation, 1.0)
-
-
 @dataclass(frozen=True)
 class Encoder:
     """The encoding of a table, learned from one and applied to others.
@@ -210,7 +174,7 @@ class Encoder:
                 categories += [EncodedColumn(source, "rare")] * rare
                 continue
             numbers.append(EncodedColumn(source, "number"))
-            if np.isnan(column).any():
+            if np.isnan(column.min()):
                 holes.append(EncodedColumn(source, "missing"))
         unscaled = cls(names, [*numbers, *holes, *categories])
         moments = ColumnMoments(len(unscaled.columns))
@@ -229,13 +193,18 @@ class Encoder:
     def transform(self, X: Any) -> np.ndarray:
         """Encode a checked table: (n_rows, n_encoded_columns) float32, C-contiguous."""
         encoded = np.empty((X.shape[0], len(self.columns)), np.float32)
+        scratch = np.empty((0, 0))
         for start, stop, raw in self._raw_chunks(X):
-            scaled = (raw - self._mean) / self._scale
+            scratch = np.empty(raw.shape) if scratch.shape != raw.shape else scratch
+            scaled = np.subtract(raw, self._mean, out=scratch)
+            scaled /= self._scale
             for place in self._bent_places:
                 scaled[:, place] = self.columns[place].encoded(raw[:, place])
-            # A missing number takes the mean, 0. Rows far outside the training rows must
-            # not overflow.
-            encoded[start:stop] = np.clip(np.nan_to_num(scaled, copy=False), -LARGEST, LARGEST)
+            # A missing number takes the mean, 0.
+            if np.isnan(scaled.min()):
+                np.nan_to_num(scaled, copy=False)
+            # Rows far outside the training rows must not overflow.
+            encoded[start:stop] = np.clip(scaled, -LARGEST, LARGEST, out=scaled)
         return encoded
 
     def chunks(self, X: Any) -> Iterator[tuple[int, int, np.ndarray]]:
@@ -309,10 +278,13 @@ class Encoder:
 
     def _raw(self, piece: Any) -> np.ndarray:
         """Numbers, missing indicators and one-hot columns of some rows."""
+        numbers = self._numbers(piece)
+        self._check_finite(numbers)
+        n_numbers = numbers.shape[1]
+        if n_numbers == len(self.columns):
+            return numbers
         raw = np.zeros((piece.shape[0], len(self.columns)))
-        n_numbers = len(self._number_places)
-        raw[:, :n_numbers] = self._numbers(piece)
-        self._check_finite(raw[:, :n_numbers])
+        raw[:, :n_numbers] = numbers
         for number, hole in self.missing_indicators.items():
             raw[:, hole] = np.isnan(raw[:, number])
         for source, (places, other) in self._category_places.items():
@@ -323,10 +295,10 @@ class Encoder:
         return raw
 
     def _numbers(self, piece: Any) -> np.ndarray:
-        """Numeric columns of some rows, (n_rows, n_numeric) float64."""
+        """Numeric columns of some rows, (n_rows, n_numeric) float64: may be a view."""
         plain = isinstance(piece, np.ndarray) and piece.dtype.kind in "fiub"
         if plain and not self._category_places:
-            return piece.astype(np.float64)
+            return np.ascontiguousarray(piece, np.float64)
         numbers = np.empty((piece.shape[0], len(self._number_places)))
         for source, place in self._number_places.items():
             column = as_numbers(column_of(piece, source), self.names[source])
@@ -339,6 +311,9 @@ class Encoder:
         return numbers
 
     def _check_finite(self, numbers: np.ndarray) -> None:
+        # As almost always, found without a copy; NaN compares as False, and is looked at below.
+        if not numbers.size or (numbers.max() <= LARGEST and numbers.min() >= -LARGEST):
+            return
         too_large = (np.abs(numbers) > LARGEST).any(axis=0)
         if too_large.any():
             place = int(np.flatnonzero(too_large)[0])

@@ -74,6 +74,7 @@ class NumbaSession:
         constraints: Constraints | None,
         l2: float,
         moments: Moments | None,
+        fit_intercept: bool,
     ) -> None:
         if loss.code not in CODES:
             raise NotImplementedError(
@@ -83,9 +84,7 @@ class NumbaSession:
         moments = moments.copy() if moments else Moments.start(network.parameters)
         self._state = Training(network.parameters.copy(), moments.means, moments.squares)
         self._limits = make_limits(constraints, network.parameters)
-        self._settings = Options(
-            loss.code, np.float32(l2), network.intercept.astype(np.float32), moments.n_steps
-        )
+        self._settings = Options(loss.code, np.float32(l2), fit_intercept, moments.n_steps)
         self._table = TrainingRows(
             rows.X,
             network.features,
@@ -176,8 +175,9 @@ class NumbaEngine:
         *,
         l2: float,
         moments: Moments | None = None,
+        fit_intercept: bool = True,
     ) -> NumbaSession:
-        return NumbaSession(self, network, rows, loss, constraints, l2, moments)
+        return NumbaSession(self, network, rows, loss, constraints, l2, moments, fit_intercept)
 
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
         outputs = np.empty((len(X), network.n_outputs))

@@ -49,7 +49,7 @@ class Session(Protocol):
 
         The gradient of a batch is that of the weighted mean of its losses plus, for
         the rules with an active row in it, l2 times the sum of their squared
-        parameters but the biases.
+        parameters but the biases. The intercept is not shrunk.
         """
 
     def network(self) -> Network:
@@ -69,6 +69,7 @@ class Engine(Protocol):
         *,
         l2: float,
         moments: Moments | None = None,
+        fit_intercept: bool = True,
     ) -> Session:
         """Begin to train a network, which itself stays as it is.
 
@@ -84,6 +85,8 @@ class Engine(Protocol):
             Factor of the penalty beside the mean loss.
         moments : Moments, optional
             Those of the session to go on from. None begins anew.
+        fit_intercept : bool
+            Whether the intercept moves too; the paper's networks have none.
         """
 
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:

@@ -53,11 +53,13 @@ def gradient(
 ) -> Parameters:
     """Gradient of a loss whose derivative by the outputs is slopes (n_rows, n_outputs).
 
-    Only the smallest literal of an active rule is moved; of equal ones the first.
+    Only the smallest literal of an active rule is moved; of equal ones the first. The
+    intercept moves with every row.
     """
     literals = literals_forward(parameters, layout, x)
     units = units_forward(parameters, layout, literals)
     result = parameters.zeros()
+    result.intercept[:] = slopes.sum(axis=0)
     for rule in range(layout.n_rules):
         own = layout.literals_of(rule)
         smallest = units[:, own].argmin(axis=1)
@@ -136,11 +138,13 @@ class NumpySession:
         constraints: Constraints | None,
         l2: float,
         moments: Moments | None,
+        fit_intercept: bool,
     ) -> None:
         if constraints is not None:
             constraints.check(network.parameters)
         self._start, self._rows = network, rows
         self._loss, self._constraints, self._l2 = loss, constraints, l2
+        self._fit_intercept = fit_intercept
         self._parameters = network.parameters.copy()
         self._moments = moments.copy() if moments else Moments.start(network.parameters)
 
@@ -157,11 +161,14 @@ class NumpySession:
         x, weights = rows.X[:, self._start.features], rows.training_weights
         gated = parameters._replace(values=parameters.values * gates[:, None])
         active = rules_forward(gated, layout, x) * gates
-        outputs = active @ parameters.values + self._start.intercept.astype(active.dtype)
+        outputs = active @ parameters.values + parameters.intercept
         losses, slopes = self._loss.evaluate(outputs, rows.loss_targets.astype(active.dtype))
         slopes *= weights[:, None] / weights.sum()
         slope = gradient(gated, layout, x, slopes)
-        slope = slope._replace(values=slope.values * gates[:, None])
+        slope = slope._replace(
+            values=slope.values * gates[:, None],
+            intercept=slope.intercept * self._fit_intercept,
+        )
         touched = (active > 0).any(axis=0)
         penalty = penalty_gradient(parameters, layout, touched, self._l2)
         slope = Parameters(*(a + b for a, b in zip(slope, penalty, strict=True)))
@@ -192,8 +199,9 @@ class NumpyEngine:
         *,
         l2: float,
         moments: Moments | None = None,
+        fit_intercept: bool = True,
     ) -> NumpySession:
-        return NumpySession(network, rows, loss, constraints, l2, moments)
+        return NumpySession(network, rows, loss, constraints, l2, moments, fit_intercept)
 
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
         outputs = np.zeros((len(X), network.n_outputs))

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
@@ -32,10 +31,13 @@ from neuralrules._engine import ENGINES, Engine, get_engine
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted, in_target_units, remembered_rows
 from neuralrules._fitted._performance import perform
-from neuralrules._network._network import Network
+from neuralrules._network._columns import LITERAL_COLUMNS
+from neuralrules._network._constraints import Constraints
+from neuralrules._network._network import STARTS, Network
 from neuralrules._rules._rules import Rules, select
 from neuralrules._rules._sources import SOURCES, SourceOptions
 from neuralrules._task._task import Task
+from neuralrules._training._split import held_out
 from neuralrules._training._training import Outcome, Plan, State, train
 
 # Constraints of the parameters that the CV estimators do without.
@@ -45,14 +47,39 @@ DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+# Trees of boosting with n_trees="auto": in all for one output, else of each.
+TREES, TREES_EACH = 32, 16
+# With early_stopping="auto", tables with fewer rows are not worth holding some out.
+STOPPING_ROWS = 100
+
+
+class Course(NamedTuple):
+    """How training goes on: the estimators' parameters, but for `partial_fit`.
+
+    With `stop_after`, training ends after that many epochs of a schedule made for `n_epochs`.
+    """
+
+    n_epochs: int
+    schedule: str
+    early_stopping: bool | str
+    stop_after: int | None = None
+
+
+ONE_EPOCH = Course(1, "constant", early_stopping=False)  # of `partial_fit`
+
+
 class NeuralRuleModel(BaseEstimator):
     """What the classifier and the regressor share: everything but their targets."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "rule_source": [StrOptions(set(SOURCES))],
-        "n_trees": [Interval(Integral, 1, None, closed="left")],
+        "n_trees": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "tree_rate": [Interval(Real, 0, None, closed="neither")],
         "max_rules": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "literal_columns": [StrOptions(set(LITERAL_COLUMNS))],
+        "start": [StrOptions(set(STARTS))],
+        "fit_intercept": ["boolean"],
         "scaling": [StrOptions(set(SCALINGS))],
         "deep": ["boolean"],
         "l2": [Interval(Real, 0, None, closed="left")],
@@ -60,8 +87,11 @@ class NeuralRuleModel(BaseEstimator):
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "schedule": [StrOptions({"constant", "cosine"})],
         "n_epochs": [Interval(Integral, 0, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "early_stopping": ["boolean"],
+        "batch_size": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"auto", "paper"}),
+        ],
+        "early_stopping": ["boolean", StrOptions({"auto"})],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "engine": [StrOptions(set(ENGINES))],
@@ -90,17 +120,14 @@ class NeuralRuleModel(BaseEstimator):
         with unchanged_on_error(self):
             self._validate_params()
             if self.warm_start and hasattr(self, "fitted_"):
-                return self._resume(X, y, sample_weight, self.n_epochs, self.schedule)
-            return self._fit_from_scratch(X, y, sample_weight, self.n_epochs, self.schedule)
+                return self._resume(X, y, sample_weight, self._course())
+            return self._fit_from_scratch(X, y, sample_weight, self._course())
+
+    def _course(self) -> Course:
+        return Course(self.n_epochs, self.schedule, self.early_stopping)
 
     def _fit_from_scratch(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        n_epochs: int,
-        schedule: str,
-        classes: Any = None,
+        self, X: Any, y: Any, sample_weight: Any, course: Course, classes: Any = None
     ) -> Any:
         random_state = check_random_state(self.random_state)
         X = self._check_columns(X, reset=True)
@@ -109,7 +136,7 @@ class NeuralRuleModel(BaseEstimator):
         task = self._learn_task(y, row_weights, classes)
         targets = self._encode_targets(task, y)
         weights = self._training_weights(task, targets, row_weights)
-        _, validation = self._split(task, targets, weights, random_state)
+        _, validation = self._split(task, targets, weights, random_state, course)
         own_weights = weights.copy()
         own_weights[validation] = 0
 
@@ -118,53 +145,97 @@ class NeuralRuleModel(BaseEstimator):
             X, own_weights, named=hasattr(self, "feature_names_in_"), scaling=self.scaling
         )
         rows = Rows(encoder.transform(X), targets, row_weights, weights, task)
-        # 2. Grow trees by the margin criterion, and take every leaf as a rule.
+        rules, outcome = self._build(rows, validation, random_state, course)
+        return self._learn(encoder, rules, outcome, rows)
+
+    def _build(
+        self,
+        rows: Rows,
+        validation: np.ndarray,
+        random_state: np.random.RandomState,
+        course: Course,
+    ) -> tuple[Rules, Outcome]:
+        """From encoded rows to trained rules; `validation` are those to stop early on."""
+        weights = rows.training_weights.copy()
+        weights[validation] = 0
+        own = replace(rows, training_weights=weights)
+        # 2. Grow trees, and take every leaf as a rule.
         grow = SOURCES[self.rule_source]
-        grown, order = grow(
-            replace(rows, training_weights=own_weights), self._source_options(random_state)
-        )
+        grown, order = grow(own, self._source_options(rows.task, random_state))
         # 3. Keep the best rules.
         rules = select(grown, self.max_rules)
         # 4. Turn every rule into a neural rule that starts as its leaf.
-        state = State.start(Network.from_rules(rules, deep=self.deep))
+        network = Network.from_rules(
+            rules,
+            deep=self.deep,
+            literal_columns=self.literal_columns,
+            start=self.start,
+            intercept=own.prior() if self.fit_intercept else None,
+        )
         # 5. Train all rules together.
-        plan = self._plan(task, len(order), n_epochs, schedule)
-        outcome = train(state, rows, order, validation, plan, self._engine(), random_state)
-        return self._learn(encoder, rules, outcome, rows)
+        plan = self._plan(rows.task, len(order), course)
+        outcome = train(
+            State.start(network),
+            rows,
+            order,
+            validation,
+            plan,
+            self._engine(),
+            random_state,
+            self._constraints(network),
+        )
+        return rules, outcome
 
-    def _resume(self, X: Any, y: Any, sample_weight: Any, n_epochs: int, schedule: str) -> Any:
+    def _constraints(self, network: Network) -> Constraints | None:
+        """What training may not change: literals that keep to their own column."""
+        return Constraints.keep_zeros(network) if self.literal_columns == "own" else None
+
+    def _resume(self, X: Any, y: Any, sample_weight: Any, course: Course) -> Any:
         """Train the present rules further, with the present encoding."""
         random_state = check_random_state(self.random_state)
         fitted, task = self.fitted_, self._resumed_task()
         rows = self._rows(self._check_columns(X, reset=False), y, sample_weight, task)
         training, validation = self._split(
-            task, rows.targets, rows.training_weights, random_state
+            task, rows.targets, rows.training_weights, random_state, course
         )
-        plan = self._plan(task, len(training), n_epochs, schedule)
+        plan = self._plan(task, len(training), course)
         outcome = train(
-            fitted.state, rows, training, validation, plan, self._engine(), random_state
+            fitted.state,
+            rows,
+            training,
+            validation,
+            plan,
+            self._engine(),
+            random_state,
+            self._constraints(fitted.state.network),
         )
         return self._learn(fitted.encoder, fitted.rules, outcome, rows, fitted.notes)
 
-    def _source_options(self, random_state: np.random.RandomState) -> SourceOptions:
+    def _source_options(self, task: Task, random_state: np.random.RandomState) -> SourceOptions:
+        n_trees = self.n_trees
+        if n_trees == "auto":
+            n_trees = TREES if task.n_outputs == 1 else TREES_EACH
         return SourceOptions(
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
-            n_trees=self.n_trees,
+            n_trees=n_trees,
+            tree_rate=float(self.tree_rate),
             n_jobs=self.n_jobs,
             random_state=random_state,
         )
 
-    def _plan(self, task: Task, n_rows: int, n_epochs: int, schedule: str) -> Plan:
+    def _plan(self, task: Task, n_rows: int, course: Course) -> Plan:
         return Plan(
             loss=task.loss,
+            fit_intercept=self.fit_intercept,
             l2=float(self.l2),
             rule_dropout=float(self.rule_dropout),
             learning_rate=float(self.learning_rate),
-            schedule=schedule,
-            n_epochs=n_epochs,
+            schedule=course.schedule,
+            n_epochs=course.n_epochs,
+            stop_after=course.stop_after,
             batch_size=self._rows_per_batch(n_rows),
-            patience=self.patience if self.early_stopping else None,
+            patience=self.patience,
             verbose=bool(self.verbose),
         )
 
@@ -227,14 +298,14 @@ class NeuralRuleModel(BaseEstimator):
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Any:
         with unchanged_on_error(self):
             self._validate_params()
-            if self.early_stopping:
+            if self.early_stopping is True:
                 raise ValueError(
                     "partial_fit does not support early_stopping=True: it trains one epoch. "
-                    "Set early_stopping=False."
+                    'Set early_stopping=False or "auto".'
                 )
             if hasattr(self, "fitted_"):
-                return self._resume(X, y, sample_weight, 1, "constant")
-            return self._fit_from_scratch(X, y, sample_weight, 1, "constant", classes)
+                return self._resume(X, y, sample_weight, ONE_EPOCH)
+            return self._fit_from_scratch(X, y, sample_weight, ONE_EPOCH, classes)
 
     def _check_columns(self, X: Any, *, reset: bool) -> Any:
         """A table whose columns are those of the fit (or, with `reset`, become them)."""
@@ -287,37 +358,35 @@ class NeuralRuleModel(BaseEstimator):
         targets: np.ndarray,
         weights: np.ndarray,
         random_state: np.random.RandomState,
+        course: Course,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rows to train and to stop early on, both int32; rows of weight 0 are in neither."""
         rows = np.flatnonzero(weights).astype(np.int32)
-        if not self.early_stopping:
+        if not self._stops(course, len(rows)):
             return rows, rows[:0]
-        n_validation = int(np.ceil(self.validation_fraction * len(rows)))
-        needed = max(task.n_classes, 1)
-        splitter, groups = ShuffleSplit, None
-        if task.are_classes:
-            splitter, groups = StratifiedShuffleSplit, targets[rows, 0]
-            smallest = int(np.unique(groups, return_counts=True)[1].min())
-            if smallest < 2:
-                raise ValueError(
-                    "early_stopping=True needs at least 2 rows of each class, one to train and "
-                    f"one to validate on; the smallest class has {smallest}. "
-                    "Add rows, or set early_stopping=False."
-                )
-        if n_validation < needed or len(rows) - n_validation < needed:
+        groups = targets[rows, 0] if task.are_classes else np.zeros(len(rows))
+        held = held_out(groups, self.validation_fraction, random_state)
+        if not held.any() or held.all():
+            if course.early_stopping == "auto":
+                return rows, rows[:0]
             raise ValueError(
                 f"validation_fraction={self.validation_fraction} of {len(rows)} rows leaves "
-                f"{n_validation} rows to validate and {len(rows) - n_validation} to train on, "
-                f"but each part needs at least {needed}. "
+                f"{held.sum()} to validate and {len(rows) - held.sum()} to train on, since one "
+                "row of each class stays in training. "
                 "Change validation_fraction, add rows, or set early_stopping=False."
             )
-        split = splitter(1, test_size=n_validation, random_state=random_state)
-        training, validation = next(split.split(np.empty((len(rows), 0)), groups))
-        return np.sort(rows[training]), np.sort(rows[validation])
+        return rows[~held], rows[held]
+
+    def _stops(self, course: Course, n_rows: int) -> bool:
+        """Whether training on a table of so many rows stops early."""
+        if course.early_stopping == "auto":
+            return n_rows >= STOPPING_ROWS
+        return bool(course.early_stopping)
 
     def _rows_per_batch(self, n_rows: int) -> int:
-        if self.batch_size == "auto":
-            return int(min(np.clip(n_rows // 16, 128, 256), n_rows))
+        if isinstance(self.batch_size, str):
+            smallest = 128 if self.batch_size == "paper" else 32
+            return int(min(np.clip(n_rows // 16, smallest, 256), n_rows))
         return int(min(self.batch_size, n_rows))
 
     def _engine(self) -> Engine:

@@ -26,9 +26,20 @@ weights, biases and values are trained together by Adam.
 """
 
 PARAMETERS: dict[str, tuple[str, str]] = {
-    "max_depths": (
-        "sequence of int",
-        "Depths to choose from by cross-validation; of equally good ones the smallest wins.",
+    "candidates": (
+        "sequence of dict, dict of sequences, or None",
+        "What to choose from: dicts of parameters, or all combinations of the values of a "
+        "dict. Parameters that a candidate does not name are those of this estimator. None "
+        "means a set that did well on many tables, for `max_rules` if that is given.",
+    ),
+    "scoring": (
+        "str, callable or None",
+        "What candidates are compared by, as in scikit-learn; None means the loss.",
+    ),
+    "refit": (
+        '{"average", "single"}',
+        "What to keep of the best candidate: the mean of its models of all folds, each stopped "
+        "early on its own fold, joined into one network; or one model of all rows.",
     ),
     "cv": (
         "int, splitter or iterable of splits",
@@ -41,19 +52,41 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "that matters most; the CV estimators choose it.",
     ),
     "rule_source": (
-        '{"tree", "forest", "boosting"}',
-        "Where rules come from: one tree as in the paper, a random forest, or gradient "
-        "boosting.",
+        '{"boosting", "forest", "tree"}',
+        "Where rules come from: gradient boosting, a random forest, or one tree as in the "
+        "paper.",
     ),
     "n_trees": (
-        "int",
-        'Number of trees of a "forest" and of boosting rounds; a single "tree" ignores it.',
+        'int or "auto"',
+        'Number of trees of a "forest" and of boosting rounds, each of which grows one tree a '
+        'class if there are more than two; a single "tree" ignores it. "auto" means 32, or '
+        "16 where there are several outputs.",
+    ),
+    "tree_rate": (
+        "float",
+        "Learning rate of boosting: a higher one makes the trees differ more from each other.",
     ),
     "max_rules": (
         "int or None",
         "Keep only this many rules, those with the highest margin score m^2 (equation 8).",
     ),
     "min_samples_leaf": ("int", "Fewest training rows in a leaf, as in scikit-learn's trees."),
+    "literal_columns": (
+        '{"own", "rule", "tree"}',
+        "Columns that a literal may come to look at: only its own, so that its threshold and "
+        "slope may move; all columns of its rule; or all that the trees use, as in the paper.",
+    ),
+    "start": (
+        '{"hinge", "leaf"}',
+        "How a neural rule starts: as in the paper, growing with the distance from its "
+        "thresholds; or steep and capped, so that it is 1 within its leaf and the network "
+        "starts at the output of the trees.",
+    ),
+    "fit_intercept": (
+        "bool",
+        "Whether the sum of the rules starts from an intercept that is trained too. It begins "
+        "at the prior: the log odds of the classes, or the mean. The paper has none.",
+    ),
     "scaling": (
         '{"standard", "quantile"}',
         "How columns of numbers are brought to a common scale: by mean and standard deviation, "
@@ -89,14 +122,14 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "n_epochs": ("int", "Passes over the training rows; 0 gives the untrained start."),
     "batch_size": (
-        'int or "auto"',
-        'Rows in a mini-batch; "auto" takes a sixteenth of the training rows, but at least 128 '
-        "and at most 256.",
+        'int, "auto" or "paper"',
+        'Rows in a mini-batch; "auto" takes a sixteenth of the training rows, but at least 32 '
+        'and at most 256, "paper" at least 128.',
     ),
     "early_stopping": (
-        "bool",
+        'bool or "auto"',
         "Hold out a share of the rows, stop when their loss no longer falls and go back to "
-        "the best parameters.",
+        'the best parameters, the start included. "auto" does so from 100 rows on.',
     ),
     "validation_fraction": ("float", "Share of the rows held out for early stopping."),
     "patience": ("int", "Epochs without improvement before training stops early."),

@@ -6,14 +6,16 @@ import os
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from neuralrules._estimators._classifier import ClassRules, NeuralRuleClassifier
-from neuralrules._estimators._regressor import NeuralRuleRegressor
-from neuralrules._estimators._search import (
-    DepthSearch,
+from neuralrules._estimators._cross_validated import (
     NeuralRuleClassifierCV,
     NeuralRuleRegressorCV,
 )
+from neuralrules._estimators._paper import PAPER
+from neuralrules._estimators._regressor import NeuralRuleRegressor
+from neuralrules._estimators._search import RuleSearch
 from neuralrules._files import Contents, ModelFileError, contents_of, fitted_from, read_bytes
 from neuralrules._files._checks import refuse, shown
 
@@ -27,8 +29,13 @@ ESTIMATORS: dict[str, type[Any]] = {
     )
 }
 
-# What files that were written before there was a parameter have in its place.
-LATER_PARAMETERS = {"scaling": "standard"}
+# What parameters that version 3 of the file format brought mean for files of before: there
+# was no other way than the paper's.
+LATER_PARAMETERS = {
+    "tree_rate": 0.1,
+    **{name: PAPER[name] for name in ("literal_columns", "start", "fit_intercept", "scaling")},
+}
+DEEPEST = 4  # lists within lists of a parameter: a list of candidates, each a dict of lists
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> Any:
@@ -87,46 +94,81 @@ def estimator_from(contents: Contents) -> Any:
     if name not in ESTIMATORS:
         refuse(f"it holds a {shown(name)}, not one of {', '.join(ESTIMATORS)}")
     parameters = contents.value("parameters", dict)
-    parameters = LATER_PARAMETERS | parameters
+    if contents.version < 3:
+        parameters = upgraded_parameters(contents, parameters)
     if parameters.keys() != ESTIMATORS[name]().get_params(deep=False).keys():
         refuse(f"its parameters are not those of a {name}")
     model = ESTIMATORS[name](**{key: restored(item) for key, item in parameters.items()})
     try:
         model._validate_params()
         model._engine()  # refuses a number of jobs that there cannot be
-        if isinstance(model, DepthSearch):
-            model._check_depths()
+        if isinstance(model, RuleSearch):
+            model._check_candidates(1)
     except (TypeError, ValueError) as error:
         refuse(f"its parameters are not valid ({shown(str(error))})")
     return model
 
 
-def restored(item: Any) -> Any:
+def upgraded_parameters(contents: Contents, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of version 3 from those of a file of before; a search was one for a depth."""
+    result = LATER_PARAMETERS | parameters
+    depths, chosen = result.pop("max_depths", None), contents.optional("max_depth", int)
+    contents.document["search"] = None
+    if depths is not None:
+        try:
+            compared = sorted(set(depths))
+            best = compared.index(chosen)
+        except (TypeError, ValueError):
+            refuse(f"'max_depth' is {shown(chosen)}, not the chosen depth")
+        candidates = [{"pairs": [["max_depth", depth]]} for depth in compared]
+        classes = "class_weight" in result
+        result |= {
+            "candidates": candidates,
+            "scoring": "accuracy" if classes else "r2",
+            "refit": "single",
+            "max_depth": chosen,
+        }
+        contents.document["search"] = {"candidates": candidates, "best": best}
+    elif chosen is not None:
+        refuse(f"'max_depth' is {shown(chosen)}, but nothing was searched")
+    return result
+
+
+def restored(item: Any, depth: int = 0) -> Any:
     """A parameter that was written as `_save.plain_value` says."""
-    if isinstance(item, list) and are_plain(item):
-        return tuple(item)
-    if isinstance(item, dict):
-        pairs = item.get("pairs")
-        if isinstance(pairs, list) and all(
-            isinstance(pair, list) and len(pair) == 2 and are_plain(pair) for pair in pairs
-        ):
-            return dict(pairs)
-    elif not isinstance(item, list):
+    if depth > DEEPEST:
+        refuse("its parameters are no plain data")
+    if isinstance(item, list):
+        return tuple(restored(one, depth + 1) for one in item)
+    if not isinstance(item, dict):
         return item
-    refuse("its parameters are no plain data")
-
-
-def are_plain(items: list[Any]) -> bool:
-    return not any(isinstance(item, list | dict) for item in items)
+    pairs = item.get("pairs")
+    if (
+        item.keys() != {"pairs"}
+        or not isinstance(pairs, list)
+        or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
+        or any(isinstance(key, list | dict) for key, _ in pairs)
+    ):
+        refuse("its parameters are no plain data")
+    return {key: restored(value, depth + 1) for key, value in pairs}
 
 
 def search_from(contents: Contents, model: Any) -> None:
     """Learn what a search found, if there was one."""
-    depth = contents.optional("max_depth", int)
-    if isinstance(model, DepthSearch):
-        model.cv_scores_ = contents.array("cv_scores", np.float64, (None, None), finite=False)
-        if depth is None or depth < 1:
-            refuse(f"'max_depth' is {shown(depth)}, not the chosen depth")
-        model.max_depth_ = depth
-    elif depth is not None:
-        refuse(f"'max_depth' is {shown(depth)}, but nothing was searched")
+    search = contents.optional("search", dict)
+    if not isinstance(model, RuleSearch):
+        if search is not None:
+            refuse(f"'search' is {shown(search)}, but nothing was searched")
+        return
+    if search is None or search.keys() != {"candidates", "best"}:
+        refuse(f"'search' is {shown(search)}, not what was compared and chosen")
+    candidates, best = restored(search["candidates"]), search["best"]
+    try:
+        candidates = clone(model).set_params(candidates=candidates)._check_candidates(1)
+    except (TypeError, ValueError) as error:
+        refuse(f"its candidates are not valid ({shown(str(error))})")
+    if type(best) is not int or not 0 <= best < len(candidates):
+        refuse(f"the chosen candidate is {shown(best)}, none of the {len(candidates)} compared")
+    shape = (len(candidates), None)
+    model.cv_scores_ = contents.array("cv_scores", np.float64, shape, finite=False)
+    model.candidates_, model.best_index_ = candidates, best

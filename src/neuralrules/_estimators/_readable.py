@@ -245,9 +245,9 @@ class ReadableModel(NeuralRuleModel):
 
         The search goes up to the cost at which the dearest number could move 32 standard
         deviations beyond its own distance from the mean, or to the end of `bounds`; numbers
-        scaled by quantiles go to where these end, beyond which they change nothing. If there
-        is no counterfactual up to there, `found` is False, `optimal` is True and `bound` is
-        that cost, infinite if nothing lies beyond it.
+        scaled by quantiles to where these end, beyond which they change nothing. If there is
+        no counterfactual up to there, `found` is False, `optimal` is True and `bound` is that
+        cost, infinite if nothing lies beyond it.
 
         Predictions are made in float32, so a counterfactual must lie a little beyond the
         decision boundary: by about 1e-6, in standard deviations and relative to the values
@@ -432,7 +432,7 @@ class ReadableModel(NeuralRuleModel):
             return twin.fitted_, twin._rows(table, y, sample_weight)
 
         def plan_for(n_rows: int) -> Plan:
-            return self._plan(given.task, n_rows, self.n_epochs, self.schedule)
+            return self._plan(given.task, n_rows, self._course())
 
         return simplification_path(
             self.fitted_,

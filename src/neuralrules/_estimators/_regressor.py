@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from neuralrules._estimators._base import DEPTH_CONSTRAINTS
 from neuralrules._estimators._docs import documented
+from neuralrules._estimators._paper import PAPER
 from neuralrules._estimators._portable import PortableModel
 from neuralrules._task._losses import NUMBER_LOSSES
 from neuralrules._task._task import Task
@@ -128,24 +129,28 @@ class NeuralRuleRegressor(NumberRules):
 
     def __init__(
         self,
-        max_depth: int | None = 6,
+        max_depth: int | None = 2,
         *,
-        rule_source: str = "tree",
-        n_trees: int = 10,
+        rule_source: str = "boosting",
+        n_trees: int | str = "auto",
+        tree_rate: float = 0.15,
         max_rules: int | None = None,
-        min_samples_leaf: int = 1,
+        min_samples_leaf: int = 20,
+        literal_columns: str = "rule",
+        start: str = "hinge",
+        fit_intercept: bool = True,
         scaling: str = "standard",
         deep: bool = False,
         loss: str = "squared",
-        l2: float = 0.15,
-        rule_dropout: float = 0.1,
-        learning_rate: float = 0.01,
+        l2: float = 0.5,
+        rule_dropout: float = 0.0,
+        learning_rate: float = 0.005,
         schedule: str = "cosine",
-        n_epochs: int = 200,
+        n_epochs: int = 300,
         batch_size: int | str = "auto",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 10,
+        early_stopping: bool | str = "auto",
+        validation_fraction: float = 0.2,
+        patience: int = 30,
         warm_start: bool = False,
         engine: str = "numba",
         n_jobs: int | None = None,
@@ -155,8 +160,12 @@ class NeuralRuleRegressor(NumberRules):
         self.max_depth = max_depth
         self.rule_source = rule_source
         self.n_trees = n_trees
+        self.tree_rate = tree_rate
         self.max_rules = max_rules
         self.min_samples_leaf = min_samples_leaf
+        self.literal_columns = literal_columns
+        self.start = start
+        self.fit_intercept = fit_intercept
         self.scaling = scaling
         self.deep = deep
         self.loss = loss
@@ -174,6 +183,21 @@ class NeuralRuleRegressor(NumberRules):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @classmethod
+    def paper(cls, max_depth: int | None = 6, **parameters: Any) -> NeuralRuleRegressor:
+        """The paper's method: the leaves of one tree, trained on all rows.
+
+        Every literal may lean on every column of the tree, outputs start at zero, and nothing
+        stops early.
+
+        Parameters
+        ----------
+        max_depth : int or None, default=6
+        parameters
+            Others than the paper's.
+        """
+        return cls(max_depth, **{**PAPER, **parameters})
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train one epoch on these rows; the first call also grows the rules from them.

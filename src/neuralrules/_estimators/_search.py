@@ -1,43 +1,81 @@
-"""Estimators that choose the depth of the tree by cross-validation, as the paper does."""
+"""Candidates compared on rows that they were not trained on, and what becomes of the best."""
 
 from __future__ import annotations
 
 import contextlib
+import inspect
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import is_classifier
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import StrOptions
 
+from neuralrules._data._encoding import Encoder
+from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import NeuralRuleModel, unchanged_on_error
-from neuralrules._estimators._classifier import ClassRules, NeuralRuleClassifier
-from neuralrules._estimators._docs import documented
-from neuralrules._estimators._regressor import NeuralRuleRegressor, NumberRules
+from neuralrules._estimators._candidates import default_candidates
+from neuralrules._network._network import Network
+from neuralrules._rules._rules import Rules
+from neuralrules._task._task import Task
+from neuralrules._training._training import Outcome, State, mean_loss
 
 if TYPE_CHECKING:
     from neuralrules._files import Told
 
-DEPTHS = (2, 4, 6, 8, 10)  # the paper's
+# Parameters of a search that are none of its candidates.
+OWN_PARAMETERS = ("candidates", "cv", "scoring", "refit")
+# Parameters that a candidate may not change: they are settled before candidates are compared.
+FIXED = ("loss", "class_weight", "engine", "n_jobs", "random_state", "verbose")
 
 
-class DepthSearch(NeuralRuleModel):
-    """Cross-validate each depth, then fit the base estimator with the best one."""
+class Member(NamedTuple):
+    """A candidate that was trained on the rows of one fold's training part.
+
+    Attributes
+    ----------
+    rules : Rules
+    outcome : Outcome
+    score : float
+        On the fold's other rows; the higher the better. By default less their mean loss.
+    """
+
+    rules: Rules
+    outcome: Outcome
+    score: float
+
+
+class Table(NamedTuple):
+    """A user's table and how one scaling encodes it."""
+
+    X: Any
+    y: np.ndarray
+    encoder: Encoder
+    rows: Rows
+
+
+class RuleSearch(NeuralRuleModel):
+    """Compare candidates by cross-validation; keep the best one's models, or fit it anew."""
 
     _base: ClassVar[type[NeuralRuleModel]]
+    scaling: str
     _search_constraints: ClassVar[dict[str, list[Any]]] = {
-        "max_depths": ["array-like"],
+        "candidates": ["array-like", dict, None],
         "cv": ["cv_object"],
+        "scoring": [str, callable, None],
+        "refit": [StrOptions({"average", "single"})],
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Choose the depth by cross-validation and fit with it on all rows.
+        """Compare the candidates on held-out folds and keep the best.
 
         Parameters
         ----------
@@ -51,299 +89,257 @@ class DepthSearch(NeuralRuleModel):
         """
         with unchanged_on_error(self):
             self._validate_params()
-            depths = self._check_depths()
-            random_state = check_random_state(self.random_state)
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             X = self._check_columns(X, reset=True)
-            y, sample_weight = as_array(y), as_array(sample_weight)
+            y = None if y is None else np.asarray(y)
             weights = self._check_weights(X, y, sample_weight)
-            self._learn_task(self._check_y(y), weights)
-            seed = int(random_state.randint(2**31 - 1))
+            task = self._learn_task(self._check_y(y), weights)
+            self.candidates_ = self._check_candidates(task.n_outputs)
+            tables = self._encode(X, y, weights, task)
             splits = self._splits(X, y, seed)
-            self.cv_scores_, done = self._score_depths(
-                X, y, sample_weight, depths, splits, seed
-            )
-            self.max_depth_ = self._choose_depth(depths, done)
-            model = self._model(self.max_depth_, seed, self.n_jobs, verbose=self.verbose)
-            model.fit(X, y, sample_weight)
-            self.fitted_ = replace(
-                model.fitted_,
-                estimator=type(self).__name__,
-                interrupted=model.interrupted_ or done < self.cv_scores_.size,
-            )
+            members, interrupted = self._compare(tables, splits, seed)
+            self.cv_scores_ = scores_of(members, len(splits))
+            self.best_index_ = self._choose(interrupted)
+            table = tables[self.best_params_.get("scaling", self.scaling)]
+            self._keep(table, members[self.best_index_], seed)
+            if interrupted:
+                self.fitted_ = replace(self.fitted_, interrupted=True)
         return self
 
-    def _model(
-        self, depth: int, seed: int, n_jobs: int | None, verbose: int
-    ) -> NeuralRuleModel:
-        parameters = self.get_params(deep=False)
-        del parameters["max_depths"], parameters["cv"]
-        parameters.update(max_depth=depth, random_state=seed, n_jobs=n_jobs, verbose=verbose)
-        return self._base(**parameters)
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        return self.candidates_[self.best_index_]
+
+    def _check_candidates(self, n_outputs: int) -> list[dict[str, Any]]:
+        """What is compared: dicts of parameters, each of which makes a valid estimator."""
+        if self.candidates is None:
+            return default_candidates(self.max_rules, n_outputs)
+        given = self.candidates
+        found = list(ParameterGrid(given)) if isinstance(given, dict) else list(given)
+        allowed = sorted(set(self._base().get_params(deep=False)) - {*FIXED, "warm_start"})
+        for candidate in found:
+            if not isinstance(candidate, dict) or not candidate.keys() <= set(allowed):
+                raise ValueError(
+                    f"candidates holds {candidate!r}, but each candidate must be a dict of "
+                    f"some of these parameters: {', '.join(allowed)}. "
+                    'For example candidates=[{"max_depth": 2}, {"max_depth": 4}].'
+                )
+            self._model(candidate, 0)._validate_params()
+        if not found:
+            raise ValueError(
+                "candidates is empty. Give at least one dict of parameters, which may be "
+                "empty too, or None for the default candidates."
+            )
+        return found
+
+    def _model(self, candidate: dict[str, Any], seed: int, **changes: Any) -> NeuralRuleModel:
+        """The estimator that a candidate stands for."""
+        own = self.get_params(deep=False)
+        common = {name: value for name, value in own.items() if name not in OWN_PARAMETERS}
+        one_thread = {"n_jobs": 1, "verbose": 0, "random_state": seed}
+        return self._base(**{**common, **candidate, **one_thread, **changes})
+
+    def _encode(
+        self, X: Any, y: np.ndarray, weights: np.ndarray, task: Task
+    ) -> dict[str, Table]:
+        """The table as each scaling of the candidates encodes it.
+
+        All rows are encoded alike, whatever fold they are in: networks can only be joined if
+        they look at the same columns.
+        """
+        targets = self._encode_targets(task, self._check_y(y))
+        training_weights = self._training_weights(task, targets, weights)
+        tables = {}
+        for scaling in {one.get("scaling", self.scaling) for one in self.candidates_}:
+            encoder = Encoder.fit(
+                X, training_weights, scaling=scaling, named=hasattr(self, "feature_names_in_")
+            )
+            rows = Rows(encoder.transform(X), targets, weights, training_weights, task)
+            tables[scaling] = Table(X, y, encoder, rows)
+        return tables
+
+    def _splits(self, X: Any, y: Any, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Training and held-out rows of each fold."""
+        cv, n_rows = self.cv, X.shape[0]
+        if not isinstance(cv, Integral):
+            splitter = check_cv(cv, y, classifier=is_classifier(self))
+            return list(splitter.split(np.empty((n_rows, 0)), y))
+        if n_rows < cv:
+            raise ValueError(
+                f"cv={cv} folds need at least {cv} rows, but n_samples = {n_rows}. "
+                "Lower cv or add rows."
+            )
+        if not is_classifier(self):
+            folds = KFold(int(cv), shuffle=True, random_state=seed)
+            return list(folds.split(np.empty((n_rows, 0))))
+        _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        # A class that a model never saw it could only guess: lone rows are always trained on.
+        lone = np.flatnonzero(counts[codes] < 2)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The least populated class")
+            folds = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
+            splits = list(folds.split(np.empty((n_rows, 0)), codes))
+        return [(np.union1d(train, lone), np.setdiff1d(test, lone)) for train, test in splits]
+
+    def _compare(
+        self, tables: dict[str, Table], splits: list[tuple[np.ndarray, np.ndarray]], seed: int
+    ) -> tuple[list[list[Member]], bool]:
+        """Members of each candidate, fold after fold, and whether Ctrl-C ended it.
+
+        Compared by loss, the worse half of the candidates is dropped after each fold until
+        one is left. Scores such as accuracy are too coarse for that: many candidates tie.
+        """
+        members: list[list[Member]] = [[] for _ in self.candidates_]
+        running = list(range(len(self.candidates_)))
+        folds = list(range(len(splits)))
+        with contextlib.suppress(KeyboardInterrupt):
+            while folds:
+                # Where nothing more is dropped, all other folds may be met at once.
+                drops = self.scoring is None and len(running) > 1
+                now = folds[:1] if drops else folds
+                folds = folds[len(now) :]
+                jobs = [(place, fold) for fold in now for place in running]
+                trained = self._members(tables, splits, jobs, seed)
+                for (place, _), member in zip(jobs, trained, strict=True):
+                    self._check_score(member.score)
+                    members[place].append(member)
+                if not drops:
+                    break
+                means = [-np.mean([one.score for one in members[place]]) for place in running]
+                n_kept = math.ceil(len(running) / 2)
+                running = sorted(running[i] for i in np.argsort(means, kind="stable")[:n_kept])
+            return members, False
+        return members, True
+
+    def _check_score(self, score: float) -> None:
+        if not math.isfinite(score):
+            what = "the loss" if self.scoring is None else f"scoring={self.scoring!r}"
+            raise ValueError(
+                f"cv={self.cv!r} makes a fold on which {what} is {score}: it may need two "
+                "rows, or rows of two classes. Use larger folds."
+            )
+
+    def _members(
+        self,
+        tables: dict[str, Table],
+        splits: list[tuple[np.ndarray, np.ndarray]],
+        jobs: list[tuple[int, int]],
+        seed: int,
+    ) -> Iterator[Member]:
+        """Trained members of (candidate, fold) pairs, in their order."""
+        score = None
+        if self.scoring is not None:
+            score = check_scoring(self._base(), scoring=self.scoring)
+        models = [self._model(self.candidates_[place], seed + fold) for place, fold in jobs]
+        tasks = (
+            delayed(train_member)(model, tables[model.scaling], *splits[fold], score)
+            for model, (_, fold) in zip(models, jobs, strict=True)
+        )
+        yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
+
+    def _choose(self, interrupted: bool) -> int:
+        """The candidate of the highest mean score among those that met most folds."""
+        met = np.isfinite(self.cv_scores_)
+        n_met = met.sum(axis=1)
+        sums = np.where(met, self.cv_scores_, 0).sum(axis=1)
+        means = np.where(n_met == n_met.max(), sums / np.maximum(n_met, 1), -np.inf)
+        best = int(np.argmax(means))
+        if interrupted:
+            warnings.warn(
+                f"The search was interrupted after {met.sum()} fits. This "
+                f"{type(self).__name__} keeps {self.candidates_[best]}, the best of what was "
+                "compared until then.",
+                stacklevel=4,
+            )
+        return best
+
+    def _keep(self, table: Table, members: list[Member], seed: int) -> None:
+        """Learn the mean of the members, or a model of all rows like them."""
+        if self.refit == "average" and members:
+            rules = Rules.join([member.rules for member in members])
+            outcome = averaged([member.outcome for member in members])
+        else:
+            model = self._model(
+                self.best_params_, seed, n_jobs=self.n_jobs, verbose=self.verbose
+            )
+            course = model._course()
+            if members and any("validation_loss" in one.outcome.history for one in members):
+                # As many epochs as were best for the members: then no row need be held out.
+                best = [member.outcome.best_epoch for member in members]
+                course = course._replace(early_stopping=False, stop_after=round(np.mean(best)))
+            nothing = np.empty(0, np.int32)
+            random_state = check_random_state(seed)
+            rules, outcome = model._build(table.rows, nothing, random_state, course)
+        self._learn(table.encoder, rules, outcome, table.rows)
 
     def _told(self) -> Told:
         told: Told = super()._told()
-        return told._replace(max_depth=self.max_depth_, cv_scores=self.cv_scores_)
-
-    def _unfitted_twin(self) -> NeuralRuleModel:
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return self._model(self.max_depth_, seed, self.n_jobs, verbose=0)
-
-    def _check_depths(self) -> list[int]:
-        depths = list(self.max_depths)
-        allowed = Interval(Integral, 1, None, closed="left")
-        if not depths or not all(allowed.is_satisfied_by(depth) for depth in depths):
-            raise ValueError(
-                f"max_depths must hold at least one integer, each at least 1; got "
-                f"{self.max_depths!r}. For example max_depths={DEPTHS}."
-            )
-        return sorted(set(depths))
-
-    def _splits(self, X: Any, y: Any, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        cv = self.cv
-        if isinstance(cv, Integral):
-            n_rows = X.shape[0]
-            if n_rows < cv:
-                raise ValueError(
-                    f"cv={cv} folds need at least {cv} rows, but n_samples = {n_rows}. "
-                    "Lower cv or add rows."
-                )
-            _, counts = np.unique(y, return_counts=True)
-            if is_classifier(self) and len(counts) == 2 and counts.min() < 2:
-                raise ValueError(
-                    f"cv={cv} needs at least 2 rows of each of two classes, or one fold has "
-                    "only the other class to learn. Add rows, or give the splits as cv."
-                )
-            folds = StratifiedKFold if is_classifier(self) else KFold
-            cv = folds(int(cv), shuffle=True, random_state=seed)
-        splitter = check_cv(cv, y, classifier=is_classifier(self))
-        return list(splitter.split(np.empty((X.shape[0], 0)), y))
-
-    def _score_depths(
-        self, X: Any, y: Any, sample_weight: Any, depths: list[int], splits: Any, seed: int
-    ) -> tuple[np.ndarray, int]:
-        """Score of each depth on each fold, (n_depths, n_folds), and how many there are."""
-        jobs = (
-            delayed(fit_and_score)(
-                self._model(depth, seed, 1, verbose=0), X, y, sample_weight, train, test
-            )
-            for depth in depths
-            for train, test in splits
+        return told._replace(
+            candidates=self.candidates_, best=self.best_index_, cv_scores=self.cv_scores_
         )
-        scores = np.full(len(depths) * len(splits), np.nan)
-        done = 0
-        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
-        with contextlib.suppress(KeyboardInterrupt):  # what is scored by then is kept
-            for number, score in enumerate(results):
-                scores[number] = score
-                done = number + 1
-        if np.isnan(scores[:done]).any():
-            raise ValueError(
-                f"cv={self.cv!r} makes folds on which R^2 is not defined: it needs two rows. "
-                "Use larger folds."
-            )
-        return scores.reshape(len(depths), len(splits)), done
 
-    def _choose_depth(self, depths: list[int], done: int) -> int:
-        """The depth of the highest mean score; of equally good ones the smallest."""
-        means = self.cv_scores_.mean(axis=1)
-        if done == self.cv_scores_.size:
-            return depths[int(np.argmax(means))]
-        depth = depths[0] if np.isnan(means).all() else depths[int(np.nanargmax(means))]
-        warnings.warn(
-            f"The search for max_depth was interrupted after {done} of "
-            f"{self.cv_scores_.size} fits. This {type(self).__name__} is fitted with "
-            f"max_depth={depth}, the best depth that was fully scored or else the smallest.",
-            stacklevel=3,
-        )
-        return depth
+    def _unfitted_twin(self) -> RuleSearch:
+        """The search with the chosen candidate alone."""
+        twin: RuleSearch = clone(self)
+        return twin.set_params(candidates=[self.best_params_], verbose=0)
 
 
-def as_array(data: Any) -> np.ndarray | None:
-    """Targets or weights as an array whose rows can be selected."""
-    return None if data is None else np.asarray(data)
+def scores_of(members: list[list[Member]], n_folds: int) -> np.ndarray:
+    """Scores (n_candidates, n_folds) float64, NaN for the folds that were not met."""
+    scores = np.full((len(members), n_folds), np.nan)
+    for place, own in enumerate(members):
+        scores[place, : len(own)] = [member.score for member in own]
+    return scores
 
 
-def fit_and_score(
-    model: NeuralRuleModel,
-    X: Any,
-    y: np.ndarray,
-    sample_weight: np.ndarray | None,
-    train: np.ndarray,
-    test: np.ndarray,
-) -> float:
-    """Fit on some rows and score on others: accuracy or R^2."""
+def averaged(outcomes: list[Outcome]) -> Outcome:
+    """One network that is the mean of several, with the mean of their histories.
 
-    def part(rows: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        weights = None if sample_weight is None else sample_weight[rows]
-        return _safe_indexing(X, rows), y[rows], weights
+    The history is as long as the shortest: beyond it, a mean would be of fewer networks.
+    """
+    network = Network.join([outcome.state.network for outcome in outcomes], mean=True)
+    names = set.intersection(*(set(outcome.history) for outcome in outcomes))
+    history = {}
+    for name in sorted(names):
+        losses = [outcome.history[name] for outcome in outcomes]
+        history[name] = [float(np.mean(epoch)) for epoch in zip(*losses, strict=False)]
+    return Outcome(
+        State.start(network),
+        history=history,
+        n_epochs=min(outcome.n_epochs for outcome in outcomes),
+        best_epoch=min(outcome.best_epoch for outcome in outcomes),
+    )
 
+
+def train_member(
+    model: NeuralRuleModel, table: Table, train: np.ndarray, test: np.ndarray, score: Any
+) -> Member:
+    """Train on some rows, stop early on others, and score on these.
+
+    `score` is a scorer of scikit-learn's, or None for less the mean loss.
+    """
+    weights = np.zeros_like(table.rows.training_weights)
+    weights[train] = table.rows.training_weights[train]
+    counted = int(np.count_nonzero(weights))
+    course = model._course()
+    validation = test.astype(np.int32) if model._stops(course, counted) else test[:0]
+    weights[validation] = table.rows.training_weights[validation]
+    rows = replace(table.rows, training_weights=weights)
+    random_state = check_random_state(model.random_state)
+    rules, outcome = model._build(rows, validation.astype(np.int32), random_state, course)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    if score is None:
+        network, engine = outcome.state.network, model._engine()
+        return Member(rules, outcome, -mean_loss(network, table.rows, test, engine))
+    model._learn(table.encoder, rules, outcome, rows)
+    own, y = _safe_indexing(table.X, test), _safe_indexing(table.y, test)
+    weights = {}
+    if (
+        np.ptp(table.rows.weights) > 0
+        and "sample_weight" in inspect.signature(score).parameters
+    ):
+        weights["sample_weight"] = table.rows.weights[test]
     with warnings.catch_warnings():
-        # Both are said of the whole search instead.
-        warnings.filterwarnings("ignore", message="Training was interrupted")
         warnings.filterwarnings("ignore", message="R.* score is not well-defined")
-        model.fit(*part(train))
-        if model.interrupted_:
-            raise KeyboardInterrupt
-        return model.score(*part(test))
-
-
-@documented
-class NeuralRuleClassifierCV(DepthSearch, ClassRules):
-    """Neural rule ensemble for classes that chooses its depth by cross-validation.
-
-    {mathematics}
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    max_depth_ : int
-        The chosen depth.
-    cv_scores_ : ndarray of shape (n_depths, n_folds)
-        Accuracy of each depth, in ascending order, on each fold.
-    {attributes}
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-
-    References
-    ----------
-    {reference}
-    """
-
-    _base = NeuralRuleClassifier
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ClassRules._parameter_constraints,
-        **DepthSearch._search_constraints,
-    }
-
-    def __init__(
-        self,
-        max_depths: Sequence[int] = DEPTHS,
-        *,
-        cv: Any = 5,
-        rule_source: str = "tree",
-        n_trees: int = 10,
-        max_rules: int | None = None,
-        min_samples_leaf: int = 1,
-        scaling: str = "standard",
-        deep: bool = False,
-        loss: str = "logistic",
-        l2: float = 0.15,
-        rule_dropout: float = 0.1,
-        learning_rate: float = 0.01,
-        schedule: str = "cosine",
-        n_epochs: int = 200,
-        batch_size: int | str = "auto",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 10,
-        class_weight: Any = None,
-        engine: str = "numba",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depths = max_depths
-        self.cv = cv
-        self.rule_source = rule_source
-        self.n_trees = n_trees
-        self.max_rules = max_rules
-        self.min_samples_leaf = min_samples_leaf
-        self.scaling = scaling
-        self.deep = deep
-        self.loss = loss
-        self.l2 = l2
-        self.rule_dropout = rule_dropout
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.class_weight = class_weight
-        self.engine = engine
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-
-@documented
-class NeuralRuleRegressorCV(DepthSearch, NumberRules):
-    """Neural rule ensemble for numeric targets that chooses its depth by cross-validation.
-
-    {mathematics}
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    max_depth_ : int
-        The chosen depth.
-    cv_scores_ : ndarray of shape (n_depths, n_folds)
-        R^2 of each depth, in ascending order, on each fold.
-    {attributes}
-
-    References
-    ----------
-    {reference}
-    """
-
-    _base = NeuralRuleRegressor
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NumberRules._parameter_constraints,
-        **DepthSearch._search_constraints,
-    }
-
-    def __init__(
-        self,
-        max_depths: Sequence[int] = DEPTHS,
-        *,
-        cv: Any = 5,
-        rule_source: str = "tree",
-        n_trees: int = 10,
-        max_rules: int | None = None,
-        min_samples_leaf: int = 1,
-        scaling: str = "standard",
-        deep: bool = False,
-        loss: str = "squared",
-        l2: float = 0.15,
-        rule_dropout: float = 0.1,
-        learning_rate: float = 0.01,
-        schedule: str = "cosine",
-        n_epochs: int = 200,
-        batch_size: int | str = "auto",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 10,
-        engine: str = "numba",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depths = max_depths
-        self.cv = cv
-        self.rule_source = rule_source
-        self.n_trees = n_trees
-        self.max_rules = max_rules
-        self.min_samples_leaf = min_samples_leaf
-        self.scaling = scaling
-        self.deep = deep
-        self.loss = loss
-        self.l2 = l2
-        self.rule_dropout = rule_dropout
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.engine = engine
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        return Member(rules, outcome, float(score(model, own, y, **weights)))

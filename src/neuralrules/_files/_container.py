@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-VERSION = 2
-READABLE = ("1", "2")  # versions of files that can be read
+VERSION = 3
+READABLE = ("1", "2", "3")  # versions of files that can be read
 MAX_HEADER_BYTES = 2**23  # parsed, JSON takes some twenty times as much memory
 MAX_DIMENSIONS = 3
 ALIGNMENT = 8

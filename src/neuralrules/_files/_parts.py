@@ -102,7 +102,7 @@ def check_columns(columns: list[EncodedColumn], n_names: int) -> None:
 
 
 def upgrade_network(contents: Contents, n_columns: int) -> None:
-    """Put the arrays of version 2 into contents of version 1.
+    """Put the arrays of later versions into contents of version 1.
 
     There every rule owned all features, and the weights were one matrix
     (n_literals, n_features).
@@ -201,6 +201,11 @@ def state_from(contents: Contents, network: Network) -> State:
     own = network.parameters
     means, squares = own.zeros(), own.zeros()
     if any(name.startswith(("means.", "squares.")) for name in contents.arrays):
+        if contents.version < 3:  # the intercept was not trained
+            contents.arrays |= {
+                "means.intercept": means.intercept,
+                "squares.intercept": squares.intercept,
+            }
         means, squares = (
             Parameters(
                 *(

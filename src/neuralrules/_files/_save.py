@@ -26,15 +26,18 @@ class Told(NamedTuple):
     parameters : dict of str to object
     defaults : dict of str to object
         What takes the place of parameters that no file can hold.
-    max_depth : int or None
-        The depth that a search chose.
-    cv_scores : (n_depths, n_folds) float64 or None
+    candidates : list of dict, or None
+        What a search compared.
+    best : int or None
+        The place of the one that it chose.
+    cv_scores : (n_candidates, n_folds) float64 or None
         What it chose it by.
     """
 
     parameters: dict[str, Any]
     defaults: dict[str, Any]
-    max_depth: int | None = None
+    candidates: list[dict[str, Any]] | None = None
+    best: int | None = None
     cv_scores: np.ndarray | None = None
 
 
@@ -131,7 +134,7 @@ def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
         "loss": fitted.task.loss.name,
         "labels": plain_labels(fitted),
         "flat": None if fitted.task.are_classes else fitted.task.flat,
-        "max_depth": told.max_depth,
+        "search": plain_search(told),
         "n_epochs": fitted.n_epochs,
         "n_steps": fitted.state.moments.n_steps,
         "interrupted": fitted.interrupted,
@@ -181,16 +184,22 @@ def plain_parameters(told: Told) -> dict[str, Any]:
     return result
 
 
+def plain_search(told: Told) -> dict[str, Any] | None:
+    """What a search compared and chose; None if there was none."""
+    if told.candidates is None:
+        return None
+    return {"candidates": plain_value(told.candidates), "best": told.best}
+
+
 def plain_value(value: Any) -> Any:
     """A parameter as JSON has it; TypeError if it is no plain data.
 
-    A list of plain items stays one, a dict of them becomes its pairs.
+    A list stays one, a dict becomes its pairs, and both may hold others.
     """
     if isinstance(value, dict):
-        pairs = [[plain_item(key), plain_item(item)] for key, item in value.items()]
-        return {"pairs": pairs}
+        return {"pairs": [[plain_item(key), plain_value(item)] for key, item in value.items()]}
     if isinstance(value, list | tuple | np.ndarray):
-        return [plain_item(item) for item in value]
+        return [plain_value(item) for item in value]
     return plain_item(value)
 
 

@@ -6,12 +6,16 @@ import numpy as np
 
 from neuralrules._rules._rules import Rules
 
+# What `literal_columns` may be. "own" and "rule" give a rule the same columns; with "own"
+# each literal has a weight on its own column alone, and training leaves the others out.
+LITERAL_COLUMNS = ("own", "rule", "tree")
 
-def starting_columns(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
-    """Columns that each neural rule starts with: here, all that any of the rules uses.
 
-    This is the paper's choice, the features of the tree, so that every literal may turn
-    towards any of them. Whatever is chosen must hold the columns of the rule's own splits.
+def starting_columns(rules: Rules, literal_columns: str) -> tuple[np.ndarray, np.ndarray]:
+    """Columns that each neural rule starts with: always those of its own splits.
+
+    With "tree", the paper's choice, also all that any rule of the pool splits on, so that
+    every literal may turn towards any of them.
 
     Returns
     -------
@@ -20,6 +24,11 @@ def starting_columns(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
     column_offsets : (n_rules + 1,) int64
         Start of each rule's columns, and their number in all.
     """
-    used = np.unique(rules.features).astype(np.int32)
-    columns = np.tile(used, rules.n_rules)
-    return columns, np.arange(rules.n_rules + 1, dtype=np.int64) * used.size
+    if literal_columns == "tree":
+        used = np.unique(rules.features).astype(np.int32)
+        columns = np.tile(used, rules.n_rules)
+        return columns, np.arange(rules.n_rules + 1, dtype=np.int64) * used.size
+    owner = np.repeat(np.arange(rules.n_rules), np.diff(rules.offsets))
+    pairs = np.unique(np.stack([owner, rules.features]), axis=1)
+    column_offsets = np.searchsorted(pairs[0], np.arange(rules.n_rules + 1))
+    return pairs[1].astype(np.int32), column_offsets.astype(np.int64)

@@ -24,6 +24,9 @@ from neuralrules._rules._rules import Rules
 # Blocks of rules are what threads share out. Their number is fixed, whatever the
 # number of threads, because outputs are summed block by block.
 N_BLOCKS = 16
+# Slope of the literals of a rule that starts as its leaf, per standard deviation.
+STEEPNESS = 6.0
+STARTS = ("hinge", "leaf")
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,7 @@ class Network:
     values : ndarray of shape (n_rules, n_outputs), float32
         Activation values c.
     intercept : ndarray of shape (n_outputs,), float64
-        Added to the sum of the rules: zero for a classifier, for a regressor the centre
-        of the training targets, or its logarithm where predictions are exponentials. In
+        Added to the sum of the rules: what a row gets that no rule is active on. In
         float64, since targets may lie far from zero compared with their spread.
     mixing : ndarray of shape (sum of squared rule lengths,), float32
         Second layers of deep rules, row by row; empty for shallow rules.
@@ -69,45 +71,69 @@ class Network:
     origins: np.ndarray
 
     @classmethod
-    def from_rules(cls, rules: Rules, *, deep: bool) -> Network:
-        """Start each neural rule exactly as its tree rule (section IV-A of the paper).
+    def from_rules(
+        cls,
+        rules: Rules,
+        *,
+        deep: bool,
+        literal_columns: str = "tree",
+        start: str = "hinge",
+        intercept: np.ndarray | None = None,
+    ) -> Network:
+        """Start each neural rule as its tree rule.
 
-        A literal's weight is its sign on its own feature and 0 elsewhere, its bias
-        is the threshold with the opposite sign. The second layer of a deep rule
-        starts as the identity. A tree without a split has one rule without a
-        literal, always true: it gets one literal that is constantly 1.
+        With start "hinge" a literal's weight is its sign on its own feature and 0 elsewhere,
+        its bias the threshold with the opposite sign (section IV-A of the paper): the rule
+        is active exactly in its leaf. With "leaf" the literals are `STEEPNESS` times as
+        steep and reach 1/2 at the threshold, and one more literal, constantly 1, caps the
+        rule: it is 1 inside of its leaf and 0 outside, but for rows close to a threshold, so
+        that the network starts at the output of the trees. The second layer of a deep rule
+        starts as the identity. A tree without a split has one rule without a literal,
+        always true: it gets one literal that is constantly 1.
+
+        Parameters
+        ----------
+        rules : Rules
+        deep : bool
+        literal_columns : {"own", "rule", "tree"}
+        start : {"hinge", "leaf"}
+        intercept : (n_outputs,) float64, optional
+            Where outputs start before any rule adds to them; zero by default.
         """
-        lengths = np.maximum(np.diff(rules.offsets), 1)
+        n_splits = np.diff(rules.offsets)
+        steep = start == "leaf"
+        lengths = n_splits + 1 if steep else np.maximum(n_splits, 1)
         offsets = starts(lengths)
-        columns, column_offsets = starting_columns(rules)
-        weights = np.zeros(int(lengths @ np.diff(column_offsets)), np.float32)
+        columns, column_offsets = starting_columns(rules, literal_columns)
+        n_columns = np.diff(column_offsets)
+        slopes = rules.signs * np.float32(STEEPNESS if steep else 1)
+        owner = np.repeat(np.arange(rules.n_rules), n_splits)
+        within = np.arange(rules.n_literals) - rules.offsets[owner]
+        literal = within + offsets[owner]
         biases = np.ones(offsets[-1], np.float32)
-        owner = np.repeat(np.arange(rules.n_rules), np.diff(rules.offsets))
-        literal = np.arange(rules.n_literals) - rules.offsets[owner] + offsets[owner]
-        biases[literal] = -rules.signs * rules.thresholds
+        biases[literal] = -slopes * rules.thresholds + np.float32(0.5 if steep else 0)
         origins = np.full(offsets[-1], -1, np.int64)
-        origins[literal] = np.arange(rules.n_literals) - rules.offsets[owner]
-        mixing, shifts = np.empty(0, np.float32), np.empty(0, np.float32)
-        if deep:
-            mixing, shifts = identities(lengths), np.zeros_like(biases)
-        network = cls(
+        origins[literal] = within
+        # Columns ascend within each rule: numbered on from rule to rule they all ascend.
+        stride = int(max(columns.max(initial=0), rules.features.max(initial=0))) + 1
+        keys = np.repeat(np.arange(rules.n_rules), n_columns) * stride + columns
+        place = np.searchsorted(keys, owner * stride + rules.features) - column_offsets[owner]
+        weight_offsets = starts(lengths * n_columns)
+        weights = np.zeros(weight_offsets[-1], np.float32)
+        weights[weight_offsets[owner] + within * n_columns[owner] + place] = slopes
+        n_outputs = rules.values.shape[1]
+        return cls(
             own_weights=weights,
             columns=columns,
             column_offsets=column_offsets,
             biases=biases,
             offsets=offsets,
             values=rules.values.astype(np.float32),
-            intercept=np.zeros(rules.values.shape[1]),
-            mixing=mixing,
-            shifts=shifts,
+            intercept=np.zeros(n_outputs) if intercept is None else intercept,
+            mixing=identities(lengths) if deep else np.empty(0, np.float32),
+            shifts=np.zeros_like(biases) if deep else np.empty(0, np.float32),
             origins=origins,
         )
-        for rule in range(rules.n_rules):
-            splits = slice(rules.offsets[rule], rules.offsets[rule + 1])
-            own = rules.features[splits]
-            places = np.searchsorted(network.rule_columns(rule), own)
-            network.rule_weights(rule)[np.arange(len(own)), places] = rules.signs[splits]
-        return network
 
     @classmethod
     def dense(
@@ -187,9 +213,14 @@ class Network:
         )
 
     def with_parameters(self, parameters: Parameters) -> Network:
-        """The same rules with other weights, biases, values and second layers."""
+        """The same rules with other weights, biases, values, second layers and intercept."""
         changed = parameters._asdict()
-        return replace(self, own_weights=changed.pop("weights"), **changed)
+        return replace(
+            self,
+            own_weights=changed.pop("weights"),
+            intercept=changed.pop("intercept").astype(np.float64),
+            **changed,
+        )
 
     def with_weights(self, weights: np.ndarray) -> Network:
         """The same rules with weights (n_literals, n_features) like those of `weights`."""
@@ -277,12 +308,19 @@ class Network:
 
     @property
     def n_parameters(self) -> int:
-        """Weights, biases, values and entries of second layers that are not zero."""
+        """Weights, biases, values, entries of second layers, intercepts that are not zero."""
         return sum(int(np.count_nonzero(array)) for array in self.parameters)
 
     @property
     def parameters(self) -> Parameters:
-        return Parameters(self.own_weights, self.biases, self.values, self.mixing, self.shifts)
+        return Parameters(
+            self.own_weights,
+            self.biases,
+            self.values,
+            self.mixing,
+            self.shifts,
+            self.intercept.astype(np.float32),
+        )
 
     @cached_property
     def layout(self) -> Layout:

@@ -21,6 +21,8 @@ class Parameters(NamedTuple):
         Second layers of deep rules, one square matrix after the other; else empty.
     shifts : (n_literals,) float32
         Biases of the second layers; empty for shallow rules.
+    intercept : (n_outputs,) float32
+        What the outputs are before any rule adds to them.
     """
 
     weights: np.ndarray
@@ -28,6 +30,7 @@ class Parameters(NamedTuple):
     values: np.ndarray
     mixing: np.ndarray
     shifts: np.ndarray
+    intercept: np.ndarray
 
     def copy(self) -> Parameters:
         return Parameters(*(array.copy() for array in self))

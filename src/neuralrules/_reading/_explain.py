@@ -15,6 +15,7 @@ from neuralrules._io._frames import import_pandas
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
 from neuralrules._reading._text import (
+    base_text,
     check_counts,
     inequality_text,
     number,
@@ -81,6 +82,11 @@ class Explanation:
     def n_rows(self) -> int:
         return len(self.decision)
 
+    @property
+    def base(self) -> str:
+        """What the intercept says of a row, such as "3.1 % for ill"."""
+        return base_text(self._fitted)
+
     def limit_text(self, place: int, precision: int = 3, max_terms: int = 3) -> str:
         """The inequality that limits the rule at a place of `rules`, in the user's units."""
         weights, bias = self._limit_weights[place], float(self._limit_biases[place])
@@ -146,7 +152,7 @@ class Explanation:
                 "activation": np.nan,
                 "margin": np.nan,
                 "limited_by": "",
-                "text": "intercept",
+                "text": f"start: {self.base}",
             }
         )
 
@@ -183,7 +189,7 @@ class Explanation:
         heading = "" if len(names) == 1 else f"  ({', '.join(names)})"
         lines = [f"Row {row}: decision {values(self.decision[row]).strip()}{heading}"]
         if self.intercept.any():
-            lines.append(f"{values(self.intercept)}  intercept")
+            lines.append(f"{values(self.intercept)}  start: {self.base}")
         for place in places[np.argsort(-largest, kind="stable")]:
             least = "" if self.margins_are_exact[place] else "at least "
             lines.append(

@@ -64,7 +64,8 @@ def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_ter
     check_counts(max_rules=count, precision=precision, max_terms=max_terms)
     network, activity = fitted.network, fitted.activity
     importance = rule_importance(fitted.task, fitted.network, activity.activation)
-    blocks = []
+    base = base_text(fitted, precision)
+    blocks = [f"Every row starts at {base}."] if base else []
     order = np.argsort(-importance, kind="stable")[:max_rules]
     for rule in order.tolist():
         lines = [f"Rule {rule}: {value_text(fitted, rule, precision)}"]
@@ -86,6 +87,32 @@ def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_ter
         *stand_in_texts(fitted.encoder, network.take(order), precision),
     ]
     return "\n\n".join([*blocks, *foot])
+
+
+def base_text(fitted: Fitted, precision: int = 3) -> str:
+    """What every row gets before any rule adds to it, such as "3.1 % for ill".
+
+    Empty if the model has no intercept.
+    """
+    task, intercept = fitted.task, fitted.network.intercept
+    if not intercept.any():
+        return ""
+    if task.gives_probabilities:
+        shares = 100 * task.probabilities(intercept[None])[0]
+        labels = [printable(str(label)) for label in task.labels]
+        named = list(zip(shares, labels, strict=True))
+        if len(named) == 2:  # the second class is what the decision speaks for
+            named = named[1:]
+        return ", ".join(f"{number(share, precision)} % for {label}" for share, label in named)
+    numbers = intercept if task.are_classes else task.loss.link.predictions(intercept[None])[0]
+    texts = [number(float(value), precision) for value in np.atleast_1d(numbers)]
+    if len(texts) == 1:
+        return texts[0]
+    names = [printable(str(name)) for name in task.output_names]
+    what = "" if task.are_classes else "target "
+    return ", ".join(
+        f"{text} for {what}{name}" for text, name in zip(texts, names, strict=True)
+    )
 
 
 def stand_in_texts(encoder: Encoder, network: Network, precision: int) -> list[str]:

@@ -15,7 +15,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import SIZE_ROWS, Performance, perform
 from neuralrules._reading._importance import importances
 from neuralrules._reading._rules_table import rules_table
-from neuralrules._reading._text import column_text, number, scaled_texts
+from neuralrules._reading._text import base_text, column_text, number, scaled_texts
 from neuralrules._report._charts import Chart, Points, bars, chart
 from neuralrules._report._page_model import (
     page_columns,
@@ -99,6 +99,7 @@ def report_data(
         "scaled": scaled_columns(fitted),
         "page": {
             "model": page_model(fitted, columns),
+            "base": base_text(fitted),
             "rules": table["rules"],
             "keys": [column["key"] for column in table["columns"]],
             "columns": [

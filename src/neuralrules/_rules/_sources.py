@@ -5,22 +5,29 @@ A source is a function from rows to rules, listed in `SOURCES`; one more is one 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.ensemble import (
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn._loss.loss import HuberLoss
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from neuralrules._data._rows import Rows
+from neuralrules._rules._histograms import Bins, boost
 from neuralrules._rules._rules import Rules, decompose
-from neuralrules._rules._trees import Tree, boosted_tree, tree_of_rows
+from neuralrules._rules._sample import sample
+from neuralrules._rules._trees import Splits, Tree, trees_of_rows, trees_with_values
+from neuralrules._task._losses import HUBER_LIMIT, NUMBER_LOSSES, Loss
+
+# Rows that trees grow from; larger tables give a sample of so many. Against growing from all
+# of a million generated rows x 20, 30 boosted trees of depth 3 lose nothing beyond noise on
+# five tables (log loss 0.420 against 0.424 of two classes, 1.228 against 1.230 of seven,
+# 0.0261 against 0.0267 where one row in 126 is positive) and take 1 s instead of 4. Larger
+# trees do lose some: 100 boosted trees of depth 6 come to 0.0238 instead of 0.0227 on the last
+# table, and one exact tree of depth 10 to 0.467 instead of 0.460, in 6 s instead of 46.
+MAX_ROWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,7 @@ class SourceOptions:
     n_trees: int
     n_jobs: int | None
     random_state: np.random.RandomState
+    tree_rate: float = 0.1
 
     @property
     def of_each_tree(self) -> dict[str, Any]:
@@ -46,71 +54,103 @@ class SourceOptions:
 # From rows to rules, and to the rows that take part, (n,) int32, so ordered that rows of
 # neighbouring leaves are neighbours. Rows without training weight take no part.
 Source: TypeAlias = Callable[[Rows, SourceOptions], tuple[Rules, np.ndarray]]
-# From rows to trees, and to the first of them as scikit-learn's own.
-Growth: TypeAlias = Callable[[Rows, SourceOptions], tuple[list[Tree], Any]]
+# From rows to trees.
+Growth: TypeAlias = Callable[[Rows, SourceOptions], list[Tree]]
 
 
-def one_tree(rows: Rows, options: SourceOptions) -> tuple[list[Tree], Any]:
+def one_tree(rows: Rows, options: SourceOptions) -> list[Tree]:
     """One tree, by the paper's margin criterion."""
     kind = DecisionTreeClassifier if rows.task.are_classes else DecisionTreeRegressor
+    some = sample(rows, MAX_ROWS, options.random_state)
     model = kind(**options.of_each_tree)
-    model.fit(rows.X, rows.tree_targets, sample_weight=rows.training_weights)
-    return [tree_of_rows(model.tree_, rows)], model.tree_
+    model.fit(some.X, some.tree_targets, sample_weight=some.training_weights)
+    return trees_of_rows([Splits.of(model.tree_)], rows)
 
 
-def forest_trees(rows: Rows, options: SourceOptions) -> tuple[list[Tree], Any]:
+def forest_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
     """The trees of a random forest; their values are averaged."""
     kind = RandomForestClassifier if rows.task.are_classes else RandomForestRegressor
     # scikit-learn's classifiers look at sqrt(columns) a split; do so for both.
     model = kind(
         options.n_trees, max_features="sqrt", n_jobs=options.n_jobs, **options.of_each_tree
     )
-    model.fit(rows.X, rows.tree_targets, sample_weight=rows.training_weights)
-    grown = [one.tree_ for one in model.estimators_]
-    return [tree_of_rows(one, rows, 1 / len(grown)) for one in grown], grown[0]
+    some = sample(rows, MAX_ROWS, options.random_state)
+    model.fit(some.X, some.tree_targets, sample_weight=some.training_weights)
+    return trees_of_rows([Splits.of(one.tree_) for one in model.estimators_], rows)
 
 
-def boosted_trees(rows: Rows, options: SourceOptions) -> tuple[list[Tree], Any]:
-    """The trees of gradient boosting; of several targets each is boosted by itself."""
+def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
+    """The trees of gradient boosting by histograms; several targets are boosted one by one.
+
+    Their values add to the prior that boosting starts from: the log odds of two classes,
+    the centred logarithms of the shares of more, the mean of numbers, or its logarithm, or
+    what takes its place by Huber's loss. Classes are boosted by their log loss, whatever
+    that of the network: leaves only have to lie where classes differ.
+    """
     task = rows.task
+    used = sample(rows, MAX_ROWS, options.random_state)
+    if not used.training_weights.all():
+        used = used.take(np.flatnonzero(used.training_weights))
     effects = np.eye(task.n_outputs)
-    boosted: list[tuple[Any, float, np.ndarray]] = []
     if task.are_classes:
-        model = GradientBoostingClassifier(n_estimators=options.n_trees, **options.of_each_tree)
-        model.fit(rows.X, rows.tree_targets, sample_weight=rows.training_weights)
         # The first rows of a partial_fit may lack classes that come later.
-        present = model.classes_.astype(int)
+        present = np.unique(used.codes)
+        if len(present) < 2:  # nothing to boost: one leaf
+            return one_tree(rows, options)
         if task.n_classes > 2:
             effects = effects[present]
             if len(present) == 2:  # one tree a round, for the second and against the first
                 effects = effects[1:] - effects[:1]
-        boosted = [
-            (one.tree_, model.learning_rate, effect)
-            for stage in model.estimators_
-            for one, effect in zip(stage, effects, strict=True)
-        ]
-    else:
-        for effect, y in zip(effects, rows.targets.T, strict=True):
-            # The network starts at the centre of the targets, so boosting must do so too.
-            init = None if task.loss.centres_at_mean or task.loss.link.function else "zero"
-            model = GradientBoostingRegressor(
-                n_estimators=options.n_trees, init=init, **options.of_each_tree
-            )
-            model.fit(rows.X, y, sample_weight=rows.training_weights)
-            boosted += [
-                (one.tree_, model.learning_rate, effect) for (one,) in model.estimators_
-            ]
-    trees = [boosted_tree(tree, rows, rate, effect) for tree, rate, effect in boosted]
-    return trees, boosted[0][0]
+    bins = Bins.fit(used.X)
+    binned = bins.transform(used.X)
+    grown, values = [], []
+    for loss, y, outputs in boosted_targets(used, effects):
+        model = boost(
+            binned,
+            y,
+            used.training_weights,
+            loss=loss,
+            max_iter=options.n_trees,
+            learning_rate=options.tree_rate,
+            **options.of_each_tree,
+        )
+        for stage in model._predictors:
+            for predictor, effect in zip(stage, outputs, strict=True):
+                splits, own = bins.splits(predictor)
+                grown.append(splits)
+                values.append(own[:, None] * effect)
+    return trees_with_values(grown, values, rows)
+
+
+def boosted_targets(
+    rows: Rows, effects: np.ndarray
+) -> Iterator[tuple[str | HuberLoss, np.ndarray, np.ndarray]]:
+    """What is boosted by itself: a loss of scikit-learn's, targets, and effects on outputs."""
+    if rows.task.are_classes:
+        yield "log_loss", rows.codes, effects
+        return
+    for effect, y in zip(effects, rows.targets.T, strict=True):
+        yield boosted_loss(rows.task.loss, y), y, effect[None]
+
+
+def boosted_loss(loss: Loss, y: np.ndarray) -> str | HuberLoss:
+    """scikit-learn's loss that is closest to ours, for targets y (n_rows,)."""
+    if loss.link.function is not None:
+        # An output that is a logarithm; where all numbers are 0 they have none.
+        return "poisson" if y.any() else "squared_error"
+    if loss is NUMBER_LOSSES["huber"]:
+        # By the squared error, one number far away would have leaves of its own.
+        return HuberLoss(delta=HUBER_LIMIT)
+    return "squared_error"
 
 
 def leaves_of(grow: Growth) -> Source:
     """The source whose rules are the leaves of grown trees."""
 
     def rules_and_order(rows: Rows, options: SourceOptions) -> tuple[Rules, np.ndarray]:
-        trees, first = grow(rows, options)
+        trees = grow(rows, options)
         counted = np.flatnonzero(rows.training_weights).astype(np.int32)
-        leaves = first.apply(rows.X)[counted]
+        leaves = trees[0].apply(rows.X)[counted]
         order = counted[np.argsort(leaves, kind="stable")]
         mean = target_means(rows)
         return decompose(trees, n_classes=rows.task.n_classes, mean=mean), order

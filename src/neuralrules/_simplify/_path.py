@@ -270,7 +270,6 @@ def trained(
         n_epochs=max(EPOCHS, math.ceil(UPDATES / n_batches)),
         schedule="cosine",
         learning_rate=RATE * plan.learning_rate,
-        patience=None,
         verbose=False,
     )
     outcome = train(

@@ -110,6 +110,27 @@ class Task:
         means = totals / np.where(n > 0, n, 1)[:, None]
         return 2 * means[:, 1:] - 1 if self.n_classes == 2 else 2 * means - 1
 
+    def prior(self, n: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        """What outputs are before anything is known of a row, (n_outputs,) float64.
+
+        Log odds of classes count one row more of each class, so that a class that is hardly
+        seen, or not at all yet, never gets a probability of zero. They are centred where
+        there are several: what is added to all alike changes nothing.
+
+        Parameters
+        ----------
+        n : (1,) float64
+            Rows of training.
+        totals : (1, n_classes or n_targets) float64
+            Those of each class, or sums of the standardised targets.
+        """
+        if not self.gives_probabilities:
+            return self.leaf_values(n, totals)[0]
+        logarithms = np.log(totals[0] + 1)
+        if self.n_classes == 2:
+            return logarithms[1:] - logarithms[:1]
+        return logarithms - logarithms.mean()
+
     def in_units(
         self, values: np.ndarray, intercept: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:

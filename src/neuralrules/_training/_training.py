@@ -32,14 +32,21 @@ class Plan:
     """How to train; the names are the estimators' parameters."""
 
     loss: Loss
+    fit_intercept: bool
     l2: float
     rule_dropout: float
     learning_rate: float
     schedule: str
     n_epochs: int
+    stop_after: int | None
     batch_size: int
-    patience: int | None
+    patience: int
     verbose: bool
+
+    @property
+    def n_run(self) -> int:
+        """Epochs that are run, of a schedule made for `n_epochs`."""
+        return self.n_epochs if self.stop_after is None else self.stop_after
 
     def rates(self, epoch: int, n_batches: int) -> np.ndarray:
         """Learning rates of the steps of one epoch, (n_batches,) float64."""
@@ -72,6 +79,8 @@ class Outcome:
         One entry an epoch: "loss" and, with early stopping, "validation_loss".
     n_epochs : int
         Epochs that were completed.
+    best_epoch : int
+        Epochs after which the network was as it is in `state`.
     interrupted : bool
         Whether Ctrl-C ended training.
     """
@@ -79,6 +88,7 @@ class Outcome:
     state: State
     history: dict[str, list[float]] = field(default_factory=dict)
     n_epochs: int = 0
+    best_epoch: int = 0
     interrupted: bool = False
 
 
@@ -111,10 +121,13 @@ def train(
     trainer = Trainer(state, rows, order, plan, engine, random_state, constraints)
     best = Best()
     outcome = Outcome(state, history={"loss": []})
-    if plan.patience is not None:
+    stops = validation.size > 0
+    if stops:
         outcome.history["validation_loss"] = []
-    with interrupt_flag() as interrupted, Progress(plan.n_epochs, shown=plan.verbose) as bar:
-        for epoch in range(plan.n_epochs):
+        # Training may do harm from its first step on: the start is a candidate too.
+        best.consider(-1, mean_loss(state.network, rows, validation, engine), state.network)
+    with interrupt_flag() as interrupted, Progress(plan.n_run, shown=plan.verbose) as bar:
+        for epoch in range(plan.n_run):
             loss = trainer.train_epoch(epoch, interrupted)
             if interrupted():
                 outcome.interrupted = True
@@ -122,17 +135,18 @@ def train(
             outcome.n_epochs += 1
             outcome.history["loss"].append(loss)
             validation_loss = None
-            if plan.patience is not None:
+            if stops:
                 network = trainer.session.network()
                 validation_loss = mean_loss(network, rows, validation, engine)
                 outcome.history["validation_loss"].append(validation_loss)
                 best.consider(epoch, validation_loss, network)
             bar.update(epoch + 1, loss, validation_loss)
-            if plan.patience is not None and epoch - best.epoch >= plan.patience:
+            if stops and epoch - best.epoch >= plan.patience:
                 break
     network = trainer.session.network() if best.network is None else best.network
     if not all(np.isfinite(array).all() for array in network.parameters):
         raise trainer.divergence(max(outcome.n_epochs - 1, 0))  # in its last steps
+    outcome.best_epoch = outcome.n_epochs if best.network is None else best.epoch + 1
     outcome.state = State(network, trainer.session.moments())
     return outcome
 
@@ -166,6 +180,7 @@ class Trainer:
             # The paper's penalty stands beside the sum of the losses, not beside their mean.
             l2=plan.l2 / self._weight,
             moments=state.moments,
+            fit_intercept=plan.fit_intercept,
         )
 
     def train_epoch(self, epoch: int, interrupted: Callable[[], bool]) -> float:
@@ -211,7 +226,7 @@ class Best:
     def __init__(self) -> None:
         self.network: Network | None = None
         self.loss = math.inf
-        self.epoch = 0
+        self.epoch = -1
 
     def consider(self, epoch: int, loss: float, network: Network) -> None:
         if loss < self.loss:

@@ -173,15 +173,15 @@ class Options(NamedTuple):
     ----------
     loss : int
     l2 : float32
-    intercept : (n_outputs,) float32
-        What the outputs are before any rule adds to them.
+    fit_intercept : bool
+        Whether the intercept moves too.
     n_steps : int
         Adam steps taken before the first batch.
     """
 
     loss: int
     l2: np.float32
-    intercept: np.ndarray
+    fit_intercept: bool
     n_steps: int
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from neuralrules._engine._kernels._arrays import SLICE
 from neuralrules._engine._kernels._backward import differentiate_blocks
 from neuralrules._engine._kernels._barrier import wait_for_all
@@ -9,7 +11,7 @@ from neuralrules._engine._kernels._compile import allocating, kernel
 from neuralrules._engine._kernels._forward import activate_blocks
 from neuralrules._engine._kernels._gathering import load_slice, make_scratch, make_slice
 from neuralrules._engine._kernels._losses import loss_and_slopes
-from neuralrules._engine._kernels._update import update_blocks
+from neuralrules._engine._kernels._update import update_blocks, update_intercept
 
 
 @kernel
@@ -40,6 +42,14 @@ def divide(slopes, n_rows, weight):
             slopes[k, i] /= weight
 
 
+@kernel
+def sum_slopes(slopes, n_rows, gradient):
+    """Add the slopes (n_outputs, SLICE) to the gradient (n_outputs,) of the intercept."""
+    for k in range(gradient.size):
+        for i in range(n_rows):
+            gradient[k] += slopes[k, i]
+
+
 @allocating
 def train_part(team, state, layout, limits, table, batches, settings, workspace):
     """Train on a run of mini-batches as one thread of a team.
@@ -48,6 +58,12 @@ def train_part(team, state, layout, limits, table, batches, settings, workspace)
     """
     parameters, gradient = state.parameters, workspace.gradient
     n_outputs = parameters.values.shape[1]
+    # Every thread sees all slopes, so each moves an intercept of its own, all alike: a shared
+    # one would have to be waited for.
+    intercept = parameters.intercept.copy()
+    intercept_means = state.means.intercept.copy()
+    intercept_squares = state.squares.intercept.copy()
+    intercept_gradient = np.zeros(n_outputs)
     scratch = make_scratch(layout)
     part = make_slice(layout.n_features, n_outputs, gradient.values)
     total = 0.0
@@ -75,14 +91,22 @@ def train_part(team, state, layout, limits, table, batches, settings, workspace)
             n_slices += 1
             if team.n_threads > 1:
                 wait_for_all(team.arrivals, team.n_threads * n_slices)
-            add_blocks(settings.intercept, partial, rows.size, part.outputs)
+            add_blocks(intercept, partial, rows.size, part.outputs)
             total += loss_and_slopes(
                 settings.loss, part.outputs, part.targets, part.weights, rows.size, part.slopes
             )
             divide(part.slopes, rows.size, weight)
             differentiate_blocks(team, parameters, layout, part, gates, workspace)
+            if settings.fit_intercept:
+                sum_slopes(part.slopes, rows.size, intercept_gradient)
         number = settings.n_steps + b + 1
         update_blocks(
             team, state, layout, limits, workspace, batches.rates[b], number, settings.l2
         )
+        arrays = intercept, intercept_gradient, intercept_means, intercept_squares
+        update_intercept(arrays, limits, batches.rates[b], number)
+    if team.thread == 0:
+        parameters.intercept[:] = intercept
+        state.means.intercept[:] = intercept_means
+        state.squares.intercept[:] = intercept_squares
     return total

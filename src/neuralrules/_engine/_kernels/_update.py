@@ -80,6 +80,26 @@ def update(arrays, limits, constrained, begin, end, step):
         bring_back(parameter, frozen[begin:end], lower[begin:end], upper[begin:end])
 
 
+@inlined
+def corrected(rate, number):
+    """Rate and epsilon of step `number`: the bias corrections moved into them, as published."""
+    correction = np.sqrt(1.0 - BETA_2**number)
+    return (
+        np.float32(rate * correction / (1.0 - BETA_1**number)),
+        np.float32(EPSILON * correction),
+    )
+
+
+@kernel
+def update_intercept(arrays, limits, rate, number):
+    """Adam step `number` (from 1) on the intercept, which no penalty shrinks.
+
+    arrays : intercept, gradient, mean, square
+    """
+    own = limits.frozen.intercept, limits.lower.intercept, limits.upper.intercept
+    update(arrays, own, limits.exist, 0, arrays[0].size, corrected(rate, number))
+
+
 @kernel
 def update_blocks(team, state, layout, limits, workspace, rate, number, l2):
     """Adam step `number` (from 1) on the parameters of a thread's blocks.
@@ -87,10 +107,7 @@ def update_blocks(team, state, layout, limits, workspace, rate, number, l2):
     Only rules with an active row in the batch are shrunk. Clears their marks and the
     gradient.
     """
-    # The bias corrections, moved into the rate and epsilon as in the Adam paper.
-    correction = np.sqrt(1.0 - BETA_2**number)
-    rate = np.float32(rate * correction / (1.0 - BETA_1**number))
-    step = rate, np.float32(EPSILON * correction)
+    step = corrected(rate, number)
     p, g, m, v = state.parameters, workspace.gradient, state.means, state.squares
     exist, f, lo, up = limits.exist, limits.frozen, limits.lower, limits.upper
     n = p.values.shape[1]

@@ -1,0 +1,48 @@
+"""Means and deviations of columns, gathered while a table passes by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class ColumnMoments:
+    """Weighted mean and deviation of columns, gathered chunk by chunk; NaN is left out."""
+
+    def __init__(self, n_columns: int) -> None:
+        self._weight = np.zeros(n_columns)
+        self.mean = np.zeros(n_columns)
+        self._squares = np.zeros(n_columns)
+        self._lowest = np.full(n_columns, np.inf)
+        self._highest = np.full(n_columns, -np.inf)
+
+    def add(self, columns: np.ndarray, weights: np.ndarray) -> None:
+        """Take in some rows (n_rows, n_columns) with their weights (n_rows,)."""
+        present = ~np.isnan(columns)
+        if present.all():  # then nothing has to be copied
+            weight = np.full(columns.shape[1], weights.sum())
+            mean = weights @ columns / np.where(weight > 0, weight, 1)
+            distances = columns - mean
+        else:
+            weight = weights @ present
+            mean = weights @ np.where(present, columns, 0) / np.where(weight > 0, weight, 1)
+            distances = np.where(present, columns - mean, 0)
+        squares = weights @ np.square(distances, out=distances)
+        # Chan, Golub and LeVeque's rule for joining the moments of two samples.
+        total = np.where(self._weight + weight > 0, self._weight + weight, 1)
+        step = np.where(weight > 0, mean - self.mean, 0)
+        self._squares += squares + step**2 * self._weight * weight / total
+        self.mean += step * weight / total
+        self._weight += weight
+        counted = True if weights.all() else (weights > 0)[:, None]
+        lowest = np.fmin.reduce(columns, where=counted, initial=np.inf)
+        highest = np.fmax.reduce(columns, where=counted, initial=-np.inf)
+        self._lowest = np.minimum(self._lowest, lowest)
+        self._highest = np.maximum(self._highest, highest)
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Standard deviation; 1 where a column is constant, or never present."""
+        deviation = np.sqrt(self._squares / np.where(self._weight > 0, self._weight, 1))
+        # Rounding may leave a constant column a deviation, and a tiny one none.
+        varies = (self._lowest < self._highest) & (deviation > 0)
+        return np.where(varies, deviation, 1.0)

@@ -1,0 +1,78 @@
+"""What the CV estimators compare if they are not told."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+# Four that do well on different tables. The estimator's own parameters: few shallow trees.
+# More and deeper ones. Many that start at the output of boosting, on columns shaped by their
+# quantiles. The paper's one tree, whose literals may lean on every column of the tree.
+WHOLE: tuple[dict[str, Any], ...] = (
+    {},
+    {
+        "n_trees": 60,
+        "max_depth": 6,
+        "tree_rate": 0.1,
+        "l2": 0.02,
+        "rule_dropout": 0.1,
+        "learning_rate": 0.005,
+        "n_epochs": 60,
+        "patience": 10,
+    },
+    {
+        "n_trees": 100,
+        "max_depth": 4,
+        "tree_rate": 0.1,
+        "start": "leaf",
+        "scaling": "quantile",
+        "l2": 0.01,
+        "rule_dropout": 0.1,
+        "learning_rate": 0.002,
+        "n_epochs": 60,
+        "patience": 10,
+    },
+    {
+        "rule_source": "tree",
+        "max_depth": 5,
+        "min_samples_leaf": 5,
+        "literal_columns": "tree",
+        "l2": 0.02,
+        "rule_dropout": 0.1,
+        "learning_rate": 0.01,
+        "n_epochs": 100,
+        "patience": 20,
+    },
+)
+
+
+def default_candidates(max_rules: int | None, n_outputs: int) -> list[dict[str, Any]]:
+    """Candidates for a network of any size, or of at most `max_rules` rules."""
+    if max_rules is None:
+        return [several_outputs(candidate, n_outputs) for candidate in WHOLE]
+    return small_candidates(max_rules, n_outputs)
+
+
+def several_outputs(candidate: dict[str, Any], n_outputs: int) -> dict[str, Any]:
+    """A candidate with fewer rounds where each of them grows one tree an output."""
+    n_trees = candidate.get("n_trees")
+    if n_trees is None or n_outputs == 1:
+        return candidate
+    return {**candidate, "n_trees": max(1, min(n_trees, round(2 * n_trees / n_outputs)))}
+
+
+def small_candidates(max_rules: int, n_outputs: int) -> list[dict[str, Any]]:
+    """Boosted trees that have so many leaves in all, and one tree, and several of a forest."""
+    depth = max(1, int(math.log2(max_rules)))
+    tree = {"rule_source": "tree", "max_depth": depth, "min_samples_leaf": 5}
+    found: list[dict[str, Any]] = [tree, tree | {"literal_columns": "tree"}]
+    for depth in (2, 3):
+        n_trees = max_rules // (2**depth * n_outputs)
+        if n_trees:
+            # The fewer trees there are, the more each has to say.
+            rate = min(max(5 / n_trees, 0.15), 0.6)
+            found.append({"n_trees": n_trees, "max_depth": depth, "tree_rate": rate})
+    if n_outputs > 1 and max_rules >= 8:  # whose leaves speak of all outputs at once
+        forest = {"rule_source": "forest", "max_depth": 3, "min_samples_leaf": 5}
+        found.append(forest | {"n_trees": max_rules // 8})
+    return found
