@@ -238,7 +238,8 @@ def test_no_row_within_the_cost_would_do(task, deep, scaling):
 
 def test_a_scaled_row_comes_back_from_outside_of_the_knots():
     X = np.random.RandomState(0).lognormal(0, 1, (200, 2))
-    model = classifier(X, X[:, 0] > 1, n_epochs=20, scaling="quantile")
+    model = NeuralRuleClassifier.paper(2, n_epochs=20, scaling="quantile", random_state=0)
+    model.fit(X, X[:, 0] > 1)
     far = [1e4, 1.0]
     assert model.predict([far])[0]
     result = model.counterfactual(far, fixed=[1])
@@ -255,7 +256,8 @@ def test_a_scaled_row_comes_back_from_outside_of_the_knots():
 def test_a_scaled_row_does_not_take_back_the_cost_of_a_flat_way():
     """A flat segment before a steep one, and a steep one on the other side."""
     X = np.concatenate([np.linspace(0, 1, 50), np.linspace(90, 91, 50)])[:, None]
-    model = classifier(X, X[:, 0] > 90.5, n_epochs=0, scaling="quantile")
+    model = NeuralRuleClassifier.paper(2, n_epochs=0, scaling="quantile", random_state=0)
+    model.fit(X, X[:, 0] > 90.5)
     for start in (0.9, 1.5, 50.0, 90.2):
         result = model.counterfactual([start], units={0: 1.0})
         assert result.optimal
@@ -265,7 +267,7 @@ def test_a_scaled_row_does_not_take_back_the_cost_of_a_flat_way():
 
 def test_whole_scaled_numbers_go_one_way_only():
     X = np.repeat(np.arange(7), [5, 10, 30, 3, 2, 2, 2])[:, None]
-    model = NeuralRuleRegressor(1, n_epochs=0, scaling="quantile").fit(X, X[:, 0])
+    model = NeuralRuleRegressor.paper(1, n_epochs=0, scaling="quantile").fit(X, X[:, 0])
     (column,) = model.encoder_.columns
     z = column.knots.z
     network = replace(

@@ -141,7 +141,13 @@ def trial_rows(model, X):
         for row in mixed[:5]
     ]
     empty = [dict.fromkeys(names)]
-    return rows + mixed + holes + news + empty + on_thresholds(model, rows)
+    outside = []  # where scaled columns are flat
+    if any(column.knots is not None for column in model.encoder_.columns):
+        outside = [
+            {name: cell if isinstance(cell, str) else far for name, cell in row.items()}
+            for row, far in zip(rows[:2], (1e6, -1e6), strict=True)
+        ]
+    return rows + mixed + holes + news + empty + outside + on_thresholds(model, rows)
 
 
 def outputs_of(module, rows):

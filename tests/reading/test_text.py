@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from models import fitted as fitted_kind
 from models import mixed_table, tailed_table
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
@@ -300,9 +299,15 @@ def test_labels_stay_on_their_line():
     assert "for c\\x1b[1m (" in text
 
 
-def test_a_literal_over_one_scaled_column_is_a_threshold_in_its_units():
+def scaled_model(n_epochs):
+    """The leaves of one tree over scaled columns, and its table."""
     X, y = tailed_table()
-    model = fitted(X, y, max_depth=3, n_epochs=0, scaling="quantile")
+    model = NeuralRuleClassifier.paper(3, n_epochs=n_epochs, scaling="quantile", random_state=0)
+    return model.fit(X, y), X
+
+
+def test_a_literal_over_one_scaled_column_is_a_threshold_in_its_units():
+    model, X = scaled_model(n_epochs=0)
     network = model.network_
     X = X.dropna(subset=["income"])
     encoded = model.encoder_.transform(X)[:, network.features]
@@ -346,7 +351,7 @@ def test_outside_of_its_knots_a_literal_holds_everywhere_or_nowhere(weight, bias
 
 
 def test_sums_over_scaled_columns_hold_where_their_text_and_its_foot_say():
-    model, X, _ = fitted_kind("quantiles")
+    model, X = scaled_model(n_epochs=40)
     text = model.rules_text(precision=9)
     scaled = {}
     for name, points in re.findall(r"(?m)^(scaled\(.*\)) is the line through (.*); flat", text):
@@ -369,10 +374,18 @@ def test_sums_over_scaled_columns_hold_where_their_text_and_its_foot_say():
     assert float(stand_in[:-1]) == pytest.approx(model.encoder_.columns[0].stand_in, rel=1e-8)
 
 
+def test_scaled_columns_that_are_cut_are_taken_at_the_means_of_these():
+    model, _ = scaled_model(n_epochs=40)
+    network = model.network_
+    for literal in range(network.n_literals):
+        bound = float(literal_text(model.fitted_, literal, 9, max_terms=1).split()[-1])
+        largest = network.weights[literal, np.abs(network.weights[literal]).argmax()]
+        assert bound == pytest.approx(-network.biases[literal] / largest, rel=1e-6)
+
+
 def test_only_the_scaled_columns_that_are_spoken_of_are_explained():
-    X, y = tailed_table()
-    model = fitted(X, y, max_depth=2, n_epochs=0, scaling="quantile")
+    model, _ = scaled_model(n_epochs=0)
     assert "scaled(" not in model.rules_text()
-    model, _, _ = fitted_kind("quantiles")
+    model, _ = scaled_model(n_epochs=40)
     assert "scaled(children) is the line through 0 → -1.44, 1 → -0.561" in model.rules_text()
     assert 'scaled(a "b" [c]) is' not in model.rules_text(max_rules=1, max_terms=1)

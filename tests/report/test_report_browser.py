@@ -4,11 +4,12 @@ import json
 import re
 import shutil
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from models import network_outputs
+from models import network_outputs, with_network
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
@@ -97,6 +98,14 @@ def rare_frame(mixed_frame):
     return frame, y ^ rare
 
 
+def moved(model):
+    """A model some of whose literals hold on every row, and some on none."""
+    biases = model.network_.biases.copy()
+    biases[::3] += 9
+    biases[1::3] -= 9
+    return with_network(model, replace(model.network_, biases=biases))
+
+
 @pytest.fixture(scope="module")
 def cases(rare_frame):
     """Fitted models with the table to take rows from."""
@@ -142,7 +151,7 @@ def cases(rare_frame):
             labels,
         ),
         "thresholds": (
-            NeuralRuleClassifier(4, scaling="quantile", n_epochs=0).fit(frame, labels),
+            moved(NeuralRuleClassifier(4, scaling="quantile", n_epochs=0).fit(frame, labels)),
             frame,
             labels,
         ),
@@ -418,6 +427,15 @@ def test_a_rules_detail(cases, pages, visit, name):
     model, X, y = cases[name]
     table = model.rules_table(X, y)
     page = visit(pages[name])
+    if name == "thresholds":
+        texts = [condition_texts(model.fitted_, rule, 6, 10**6) for rule in table.index]
+        assert any("no row" in text for text in texts)
+        lengths = [len(text) for text in texts]
+        assert sum(lengths) < table["n_literals"].sum()  # some hold on every row
+        in_full = "(rules) => rules.map((rule) => window.neuralrules.fullText(rule))"
+        every = page.evaluate(in_full, table.index.tolist())
+        assert [written["conditions"] for written in every] == texts
+        assert {written["cap"] for written in every} == {None}
     for rule in table.index[:: max(len(table) // 4, 1)]:
         line = table.loc[rule]
         button = page.locator(f"#rules-table [data-open='{rule}']")

@@ -33,7 +33,8 @@
 
   // The line through the points (x, z), flat outside of them.
   function onLine(x, z, value) {
-    const inside = Math.max(x[0], Math.min(x[x.length - 1], value));
+    if (value >= x[x.length - 1]) return z[z.length - 1];
+    const inside = Math.max(x[0], value);
     const k = segment(x, inside);
     const share = (inside - x[k]) / (x[k + 1] - x[k]);
     return Math.min(z[k] + (z[k + 1] - z[k]) * share, z[k + 1]);
