@@ -326,9 +326,9 @@ def train_member(
     """
     weights = np.zeros_like(table.rows.training_weights)
     weights[train] = table.rows.training_weights[train]
-    counted = int(np.count_nonzero(weights))
     course = model._course()
-    validation = test.astype(np.int32) if model._stops(course, counted) else test[:0]
+    # Rows that are held out anyway cost nothing to stop on, however few they are.
+    validation = test.astype(np.int32) if course.early_stopping else test[:0]
     weights[validation] = table.rows.training_weights[validation]
     rows = replace(table.rows, training_weights=weights)
     random_state = check_random_state(model.random_state)
