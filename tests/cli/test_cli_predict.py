@@ -41,6 +41,9 @@ def test_predictions_are_those_of_the_model(suffix):
 
 
 def test_predictions_are_the_same_in_chunks_of_any_size(monkeypatch):
+    """Also where a column of text that the model looks at is kept as it is."""
+    fitted = load("mixed.nrules").fitted_
+    assert "code" in [fitted.encoder.names[source] for source in fitted.used_columns]
     arguments = ("predict", "mixed.nrules", "mixed.tsv.gz", "--id", "code", "--proba")
     whole = done(*arguments).out
     chunks = Table.chunks

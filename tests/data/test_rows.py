@@ -1,8 +1,10 @@
 """Rows: encoded columns, targets and weights in one value."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
-from strategies import class_rows, number_rows, tables
+from strategies import class_rows, number_rows, tables, whole_numbers
 
 
 @given(tables(n_classes=3))
@@ -52,3 +54,26 @@ def test_classes_as_each_part_wants_them():
     two = class_rows(X, np.array([0, 1, 1]), ones)
     assert two.loss_targets.tolist() == [[-1], [1], [1]]
     assert two.loss_targets.dtype == np.float64
+
+
+@given(tables(n_classes=3), whole_numbers(60, 4))
+def test_the_prior_of_rows_counts_a_weight_as_so_many_rows(table, times):
+    X, codes, _ = table
+    times = times[: len(X)]
+    times[:3] = 1  # of each class: a task has all
+    weighted = class_rows(X, codes, times.astype(np.float32)).prior()
+    every = np.repeat(np.arange(len(X)), times)
+    repeated = class_rows(X[every], codes[every], np.ones(len(every), np.float32)).prior()
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-12, atol=1e-12)
+    expected = np.log(np.bincount(codes[every], minlength=3) + 1.0)
+    np.testing.assert_allclose(weighted, expected - expected.mean(), atol=1e-12)
+
+
+def test_the_prior_goes_by_training_weights_and_is_finite_where_a_class_has_none():
+    X, codes = np.zeros((6, 1), np.float32), np.array([0, 0, 0, 0, 1, 1])
+    rows = class_rows(X, codes, np.ones(6, np.float32))
+    np.testing.assert_allclose(rows.prior(), np.log(3 / 5))
+    balanced = np.array([1, 1, 1, 1, 2, 2], np.float32)
+    np.testing.assert_allclose(replace(rows, training_weights=balanced).prior(), 0)
+    first = np.array([1, 1, 1, 1, 0, 0], np.float32)
+    np.testing.assert_allclose(replace(rows, training_weights=first).prior(), np.log(1 / 5))

@@ -447,3 +447,42 @@ def test_a_session_leaves_what_it_was_given_and_what_it_gave_alone():
             np.testing.assert_array_equal(array, copy)
         for array, copy in zip(network.parameters, before, strict=True):
             np.testing.assert_array_equal(array, copy)
+
+
+@given(networks(), st.sampled_from(range(5)), st.integers(0, 10**6))
+def test_an_intercept_that_is_not_fitted_keeps_its_bits(network, choice, seed):
+    """In every engine, while the rules learn; a fitted one moves, and nothing shrinks it."""
+    loss = loss_for(network, choice)
+    examples = examples_for(network, loss, seed, 200)
+    batches = batches_for(network, examples, batch_size=64)
+    start = network.parameters.intercept
+    fixed = []
+    for engine in (NumpyEngine(), NumbaEngine(1), NumbaEngine(2)):
+        session = engine.start(network, examples, loss, None, l2=10.0, fit_intercept=False)
+        session.run(batches)
+        np.testing.assert_array_equal(session.network().parameters.intercept, start)
+        moments = session.moments()
+        assert not moments.means.intercept.any()
+        assert not moments.squares.intercept.any()
+        fixed.append(all_arrays(session))
+        moved = engine.start(network, examples, loss, None, l2=10.0)
+        moved.run(batches)
+        assert (moved.network().parameters.intercept != start).all()
+    for one, two in zip(*fixed[1:], strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("engine", [NumpyEngine(), NumbaEngine(1), NumbaEngine(2)])
+def test_the_first_step_moves_an_intercept_against_the_sum_of_the_slopes(engine):
+    network = random_network(3, n_outputs=3)
+    examples = examples_for(network, MORE_CLASSES, 0, 90)
+    session, _ = run(
+        engine, network, examples, MORE_CLASSES, batch_size=90, l2=0.0, dropout=0.0
+    )
+    outputs = NumpyEngine().decide(network, examples.X) + network.intercept
+    _, slopes = MORE_CLASSES.evaluate(outputs, examples.loss_targets)
+    weights = examples.training_weights
+    expected = (1 - BETA_1) * (weights @ slopes) / weights.sum()
+    np.testing.assert_allclose(session.moments().means.intercept, expected, atol=1e-5)
+    step = session.network().intercept - network.intercept
+    np.testing.assert_allclose(step, -0.01 * np.sign(expected), rtol=1e-3)

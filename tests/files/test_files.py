@@ -98,13 +98,22 @@ def test_rules_may_have_more_literals_than_the_table_has_columns(tmp_path):
 
 def test_a_search_comes_back(tmp_path):
     X, y = load_iris(return_X_y=True)
-    search = NeuralRuleClassifierCV([2, 3], cv=3, n_epochs=3, random_state=0).fit(X, y)
+    options = {"cv": 3, "n_trees": 2, "n_epochs": 3, "random_state": 0}
+    candidates = [{"max_depth": 1}, {}, {"start": "leaf", "scaling": "quantile", "l2": 1e-3}]
+    search = NeuralRuleClassifierCV(candidates, **options).fit(X, y)
     back = load(search.save(tmp_path / "m"))
-    assert back.max_depth_ == search.max_depth_
+    assert back.candidates_ == search.candidates_ == candidates
+    assert back.best_index_ == search.best_index_
+    assert back.best_params_ == search.best_params_
     assert same(back.cv_scores_, search.cv_scores_)
     assert same(back.predict_proba(X), search.predict_proba(X))
-    numbers = NeuralRuleRegressorCV((2, 3), cv=3, n_epochs=3, random_state=0).fit(X, y * 1.5)
-    assert same(load(numbers.save(tmp_path / "m")).predict(X), numbers.predict(X))
+    grid = {"max_depth": np.arange(1, 3), "fit_intercept": (True, False)}
+    numbers = NeuralRuleRegressorCV(grid, refit="single", **options).fit(X, y * 1.5)
+    back = load(numbers.save(tmp_path / "m"))
+    assert back.candidates == {"max_depth": (1, 2), "fit_intercept": (True, False)}
+    assert back.candidates_ == numbers.candidates_
+    assert len(back.candidates_) == 4
+    assert same(back.predict(X), numbers.predict(X))
 
 
 def test_it_predicts_the_same_in_another_process(tmp_path):
@@ -182,7 +191,8 @@ def test_parameters_come_back_and_objects_fall_back_to_their_default(tmp_path):
     assert caught[0].filename == __file__
     expected = {**model.get_params(), "random_state": None}
     assert load(path).get_params() == expected
-    search = NeuralRuleClassifierCV((2,), cv=KFold(3, shuffle=True), n_epochs=1).fit(X, y)
+    search = NeuralRuleClassifierCV([{}], cv=KFold(3, shuffle=True), n_trees=1, n_epochs=1)
+    search.fit(X, y)
     with pytest.warns(UserWarning, match="cv=5, its default"):
         search.save(path)
     assert load(path).cv == 5
@@ -239,7 +249,33 @@ def test_a_file_of_the_first_version_stays_readable():
     assert model.rules_text() == expected["rules"]
     assert model.get_params()["class_weight"] == {"high": 1.0, "low": 1.0, "middle": 2.0}
     assert model.fitted_.notes == {"targets": ["wealth"], "missing": ["?"]}
+    # Parameters that are new since, or have changed their meaning, are what they were then.
+    parameters = NeuralRuleClassifier.paper(model.max_depth).get_params()
+    for name in ("literal_columns", "start", "fit_intercept", "scaling", "tree_rate"):
+        assert model.get_params()[name] == parameters[name]
+    assert model.batch_size == "paper"
     model.set_params(early_stopping=False).partial_fit(*mixed_table())
+
+
+def test_a_file_of_the_second_version_stays_readable():
+    """A search, simplified, as the code at commit b2a3c77 wrote it; never written again."""
+    model = load(KEPT / "version_2.nrules")
+    expected = json.loads((KEPT / "version_2.json").read_text())
+    X = mixed_table()[0].drop(columns="code")
+    np.testing.assert_allclose(model.predict(X[:40]), expected["predictions"], rtol=1e-6)
+    assert model.rules_text() == expected["rules"]
+    assert np.diff(model.network_.column_offsets).tolist() == [2, 2, 2, 2, 0]
+    # What was a search for a depth compares candidates now.
+    depths = [{"max_depth": 1}, {"max_depth": 2}, {"max_depth": 3}]
+    assert list(model.candidates) == model.candidates_ == depths
+    assert (model.best_index_, model.best_params_) == (2, {"max_depth": 3})
+    np.testing.assert_allclose(model.cv_scores_, expected["cv_scores"])
+    told = {
+        **{"cv": 3, "n_epochs": 20, "n_trees": 4, "random_state": 0, "max_depth": 3},
+        **{"early_stopping": True, "validation_fraction": 0.25, "candidates": model.candidates},
+    }
+    then = NeuralRuleRegressorCV.paper((3, 1, 2), **told)
+    assert model.get_params() == then.get_params()
 
 
 def test_saving_an_unfitted_model():
@@ -420,9 +456,9 @@ def test_a_safetensors_file_of_something_else(tmp_path):
     ("version", "message"),
     [
         (
-            "3",
-            "it has version 3 of the file format, written by neuralrules '0.1.0'; this release "
-            "reads versions up to 2. Upgrade neuralrules.",
+            "4",
+            "it has version 4 of the file format, written by neuralrules '0.1.0'; this release "
+            "reads versions up to 3. Upgrade neuralrules.",
         ),
         ("", f"it does not say which version of the file format it has. {DAMAGED}"),
         (1, f"it does not say which version of the file format it has. {DAMAGED}"),

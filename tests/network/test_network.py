@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import networks, random_network, rules_of, seeds, tables
+from strategies import grow_tree, networks, random_network, rules_of, seeds, tables
 
 from neuralrules._engine._numba import NumbaEngine
 from neuralrules._engine._reference import NumpyEngine, gradient, rules_forward
-from neuralrules._network._columns import starting_columns
-from neuralrules._network._network import Network
+from neuralrules._network._columns import LITERAL_COLUMNS, starting_columns
+from neuralrules._network._constraints import Constraints
+from neuralrules._network._network import STARTS, STEEPNESS, Network
+from neuralrules._rules._rules import decompose
 
 
 def start_activations(rules, X, *, deep):
@@ -205,17 +207,80 @@ def test_literals_know_the_split_they_grew_from(table):
             assert network.weights[literal, place] == rules.signs[split]
 
 
-@given(tables(), st.booleans())
-def test_rules_start_with_all_columns_that_any_of_them_uses(table, deep):
-    rules = rules_of(*table)
-    columns, offsets = starting_columns(rules)
-    network = Network.from_rules(rules, deep=deep)
+@given(tables(), st.booleans(), st.sampled_from(LITERAL_COLUMNS), st.sampled_from(STARTS))
+def test_rules_start_with_the_columns_of_their_splits_or_of_all(table, deep, kind, start):
+    rules = rules_of(*table, source="boosting")
+    columns, offsets = starting_columns(rules, kind)
+    network = Network.from_rules(rules, deep=deep, literal_columns=kind, start=start)
     for rule in range(rules.n_rules):
         own = columns[offsets[rule] : offsets[rule + 1]]
-        np.testing.assert_array_equal(own, np.unique(rules.features))
+        splits = rules.features[rules.offsets[rule] : rules.offsets[rule + 1]]
+        expected = rules.features if kind == "tree" else splits
+        np.testing.assert_array_equal(own, np.unique(expected))
         np.testing.assert_array_equal(own, network.rule_columns(rule))
     assert offsets[-1] == columns.size
     assert (columns.dtype, offsets.dtype) == (np.int32, np.int64)
+
+
+@given(tables(), st.booleans(), st.sampled_from(STARTS))
+def test_the_columns_that_rules_own_do_not_change_how_they_start(table, deep, start):
+    rules = rules_of(*table, source="boosting")
+    whole, *narrow = (
+        Network.from_rules(rules, deep=deep, literal_columns=kind, start=start)
+        for kind in ("tree", "rule", "own")
+    )
+    for network in narrow:
+        np.testing.assert_array_equal(network.features, whole.features)
+        np.testing.assert_array_equal(network.weights, whole.weights)
+        np.testing.assert_array_equal(network.biases, whole.biases)
+
+
+def away_from_thresholds(X, rules):
+    """Rows whose columns are no closer to a threshold than half a literal's ramp."""
+    near = [
+        np.abs(X[:, feature] - threshold) < 0.51 / STEEPNESS
+        for feature, threshold in zip(rules.features, rules.thresholds, strict=True)
+    ]
+    return X[~np.any(near, axis=0)] if near else X
+
+
+@pytest.mark.parametrize("source", ["tree", "forest", "boosting"])
+@pytest.mark.parametrize("deep", [False, True])
+@given(table=tables(n_classes=3))
+def test_a_network_that_starts_as_its_leaves_says_what_the_trees_say(source, deep, table):
+    X, _, _ = table
+    trees, _, rows = grow_tree(*table, source=source)
+    rules = decompose(trees, n_classes=3)
+    prior = rows.prior()
+    network = Network.from_rules(rules, deep=deep, start="leaf", intercept=prior)
+    np.testing.assert_array_equal(network.intercept, prior)
+    far = away_from_thresholds(X, rules)
+    expected = np.sum([tree.values[tree.apply(far)] for tree in trees], axis=0)
+    for engine in (NumpyEngine(), NumbaEngine()):
+        outputs = engine.decide(network, far)
+        np.testing.assert_allclose(outputs, expected, rtol=1e-5, atol=1e-5)
+
+
+@given(tables(), st.booleans())
+def test_one_more_literal_caps_a_rule_that_starts_as_its_leaf(table, deep):
+    rules = rules_of(*table)
+    network = Network.from_rules(rules, deep=deep, start="leaf")
+    np.testing.assert_array_equal(np.diff(network.offsets), np.diff(rules.offsets) + 1)
+    caps = network.offsets[1:] - 1
+    assert (network.origins[caps] == -1).all()
+    assert not network.weights[caps].any()
+    assert (network.biases[caps] == 1).all()
+    others = np.setdiff1d(np.arange(network.n_literals), caps)
+    steep = rules.signs * np.float32(STEEPNESS)
+    np.testing.assert_array_equal(network.weights[others].sum(axis=1), steep)
+    active = rules_forward(network.parameters, network.layout, table[0][:, network.features])
+    assert active.max() <= 1
+    # Half of it is reached on the threshold itself.
+    if rules.n_literals:
+        on = np.zeros((1, len(network.features)), np.float32)
+        on[0, network.features == rules.features[0]] = rules.thresholds[0]
+        literal = on @ network.weights[others[0]] + network.biases[others[0]]
+        np.testing.assert_allclose(literal, 0.5, atol=1e-4)
 
 
 @given(networks())
@@ -278,3 +343,21 @@ def test_what_can_be_computed_again_is_not_pickled():
     assert len(pickle.dumps(network)) == size
     again = pickle.loads(pickle.dumps(network))
     np.testing.assert_array_equal(again.weights, network.weights)
+
+
+@given(networks(), seeds)
+def test_what_keeps_its_columns_and_what_keeps_all_zeros(network, seed):
+    rng = np.random.RandomState(seed)
+    sparse = replace(
+        network,
+        own_weights=network.own_weights * (rng.rand(network.own_weights.size) < 0.5),
+        mixing=network.mixing * (rng.rand(network.mixing.size) < 0.5),
+    )
+    columns, zeros = Constraints.keep_columns(sparse), Constraints.keep_zeros(sparse)
+    for constraints in (columns, zeros):
+        constraints.check(sparse.parameters)
+        np.testing.assert_array_equal(constraints.frozen.weights, sparse.own_weights == 0)
+        for name in ("biases", "values", "shifts", "intercept"):
+            assert not getattr(constraints.frozen, name).any()
+    assert not columns.frozen.mixing.any()
+    np.testing.assert_array_equal(zeros.frozen.mixing, sparse.mixing == 0)

@@ -31,7 +31,8 @@ def counts(n_rows=400):
 def fitted(loss, shape="flat"):
     X, y, _ = counts()
     y = y if shape == "flat" else np.column_stack([y, 3 * y + 1])
-    return NeuralRuleRegressor(3, loss=loss, n_epochs=40, random_state=0).fit(X, y), X, y
+    options = {"n_trees": 4, "learning_rate": 0.02, "n_epochs": 40, "random_state": 0}
+    return NeuralRuleRegressor(3, loss=loss, **options).fit(X, y), X, y
 
 
 def test_counts_are_best_predicted_by_their_own_loss():
@@ -188,7 +189,7 @@ def test_every_loss_learns_with_every_kind_of_rule(loss, deep, source):
 def test_the_best_rules_are_those_far_from_the_mean_of_all(loss):
     """Equation 8 with targets measured from their mean, whatever the loss centres them at."""
     X, y, _ = counts()
-    options = {"n_epochs": 0, "random_state": 0}
+    options = {"n_trees": 3, "n_epochs": 0, "early_stopping": False, "random_state": 0}
     model = NeuralRuleRegressor(3, loss=loss, **options).fit(X, y)
     rules = model.rules_
     inside = rules.covers(model.encoder_.transform(X))
@@ -263,6 +264,7 @@ def test_a_waterfall_says_that_it_adds_up_to_a_logarithm():
 @pytest.mark.parametrize("loss", NUMBER_LOSSES)
 def test_searches_take_every_loss(loss):
     X, y, _ = counts()
-    model = NeuralRuleRegressorCV((1, 3), cv=2, loss=loss, n_epochs=10, random_state=0)
+    options = {"n_trees": 3, "learning_rate": 0.02, "n_epochs": 10, "random_state": 0}
+    model = NeuralRuleRegressorCV({"max_depth": [1, 3]}, cv=2, loss=loss, **options)
     assert model.fit(X, y).score(X, y) > 0.2
     assert model.fitted_.task.loss is NUMBER_LOSSES[loss]

@@ -181,3 +181,31 @@ def test_a_task_survives_pickling_with_its_loss():
         assert back.loss == task.loss
         assert back.labels == task.labels
     assert pickle.loads(pickle.dumps(SQUARED_ERROR)) == SQUARED_ERROR
+
+
+def test_the_prior_of_classes_counts_one_row_more_of_each():
+    two = classes("a", "b").prior(np.array([10.0]), np.array([[8.0, 2.0]]))
+    np.testing.assert_allclose(two, np.log(3 / 9))
+    three = classes("a", "b", "c").prior(np.array([5.0]), np.array([[4.0, 1.0, 0.0]]))
+    np.testing.assert_allclose(softmax(three), np.array([5, 2, 1]) / 8)
+    assert three.sum() == pytest.approx(0, abs=1e-12)
+    margins = classes("a", "b", loss="hinge").prior(np.array([10.0]), np.array([[8.0, 2.0]]))
+    np.testing.assert_allclose(margins, -0.6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson"])
+def test_the_prior_of_numbers_predicts_their_mean(loss):
+    y = np.array([[1.0, 0.0], [3.0, 10.0], [8.0, 20.0]])
+    task = numbers(y, loss)
+    totals = task.standardised(y).sum(axis=0, keepdims=True).astype(float)
+    _, intercept = task.in_units(
+        np.zeros((1, 2), np.float32), task.prior(np.array([3.0]), totals)
+    )
+    np.testing.assert_allclose(task.predictions(intercept[None]), [[4, 10]], rtol=1e-6)
+
+
+def test_the_prior_of_huber_loss_is_the_median():
+    y = np.array([[1.0], [2.0], [1e9]])
+    task = numbers(y, "huber")
+    prior = task.prior(np.array([3.0]), task.standardised(y).sum(axis=0, keepdims=True))
+    assert task.in_units(np.zeros((1, 1), np.float32), prior)[1] == 2

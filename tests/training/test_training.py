@@ -7,15 +7,28 @@ import signal
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import make_classification, make_regression
 from sklearn.metrics import log_loss
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, load
+from neuralrules._engine._reference import NumpyEngine
+from neuralrules._estimators._base import Course, encoded_rows
 from neuralrules._training import _training
-from neuralrules._training._training import Plan, interrupt_flag, rule_gates, shuffled_batches
+from neuralrules._training._split import held_out
+from neuralrules._training._start import tamed
+from neuralrules._training._training import (
+    Plan,
+    interrupt_flag,
+    mean_loss,
+    rule_gates,
+    shuffled_batches,
+)
 
 X, Y = make_classification(600, 10, n_informative=6, random_state=0)
 
@@ -23,11 +36,13 @@ X, Y = make_classification(600, 10, n_informative=6, random_state=0)
 def plan(**changes):
     options = {
         "loss": 0,
+        "fit_intercept": True,
         "l2": 0.0,
         "rule_dropout": 0.0,
         "learning_rate": 0.1,
         "schedule": "constant",
         "n_epochs": 10,
+        "stop_after": None,
         "batch_size": 16,
         "patience": None,
         "verbose": False,
@@ -40,6 +55,9 @@ def test_constant_and_cosine_schedules():
     cosine = np.concatenate([plan(schedule="cosine").rates(epoch, 5) for epoch in range(10)])
     expected = 0.1 * (1 + np.cos(np.pi * np.arange(50) / 50)) / 2
     np.testing.assert_allclose(cosine, expected)
+    shorter = plan(schedule="cosine", stop_after=4)
+    assert (plan().n_run, shorter.n_run) == (10, 4)
+    np.testing.assert_array_equal(shorter.rates(3, 5), cosine[15:20])
 
 
 def test_batches_hold_every_row_once_in_tree_order():
@@ -61,7 +79,7 @@ def test_gates_drop_rules_and_keep_the_expected_output():
 
 
 def test_training_lowers_the_loss_and_records_it():
-    model = NeuralRuleClassifier(4, n_epochs=20, random_state=0).fit(X, Y)
+    model = NeuralRuleClassifier.paper(4, n_epochs=20, random_state=0).fit(X, Y)
     losses = model.history_["loss"]
     assert len(losses) == model.n_iter_ == 20
     assert losses[-1] < 0.5 * losses[0]
@@ -69,7 +87,7 @@ def test_training_lowers_the_loss_and_records_it():
 
 
 def test_no_epochs_give_the_tree_as_it_started():
-    model = NeuralRuleClassifier(4, n_epochs=0, random_state=0).fit(X, Y)
+    model = NeuralRuleClassifier.paper(4, n_epochs=0, random_state=0).fit(X, Y)
     encoded = model.encoder_.transform(X)
     inside = model.rules_.covers(encoded)
     leaf_signs = np.sign(inside @ model.rules_.values[:, 0])
@@ -78,32 +96,183 @@ def test_no_epochs_give_the_tree_as_it_started():
 
 
 def test_early_stopping_restores_the_best_parameters():
-    options = {"max_depth": 8, "learning_rate": 0.1, "schedule": "constant", "random_state": 0}
+    options = {
+        **{"max_depth": 8, "learning_rate": 0.1, "schedule": "constant", "random_state": 0},
+        **{"early_stopping": True, "validation_fraction": 0.3, "patience": 3},
+    }
     noisy = np.where(np.random.RandomState(0).rand(600) < 0.2, 1 - Y, Y)
-    model = NeuralRuleClassifier(
-        early_stopping=True, validation_fraction=0.3, patience=3, n_epochs=200, **options
-    ).fit(X, noisy)
+    model = NeuralRuleClassifier.paper(n_epochs=200, **options).fit(X, noisy)
     losses = model.history_["validation_loss"]
     best = int(np.argmin(losses))
     assert model.n_iter_ == len(losses) == best + 4 < 200
-    shorter = NeuralRuleClassifier(
-        early_stopping=True, validation_fraction=0.3, patience=3, n_epochs=best + 1, **options
-    ).fit(X, noisy)
+    shorter = NeuralRuleClassifier.paper(n_epochs=best + 1, **options).fit(X, noisy)
     np.testing.assert_array_equal(model.network_.weights, shorter.network_.weights)
+
+
+def test_a_start_that_training_makes_worse_is_kept():
+    options = {"n_trees": 4, "learning_rate": 100.0, "patience": 2, "random_state": 0}
+    model = NeuralRuleClassifier(n_epochs=50, **options).fit(X, Y)
+    start = NeuralRuleClassifier(n_epochs=0, **options).fit(X, Y)
+    for kept, first in zip(model.network_.parameters, start.network_.parameters, strict=True):
+        np.testing.assert_array_equal(kept, first)
+    assert model.n_iter_ == len(model.history_["validation_loss"]) == 2
+    assert start.history_ == {"loss": [], "validation_loss": []}
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "options", "n_trained"),
+    [
+        (99, {}, 99),
+        (100, {}, 80),
+        (200, {"validation_fraction": 0.3}, 140),
+        (200, {"early_stopping": False}, 200),
+        (50, {"early_stopping": True}, 40),
+        # Too few to hold out one: all are trained on.
+        (100, {"validation_fraction": 0.004}, 100),
+    ],
+)
+def test_rows_are_held_out_of_tables_that_have_enough(n_rows, options, n_trained):
+    model = NeuralRuleClassifier(n_trees=1, n_epochs=2, random_state=0, **options)
+    model.fit(X[:n_rows], Y[:n_rows])
+    assert model.rules_.n_training == n_trained
+    assert ("validation_loss" in model.history_) == (n_trained < n_rows)
+
+
+def test_only_rows_with_weight_are_enough():
+    weights = (np.arange(150) < 99).astype(float)
+    model = NeuralRuleClassifier(n_trees=1, n_epochs=1).fit(X[:150], Y[:150], weights)
+    assert model.rules_.n_training == 99
+    assert "validation_loss" not in model.history_
+
+
+@pytest.mark.parametrize("early_stopping", ["auto", False])
+def test_partial_fit_trains_on_all_rows(early_stopping):
+    model = NeuralRuleClassifier(n_trees=1, early_stopping=early_stopping, random_state=0)
+    for _ in range(2):
+        model.partial_fit(X, Y)
+        assert model.rules_.n_training == 600
+        assert model.history_.keys() == {"loss"}
+        assert model.n_iter_ == 1
+
+
+def test_a_warm_start_holds_rows_out_too_and_keeps_the_best():
+    options = {"n_trees": 2, "patience": 2, "warm_start": True, "random_state": 0}
+    model = NeuralRuleClassifier(n_epochs=5, **options).fit(X, Y)
+    before = model.network_
+    model.set_params(learning_rate=3.0, n_epochs=50).fit(X, Y)
+    assert model.n_iter_ == len(model.history_["validation_loss"]) == 2
+    np.testing.assert_array_equal(model.network_.weights, before.weights)
+
+
+def test_training_may_end_before_its_schedule_does():
+    options = {"n_trees": 2, "rule_dropout": 0.2, "random_state": 0}
+    whole = NeuralRuleClassifier(**options)
+    whole._fit_from_scratch(X, Y, None, Course(9, "cosine", early_stopping=False))
+    part = NeuralRuleClassifier(**options)
+    part._fit_from_scratch(X, Y, None, Course(9, "cosine", early_stopping=False, stop_after=3))
+    assert part.history_["loss"] == whole.history_["loss"][:3]
+    assert (part.n_iter_, whole.n_iter_) == (3, 9)
+
+
+def one_column_each(model):
+    """Whether every literal looks at the column of its split, and at no other."""
+    network, rules = model.network_, model.rules_
+    for rule in range(network.n_rules):
+        own = slice(network.offsets[rule], network.offsets[rule + 1])
+        for weights, origin in zip(network.weights[own], network.origins[own], strict=True):
+            split = [rules.features[rules.offsets[rule] + origin]] if origin >= 0 else []
+            if network.features[np.flatnonzero(weights)].tolist() != split:
+                return False
+    return True
+
+
+@pytest.mark.parametrize("start", ["hinge", "leaf"])
+@pytest.mark.parametrize("deep", [False, True])
+def test_literals_of_own_columns_stay_on_them(start, deep):
+    options = {"n_trees": 3, "n_epochs": 3, "warm_start": True, "random_state": 0}
+    model = NeuralRuleClassifier(3, literal_columns="own", start=start, deep=deep, **options)
+    before = None
+    for train in (model.fit, model.fit, model.partial_fit):
+        train(X, Y)
+        assert one_column_each(model)
+        assert before is None or (model.network_.weights != before).any()
+        before = model.network_.weights
+    model.set_params(literal_columns="rule").fit(X, Y)
+    assert not one_column_each(model)
+
+
+def test_second_layers_of_own_columns_learn_too():
+    options = {"n_trees": 3, "n_epochs": 3, "early_stopping": False, "random_state": 0}
+    model = NeuralRuleClassifier(3, deep=True, literal_columns="own", **options).fit(X, Y)
+    layers = [model.network_.second_layer(rule) for rule in range(model.network_.n_rules)]
+    assert any((layer - np.diag(np.diag(layer))).any() for layer in layers)
+
+
+@pytest.mark.parametrize("estimator", [NeuralRuleClassifier, NeuralRuleRegressor])
+def test_an_intercept_is_trained_or_stays(estimator):
+    options = {"n_trees": 2, "n_epochs": 3, "early_stopping": False, "random_state": 0}
+    moved = estimator(**options).fit(X, Y).fitted_.state
+    assert moved.network.intercept != 0
+    assert moved.moments.means.intercept.any()
+    fixed = estimator(fit_intercept=False, **options).fit(X, Y).fitted_.state
+    assert fixed.network.intercept == 0
+    assert not fixed.moments.means.intercept.any()
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=6),
+    st.floats(0.01, 0.99),
+    st.randoms(use_true_random=False),
+)
+def test_held_out_rows_are_a_share_of_each_class_but_never_all(sizes, fraction, random):
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    random.shuffle(groups)
+    state = np.random.RandomState(random.randrange(2**31))
+    held = held_out(groups, fraction, state)
+    assert held.dtype == bool
+    trained = np.bincount(groups[~held], minlength=len(sizes))
+    assert (trained >= 1).all()
+    n_held = np.bincount(groups[held], minlength=len(sizes))
+    possible = np.array(sizes) - 1
+    assert held.sum() <= fraction * len(groups) + 0.5
+    if (fraction * np.array(sizes) + 0.5 < possible).all():
+        assert abs(held.sum() - fraction * len(groups)) <= 0.5 + 1e-9
+        assert (np.abs(n_held - fraction * np.array(sizes)) <= 1 + 1e-9).all()
+
+
+def test_wild_starts_are_tamed():
+    model = NeuralRuleClassifier(n_trees=4, n_epochs=0, random_state=0).fit(X, Y)
+    network, rows = model.network_, encoded_rows(model, X, Y)
+    every, engine = np.arange(600, dtype=np.int32), NumpyEngine()
+    assert tamed(network, rows, every, engine) is network
+    wild = replace(network, values=network.values * 1e3)
+    silent = replace(network, values=network.values * 0)
+    tame = tamed(wild, rows, every, engine)
+    nothing = mean_loss(silent, rows, every, engine)
+    assert mean_loss(tame, rows, every, engine) <= nothing
+    doubled = replace(tame, values=tame.values * 2)
+    assert mean_loss(doubled, rows, every, engine) > nothing
+    contrary = replace(network, values=-network.values)
+    assert not tamed(contrary, rows, every, engine).values.any()
 
 
 def test_validation_rows_are_not_seen_by_the_tree():
     model = NeuralRuleClassifier(
-        early_stopping=True, validation_fraction=0.25, random_state=0, n_epochs=1
+        rule_source="tree",
+        early_stopping=True,
+        validation_fraction=0.25,
+        random_state=0,
+        n_epochs=1,
     ).fit(X, Y)
-    assert model.rules_.n.sum() == 450
+    assert model.rules_.n.sum() == model.rules_.n_training == 450
 
 
 def test_warm_start_goes_on_from_where_it_was():
     options = {
+        "n_trees": 4,
         "schedule": "constant",
         "batch_size": 600,
-        "rule_dropout": 0.0,
+        "early_stopping": False,
         "random_state": 0,
     }
     once = NeuralRuleClassifier(3, n_epochs=20, **options).fit(X, Y)
@@ -140,7 +309,9 @@ def test_partial_fit_of_a_regression_keeps_the_first_scaling():
             features[200:], target[200:]
         )
     assert model.score(features, target) > 0.8
-    assert model.network_.intercept == pytest.approx(target[:200].mean(), rel=1e-3)
+    task = model.fitted_.task
+    assert task.centre == pytest.approx(target[:200].mean())
+    assert task.scale == pytest.approx(target[:200].std())
 
 
 def test_partial_fit_drops_other_rules_in_each_call(monkeypatch):
@@ -291,8 +462,9 @@ def test_every_loss_learns(loss, n_classes, deep):
     features, target = make_classification(
         600, 8, n_informative=5, n_classes=n_classes, random_state=0
     )
-    model = NeuralRuleClassifier(4, loss=loss, deep=deep, random_state=0).fit(features, target)
-    start = NeuralRuleClassifier(4, n_epochs=0, random_state=0).fit(features, target)
+    options = {"max_depth": 4, "loss": loss, "deep": deep, "random_state": 0}
+    model = NeuralRuleClassifier.paper(**options).fit(features, target)
+    start = NeuralRuleClassifier.paper(**{**options, "n_epochs": 0}).fit(features, target)
     assert model.score(features, target) > max(0.9, start.score(features, target))
     assert math.isfinite(model.history_["loss"][-1])
 
@@ -308,8 +480,8 @@ def test_rules_for_rare_rows_are_not_worn_away():
 
 
 def test_a_warm_start_takes_over_with_the_loss_that_is_asked_for_now(tmp_path):
-    options = {"n_epochs": 10, "warm_start": True, "random_state": 0}
-    model = NeuralRuleClassifier(3, **options).fit(X, Y)
+    options = {"n_trees": 4, "n_epochs": 10, "early_stopping": False, "random_state": 0}
+    model = NeuralRuleClassifier(3, warm_start=True, rule_dropout=0.1, **options).fit(X, Y)
     model.set_params(loss="hinge").fit(X, Y)
     assert model.fitted_.task.loss.name == "hinge"
     assert not hasattr(model, "predict_proba")
@@ -327,7 +499,9 @@ def test_what_a_model_gives_depends_on_how_it_was_trained_not_on_its_parameters(
 
 def test_divergence_in_the_very_last_step_is_noticed():
     """Its loss would show only in the next epoch."""
-    model = NeuralRuleClassifier(2, learning_rate=1e39, n_epochs=1, batch_size=10**6)
+    model = NeuralRuleClassifier(
+        2, learning_rate=1e39, n_epochs=1, batch_size=10**6, early_stopping=False
+    )
     message = r"^Training diverged in epoch 1: the loss is not finite. Lower learning_rate"
     with np.errstate(all="ignore"), pytest.raises(ValueError, match=message):
         model.fit(X, Y)

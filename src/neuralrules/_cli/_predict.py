@@ -202,13 +202,15 @@ def model_rows(
     table: Table, columns: ModelColumns, chunk: pd.DataFrame, ids: Sequence[str]
 ) -> Any:
     """The model's columns of some rows, also of those that are kept as they are."""
-    shared = {
-        name: table.converted(
-            chunk[name].array.__arrow_array__(), columns.kinds[name], name, chunk.index[0]
-        )
-        for name in ids
-        if name in columns.kinds
-    }
+    import pandas as pd
+
+    shared = {}
+    for name in ids:
+        if name in columns.kinds:
+            held = chunk[name].array.__arrow_array__()
+            cells = table.converted(held, columns.kinds[name], name, chunk.index[0])
+            # Counted from 0, rows of a later chunk would find none of their own.
+            shared[name] = pd.Series(cells).set_axis(chunk.index)
     return columns.of(chunk.assign(**shared))
 
 

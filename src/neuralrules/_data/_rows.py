@@ -70,12 +70,11 @@ class Rows:
         return (self.targets == np.arange(self.task.n_classes)).astype(np.float32)
 
     def prior(self) -> np.ndarray:
-        """Outputs that fit all rows alike, (n_outputs,) float64; weights are only relative."""
+        """Outputs that fit all rows alike, (n_outputs,) float64; weight 2 counts as two rows."""
         weights = self.training_weights
-        n = np.array([np.count_nonzero(weights)], np.float64)
         one_group = np.zeros(len(self), np.int64)
-        share = n / weights.sum(dtype=np.float64)
-        return self.task.prior(n, self.totals(one_group, weights, 1) * share)
+        n = np.array([weights.sum(dtype=np.float64)])
+        return self.task.prior(n, self.totals(one_group, weights, 1))
 
     def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
         """Weight of each class, or weighted sum of each target, in groups of rows.

@@ -194,7 +194,7 @@ class NeuralRuleModel(BaseEstimator):
 
     def _constraints(self, network: Network) -> Constraints | None:
         """What training may not change: literals that keep to their own column."""
-        return Constraints.keep_zeros(network) if self.literal_columns == "own" else None
+        return Constraints.keep_columns(network) if self.literal_columns == "own" else None
 
     def _resume(self, X: Any, y: Any, sample_weight: Any, course: Course) -> Any:
         """Train the present rules further, with the present encoding."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
 
 from neuralrules._estimators._classifier import ClassRules, NeuralRuleClassifier
 from neuralrules._estimators._cross_validated import (
@@ -32,9 +33,10 @@ ESTIMATORS: dict[str, type[Any]] = {
 # What parameters that version 3 of the file format brought mean for files of before: there
 # was no other way than the paper's.
 LATER_PARAMETERS = {
-    "tree_rate": 0.1,
-    **{name: PAPER[name] for name in ("literal_columns", "start", "fit_intercept", "scaling")},
+    name: PAPER[name]
+    for name in ("tree_rate", "literal_columns", "start", "fit_intercept", "scaling")
 }
+MAX_CANDIDATES = 10_000  # of a search: a few lists of values have more combinations than memory
 DEEPEST = 4  # lists within lists of a parameter: a list of candidates, each a dict of lists
 
 
@@ -103,7 +105,7 @@ def estimator_from(contents: Contents) -> Any:
         model._validate_params()
         model._engine()  # refuses a number of jobs that there cannot be
         if isinstance(model, RuleSearch):
-            model._check_candidates(1)
+            checked_candidates(model, model.candidates)
     except (TypeError, ValueError) as error:
         refuse(f"its parameters are not valid ({shown(str(error))})")
     return model
@@ -112,7 +114,11 @@ def estimator_from(contents: Contents) -> Any:
 def upgraded_parameters(contents: Contents, parameters: dict[str, Any]) -> dict[str, Any]:
     """Parameters of version 3 from those of a file of before; a search was one for a depth."""
     result = LATER_PARAMETERS | parameters
+    if result.get("batch_size") == "auto":  # what that meant is the paper's size by now
+        result["batch_size"] = PAPER["batch_size"]
     depths, chosen = result.pop("max_depths", None), contents.optional("max_depth", int)
+    if "search" in contents.document:
+        refuse("it holds an unknown value, 'search'")
     contents.document["search"] = None
     if depths is not None:
         try:
@@ -153,6 +159,15 @@ def restored(item: Any, depth: int = 0) -> Any:
     return {key: restored(value, depth + 1) for key, value in pairs}
 
 
+def checked_candidates(model: RuleSearch, candidates: Any) -> list[dict[str, Any]]:
+    """All candidates, if they are valid and not more than anyone would compare."""
+    found = ParameterGrid(candidates) if isinstance(candidates, dict) else candidates
+    if found is not None and len(found) > MAX_CANDIDATES:
+        raise ValueError(f"{len(found)} candidates")
+    valid: list[dict[str, Any]] = clone(model).set_params(candidates=found)._check_candidates(1)
+    return valid
+
+
 def search_from(contents: Contents, model: Any) -> None:
     """Learn what a search found, if there was one."""
     search = contents.optional("search", dict)
@@ -164,7 +179,7 @@ def search_from(contents: Contents, model: Any) -> None:
         refuse(f"'search' is {shown(search)}, not what was compared and chosen")
     candidates, best = restored(search["candidates"]), search["best"]
     try:
-        candidates = clone(model).set_params(candidates=candidates)._check_candidates(1)
+        candidates = checked_candidates(model, candidates)
     except (TypeError, ValueError) as error:
         refuse(f"its candidates are not valid ({shown(str(error))})")
     if type(best) is not int or not 0 <= best < len(candidates):

@@ -21,4 +21,9 @@ PAPER: dict[str, Any] = {
     "n_epochs": 200,
     "batch_size": "paper",
     "early_stopping": False,
+    # These do nothing until another rule source or early stopping is asked for.
+    "n_trees": 10,
+    "tree_rate": 0.1,
+    "validation_fraction": 0.1,
+    "patience": 10,
 }

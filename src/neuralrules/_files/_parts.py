@@ -131,7 +131,7 @@ def network_from(contents: Contents, n_columns: int, n_outputs: int) -> Network:
     n_rules, n_literals = len(offsets) - 1, int(offsets[-1])
     squares = int((np.diff(offsets).astype(object) ** 2).sum())  # cannot overflow
     deep = "network.mixing" in contents.arrays and contents.arrays["network.mixing"].size > 0
-    return Network(
+    network = Network(
         **own_columns_from(contents, offsets, n_columns),
         biases=contents.array("network.biases", np.float32, (n_literals,)),
         offsets=offsets,
@@ -141,6 +141,9 @@ def network_from(contents: Contents, n_columns: int, n_outputs: int) -> Network:
         shifts=contents.array("network.shifts", np.float32, (n_literals if deep else 0,)),
         origins=contents.indices("network.origins", np.int64, n_literals, -1, n_literals),
     )
+    if (np.abs(network.intercept) > np.finfo(np.float32).max).any():  # trained in float32
+        refuse("the array 'network.intercept' holds a number that is too large")
+    return network
 
 
 def own_columns_from(

@@ -34,14 +34,20 @@ class Constraints(NamedTuple):
         return cls(own.filled(False, bool), own.filled(-np.inf), own.filled(np.inf))
 
     @classmethod
+    def keep_columns(cls, network: Network) -> Constraints:
+        """Literals look at no other columns than now; second layers are free."""
+        free = cls.free(network)
+        frozen = free.frozen._replace(weights=network.own_weights == 0)
+        return free._replace(frozen=frozen)
+
+    @classmethod
     def keep_zeros(cls, network: Network) -> Constraints:
         """Weights that are zero, of either layer, stay zero.
 
         Biases and values are never pruned: a zero among them is a number like others.
         """
-        free, own = cls.free(network), network.parameters
-        frozen = free.frozen._replace(weights=own.weights == 0, mixing=own.mixing == 0)
-        return free._replace(frozen=frozen)
+        kept = cls.keep_columns(network)
+        return kept._replace(frozen=kept.frozen._replace(mixing=network.mixing == 0))
 
     def check(self, parameters: Parameters) -> None:
         """Refuse limits of another network, and bounds that leave no number between them."""

@@ -115,15 +115,18 @@ class Task:
 
         Log odds of classes count one row more of each class, so that a class that is hardly
         seen, or not at all yet, never gets a probability of zero. They are centred where
-        there are several: what is added to all alike changes nothing.
+        there are several: what is added to all alike changes nothing. With Huber's loss it is
+        the median, which targets are measured from, since few numbers far away move the mean.
 
         Parameters
         ----------
         n : (1,) float64
-            Rows of training.
+            Rows of training, or their weight.
         totals : (1, n_classes or n_targets) float64
-            Those of each class, or sums of the standardised targets.
+            That of each class, or sums of the standardised targets.
         """
+        if self.loss.name == "huber":
+            return np.zeros(self.n_outputs)
         if not self.gives_probabilities:
             return self.leaf_values(n, totals)[0]
         logarithms = np.log(totals[0] + 1)
