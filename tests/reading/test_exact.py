@@ -22,6 +22,7 @@ from neuralrules._engine._reference import literals_forward, rules_forward, unit
 
 # Room for the rounding of some ten operations one after the other.
 DOUBLE, SINGLE = 2e-15, 1e-6
+DEPTHS = [{"max_depth": 2}, {"max_depth": 3}]
 
 
 def raw_table(model, X):
@@ -95,11 +96,13 @@ def test_it_predicts_what_the_model_predicts(kind, deep):
         (NeuralRuleRegressor, {}),
         (NeuralRuleRegressor, {"deep": True}),
         (NeuralRuleRegressor, {"rule_source": "boosting", "n_trees": 4}),
-        (NeuralRuleRegressorCV, {"max_depths": (2, 3), "cv": 2}),
+        (NeuralRuleRegressorCV, {"candidates": DEPTHS, "cv": 2, "n_trees": 4}),
         (NeuralRuleClassifier, {"rule_source": "boosting", "n_trees": 4}),
         (NeuralRuleClassifier, {"class_weight": {"low": 20, "middle": 1, "high": 1}}),
         (NeuralRuleClassifier, {"loss": "squared"}),
-        (NeuralRuleClassifierCV, {"max_depths": (2, 3), "cv": 2}),
+        (NeuralRuleClassifierCV, {"candidates": DEPTHS, "cv": 2, "refit": "single"}),
+        (NeuralRuleClassifier, {"start": "leaf", "n_trees": 4, "scaling": "quantile"}),
+        (NeuralRuleRegressor, {"rule_source": "tree", "literal_columns": "tree"}),
     ],
 )
 def test_every_way_to_fit_a_frame_with_holes(estimator, options):

@@ -5,7 +5,8 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from models import EVERY_MODEL, fitted, mixed_table
+from models import EVERY_MODEL, KINDS, fitted, mixed_table
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
@@ -97,8 +98,10 @@ def test_angles_are_those_between_normals():
 
 @pytest.mark.parametrize("kind", ["two classes", "mixed", "numbers", "constant"])
 def test_an_untrained_model_has_not_drifted(kind):
-    model, _, _ = fitted(kind, n_epochs=0)
-    table = model.rules_table()
+    estimator, (X, y), options = KINDS[kind]()
+    # Counted are all rows of the fit, so the trees must have grown on all.
+    model = estimator(max_depth=3, n_epochs=0, early_stopping=False, random_state=0, **options)
+    table = model.fit(X, y).rules_table()
     assert (table["angle"].fillna(0) == 0).all()
     assert table["angle"].isna().all() == (kind == "constant")
     assert (table["overlap"] == 1).all()
@@ -121,7 +124,7 @@ def test_rows_given_and_training_rows():
 def test_weights_of_the_fit_count():
     X = np.arange(10.0)[:, None]
     weights = np.arange(1.0, 11.0)
-    model = NeuralRuleClassifier(1, n_epochs=0, random_state=0)
+    model = NeuralRuleClassifier.paper(1, n_epochs=0, random_state=0)
     table = model.fit(X, X[:, 0] > 4, sample_weight=weights).rules_table()
     assert table.loc[[0, 1], "rows"].tolist() == [15, 40]
     weights[:3] = 0
@@ -167,7 +170,7 @@ def test_literals_that_look_at_nothing_have_no_angle():
 
 def test_units_of_targets_do_not_change_what_matters():
     model, X, y = fitted("two targets")
-    other = NeuralRuleRegressor(3, n_epochs=40, random_state=0).fit(X, y * [1, 1e6])
+    other = clone(model).fit(X, y * [1, 1e6])
     np.testing.assert_allclose(
         other.rules_table()["importance"], model.rules_table()["importance"], rtol=1e-3
     )
