@@ -65,7 +65,7 @@ def test_it_can_be_read_explained_exported_and_trained_further(kind, tmp_path):
 @pytest.mark.parametrize("trained", [False, True])
 def test_training_goes_on_from_the_intercept(trained):
     model, X, y = fitted("two classes")
-    written = f"intercept [{model.network_.intercept[0]!r}]"
+    written = f"intercept [{float(model.network_.intercept[0])!r}]"
     text = model.exact_text().replace(written, "intercept [-3.0]")
     back = read_rules(text, estimator=True)
     back.set_params(n_epochs=30, warm_start=True, fit_intercept=trained, random_state=0)

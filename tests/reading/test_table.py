@@ -136,7 +136,7 @@ def test_class_weights_change_the_model_and_not_the_counts():
     rng = np.random.RandomState(0)
     X = rng.randn(800, 3)
     y = X[:, 0] + rng.randn(800) > 2
-    model = NeuralRuleClassifier(3, class_weight="balanced", n_epochs=20, random_state=0)
+    model = NeuralRuleClassifier.paper(3, class_weight="balanced", n_epochs=20, random_state=0)
     table = model.fit(X, y).rules_table()
     active = inside(model, X) > 0
     for rule, line in table.iterrows():
@@ -149,7 +149,7 @@ def test_class_weights_change_the_model_and_not_the_counts():
     assert found.confusion.sum() == 800
     path = model.simplification_path(X, y, X_val=X, y_val=y)
     assert path.steps[0].given.error == pytest.approx(1 - model.score(X, y))
-    plain = NeuralRuleClassifier(3, n_epochs=20, random_state=0).fit(X, y)
+    plain = NeuralRuleClassifier.paper(3, n_epochs=20, random_state=0).fit(X, y)
     assert (plain.predict(X) != model.predict(X)).any()
 
 
@@ -181,7 +181,7 @@ def test_units_of_targets_do_not_change_what_matters():
 def test_large_tables_are_read_on_a_sample_when_training_is_short(monkeypatch):
     monkeypatch.setattr("neuralrules._fitted._fitted.READ_ROWS_PER_EPOCH", 100)
     X = np.random.RandomState(0).randn(1000, 2)
-    model = NeuralRuleClassifier(2, n_epochs=2, random_state=0).fit(X, X[:, 0] > 0)
+    model = NeuralRuleClassifier.paper(2, n_epochs=2, random_state=0).fit(X, X[:, 0] > 0)
     assert model.fitted_.performance.n_rows == 200
     assert model.fitted_.activity.n_rows == 1000  # the sample stands for all
     table = model.rules_table()
@@ -243,7 +243,7 @@ def test_tree_rules_read_as_a_person_would_cover_the_rows_of_their_leaf(depth):
     X, y = mixed_table()
     X = X.drop(columns="code")
     X["code"] = X["city"]  # a column of few categories
-    model = NeuralRuleClassifier(depth, n_epochs=0, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(depth, n_epochs=0, random_state=0).fit(X, y)
     covers = model.rules_.covers(model.encoder_.transform(X))
     texts = [tree_rule_text(model.fitted_, rule, 9) for rule in range(model.rules_.n_rules)]
     for rule, text in enumerate(texts):
@@ -252,7 +252,7 @@ def test_tree_rules_read_as_a_person_would_cover_the_rows_of_their_leaf(depth):
 
 def test_tree_rules_have_no_redundancy():
     X, y = mixed_table()
-    model = NeuralRuleClassifier(8, n_epochs=0, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(8, n_epochs=0, random_state=0).fit(X, y)
     for text in model.rules_table()["tree_rule"]:
         parts = [part.strip("()") for part in text.split(" and ")]
         assert len(parts) == len(set(parts))
