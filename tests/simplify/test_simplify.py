@@ -158,7 +158,7 @@ def test_zeros_stay_zero_while_the_rest_is_trained():
             mixing=network.mixing * (rng.rand(*network.mixing.shape) < 0.5),
         )
     )
-    plan = model._plan(rows.task, len(rows), 30, "cosine")
+    plan = model._plan(rows.task, len(rows), model._course())
     engine = engine_of(model)
     after = trained(sparse, rows, plan, engine, np.random.RandomState(0))
     np.testing.assert_array_equal(after.weights == 0, sparse.weights == 0)
@@ -215,13 +215,32 @@ def test_the_same_seed_gives_the_same_model():
     np.testing.assert_array_equal(first.network_.weights, second.network_.weights)
 
 
-def test_cv_estimators_simplify_what_they_chose():
+@pytest.mark.parametrize("refit", ["average", "single"])
+def test_cv_estimators_simplify_what_they_chose(refit, monkeypatch):
+    plans = []
+
+    def recorded(network, rows, plan, *others):
+        plans.append(plan)
+        return trained(network, rows, plan, *others)
+
+    monkeypatch.setattr(_path, "trained", recorded)
     X, y = make_classification(300, 8, random_state=0)
-    model = NeuralRuleClassifierCV((2, 3), cv=2, n_epochs=10, random_state=0).fit(X, y)
+    candidates = [
+        {"max_depth": 1, "n_epochs": 1},
+        {"max_depth": 3, "l2": 0.03, "learning_rate": 0.02, "fit_intercept": False},
+    ]
+    options = {"n_trees": 3, "refit": refit, "n_epochs": 20, "random_state": 0}
+    model = NeuralRuleClassifierCV(candidates, cv=3, **options).fit(X, y)
+    assert model.best_index_ == 1
     smaller = model.simplify(X, y, tolerance=0.1)
-    assert smaller.max_depth_ == model.max_depth_
-    assert smaller.network_.n_parameters < model.network_.n_parameters
-    assert np.diff(smaller.rules_.offsets).max() <= model.max_depth_
+    assert smaller.best_params_ == model.best_params_
+    assert np.diff(smaller.rules_.offsets).max() <= 3
+    # The mean of three networks says nearly everything three times.
+    share = 0.1 if refit == "average" else 0.3
+    assert smaller.network_.n_parameters < share * model.network_.n_parameters
+    # What is left is trained as the candidate was.
+    found = {(plan.l2, plan.learning_rate, plan.fit_intercept) for plan in plans}
+    assert found == {(0.03, 0.02, False)}
 
 
 def test_a_smaller_model_can_be_trained_further_and_cloned():
