@@ -413,6 +413,10 @@ class NeuralRuleModel(BaseEstimator):
         other.fitted_ = fitted
         return other
 
+    def _chosen(self) -> NeuralRuleModel:
+        """An estimator with the parameters that the present rules were trained with."""
+        return self
+
     def _unfitted_twin(self) -> NeuralRuleModel:
         """An estimator that, fitted on the same rows, would become this one."""
         return clone(self).set_params(warm_start=False, verbose=0)

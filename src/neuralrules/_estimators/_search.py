@@ -284,6 +284,9 @@ class RuleSearch(NeuralRuleModel):
             candidates=self.candidates_, best=self.best_index_, cv_scores=self.cv_scores_
         )
 
+    def _chosen(self) -> NeuralRuleModel:
+        return self._model(self.best_params_, 0)
+
     def _unfitted_twin(self) -> RuleSearch:
         """The search with the chosen candidate alone."""
         twin: RuleSearch = clone(self)
