@@ -154,7 +154,7 @@ def test_equal_rules_become_one(deep):
 
 
 @pytest.mark.parametrize("deep", [False, True])
-def test_constant_rules_become_one(deep):
+def test_constant_rules_become_one_or_go_to_the_intercept(deep):
     network = random_network(5, n_rules=6, n_outputs=2, deep=deep)
     weights = network.weights.copy()
     for rule in (1, 3, 4):
@@ -163,11 +163,20 @@ def test_constant_rules_become_one(deep):
     if deep:  # units that are positive
         network = replace(network, mixing=np.abs(network.mixing), shifts=np.abs(network.shifts))
     X = rows_for(network, 0)
-    smaller, kept = drop_idle(network, X, np.ones(len(X), "f4"))
-    np.testing.assert_allclose(outputs(smaller, X), outputs(network, X), rtol=1e-5, atol=1e-5)
+    bare = replace(network, intercept=np.zeros(2))  # as the paper has it
+    smaller, kept = drop_idle(bare, X, np.ones(len(X), "f4"))
+    np.testing.assert_allclose(outputs(smaller, X), outputs(bare, X), rtol=1e-5, atol=1e-5)
     assert 1 in kept
     assert 3 not in kept
     assert 4 not in kept
+    smaller, kept = drop_idle(network, X, np.ones(len(X), "f4"))
+    assert not {1, 3, 4} & set(kept)
+    np.testing.assert_allclose(
+        outputs(smaller, X) + smaller.intercept,
+        outputs(network, X) + network.intercept,
+        rtol=1e-5,
+        atol=1e-5,
+    )
 
 
 def test_the_shift_makes_up_for_the_mean_of_a_mixed_literal_that_goes():

@@ -204,7 +204,7 @@ def drop_idle(
     The outputs on the rows X (n_rows, n_columns) stay as they are. Also returns the
     indices of the rules that are left, of which there is at least one.
     """
-    network = merge_redundant(network, X, weights)
+    network = merge_redundant(constants_to_intercept(network), X, weights)
     lengths, literals = np.diff(network.offsets), np.ones(network.n_literals, bool)
     rules, worth_of_rules = np.arange(network.n_rules), np.zeros(network.n_rules)
     while rules.size:
@@ -221,6 +221,23 @@ def drop_idle(
     kept = np.flatnonzero(worth_of_rules > 0)
     kept = kept if kept.size else np.array([0])
     return network.take(kept, literals), kept
+
+
+def constants_to_intercept(network: Network) -> Network:
+    """Let the intercept take over what rules without any weight add to every row alike.
+
+    They are left with the value 0. A network without intercept, as in the paper, keeps them.
+    """
+    constant = np.array([not network.rule_weights(i).any() for i in range(network.n_rules)])
+    if not network.intercept.any() or not constant.any():
+        return network
+    any_row = np.zeros((1, int(network.features.max(initial=0)) + 1), np.float32)
+    added = activations(network, any_row)[constant].T @ network.values[constant]
+    return replace(
+        network,
+        intercept=network.intercept + added[0],
+        values=np.where(constant[:, None], np.float32(0), network.values),
+    )
 
 
 def merge_redundant(network: Network, X: np.ndarray, weights: np.ndarray) -> Network:
