@@ -37,7 +37,9 @@ units_of_cost = st.floats(0.3, 3)
 
 
 def classifier(X, y, depth=2, **options):
-    return NeuralRuleClassifier(depth, random_state=0, **{"n_epochs": 0, **options}).fit(X, y)
+    return NeuralRuleClassifier.paper(depth, random_state=0, **{"n_epochs": 0, **options}).fit(
+        X, y
+    )
 
 
 def lowest_costs(costs, wanted, gaps, *, ties=True):
@@ -238,7 +240,8 @@ def test_no_row_within_the_cost_would_do(task, deep, scaling):
 
 def test_a_scaled_row_comes_back_from_outside_of_the_knots():
     X = np.random.RandomState(0).lognormal(0, 1, (200, 2))
-    model = classifier(X, X[:, 0] > 1, n_epochs=20, scaling="quantile")
+    model = NeuralRuleClassifier.paper(2, n_epochs=20, scaling="quantile", random_state=0)
+    model.fit(X, X[:, 0] > 1)
     far = [1e4, 1.0]
     assert model.predict([far])[0]
     result = model.counterfactual(far, fixed=[1])
@@ -255,7 +258,8 @@ def test_a_scaled_row_comes_back_from_outside_of_the_knots():
 def test_a_scaled_row_does_not_take_back_the_cost_of_a_flat_way():
     """A flat segment before a steep one, and a steep one on the other side."""
     X = np.concatenate([np.linspace(0, 1, 50), np.linspace(90, 91, 50)])[:, None]
-    model = classifier(X, X[:, 0] > 90.5, n_epochs=0, scaling="quantile")
+    model = NeuralRuleClassifier.paper(2, n_epochs=0, scaling="quantile", random_state=0)
+    model.fit(X, X[:, 0] > 90.5)
     for start in (0.9, 1.5, 50.0, 90.2):
         result = model.counterfactual([start], units={0: 1.0})
         assert result.optimal
@@ -265,7 +269,7 @@ def test_a_scaled_row_does_not_take_back_the_cost_of_a_flat_way():
 
 def test_whole_scaled_numbers_go_one_way_only():
     X = np.repeat(np.arange(7), [5, 10, 30, 3, 2, 2, 2])[:, None]
-    model = NeuralRuleRegressor(1, n_epochs=0, scaling="quantile").fit(X, X[:, 0])
+    model = NeuralRuleRegressor.paper(1, n_epochs=0, scaling="quantile").fit(X, X[:, 0])
     (column,) = model.encoder_.columns
     z = column.knots.z
     network = replace(
@@ -383,7 +387,7 @@ def test_whole_numbers_are_not_missed_by_going_both_ways():
 @pytest.fixture(scope="module")
 def square():
     X = np.random.RandomState(0).uniform(-3, 3, (500, 1))
-    return NeuralRuleRegressor(4, random_state=0).fit(X, X[:, 0] ** 2)
+    return NeuralRuleRegressor.paper(4, random_state=0).fit(X, X[:, 0] ** 2)
 
 
 @pytest.mark.parametrize("width", [0.1, 1e-3, 1e-4, 2e-5, 1e-6])
@@ -413,7 +417,7 @@ def test_bounds_hold_for_every_row_that_predict_accepts(data, deep, n_outputs, r
     X = data.draw(whole_numbers((40, 3), 4))
     y = data.draw(real_numbers((40, n_outputs), 0, 1))
     y[:2] = [[0], [1]]  # no target is constant
-    model = NeuralRuleRegressor(1, n_epochs=0, engine="numpy").fit(X, y)
+    model = NeuralRuleRegressor.paper(1, n_epochs=0, engine="numpy").fit(X, y)
     model = with_network(model, data.draw(small_networks(1, n_outputs, deep=deep)))
     rows = np.array(list(itertools.product(range(4), repeat=3)))
     # One by one: NumPy's sums depend on how many rows there are.
@@ -546,7 +550,9 @@ def test_rows_without_an_active_rule_are_counterfactuals():
 def test_several_targets_are_reached_together():
     rng = np.random.RandomState(0)
     X = rng.uniform(-2, 2, (300, 2))
-    model = NeuralRuleRegressor(4, n_epochs=30, random_state=0).fit(X, X @ [[1, 1], [1, -1]])
+    model = NeuralRuleRegressor.paper(4, n_epochs=30, random_state=0).fit(
+        X, X @ [[1, 1], [1, -1]]
+    )
     x = np.array([0.2, 0.1])
     result = model.counterfactual(x, [(1, None), (None, -0.5)])
     first, second = model.predict(result.x)[0]
@@ -704,7 +710,7 @@ def test_integers_stay_in_the_range_of_their_dtype(form, dtype):
         column = end + sign * step * np.arange(20)
         X = FORMS[form](column, dtype)
         # The output falls towards the end of the range, and would fall beyond it.
-        model = NeuralRuleRegressor(1, n_epochs=0).fit(X, np.arange(20.0))
+        model = NeuralRuleRegressor.paper(1, n_epochs=0).fit(X, np.arange(20.0))
         last, second = model.predict(X[:2])
         beyond = (None, 3 * last - 2 * second)
         for integer in (None, []):
@@ -724,12 +730,12 @@ def test_integers_stay_in_the_range_of_their_dtype(form, dtype):
 
 def test_bounds_and_the_range_of_a_dtype_hold_together():
     X = np.arange(100, 140, dtype=np.uint8)[:, None]
-    model = NeuralRuleRegressor(1, n_epochs=0).fit(X, X[:, 0])
+    model = NeuralRuleRegressor.paper(1, n_epochs=0).fit(X, X[:, 0])
     far = model.counterfactual(X[0], (1e3, None), bounds={0: (-10, 1000)})
     near = model.counterfactual(X[0], (1e3, None), bounds={0: (-10, 120)})
     assert (far.found, far.bound) == (near.found, near.bound) == (False, np.inf)
     top = np.array([2**63 - 1])  # as a float it does not fit
-    model = NeuralRuleRegressor(1, n_epochs=0).fit([[0], [2**62]], [0, 1])
+    model = NeuralRuleRegressor.paper(1, n_epochs=0).fit([[0], [2**62]], [0, 1])
     assert model.counterfactual(top, (None, 0.9), bounds={0: (0, None)}).found
 
 
@@ -769,7 +775,7 @@ def cancer():
 
 def test_breast_cancer_is_solved_to_proven_optimality(cancer):
     X, y = cancer
-    model = NeuralRuleClassifier(4, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(4, random_state=0).fit(X, y)
     rng = np.random.RandomState(0)
     deviations = np.array([column.scale for column in model.encoder_.columns])
     for index in range(0, 560, 80):
@@ -785,7 +791,7 @@ def test_breast_cancer_is_solved_to_proven_optimality(cancer):
 
 def test_the_best_so_far_is_returned_when_time_is_over(cancer):
     X, y = cancer
-    model = NeuralRuleClassifier(6, deep=True, n_epochs=30, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(6, deep=True, n_epochs=30, random_state=0).fit(X, y)
     result = model.counterfactual(X.iloc[[0]], time_limit=0.3)
     assert result.found
     assert not result.optimal
@@ -1028,7 +1034,7 @@ def test_errors_of_columns_without_names():
 def test_errors_of_ranges(n_targets, target, message):
     X = np.arange(10.0)[:, None]
     y = np.repeat(np.where(X > 4.5, 7.0, 2.0), n_targets, axis=1).squeeze()
-    model = NeuralRuleRegressor(1, n_epochs=0).fit(X, y)
+    model = NeuralRuleRegressor.paper(1, n_epochs=0).fit(X, y)
     model.network_.values[:] = 0
     model.network_.intercept[:] = 2
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
@@ -1040,7 +1046,7 @@ def test_a_list_whose_categories_are_missing():
     rows = [[float(i), "Rome" if i % 2 else "Oslo"] for i in range(40)]
     rows += [[float(i), None] for i in range(20)]
     y = [cell == "Rome" for _, cell in rows]
-    model = NeuralRuleClassifier(3, n_epochs=5, random_state=0).fit(rows, y)
+    model = NeuralRuleClassifier.paper(3, n_epochs=5, random_state=0).fit(rows, y)
     result = model.counterfactual([3.0, None], True)
     assert str(result.changes[0]) == "x1 from missing to Rome"
     assert model.predict(result.x).tolist() == [True]

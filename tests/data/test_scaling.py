@@ -124,6 +124,20 @@ def test_slopes_are_differences(column, places):
     np.testing.assert_allclose(knots.slopes(numbers), differences, rtol=1e-6, atol=noise)
 
 
+def test_rounding_does_not_lead_beyond_a_knot():
+    rng = np.random.RandomState(0)
+    low, high = np.sort(rng.randn(2, 500), axis=0)
+    over = low + (high - low) > high
+    under = low + (high - low) < high
+    assert over.any()
+    assert under.any()
+    for z, next_z in zip(low, high, strict=True):
+        # From so far away 0.4 and 0.5 are the same.
+        knots = Knots((-1e17, 0.5, 2.0), (z, next_z, next_z + 1))
+        assert knots.scaled(np.array(0.4)) <= next_z
+        assert Knots((0.0, 1.0), (z, next_z)).scaled(np.array(1.0)) == next_z
+
+
 def test_slopes_at_the_ends_and_of_holes():
     knots = Knots((0.0, 1.0, 3.0), (-1.0, 0.0, 1.0))
     numbers = np.array([-1, 0, 0.5, 1, 2, 3, 4, np.nan])

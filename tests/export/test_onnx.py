@@ -37,6 +37,7 @@ from neuralrules._export._onnx import BLOCK_ROWS
 from neuralrules._export._onnx_encoding import Inputs
 from neuralrules._export._size import size_text
 
+DEPTHS = [{"max_depth": 2}, {"max_depth": 3}]
 CLOSE = 1e-5  # probabilities, or numbers in deviations of their target
 
 
@@ -187,7 +188,7 @@ def test_it_predicts_what_the_model_predicts(kind, deep):
 def test_untrained_rules_on_their_thresholds(deep):
     """The decision there is some last digits of float32, and the label falls as the model's."""
     X, y = np.arange(40.0)[:, None], np.arange(40) >= 20
-    model = NeuralRuleClassifier(1, n_epochs=0, deep=deep, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(1, n_epochs=0, deep=deep, random_state=0).fit(X, y)
     rows = on_thresholds(model, X)
     assert (np.abs(model.decision_function(rows)) < 1e-6).all()
     proto = model.to_onnx()
@@ -271,10 +272,11 @@ def test_it_states_its_size(kind, deep):
     [
         (NeuralRuleRegressor, {"deep": True}),
         (NeuralRuleRegressor, {"rule_source": "boosting", "n_trees": 4}),
-        (NeuralRuleRegressorCV, {"max_depths": (2, 3), "cv": 2}),
+        (NeuralRuleRegressorCV, {"candidates": DEPTHS, "cv": 2, "n_trees": 4}),
         (NeuralRuleClassifier, {"rule_source": "boosting", "n_trees": 4}),
         (NeuralRuleClassifier, {"loss": "squared"}),
-        (NeuralRuleClassifierCV, {"max_depths": (2, 3), "cv": 2}),
+        (NeuralRuleClassifierCV, {"candidates": DEPTHS, "cv": 2, "refit": "single"}),
+        (NeuralRuleClassifier, {"start": "leaf", "n_trees": 4, "scaling": "quantile"}),
     ],
 )
 def test_every_way_to_fit_a_frame_with_holes(estimator, options):
@@ -297,7 +299,7 @@ def test_columns_far_from_zero(spread):
     rng = np.random.RandomState(0)
     X = np.column_stack([1.6e9 + spread * rng.randn(300), -1e6 + rng.randn(300)])
     y = (X[:, 0] - 1.6e9) / spread + (X[:, 1] > -1e6) + 1e6
-    agree(NeuralRuleRegressor(3, n_epochs=10, random_state=0).fit(X, y), X)
+    agree(NeuralRuleRegressor.paper(3, n_epochs=10, random_state=0).fit(X, y), X)
 
 
 @pytest.mark.parametrize("n_targets", [None, 1, 2])
@@ -305,7 +307,7 @@ def test_predictions_have_the_models_shape(n_targets):
     X, y = load_diabetes(return_X_y=True)
     if n_targets:
         y = np.column_stack([y, -y])[:, :n_targets]
-    model = NeuralRuleRegressor(2, n_epochs=2, random_state=0).fit(X, y)
+    model = NeuralRuleRegressor.paper(2, n_epochs=2, random_state=0).fit(X, y)
     agree(model, X)
     (output,) = model.to_onnx().graph.output
     assert output.name == "prediction"
@@ -315,7 +317,7 @@ def test_predictions_have_the_models_shape(n_targets):
 @pytest.mark.parametrize("deep", [False, True])
 def test_every_kind_of_column_and_rules_of_many_lengths(mixed_frame, deep):
     X, y = mixed_frame
-    model = NeuralRuleClassifier(6, n_epochs=5, deep=deep, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(6, n_epochs=5, deep=deep, random_state=0).fit(X, y)
     lengths = set(np.diff(model.network_.offsets).tolist())
     assert {3, 4, 5, 6} <= lengths  # some are padded to the length of others
     kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
@@ -326,7 +328,7 @@ def test_every_kind_of_column_and_rules_of_many_lengths(mixed_frame, deep):
 def test_polars_frames():
     frame, y = mixed_table()
     X = pl.from_pandas(frame)
-    model = NeuralRuleClassifier(4, n_epochs=5, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(4, n_epochs=5, random_state=0).fit(X, y)
     agree(model, X)
     agree(model, pl.concat([X, X.with_columns(pl.all().shuffle(1))]))
 
@@ -352,7 +354,7 @@ def test_rare_categories_and_holes(with_holes):
 def test_classes_keep_their_type(classes, kind, loss):
     X = np.arange(60.0)[:, None]
     y = np.repeat(classes, 60 // len(classes))
-    model = NeuralRuleClassifier(3, n_epochs=2, loss=loss).fit(X, y)
+    model = NeuralRuleClassifier.paper(3, n_epochs=2, loss=loss).fit(X, y)
     proto = model.to_onnx()
     agree(model, X, proto)
     labels = session(proto).run(["label"], {"X": X})[0]
@@ -363,7 +365,7 @@ def test_classes_keep_their_type(classes, kind, loss):
 
 
 def test_labels_that_onnx_does_not_know():
-    model = NeuralRuleClassifier(1, n_epochs=0).fit(np.arange(4.0)[:, None], [0, 0, 1, 1])
+    model = NeuralRuleClassifier.paper(1, n_epochs=0).fit(np.arange(4.0)[:, None], [0, 0, 1, 1])
     model = with_labels(model, [0, 1.5])
     message = (
         "to_onnx cannot write the classes [0, 1.5]: labels must be strings, numbers or "
@@ -401,7 +403,7 @@ def test_columns_without_weight_cost_nothing():
 def test_outputs_give_way_to_columns():
     _, X, y = fitted("three classes")
     frame = pd.DataFrame(X, columns=["label", "label_", "probabilities", "N"])
-    model = NeuralRuleClassifier(3, n_epochs=5, random_state=0).fit(frame, y)
+    model = NeuralRuleClassifier.paper(3, n_epochs=5, random_state=0).fit(frame, y)
     proto = model.to_onnx()
     assert [value.name for value in proto.graph.input] == list(frame.columns)
     assert [value.name for value in proto.graph.output] == ["label__", "probabilities_"]
@@ -415,7 +417,7 @@ def test_every_name_of_the_graph_as_a_column():
     rng = np.random.RandomState(0)
     frame = pd.DataFrame(rng.randn(100, len(names)), columns=sorted(names))
     y = (frame.sum(axis=1) > 0).to_numpy()
-    agree(NeuralRuleClassifier(3, n_epochs=2, random_state=0).fit(frame, y), frame)
+    agree(NeuralRuleClassifier.paper(3, n_epochs=2, random_state=0).fit(frame, y), frame)
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -431,7 +433,9 @@ def test_any_name_survives(column, category, label):
     assume(category not in ("Rome", "") and label != "other")
     frame = pd.DataFrame({column: ["Rome", category] * 10, column + "2": np.arange(20.0)})
     y = np.array(["other", label] * 10, object)
-    model = NeuralRuleClassifier(2, n_epochs=2, engine="numpy", random_state=0).fit(frame, y)
+    model = NeuralRuleClassifier.paper(2, n_epochs=2, engine="numpy", random_state=0).fit(
+        frame, y
+    )
     proto = model.to_onnx()
     agree(model, frame, proto)
     labels = session(proto).run(None, feed(proto, frame))[0]
@@ -458,7 +462,7 @@ def test_text_that_is_not_unicode(where):
     cells = pd.Series(["Rome", category] * 10, dtype=object)
     frame = pd.DataFrame({0: cells}).set_axis(pd.Index([column], dtype=object), axis=1)
     y = np.array(["other", label] * 10, object)
-    model = NeuralRuleClassifier(1, n_epochs=0).fit(frame, y)
+    model = NeuralRuleClassifier.paper(1, n_epochs=0).fit(frame, y)
     message = (
         r"to_onnx cannot write the text 'half \ud800': it holds half a character, which "
         "UTF-8 cannot express. Replace it in the table and fit again."
@@ -470,7 +474,7 @@ def test_text_that_is_not_unicode(where):
 def test_a_text_for_what_is_missing():
     X = pd.DataFrame({"city": ["", "Rome", None, "missing"] * 10})
     y = np.array([0, 1, 2, 3] * 10)
-    model = NeuralRuleClassifier(3, n_epochs=20, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(3, n_epochs=20, random_state=0).fit(X, y)
     message = (
         "missing_text='' is a category of column 'city', and ONNX has no other way to say "
         "that a text is missing. Give a missing_text that no category has, for example "

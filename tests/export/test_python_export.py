@@ -141,7 +141,13 @@ def trial_rows(model, X):
         for row in mixed[:5]
     ]
     empty = [dict.fromkeys(names)]
-    return rows + mixed + holes + news + empty + on_thresholds(model, rows)
+    outside = []  # where scaled columns are flat
+    if any(column.knots is not None for column in model.encoder_.columns):
+        outside = [
+            {name: cell if isinstance(cell, str) else far for name, cell in row.items()}
+            for row, far in zip(rows[:2], (1e6, -1e6), strict=True)
+        ]
+    return rows + mixed + holes + news + empty + outside + on_thresholds(model, rows)
 
 
 def outputs_of(module, rows):
@@ -265,7 +271,7 @@ def test_it_is_small_python_3_9(kind, deep):
 def test_how_a_module_reads():
     X = pd.DataFrame({"age": np.arange(40.0), "city": ["Oslo", "Rome"] * 20})
     y = np.where((X["age"] > 19.5) & (X["city"] == "Rome"), "good", "bad")
-    source = NeuralRuleClassifier(2, n_epochs=0, random_state=0).fit(X, y).to_python()
+    source = NeuralRuleClassifier.paper(2, n_epochs=0, random_state=0).fit(X, y).to_python()
     assert source.startswith(
         '"""Predictions of a neural rule model, in Python without any package.\n\n'
         "NeuralRuleClassifier: 3 neural rules with 5 literals and 12 parameters, "
@@ -330,20 +336,20 @@ def test_columns_far_from_zero():
     X = rng.randn(300, 4) * [1, 1, 1, 1e-9] + np.array([1e6, 1e9, -1e9, 0])
     y = X[:, 0] - 1e6 + X[:, 1] - 1e9 > (X[:, 2] + 1e9) * X[:, 3] * 1e9
     for deep in (False, True):
-        model = NeuralRuleClassifier(3, deep=deep, n_epochs=10, random_state=0).fit(X, y)
+        model = NeuralRuleClassifier.paper(3, deep=deep, n_epochs=10, random_state=0).fit(X, y)
         rows = trial_rows(model, X)
         module = load(model.to_python())
         exact = reference(model, rows)
         np.testing.assert_allclose(outputs_of(module, rows), exact, rtol=0, atol=1e-12)
         agree(model, rows)
-    regressor = NeuralRuleRegressor(3, n_epochs=10, random_state=0).fit(X, X[:, 1] - 1e9)
+    regressor = NeuralRuleRegressor.paper(3, n_epochs=10, random_state=0).fit(X, X[:, 1] - 1e9)
     agree(regressor, trial_rows(regressor, X))
 
 
 def test_values_beyond_the_largest_count_as_the_largest():
     rng = np.random.RandomState(0)
     X = rng.randn(200, 2) * [1e-12, 1e-9]
-    model = NeuralRuleClassifier(3, n_epochs=20, random_state=0).fit(X, X.sum(axis=1) > 0)
+    model = NeuralRuleClassifier.paper(3, n_epochs=20, random_state=0).fit(X, X.sum(axis=1) > 0)
     cells = [-1e15, -1e9, 1e8, 1e15, 1e16]
     rows = [{"x0": a, "x1": b} for a in cells for b in cells]
     outputs = outputs_of(load(model.to_python()), rows)
@@ -365,7 +371,7 @@ def test_rare_categories_and_holes():
             codes[::10] = None
             y[::10] = True
         X = pd.DataFrame({"code": codes})
-        model = NeuralRuleClassifier(3, n_epochs=10, random_state=0).fit(X, y)
+        model = NeuralRuleClassifier.paper(3, n_epochs=10, random_state=0).fit(X, y)
         assert '"code", OTHER]' in model.to_python()
         seen = [{"code": code} for code in sorted({*codes} - {None})]
         assert len(seen) > 100
@@ -375,7 +381,7 @@ def test_rare_categories_and_holes():
 def test_categories_that_are_numbers():
     X = pd.DataFrame({"code": pd.Categorical([1, 2, 3, 4] * 20), "x": np.arange(80.0)})
     y = (X["code"] == 1).to_numpy()
-    model = NeuralRuleClassifier(3, n_epochs=5, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(3, n_epochs=5, random_state=0).fit(X, y)
     module = load(model.to_python())
     for same in (1, 1.0, "1", np.int64(1), np.float64(1), np.str_("1"), Decimal(1)):
         frame = pd.DataFrame({"code": pd.Series([same], dtype=object), "x": [3.0]})
@@ -484,7 +490,9 @@ def test_numbers_up_to_the_largest_are_taken():
 )
 def test_labels_keep_their_type(labels):
     X = np.arange(60.0)[:, None]
-    model = NeuralRuleClassifier(3, n_epochs=2).fit(X, np.repeat(labels, 60 // len(labels)))
+    model = NeuralRuleClassifier.paper(3, n_epochs=2).fit(
+        X, np.repeat(labels, 60 // len(labels))
+    )
     agree(model, as_rows(X))
     assert load(model.to_python())["CLASSES"] == model.classes_.tolist()
 
@@ -525,20 +533,23 @@ def test_large_outputs_do_not_overflow():
 def test_ties_fall_as_those_of_the_model():
     for kind in ("two classes", "three classes"):
         model, _, _ = fitted(kind)
-        values = model.network_.values * 0
-        model = with_network(model, replace(model.network_, values=values))
+        network = model.network_
+        silent = {"values": network.values * 0, "intercept": network.intercept * 0}
+        model = with_network(model, replace(network, **silent))
         X = fitted(kind)[1][:1]
         assert load(model.to_python())["predict"](as_rows(X)[0]) == model.predict(X)[0]
 
 
 def test_models_of_other_estimators():
     _, (X, y), _ = KINDS["mixed"]()
-    model = NeuralRuleClassifierCV(cv=2, n_epochs=3, random_state=0).fit(X, y)
-    agree(model, trial_rows(model, X))
+    for refit in ("average", "single"):
+        options = {"n_trees": 2, "n_epochs": 3, "refit": refit, "random_state": 0}
+        model = NeuralRuleClassifierCV([{}, {"deep": True}], cv=2, **options).fit(X, y)
+        agree(model, trial_rows(model, X))
     X, y = load_breast_cancer(return_X_y=True)
     boosted = NeuralRuleClassifier(2, rule_source="boosting", n_trees=3, n_epochs=3).fit(X, y)
     agree(boosted, trial_rows(boosted, X))
-    column = NeuralRuleRegressor(2, n_epochs=3).fit(X, X[:, :1])
+    column = NeuralRuleRegressor.paper(2, n_epochs=3).fit(X, X[:, :1])
     agree(column, trial_rows(column, X))
     assert isinstance(load(column.to_python())["predict"](as_rows(X)[0]), float)
 
@@ -546,7 +557,7 @@ def test_models_of_other_estimators():
 def test_polars():
     _, (X, y), _ = KINDS["mixed"]()
     frame = pl.DataFrame({name: X[name].tolist() for name in X}, strict=False, nan_to_null=True)
-    model = NeuralRuleClassifier(3, n_epochs=5, random_state=0).fit(frame, y)
+    model = NeuralRuleClassifier.paper(3, n_epochs=5, random_state=0).fit(frame, y)
     rows = as_rows(frame)[:60]
     outputs = outputs_of(load(model.to_python()), rows)
     np.testing.assert_allclose(outputs, reference(model, rows), rtol=0, atol=1e-9)
@@ -659,7 +670,7 @@ def test_a_fit_on_hostile_names():
     for text in ["\n1/0", '"""', "\r", "\u2028", "\\", "\0"]:
         X = pd.DataFrame({text: ["Rome", text] * 20, text + "2": np.arange(40.0)})
         y = np.array(["other", text] * 20, object)
-        model = NeuralRuleClassifier(2, n_epochs=2, random_state=0).fit(X, y)
+        model = NeuralRuleClassifier.paper(2, n_epochs=2, random_state=0).fit(X, y)
         agree(model, as_rows(X))
 
 
@@ -687,6 +698,6 @@ def test_lines_are_short_where_names_allow():
         {f"{'long ' * 8}{i}": np.random.RandomState(i).randn(90) for i in range(3)}
     )
     y = np.argmax(X.to_numpy(), axis=1).astype(str) + np.array(list("abc")).repeat(30)
-    source = NeuralRuleClassifier(4, n_epochs=2, random_state=0).fit(X, y).to_python()
+    source = NeuralRuleClassifier.paper(4, n_epochs=2, random_state=0).fit(X, y).to_python()
     code = source[source.index("CLASSES") :].splitlines()
     assert max(map(len, code)) <= WIDTH

@@ -172,7 +172,7 @@ def test_columns_far_from_zero_do_not_cancel(database, spread):
     rng = np.random.RandomState(0)
     X = np.column_stack([1e6 + spread * rng.randn(300), -1.6e12 + spread * rng.randn(300)])
     y = (X[:, 0] - 1e6) / spread + 3 * (X[:, 1] > -1.6e12)
-    model = NeuralRuleRegressor(3, n_epochs=10, random_state=0).fit(X, y)
+    model = NeuralRuleRegressor.paper(3, n_epochs=10, random_state=0).fit(X, y)
     assert len(model.network_.features) == 2
     rows = all_kinds_of_rows(model, X)[:200]
     agree(model, rows, score(database, model, rows))
@@ -209,7 +209,9 @@ def test_categories_are_compared_exactly(texts, data):
     """Any two different texts are different categories."""
     y = np.repeat(np.arange(len(texts)) % 2, 10)
     X = np.repeat(np.array(texts, object), 10)[:, None]
-    model = NeuralRuleClassifier(4, n_epochs=5, min_samples_leaf=1, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(4, n_epochs=5, min_samples_leaf=1, random_state=0).fit(
+        X, y
+    )
     others = data.draw(st.lists(st.text(max_size=8), max_size=3))
     rows = np.array([*texts, *others, *(text + " " for text in texts)], object)[:, None]
     for dialect in ("duckdb", "sqlite"):
@@ -224,7 +226,9 @@ def by_category(texts):
     """A model that tells texts apart by their place in a list, and rows with all of them."""
     X = np.repeat(np.array(texts, object), 6)[:, None]
     y = np.repeat(np.arange(len(texts), dtype=float), 6)
-    model = NeuralRuleRegressor(None, n_epochs=0, min_samples_leaf=1, random_state=0).fit(X, y)
+    model = NeuralRuleRegressor.paper(None, n_epochs=0, min_samples_leaf=1, random_state=0).fit(
+        X, y
+    )
     return model, np.array([*texts, "elsewhere", None], object)[:, None]
 
 
@@ -251,7 +255,7 @@ def test_blanks_that_pad_characters_are_read_as_by_a_client(postgresql, texts):
 
 def test_booleans_stand_for_true_and_false(database):
     texts = np.array([["True"], ["False"], [None]] * 20, object)
-    model = NeuralRuleClassifier(2, n_epochs=5, random_state=0)
+    model = NeuralRuleClassifier.paper(2, n_epochs=5, random_state=0)
     model.fit(texts, np.arange(60) % 3 == 0)
     for types, cells in (
         ({"x0": "boolean"}, [True, False, None]),
@@ -285,7 +289,9 @@ def test_categories_that_no_cell_can_hold(database):
 def test_rare_categories_where_no_cell_can_hold_the_others(database):
     X = np.array([[f"\ud800{i // 4}"] for i in range(400)], object)
     X[300:] = [[f"rare {i}"] for i in range(100)]
-    model = NeuralRuleRegressor(3, n_epochs=2, random_state=0).fit(X, np.arange(400) >= 300)
+    model = NeuralRuleRegressor.paper(3, n_epochs=2, random_state=0).fit(
+        X, np.arange(400) >= 300
+    )
     kinds = [model.encoder_.columns[feature].kind for feature in model.network_.features]
     assert "rare" in kinds
     rows = np.array([["rare 1"], ["new"], [None]], object)
@@ -311,7 +317,7 @@ def test_rare_categories_where_no_cell_can_hold_the_others(database):
 def test_labels_of_every_type(database, labels, loss):
     X, y = load_iris(return_X_y=True)
     options = np.array(labels, object if isinstance(labels[0], str) else None)
-    model = NeuralRuleClassifier(2, n_epochs=3, loss=loss, random_state=0)
+    model = NeuralRuleClassifier.paper(2, n_epochs=3, loss=loss, random_state=0)
     model.fit(X, options[np.minimum(y, len(options) - 1)])
     if database.dialect == "postgresql" and "a\0" in labels:
         message = (
@@ -348,8 +354,9 @@ def test_extreme_decisions_neither_overflow_nor_underflow(database, kind):
 def test_ties_go_to_the_first_class(database, kind):
     """Rows that no rule knows, and for three classes a tie of the last two."""
     model, X, _ = fitted(kind)
-    values = np.zeros_like(model.network_.values)
-    silent = with_network(model, replace(model.network_, values=values))
+    network = model.network_
+    silent = {"values": network.values * 0, "intercept": network.intercept * 0}
+    silent = with_network(model, replace(network, **silent))
     result = score(database, silent, X[:3])
     assert result["prediction"].tolist() == [model.classes_[0]] * 3
     agree(silent, X[:3], result)
@@ -372,7 +379,8 @@ def test_simplified_models(database, kind, deep):
 def test_polars_and_searched_models(database):
     frame, y = mixed_table()
     rows = pl.from_pandas(frame)
-    model = NeuralRuleClassifierCV(max_depths=(2, 3), cv=2, n_epochs=3, random_state=0)
+    options = {"cv": 2, "n_trees": 2, "n_epochs": 3, "random_state": 0}
+    model = NeuralRuleClassifierCV([{}, {"max_depth": 3}], **options)
     model.fit(rows, y)
     agree(model, rows, score(database, model, rows))
 
@@ -383,7 +391,7 @@ def test_a_thousand_rules(database):
     X = rng.randn(1500, 60)
     y = np.digitize(X @ rng.randn(60), [-3, 3])
     options = {"rule_source": "forest", "n_trees": 60, "max_rules": 1100, "n_epochs": 0}
-    model = NeuralRuleClassifier(5, **options, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(5, **options, random_state=0).fit(X, y)
     assert model.network_.n_rules == 1100
     assert "\noutputs_2 AS (" in model.to_sql("rows")
     agree(model, X[:50], score(database, model, X[:50]))
@@ -395,7 +403,9 @@ def test_rules_of_many_literals_and_columns(database):
     rng = np.random.RandomState(0)
     X = rng.randn(400, n)
     for deep in (False, True):
-        model = NeuralRuleRegressor(2, deep=deep, n_epochs=0, random_state=0).fit(X, X[:, 0])
+        model = NeuralRuleRegressor.paper(2, deep=deep, n_epochs=0, random_state=0).fit(
+            X, X[:, 0]
+        )
         weights, mixing = np.eye(n, dtype=np.float32), np.eye(n, dtype=np.float32)
         weights[7], mixing[9] = 0.3 * rng.randn(n), 0.01 * rng.randn(n)
         network = Network.dense(
@@ -460,7 +470,9 @@ def test_names_longer_than_postgresql_keeps(database):
     long = {name: "ü" * 40 + f"{place}" for place, name in enumerate(model.encoder_.names)}
     frame = named(model, X)
     one = frame[["x2"]].rename(columns=long)
-    short = NeuralRuleClassifier(2, n_epochs=3, random_state=0).fit(one, load_iris().target)
+    short = NeuralRuleClassifier.paper(2, n_epochs=3, random_state=0).fit(
+        one, load_iris().target
+    )
     agree(short, one, score(database, short, one))
 
 
@@ -511,7 +523,9 @@ def tiny(names, n_rows=40):
     rng = np.random.RandomState(0)
     frame = pd.DataFrame(rng.randn(n_rows, len(names)), columns=list(names))
     y = np.sign(frame.to_numpy()).sum(axis=1)
-    return NeuralRuleRegressor(4, n_epochs=1, min_samples_leaf=1, random_state=0).fit(frame, y)
+    return NeuralRuleRegressor.paper(4, n_epochs=1, min_samples_leaf=1, random_state=0).fit(
+        frame, y
+    )
 
 
 LONG = "x" * 63

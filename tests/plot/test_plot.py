@@ -38,28 +38,30 @@ def _close_figures():
 def cancer():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X, y = X[:200], np.where(y[:200] == 1, "benign", "malignant")
-    return NeuralRuleClassifier(5, n_epochs=15, random_state=0).fit(X, y), X, y
+    return NeuralRuleClassifier.paper(5, n_epochs=15, random_state=0).fit(X, y), X, y
 
 
 @pytest.fixture(scope="module")
 def iris():
     X, y = load_iris(return_X_y=True)
     options = {"n_epochs": 40, "early_stopping": True, "patience": 5, "random_state": 0}
-    return NeuralRuleClassifier(3, **options).fit(X, y), X, y
+    return NeuralRuleClassifier.paper(3, start="leaf", **options).fit(X, y), X, y
 
 
 @pytest.fixture(scope="module")
 def deep():
-    """A deep regression on two targets."""
+    """A deep regression on two targets, with an intercept."""
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     y = np.column_stack([y, X["bmi"] - y / 500])
-    return NeuralRuleRegressor(3, deep=True, n_epochs=10, random_state=0).fit(X, y), X, y
+    options = {"deep": True, "n_trees": 1, "n_epochs": 10, "random_state": 0}
+    return NeuralRuleRegressor(3, **options).fit(X, y), X, y
 
 
 @pytest.fixture(scope="module")
 def mixed(mixed_frame):
     frame, y = mixed_frame
-    return NeuralRuleClassifier(4, n_epochs=10, random_state=0).fit(frame, y), frame, y
+    options = {"n_trees": 2, "n_epochs": 10, "random_state": 0}
+    return NeuralRuleClassifier(3, **options).fit(frame, y), frame, y
 
 
 @pytest.fixture(params=["cancer", "iris", "deep", "mixed"])
@@ -199,17 +201,20 @@ def test_the_waterfall_says_what_limits_each_rule(mixed):
     assert first in [f"rule {display.rules[0]}: {text}" for text in full]
     n = len(explanation.rules) - 1
     assert others == ([f"{n} other rule{'s' * (n > 1)}"] if n else [])
-    assert labels(display.ax_)[0] == "intercept"
+    assert labels(display.ax_)[0] == "start"
     assert labels(display.ax_)[-1] == "decision"
 
 
 def test_a_row_on_which_no_rule_fires():
     X = np.arange(100.0)[:, None]
-    model = NeuralRuleClassifier(1, n_epochs=0, max_rules=1).fit(X, X[:, 0] > 79.5)
-    display = WaterfallDisplay.from_estimator(model, X, row=99)
-    assert len(display.bars_) == 0
-    assert display.decision == display.intercept == 0
-    assert display.ax_.get_title() == "Row 99: 0 rules fire, decision 0"
+    model = NeuralRuleClassifier.paper(1, n_epochs=0, max_rules=1)
+    for start in (0, -1.35):
+        model.set_params(fit_intercept=start != 0).fit(X, X[:, 0] > 79.5)
+        display = WaterfallDisplay.from_estimator(model, X, row=99)
+        assert len(display.bars_) == 0
+        assert display.decision == display.intercept == pytest.approx(start, abs=1e-3)
+        shown = "−1.35" if start else "0"
+        assert display.ax_.get_title() == f"Row 99: 0 rules fire, decision {shown}"
 
 
 # Support
@@ -280,7 +285,7 @@ def shrunk(values, categories):
 def test_the_support_is_where_the_activation_is_positive(rotated_xor, engine, options):
     X, y = rotated_xor
     model = NeuralRuleClassifier(
-        **{"max_depth": 2, "n_epochs": 20, "engine": engine, "random_state": 0, **options}
+        n_trees=2, n_epochs=20, engine=engine, random_state=0, **options
     ).fit(X, y)
     every = list(range(model.network_.n_rules))
     display = SupportDisplay.from_estimator(model, X, y, rules=every, grid_resolution=40)
@@ -309,7 +314,7 @@ def test_supports_of_several_targets_and_classes(deep, iris):
 
 def test_an_untrained_rule_covers_its_leaf(mixed_frame):
     frame, y = mixed_frame
-    model = NeuralRuleClassifier(4, n_epochs=0, random_state=0).fit(frame, y)
+    model = NeuralRuleClassifier(3, n_trees=2, n_epochs=0, random_state=0).fit(frame, y)
     every = list(range(model.network_.n_rules))
     for columns in (("income", "city"), ("age", "children")):
         display = SupportDisplay.from_estimator(model, frame, rules=every, columns=columns)
@@ -346,7 +351,8 @@ def test_category_axes_and_points_without_missing_values(mixed):
 
 def test_the_other_columns_are_held_at_the_middle_or_the_row_given(mixed):
     model, X, y = mixed
-    kept = {"rules": [0], "columns": ("income", "age"), "grid_resolution": 10}
+    every = list(range(model.network_.n_rules))
+    kept = {"rules": every, "columns": ("income", "age"), "grid_resolution": 10}
     display = SupportDisplay.from_estimator(model, X, y, **kept)
     cities = X["city"].value_counts()
     assert display.reference == {
@@ -470,7 +476,8 @@ def test_the_size_curve_is_the_simplification_path(iris):
 
 def test_size_from_an_estimator():
     X, y = load_diabetes(return_X_y=True)
-    model = NeuralRuleRegressor(1, n_epochs=2, random_state=0).fit(X[:100], y[:100])
+    model = NeuralRuleRegressor(1, n_trees=3, n_epochs=2, random_state=0)
+    model.fit(X[:100], y[:100])
     given = {"X_val": X[100:], "y_val": y[100:]}
     display = SizeDisplay.from_estimator(model, X[:100], y[:100], tolerance=0.1, **given)
     path = model.simplification_path(X[:100], y[:100], **given)
@@ -549,7 +556,7 @@ def check_widths(edges):
 
 def test_zero_weights_have_no_edge(cancer):
     _, X, y = cancer
-    model = NeuralRuleClassifier(5, n_epochs=0, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(5, n_epochs=0, random_state=0).fit(X, y)
     rules = model.rules_
     for rule in range(rules.n_rules):
         display = RuleDisplay.from_estimator(model, rule)
@@ -590,7 +597,7 @@ def test_the_texts_of_a_diagram_do_not_overlap(case):
 
 
 def test_the_texts_of_a_large_diagram_do_not_overlap_even_on_small_axes():
-    eight = NeuralRuleClassifier(8, deep=True, n_epochs=1, min_samples_leaf=2).fit(
+    eight = NeuralRuleClassifier.paper(8, deep=True, n_epochs=1, min_samples_leaf=2).fit(
         np.random.RandomState(0).rand(400, 30), np.arange(400) % 2
     )
     assert np.diff(eight.network_.offsets).max() == 8
@@ -609,7 +616,7 @@ def test_a_rule_without_splits_and_one_with_a_pruned_literal():
     assert display.splits == ["every row"]
     assert display.edges_ == []
     X, y = load_iris(return_X_y=True)
-    model = NeuralRuleClassifier(2, n_epochs=5, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(2, n_epochs=5, random_state=0).fit(X, y)
     path = model.simplification_path(X, y, X_val=X, y_val=y)
     idle = 0
     for step in range(1, len(path)):
@@ -674,7 +681,7 @@ def test_hostile_names_are_shown_as_they_are_or_cut():
     X["$c$"] = rng.choice(["$a$", "<b>", "c" * 80], 200)
     y = (X.iloc[:, :6] @ rng.randn(6) > 0) ^ (X["$c$"] == "$a$")
     y = np.where(y, "$yes$ {", "<no>" * 30)
-    model = NeuralRuleClassifier(4, n_epochs=3, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier(4, n_trees=2, n_epochs=3, random_state=0).fit(X, y)
     drawn = [
         *draw_all(model, X, y),
         SupportDisplay.from_estimator(model, X, y, columns=("$c$", HOSTILE[1])),

@@ -22,6 +22,7 @@ from neuralrules._engine._reference import literals_forward, rules_forward, unit
 
 # Room for the rounding of some ten operations one after the other.
 DOUBLE, SINGLE = 2e-15, 1e-6
+DEPTHS = [{"max_depth": 2}, {"max_depth": 3}]
 
 
 def raw_table(model, X):
@@ -95,11 +96,13 @@ def test_it_predicts_what_the_model_predicts(kind, deep):
         (NeuralRuleRegressor, {}),
         (NeuralRuleRegressor, {"deep": True}),
         (NeuralRuleRegressor, {"rule_source": "boosting", "n_trees": 4}),
-        (NeuralRuleRegressorCV, {"max_depths": (2, 3), "cv": 2}),
+        (NeuralRuleRegressorCV, {"candidates": DEPTHS, "cv": 2, "n_trees": 4}),
         (NeuralRuleClassifier, {"rule_source": "boosting", "n_trees": 4}),
         (NeuralRuleClassifier, {"class_weight": {"low": 20, "middle": 1, "high": 1}}),
         (NeuralRuleClassifier, {"loss": "squared"}),
-        (NeuralRuleClassifierCV, {"max_depths": (2, 3), "cv": 2}),
+        (NeuralRuleClassifierCV, {"candidates": DEPTHS, "cv": 2, "refit": "single"}),
+        (NeuralRuleClassifier, {"start": "leaf", "n_trees": 4, "scaling": "quantile"}),
+        (NeuralRuleRegressor, {"rule_source": "tree", "literal_columns": "tree"}),
     ],
 )
 def test_every_way_to_fit_a_frame_with_holes(estimator, options):
@@ -122,7 +125,7 @@ def test_columns_far_from_zero(spread):
     rng = np.random.RandomState(0)
     X = np.column_stack([1.6e9 + spread * rng.randn(300), -1e9 + rng.randn(300)])
     y = (X[:, 0] - 1.6e9) / spread + (X[:, 1] > -1e9)
-    agree(NeuralRuleRegressor(3, n_epochs=10, random_state=0).fit(X, y), X)
+    agree(NeuralRuleRegressor.paper(3, n_epochs=10, random_state=0).fit(X, y), X)
 
 
 @pytest.mark.parametrize("n_targets", [None, 1, 2])
@@ -130,7 +133,7 @@ def test_predictions_have_the_models_shape(n_targets):
     X, y = load_diabetes(return_X_y=True)
     if n_targets:
         y = np.column_stack([y, -y])[:, :n_targets]
-    model = NeuralRuleRegressor(2, n_epochs=2, random_state=0).fit(X, y)
+    model = NeuralRuleRegressor.paper(2, n_epochs=2, random_state=0).fit(X, y)
     assert f"\nflat {json.dumps(n_targets is None)}\n" in model.exact_text()
     assert read_rules(model.exact_text()).predict(X).shape == y.shape
     agree(model, X)
@@ -224,7 +227,9 @@ def test_probabilities_only_of_logistic_rules():
 @pytest.mark.parametrize("classes", [[False, True], [3, 7, 9], [1.0, 2.0], ["a", "b", "c"]])
 def test_classes_keep_their_type(classes):
     X = np.arange(60.0)[:, None]
-    model = NeuralRuleClassifier(3, n_epochs=2).fit(X, np.repeat(classes, 60 // len(classes)))
+    model = NeuralRuleClassifier.paper(3, n_epochs=2).fit(
+        X, np.repeat(classes, 60 // len(classes))
+    )
     agree(model, X)
     assert read_rules(model.exact_text()).predict(X).tolist() == model.predict(X).tolist()
 
@@ -235,7 +240,9 @@ def test_any_name_survives(column, category, label):
     assume(category != "Rome" and label != "other")
     frame = pd.DataFrame({column: ["Rome", category] * 10, column + "2": np.arange(20.0)})
     y = np.array(["other", label] * 10, object)
-    model = NeuralRuleClassifier(2, n_epochs=2, engine="numpy", random_state=0).fit(frame, y)
+    model = NeuralRuleClassifier.paper(2, n_epochs=2, engine="numpy", random_state=0).fit(
+        frame, y
+    )
     rules = read_rules(model.exact_text())
     assert rules.predict(frame).tolist() == model.predict(frame).tolist()
 
@@ -469,6 +476,6 @@ def test_garbage_is_refused(data):
 def test_labels_that_json_does_not_know_are_refused():
     X = np.arange(20.0)[:, None]
     y = np.datetime64("2020-01-01") + np.arange(20) % 2
-    model = NeuralRuleClassifier(1, n_epochs=0, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(1, n_epochs=0, random_state=0).fit(X, y)
     with pytest.raises(TypeError, match=r"cannot write the class datetime\.date\(2020"):
         model.exact_text()

@@ -107,13 +107,13 @@ def test_margins_of_shallow_rules_are_distances(kind):
         if not np.isfinite(margin):
             continue
         alone = network.take(np.array([rule]))
-        directions = [rng.randn(network.features.size) for _ in range(20)]
+        directions = [rng.randn(alone.features.size) for _ in range(20)]
         directions += [-weights for weights in alone.weights]
         moved = np.repeat(encoded[[row]], 2 * len(directions), axis=0)
         for i, direction in enumerate(directions):
             unit = direction / np.linalg.norm(direction)
-            moved[2 * i, network.features] += 0.999 * margin * unit
-            moved[2 * i + 1, network.features] += 1.001 * margin * unit + 1e-5 * unit
+            moved[2 * i, alone.features] += 0.999 * margin * unit
+            moved[2 * i + 1, alone.features] += 1.001 * margin * unit + 1e-5 * unit
         inside = engine_of(model).activations(alone, moved)[:, 0] > 0
         assert inside[::2].all()
         assert not inside[1::2].all()
@@ -121,7 +121,8 @@ def test_margins_of_shallow_rules_are_distances(kind):
 
 def test_exact_margins_of_deep_rules_lead_out():
     """Where the margin is called exact, a step a little longer leaves the rule."""
-    model, X, _ = fitted("two classes", deep=True)
+    _, X, y = fitted("two classes", deep=True)
+    model = NeuralRuleClassifier.paper(3, deep=True, n_epochs=40, random_state=0).fit(X, y)
     explanation = model.explain(X)
     network = model.network_
     encoded = model.encoder_.transform(X)
@@ -185,7 +186,7 @@ def test_frames_are_tidy():
 
 
 def test_text_of_an_explanation():
-    model = NeuralRuleClassifier(1, n_epochs=0, random_state=0)
+    model = NeuralRuleClassifier.paper(1, n_epochs=0, random_state=0)
     model.fit(np.arange(10.0)[:, None], np.arange(10) > 4)
     row = np.array([[7.0]])
     decision = model.decision_function(row)[0]
@@ -197,11 +198,16 @@ def test_text_of_an_explanation():
 
 
 def test_a_row_without_rules_says_so():
-    model = NeuralRuleClassifier(1, n_epochs=0, max_rules=1, random_state=0)
-    model.fit(np.arange(10.0)[:, None], np.arange(10) > 2)
+    model = NeuralRuleClassifier.paper(1, n_epochs=0, max_rules=1, random_state=0)
+    X, y = np.arange(10.0)[:, None], np.arange(10) > 2
+    model.fit(X, y)
     outside = np.array([[9.0], [0.0]])
     texts = str(model.explain(outside)).split("\n\n")
     assert any(text.endswith("decision 0\nNo rule fires.") for text in texts)
+    model.set_params(fit_intercept=True).fit(X, y)
+    texts = str(model.explain(outside)).split("\n\n")
+    start = "  0.6931  start: 66.7 % for True"  # 8 of 12: one more of each class is counted
+    assert any(text.endswith(f"decision 0.6931\n{start}\nNo rule fires.") for text in texts)
 
 
 def test_long_explanations_are_cut_when_printed():

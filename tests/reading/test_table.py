@@ -5,7 +5,8 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from models import EVERY_MODEL, fitted, mixed_table
+from models import EVERY_MODEL, KINDS, fitted, mixed_table
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
@@ -97,8 +98,10 @@ def test_angles_are_those_between_normals():
 
 @pytest.mark.parametrize("kind", ["two classes", "mixed", "numbers", "constant"])
 def test_an_untrained_model_has_not_drifted(kind):
-    model, _, _ = fitted(kind, n_epochs=0)
-    table = model.rules_table()
+    estimator, (X, y), options = KINDS[kind]()
+    # Counted are all rows of the fit, so the trees must have grown on all.
+    model = estimator(max_depth=3, n_epochs=0, early_stopping=False, random_state=0, **options)
+    table = model.fit(X, y).rules_table()
     assert (table["angle"].fillna(0) == 0).all()
     assert table["angle"].isna().all() == (kind == "constant")
     assert (table["overlap"] == 1).all()
@@ -121,7 +124,7 @@ def test_rows_given_and_training_rows():
 def test_weights_of_the_fit_count():
     X = np.arange(10.0)[:, None]
     weights = np.arange(1.0, 11.0)
-    model = NeuralRuleClassifier(1, n_epochs=0, random_state=0)
+    model = NeuralRuleClassifier.paper(1, n_epochs=0, random_state=0)
     table = model.fit(X, X[:, 0] > 4, sample_weight=weights).rules_table()
     assert table.loc[[0, 1], "rows"].tolist() == [15, 40]
     weights[:3] = 0
@@ -133,7 +136,7 @@ def test_class_weights_change_the_model_and_not_the_counts():
     rng = np.random.RandomState(0)
     X = rng.randn(800, 3)
     y = X[:, 0] + rng.randn(800) > 2
-    model = NeuralRuleClassifier(3, class_weight="balanced", n_epochs=20, random_state=0)
+    model = NeuralRuleClassifier.paper(3, class_weight="balanced", n_epochs=20, random_state=0)
     table = model.fit(X, y).rules_table()
     active = inside(model, X) > 0
     for rule, line in table.iterrows():
@@ -146,7 +149,7 @@ def test_class_weights_change_the_model_and_not_the_counts():
     assert found.confusion.sum() == 800
     path = model.simplification_path(X, y, X_val=X, y_val=y)
     assert path.steps[0].given.error == pytest.approx(1 - model.score(X, y))
-    plain = NeuralRuleClassifier(3, n_epochs=20, random_state=0).fit(X, y)
+    plain = NeuralRuleClassifier.paper(3, n_epochs=20, random_state=0).fit(X, y)
     assert (plain.predict(X) != model.predict(X)).any()
 
 
@@ -167,7 +170,7 @@ def test_literals_that_look_at_nothing_have_no_angle():
 
 def test_units_of_targets_do_not_change_what_matters():
     model, X, y = fitted("two targets")
-    other = NeuralRuleRegressor(3, n_epochs=40, random_state=0).fit(X, y * [1, 1e6])
+    other = clone(model).fit(X, y * [1, 1e6])
     np.testing.assert_allclose(
         other.rules_table()["importance"], model.rules_table()["importance"], rtol=1e-3
     )
@@ -178,7 +181,7 @@ def test_units_of_targets_do_not_change_what_matters():
 def test_large_tables_are_read_on_a_sample_when_training_is_short(monkeypatch):
     monkeypatch.setattr("neuralrules._fitted._fitted.READ_ROWS_PER_EPOCH", 100)
     X = np.random.RandomState(0).randn(1000, 2)
-    model = NeuralRuleClassifier(2, n_epochs=2, random_state=0).fit(X, X[:, 0] > 0)
+    model = NeuralRuleClassifier.paper(2, n_epochs=2, random_state=0).fit(X, X[:, 0] > 0)
     assert model.fitted_.performance.n_rows == 200
     assert model.fitted_.activity.n_rows == 1000  # the sample stands for all
     table = model.rules_table()
@@ -240,7 +243,7 @@ def test_tree_rules_read_as_a_person_would_cover_the_rows_of_their_leaf(depth):
     X, y = mixed_table()
     X = X.drop(columns="code")
     X["code"] = X["city"]  # a column of few categories
-    model = NeuralRuleClassifier(depth, n_epochs=0, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(depth, n_epochs=0, random_state=0).fit(X, y)
     covers = model.rules_.covers(model.encoder_.transform(X))
     texts = [tree_rule_text(model.fitted_, rule, 9) for rule in range(model.rules_.n_rules)]
     for rule, text in enumerate(texts):
@@ -249,7 +252,7 @@ def test_tree_rules_read_as_a_person_would_cover_the_rows_of_their_leaf(depth):
 
 def test_tree_rules_have_no_redundancy():
     X, y = mixed_table()
-    model = NeuralRuleClassifier(8, n_epochs=0, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(8, n_epochs=0, random_state=0).fit(X, y)
     for text in model.rules_table()["tree_rule"]:
         parts = [part.strip("()") for part in text.split(" and ")]
         assert len(parts) == len(set(parts))

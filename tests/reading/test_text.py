@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from models import fitted as fitted_kind
 from models import mixed_table, tailed_table
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
@@ -21,6 +20,11 @@ def fitted(frame, y, **options):
     return NeuralRuleClassifier(random_state=0, **options).fit(frame, y)
 
 
+def one_tree(frame, y, **options):
+    """The paper's: leaves of any size, no intercept, literals that look at every column."""
+    return NeuralRuleClassifier.paper(random_state=0, **options).fit(frame, y)
+
+
 def test_tree_rules_are_written_in_original_units():
     ages = np.arange(20.0, 60.0)
     model = fitted(pd.DataFrame({"age": ages}), ages > 39.5, max_depth=1, n_epochs=0)
@@ -32,7 +36,7 @@ def test_tree_rules_are_written_in_original_units():
 
 def test_bounds_are_merged():
     x = np.arange(100.0)
-    model = fitted(pd.DataFrame({"x": x}), (x > 20) & (x < 60), max_depth=2, n_epochs=0)
+    model = one_tree(pd.DataFrame({"x": x}), (x > 20) & (x < 60), max_depth=2, n_epochs=0)
     texts = [tree_rule_text(model.fitted_, rule, 3) for rule in range(model.rules_.n_rules)]
     assert texts == ["x ≤ 20.5", "20.5 < x ≤ 59.5", "x > 59.5"]
 
@@ -69,11 +73,11 @@ def test_a_literals_text_holds_exactly_where_the_literal_is_positive(rotated_xor
 
 def test_long_literals_are_cut(mixed_frame):
     frame, y = mixed_frame
-    model = fitted(frame, y, max_depth=4, n_epochs=3)
+    model = fitted(frame, y, n_trees=4, max_depth=4, n_epochs=3)
     text = model.rules_text(max_terms=1)
     assert " + … " in text
     assert text.count("Rule ") == model.network_.n_rules
-    assert text.startswith("Rule ")
+    assert re.match(r"Every row starts at [\d.]+ % for 1\.\n\nRule ", text)
 
 
 def test_text_of_every_kind_of_model():
@@ -115,9 +119,9 @@ def test_numbers(value, text):
 def test_share_of_rows_is_of_all_training_rows():
     X = np.arange(100.0)[:, None]
     y = X[:, 0] > 79.5
-    best = fitted(X, y, max_depth=1, n_epochs=0, max_rules=1)
+    best = one_tree(X, y, max_depth=1, n_epochs=0, max_rules=1)
     assert "covers 80 % of the training rows" in best.rules_text()
-    forest = fitted(X, y, max_depth=1, n_epochs=0, rule_source="forest", n_trees=5)
+    forest = one_tree(X, y, max_depth=1, n_epochs=0, rule_source="forest", n_trees=5)
     shares = [
         float(line.split("covers ")[1].split(" %")[0])
         for line in forest.rules_text().splitlines()
@@ -141,10 +145,10 @@ def test_columns_far_from_zero_get_enough_digits():
         assert (holds == (values[:, literal] > 0)).mean() > 0.97
 
 
-def term_values(term, frame):
+def term_values(term, frame, means):
     """What a term of a literal's text stands for: a missing number counts as its mean."""
     if not term.startswith("["):
-        return frame[term].fillna(frame[term].mean()).to_numpy(float)
+        return frame[term].fillna(means.get(term, np.nan)).to_numpy(float)
     inner = term[1:-1]
     if inner.endswith(" is missing"):
         return frame[inner.removesuffix(" is missing")].isna().to_numpy(float)
@@ -152,36 +156,38 @@ def term_values(term, frame):
     return (frame[column] == category).to_numpy(float)
 
 
-def literal_holds(text, frame):
-    """Read an inequality as a person would."""
+def literal_holds(text, frame, means=()):
+    """Read an inequality as a person would, with the means that the text's foot tells."""
     left, sign, bound = re.fullmatch(r"(.*) ([<>]) (\S+)", text).groups()
     total = np.zeros(len(frame))
     for part in re.finditer(r"(?:^| ([+-]) )(?:([\d.e+-]+)·)?(\[[^]]*\]|\w+)", left):
         factor = float(part[2] or 1) * (-1 if part[1] == "-" else 1)
-        total += factor * term_values(part[3], frame)
+        total += factor * term_values(part[3], frame, dict(means))
     return total > float(bound) if sign == ">" else total < float(bound)
 
 
 def test_literals_about_holes_and_categories_hold_where_they_say():
     frame, y = mixed_table()
     frame = frame[["income", "children", "city"]]
-    model = fitted(frame, y, max_depth=4, n_epochs=40)
+    model = fitted(frame, y, n_trees=4, max_depth=4, n_epochs=40)
     network = model.network_
     assert set(network.features) & set(model.encoder_.missing_indicators)
+    foot = re.search(r"their means: income ([\d.]+)\.$", model.rules_text(precision=9))
+    means = {"income": float(foot[1])}
     encoded = model.encoder_.transform(frame)[:, network.features]
     values = encoded @ network.weights.T + network.biases
     for literal in range(network.n_literals):
         text = literal_text(model.fitted_, literal, precision=9, max_terms=99)
         clear = np.abs(values[:, literal]) > 1e-3
         np.testing.assert_array_equal(
-            literal_holds(text, frame)[clear], values[clear, literal] > 0, err_msg=text
+            literal_holds(text, frame, means)[clear], values[clear, literal] > 0, err_msg=text
         )
 
 
 def test_what_is_cut_is_taken_at_its_mean():
     """A cut literal agrees with the whole one where the other columns are at their means."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = fitted(X, y, max_depth=4)
+    model = one_tree(X, y, max_depth=4)
     network = model.network_
     for literal in range(network.n_literals):
         text = literal_text(model.fitted_, literal, precision=9, max_terms=2)
@@ -204,12 +210,13 @@ def test_what_is_cut_is_taken_at_its_mean():
 def test_the_means_of_columns_with_holes_are_said_once():
     frame, y = mixed_table()
     frame["holes nobody looks at"] = np.where(np.arange(len(frame)) % 2, np.nan, 1.0)
-    model = fitted(frame, y, max_depth=3, n_epochs=20)
+    model = fitted(frame, y, n_epochs=5, early_stopping=False)
     mean = round(frame["income"].mean())
-    *rules, last = model.rules_text().split("\n\n")
+    start, *rules, last = model.rules_text().split("\n\n")
+    assert start.startswith("Every row starts at ")
     assert len(rules) == model.network_.n_rules
     assert last == f"Missing numbers count as their means: income {mean}."
-    alone = fitted(frame[["children", "city"]], y, max_depth=3, n_epochs=20)
+    alone = fitted(frame[["children", "city"]], y, n_epochs=5)
     assert "Missing" not in alone.rules_text()
 
 
@@ -249,22 +256,24 @@ def test_deep_rules_fire_where_their_text_says():
         }
     )
     y = (frame["t"] > 1.6e9 + 5e5) ^ (frame["year"] > 2010)
-    model = fitted(frame, y, max_depth=3, n_epochs=30, deep=True)
+    model = fitted(frame, y, n_trees=3, max_depth=3, n_epochs=30, deep=True)
     network = model.network_
     x = model.encoder_.transform(frame)[:, network.features]
     active = rules_forward(network.parameters, network.layout, x) > 0
-    for block in model.rules_text(precision=4, max_terms=9).split("\n\n"):
+    start, *blocks = model.rules_text(precision=4, max_terms=9).split("\n\n")
+    assert start.startswith("Every row starts at ")
+    for block in blocks:
         rule = int(re.match(r"Rule (\d+):", block)[1])
         assert (deep_rule_fires(block, frame) == active[:, rule]).mean() > 0.98, block
 
 
 def test_values_say_for_whom_they_speak():
     frame, y = mixed_table()
-    model = fitted(frame, y, max_depth=2, n_epochs=0)
+    model = one_tree(frame, y, max_depth=2, n_epochs=0)
     assert "Rule 0: values " in model.rules_text()
     assert re.search(r"values \S+ \(high\), \S+ \(low\), \S+ \(middle\)", model.rules_text())
     X = np.arange(10.0)[:, None]
-    model = fitted(X, np.where(X[:, 0] > 4, "yes", "no"), max_depth=1, n_epochs=0)
+    model = one_tree(X, np.where(X[:, 0] > 4, "yes", "no"), max_depth=1, n_epochs=0)
     assert "value -1 for no" in model.rules_text()
     assert "value 1 for yes" in model.rules_text()
 
@@ -279,14 +288,14 @@ def test_the_most_important_rule_stands_first():
 def test_bounds_around_the_mean_include_the_holes():
     income = np.append(np.arange(40.0), [np.nan] * 8)
     y = ~(income <= 10)  # the holes side with the large incomes, as the mean does
-    model = fitted(pd.DataFrame({"income": income}), y, max_depth=1, n_epochs=0)
+    model = one_tree(pd.DataFrame({"income": income}), y, max_depth=1, n_epochs=0)
     texts = [tree_rule_text(model.fitted_, rule, 3) for rule in range(2)]
     assert texts == ["income ≤ 10.5", "(income > 10.5 or missing)"]
 
 
 def test_a_line_break_in_a_name_stays_on_its_line():
     frame = pd.DataFrame({"a\nRule 7: value": np.arange(20.0)})
-    model = fitted(frame, frame.iloc[:, 0] > 9, max_depth=1, n_epochs=0)
+    model = one_tree(frame, frame.iloc[:, 0] > 9, max_depth=1, n_epochs=0)
     assert tree_rule_text(model.fitted_, 1, 3) == "a\\nRule 7: value > 9.5"
     assert model.rules_text().count("Rule 7") == 4
     assert len(model.rules_text().splitlines()) == 7
@@ -295,14 +304,20 @@ def test_a_line_break_in_a_name_stays_on_its_line():
 def test_labels_stay_on_their_line():
     X = np.arange(20.0)[:, None]
     y = np.where(X[:, 0] > 9, "a\nb", "c\x1b[1m")
-    text = fitted(X, y, max_depth=1, n_epochs=0).rules_text()
+    text = one_tree(X, y, max_depth=1, n_epochs=0).rules_text()
     assert "for a\\nb (" in text
     assert "for c\\x1b[1m (" in text
 
 
-def test_a_literal_over_one_scaled_column_is_a_threshold_in_its_units():
+def scaled_model(n_epochs):
+    """The leaves of one tree over scaled columns, and its table."""
     X, y = tailed_table()
-    model = fitted(X, y, max_depth=3, n_epochs=0, scaling="quantile")
+    model = NeuralRuleClassifier.paper(3, n_epochs=n_epochs, scaling="quantile", random_state=0)
+    return model.fit(X, y), X
+
+
+def test_a_literal_over_one_scaled_column_is_a_threshold_in_its_units():
+    model, X = scaled_model(n_epochs=0)
     network = model.network_
     X = X.dropna(subset=["income"])
     encoded = model.encoder_.transform(X)[:, network.features]
@@ -346,7 +361,7 @@ def test_outside_of_its_knots_a_literal_holds_everywhere_or_nowhere(weight, bias
 
 
 def test_sums_over_scaled_columns_hold_where_their_text_and_its_foot_say():
-    model, X, _ = fitted_kind("quantiles")
+    model, X = scaled_model(n_epochs=40)
     text = model.rules_text(precision=9)
     scaled = {}
     for name, points in re.findall(r"(?m)^(scaled\(.*\)) is the line through (.*); flat", text):
@@ -369,10 +384,18 @@ def test_sums_over_scaled_columns_hold_where_their_text_and_its_foot_say():
     assert float(stand_in[:-1]) == pytest.approx(model.encoder_.columns[0].stand_in, rel=1e-8)
 
 
+def test_scaled_columns_that_are_cut_are_taken_at_the_means_of_these():
+    model, _ = scaled_model(n_epochs=40)
+    network = model.network_
+    for literal in range(network.n_literals):
+        bound = float(literal_text(model.fitted_, literal, 9, max_terms=1).split()[-1])
+        largest = network.weights[literal, np.abs(network.weights[literal]).argmax()]
+        assert bound == pytest.approx(-network.biases[literal] / largest, rel=1e-6)
+
+
 def test_only_the_scaled_columns_that_are_spoken_of_are_explained():
-    X, y = tailed_table()
-    model = fitted(X, y, max_depth=2, n_epochs=0, scaling="quantile")
+    model, _ = scaled_model(n_epochs=0)
     assert "scaled(" not in model.rules_text()
-    model, _, _ = fitted_kind("quantiles")
+    model, _ = scaled_model(n_epochs=40)
     assert "scaled(children) is the line through 0 → -1.44, 1 → -0.561" in model.rules_text()
     assert 'scaled(a "b" [c]) is' not in model.rules_text(max_rules=1, max_terms=1)

@@ -81,7 +81,7 @@ def binary():
     rng = np.random.RandomState(0)
     X = rng.randn(200, 4)
     y = X[:, 0] * X[:, 1] > 0
-    model = NeuralRuleClassifier(3, random_state=0, n_epochs=5).fit(X[:150], y[:150])
+    model = NeuralRuleClassifier.paper(3, random_state=0, n_epochs=5).fit(X[:150], y[:150])
     return model, X[150:], y[150:]
 
 
@@ -99,14 +99,14 @@ def make(kind, mixed_frame):
     options = {"random_state": 0, "n_epochs": 2}
     if kind == "mixed":
         X, y = mixed_frame
-        model = NeuralRuleClassifier(4, **options)
+        model = NeuralRuleClassifier.paper(4, **options)
     elif "number" in kind:
         y = np.stack([number, 5 - X[:, 2]], axis=1) if kind == "numbers" else number
         n_rows = 100 if kind == "constant number" else 1
         deep = kind == "numbers"
-        model = NeuralRuleRegressor(3, min_samples_leaf=n_rows, deep=deep, **options)
+        model = NeuralRuleRegressor.paper(3, min_samples_leaf=n_rows, deep=deep, **options)
     elif kind == "cv":
-        model, y = NeuralRuleClassifierCV((1, 2), cv=2, **options), number > 0
+        model, y = NeuralRuleClassifierCV(cv=2, n_trees=2, **options), number > 0
     else:
         y = codes if kind == "three classes" else number > 0
         settings = {
@@ -117,7 +117,7 @@ def make(kind, mixed_frame):
             "balanced": {"class_weight": "balanced"},
             "constant": {"min_samples_leaf": 100},
         }[kind]
-        model = NeuralRuleClassifier(3, **settings, **options)
+        model = NeuralRuleClassifier.paper(3, **settings, **options)
     return model.fit(X, y), X, y
 
 
@@ -191,7 +191,7 @@ def test_names_are_escaped(tmp_path):
     frame = pd.DataFrame(rng.randn(200, 3), columns=ATTACKS[:3])
     frame[ATTACKS[3]] = rng.choice(ATTACKS, 200)
     y = np.where((frame[ATTACKS[0]] > 0) ^ (frame[ATTACKS[3]] == ATTACKS[2]), *ATTACKS[:2])
-    model = NeuralRuleClassifier(4, random_state=0, n_epochs=2).fit(frame, y)
+    model = NeuralRuleClassifier.paper(4, random_state=0, n_epochs=2).fit(frame, y)
     path = model.report(tmp_path / "report.html", frame, y, title=ATTACKS[2])
     written = Page(path)
     assert len(written.all("script")) == 2
@@ -214,7 +214,7 @@ def test_text_that_is_not_valid_unicode(binary, tmp_path):
 def test_a_sample_is_called_a_sample(binary, tmp_path, monkeypatch):
     _, X, y = binary
     monkeypatch.setattr(model_module, "READ_ROWS_PER_EPOCH", 20)
-    model = NeuralRuleClassifier(2, n_epochs=1, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(2, n_epochs=1, random_state=0).fit(X, y)
     written = Page(model.report(tmp_path / "report.html"))
     assert "on a sample of 20 training rows" in written.text("performance")
     assert "20 or more" in written.all("header")[0][2]
@@ -249,7 +249,7 @@ def test_a_simplification_adds_its_curve(binary, tmp_path):
 
 def test_start_values(mixed_frame, tmp_path):
     frame, y = mixed_frame
-    model = NeuralRuleClassifier(5, random_state=0, n_epochs=3).fit(frame, y)
+    model = NeuralRuleClassifier.paper(5, random_state=0, n_epochs=3).fit(frame, y)
     given = Page(model.report(tmp_path / "a.html", frame, y)).data["columns"]
     start = {column["name"]: column["start"] for column in given}
     assert start["income"] == frame["income"].dropna().quantile(interpolation="lower")
@@ -308,7 +308,7 @@ def test_no_row_is_passed_on_unless_asked_for(tmp_path):
     rng = np.random.RandomState(0)
     X = pd.DataFrame({"salary": np.round(rng.lognormal(10, 1, 300), 2), "id": np.arange(300.0)})
     y = X["salary"] > 25000
-    model = NeuralRuleClassifier(2, n_epochs=5, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(2, n_epochs=5, random_state=0).fit(X, y)
     page = model.report(tmp_path / "report.html", X, y).read_text()
     inner = X["salary"].sort_values().iloc[1:-1]
     shown = [value for value in inner if repr(value) in page and value != X["salary"].median()]
@@ -405,9 +405,11 @@ def test_a_simplification_must_be_of_the_same_kind(binary, tmp_path):
     options = {"random_state": 0, "n_epochs": 1}
     number = X[:, 0] * X[:, 1]
     others = {
-        "other columns": NeuralRuleClassifier(2, **options).fit(X[:, :3], y),
-        "another task": NeuralRuleRegressor(2, **options).fit(X, number),
-        "other classes": NeuralRuleClassifier(2, **options).fit(X, np.where(y, "yes", "no")),
+        "other columns": NeuralRuleClassifier.paper(2, **options).fit(X[:, :3], y),
+        "another task": NeuralRuleRegressor.paper(2, **options).fit(X, number),
+        "other classes": NeuralRuleClassifier.paper(2, **options).fit(
+            X, np.where(y, "yes", "no")
+        ),
     }
     for differs, other in others.items():
         refused(
@@ -419,9 +421,9 @@ def test_a_simplification_must_be_of_the_same_kind(binary, tmp_path):
             simplification=path,
         )
     both = np.stack([number, X[:, 2]], axis=1)
-    single = NeuralRuleRegressor(2, **options).fit(X, number)
+    single = NeuralRuleRegressor.paper(2, **options).fit(X, number)
     path = single.simplification_path(X, number, X_val=X, y_val=number)
-    two = NeuralRuleRegressor(2, **options).fit(X, both)
+    two = NeuralRuleRegressor.paper(2, **options).fit(X, both)
     with pytest.raises(ValueError, match="began with a model of another number of targets"):
         two.report(tmp_path / "r.html", simplification=path)
     assert os.listdir(tmp_path) == []
@@ -430,7 +432,7 @@ def test_a_simplification_must_be_of_the_same_kind(binary, tmp_path):
 def test_inputs_hold_large_numbers_without_a_fraction(tmp_path):
     times = 1.6e15 + 86_400_000_000 * np.arange(100.0)
     X = np.stack([times, np.arange(100) % 7], axis=1)
-    model = NeuralRuleClassifier(2, n_epochs=2, random_state=0).fit(X, times > times[50])
+    model = NeuralRuleClassifier.paper(2, n_epochs=2, random_state=0).fit(X, times > times[50])
     written = Page(model.report(tmp_path / "r.html", X, times > times[50]))
     boxes = {e[1]["id"]: e[1] for e in written.all("input") if "input-" in e[1]["id"]}
     hints = {e[1]["id"]: e for e in written.all("small") if "hint-" in e[1].get("id", "")}

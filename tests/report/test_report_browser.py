@@ -4,11 +4,12 @@ import json
 import re
 import shutil
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from models import network_outputs
+from models import network_outputs, with_network
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
@@ -97,6 +98,14 @@ def rare_frame(mixed_frame):
     return frame, y ^ rare
 
 
+def moved(model):
+    """A model some of whose literals hold on every row, and some on none."""
+    biases = model.network_.biases.copy()
+    biases[::3] += 9
+    biases[1::3] -= 9
+    return with_network(model, replace(model.network_, biases=biases))
+
+
 @pytest.fixture(scope="module")
 def cases(rare_frame):
     """Fitted models with the table to take rows from."""
@@ -110,25 +119,29 @@ def cases(rare_frame):
     frame, labels = rare_frame
     classify = {"random_state": 0, "n_epochs": 20}
     return {
-        "binary": (NeuralRuleClassifier(4, **classify).fit(X, y), X, y),
+        "binary": (NeuralRuleClassifier.paper(4, **classify).fit(X, y), X, y),
         "iris": (
-            NeuralRuleClassifier(3, **classify).fit(iris.data, species),
+            NeuralRuleClassifier.paper(3, **classify).fit(iris.data, species),
             iris.data,
             species,
         ),
-        "hinge": (NeuralRuleClassifier(3, loss="hinge", **classify).fit(X, y), X, y),
+        "hinge": (NeuralRuleClassifier.paper(3, loss="hinge", **classify).fit(X, y), X, y),
         "number": (
-            NeuralRuleRegressor(3, **classify).fit(diabetes, progress),
+            NeuralRuleRegressor.paper(3, **classify).fit(diabetes, progress),
             diabetes,
             progress,
         ),
-        "numbers": (NeuralRuleRegressor(2, **classify).fit(diabetes, both), diabetes, both),
+        "numbers": (
+            NeuralRuleRegressor.paper(2, **classify).fit(diabetes, both),
+            diabetes,
+            both,
+        ),
         "counts": (
-            NeuralRuleRegressor(3, loss="poisson", **classify).fit(diabetes, progress),
+            NeuralRuleRegressor.paper(3, loss="poisson", **classify).fit(diabetes, progress),
             diabetes,
             progress,
         ),
-        "deep": (NeuralRuleClassifier(4, deep=True, **classify).fit(X, y), X, y),
+        "deep": (NeuralRuleClassifier.paper(4, deep=True, **classify).fit(X, y), X, y),
         "mixed": (
             NeuralRuleClassifier(7, rule_source="forest", n_trees=3, **classify).fit(
                 frame, labels
@@ -137,17 +150,19 @@ def cases(rare_frame):
             labels,
         ),
         "quantiles": (
-            NeuralRuleClassifier(5, scaling="quantile", **classify).fit(frame, labels),
+            NeuralRuleClassifier.paper(5, scaling="quantile", **classify).fit(frame, labels),
             frame,
             labels,
         ),
         "thresholds": (
-            NeuralRuleClassifier(4, scaling="quantile", n_epochs=0).fit(frame, labels),
+            moved(
+                NeuralRuleClassifier.paper(4, scaling="quantile", n_epochs=0).fit(frame, labels)
+            ),
             frame,
             labels,
         ),
         "deep mixed": (
-            NeuralRuleClassifier(5, deep=True, **classify).fit(frame, labels),
+            NeuralRuleClassifier.paper(5, deep=True, **classify).fit(frame, labels),
             frame,
             labels,
         ),
@@ -418,6 +433,15 @@ def test_a_rules_detail(cases, pages, visit, name):
     model, X, y = cases[name]
     table = model.rules_table(X, y)
     page = visit(pages[name])
+    if name == "thresholds":
+        texts = [condition_texts(model.fitted_, rule, 6, 10**6) for rule in table.index]
+        assert any("no row" in text for text in texts)
+        lengths = [len(text) for text in texts]
+        assert sum(lengths) < table["n_literals"].sum()  # some hold on every row
+        in_full = "(rules) => rules.map((rule) => window.neuralrules.fullText(rule))"
+        every = page.evaluate(in_full, table.index.tolist())
+        assert [written["conditions"] for written in every] == texts
+        assert {written["cap"] for written in every} == {None}
     for rule in table.index[:: max(len(table) // 4, 1)]:
         line = table.loc[rule]
         button = page.locator(f"#rules-table [data-open='{rule}']")
@@ -498,7 +522,7 @@ def hostile(folder):
     names = list(frame)
     sure = (frame[names[0]] > 0).astype(int) + (frame[names[-1]] == HOSTILE[2])
     y = np.array(HOSTILE, object)[(sure + (frame[names[2]] > 1)).to_numpy()].astype(str)
-    model = NeuralRuleClassifier(5, random_state=0, n_epochs=10).fit(frame, y)
+    model = NeuralRuleClassifier.paper(5, random_state=0, n_epochs=10).fit(frame, y)
     title = "</title><script>alert(1)</script> & {{7*7}} " + LONG
     return model.report(folder / "hostile.html", frame, y, title=title, n_examples=20), title
 
@@ -558,7 +582,7 @@ def test_many_classes_keep_their_labels(folder, visit, n_classes, width):
     X = 4 * rng.randn(n_classes, 5)[codes] + rng.randn(len(codes), 5)
     word = "" if n_classes == 10 else "class number "
     names = np.array([f"{word}{code}" for code in range(n_classes)])
-    model = NeuralRuleClassifier(6, n_epochs=3, random_state=0).fit(X, names[codes])
+    model = NeuralRuleClassifier.paper(6, n_epochs=3, random_state=0).fit(X, names[codes])
     path = model.report(folder / f"{n_classes}-{width}.html", X, names[codes])
     page = visit(path, viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -603,7 +627,7 @@ def scaled_pages(folder):
 
     def page(power):
         target = (y - 100) * 10.0**power
-        model = NeuralRuleRegressor(3, random_state=0, n_epochs=20).fit(X, target)
+        model = NeuralRuleRegressor.paper(3, random_state=0, n_epochs=20).fit(X, target)
         return model, model.report(folder / f"scaled{power}.html", X, target, n_examples=5)
 
     return {power: page(power) for power in (0, 5, 7, 9, 12, -12)}
@@ -666,7 +690,7 @@ def test_targets_of_any_size_fit_a_phone(scaled_pages, visit, power):
 def test_literals_without_weights(folder, visit):
     """What is left of a literal that looks at no column any more is a cap."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = NeuralRuleClassifier(4, n_epochs=20, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(4, n_epochs=20, random_state=0).fit(X, y)
     smaller = model.simplify(X, y, tolerance=0.05)
     table = smaller.rules_table(X, y)
     page = visit(smaller.report(folder / "constant.html", X, y))

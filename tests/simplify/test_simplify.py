@@ -81,7 +81,7 @@ def test_loss_and_error_are_the_usual_ones(path):
 
 def test_validation_rows_given_are_the_ones_measured_on():
     X, X_val, y, y_val = train_test_split(*CANCER, random_state=0)
-    model = NeuralRuleClassifier(4, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(4, random_state=0).fit(X, y)
     path = model.simplification_path(X, y, X_val=X_val, y_val=y_val)
     for number in (0, 3, len(path) - 1):
         step, estimator = path.steps[number], path.model(number)
@@ -94,7 +94,7 @@ def test_without_validation_rows_the_twin_has_not_seen_what_it_is_measured_on():
     """On noise a model that saw the rows would look far better than chance."""
     rng = np.random.RandomState(0)
     X, y = rng.randn(600, 5), rng.randint(0, 2, 600)
-    model = NeuralRuleClassifier(8, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(8, random_state=0).fit(X, y)
     path = model.simplification_path(X, y)
     assert path.steps[0].given.error < 0.2
     assert path.steps[0].validation.error > 0.4
@@ -124,7 +124,7 @@ def test_sizes_fall_step_by_step_to_a_few_percent(path):
 
 def test_the_first_step_changes_nothing_on_the_rows():
     X, y = CANCER
-    model = NeuralRuleClassifier(6, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(6, random_state=0).fit(X, y)
     path = model.simplification_path(X, y, X_val=X, y_val=y)
     np.testing.assert_allclose(
         network_outputs(path.model(0), X), network_outputs(model, X), rtol=1e-6
@@ -158,7 +158,7 @@ def test_zeros_stay_zero_while_the_rest_is_trained():
             mixing=network.mixing * (rng.rand(*network.mixing.shape) < 0.5),
         )
     )
-    plan = model._plan(rows.task, len(rows), 30, "cosine")
+    plan = model._plan(rows.task, len(rows), model._course())
     engine = engine_of(model)
     after = trained(sparse, rows, plan, engine, np.random.RandomState(0))
     np.testing.assert_array_equal(after.weights == 0, sparse.weights == 0)
@@ -188,7 +188,7 @@ def test_redundant_rules_go():
     X = rng.randn(1600, 6)
     y = X[:, 0] + rng.normal(0, 0.1, 1600) > 0
     X, X_new, y, y_new = train_test_split(X, y, test_size=0.5, random_state=0)
-    model = NeuralRuleClassifier(6, n_epochs=50, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(6, n_epochs=50, random_state=0).fit(X, y)
     smaller = model.simplify(X, y, tolerance=0.05)
     assert smaller.network_.n_parameters < 0.1 * model.network_.n_parameters
     assert smaller.score(X_new, y_new) > model.score(X_new, y_new) - 0.005
@@ -197,7 +197,7 @@ def test_redundant_rules_go():
 def test_weights_of_rows_count():
     X, y = CANCER
     weights = np.where(np.arange(len(y)) < 300, 1.0, 0.0)
-    model = NeuralRuleClassifier(3, n_epochs=20, random_state=0)
+    model = NeuralRuleClassifier.paper(3, n_epochs=20, random_state=0)
     model.fit(X, y, sample_weight=weights)
     given = model.simplification_path(X, y, sample_weight=weights).steps[0].given
     assert given.error == pytest.approx(1 - model.score(X[:300], y[:300]))
@@ -215,13 +215,32 @@ def test_the_same_seed_gives_the_same_model():
     np.testing.assert_array_equal(first.network_.weights, second.network_.weights)
 
 
-def test_cv_estimators_simplify_what_they_chose():
+@pytest.mark.parametrize("refit", ["average", "single"])
+def test_cv_estimators_simplify_what_they_chose(refit, monkeypatch):
+    plans = []
+
+    def recorded(network, rows, plan, *others):
+        plans.append(plan)
+        return trained(network, rows, plan, *others)
+
+    monkeypatch.setattr(_path, "trained", recorded)
     X, y = make_classification(300, 8, random_state=0)
-    model = NeuralRuleClassifierCV((2, 3), cv=2, n_epochs=10, random_state=0).fit(X, y)
+    candidates = [
+        {"max_depth": 1, "n_epochs": 1},
+        {"max_depth": 3, "l2": 0.03, "learning_rate": 0.02, "fit_intercept": False},
+    ]
+    options = {"n_trees": 3, "refit": refit, "n_epochs": 20, "random_state": 0}
+    model = NeuralRuleClassifierCV(candidates, cv=3, **options).fit(X, y)
+    assert model.best_index_ == 1
     smaller = model.simplify(X, y, tolerance=0.1)
-    assert smaller.max_depth_ == model.max_depth_
-    assert smaller.network_.n_parameters < model.network_.n_parameters
-    assert np.diff(smaller.rules_.offsets).max() <= model.max_depth_
+    assert smaller.best_params_ == model.best_params_
+    assert np.diff(smaller.rules_.offsets).max() <= 3
+    # The mean of three networks says nearly everything three times.
+    share = 0.1 if refit == "average" else 0.3
+    assert smaller.network_.n_parameters < share * model.network_.n_parameters
+    # What is left is trained as the candidate was.
+    found = {(plan.l2, plan.learning_rate, plan.fit_intercept) for plan in plans}
+    assert found == {(0.03, 0.02, False)}
 
 
 def test_a_smaller_model_can_be_trained_further_and_cloned():
@@ -243,7 +262,7 @@ def test_a_constant_model_stays_as_it_is():
 
 def test_frames_are_fine(mixed_frame):
     frame, y = mixed_frame
-    model = NeuralRuleClassifier(4, n_epochs=30, random_state=0).fit(frame, y)
+    model = NeuralRuleClassifier.paper(4, n_epochs=30, random_state=0).fit(frame, y)
     smaller = model.simplify(frame, pd.Series(y), tolerance=0.05)
     assert smaller.network_.n_parameters < model.network_.n_parameters
 
@@ -276,7 +295,7 @@ def test_ctrl_c_ends_it_and_leaves_the_model_alone():
         from sklearn.datasets import make_classification
         from neuralrules import NeuralRuleClassifier
         X, y = make_classification(4000, 20, n_informative=10, random_state=0)
-        model = NeuralRuleClassifier(6, n_epochs=3, random_state=0).fit(X, y)
+        model = NeuralRuleClassifier.paper(6, n_epochs=3, random_state=0).fit(X, y)
         before = dict(vars(model))
         model.simplification_path(X[:200], y[:200], X_val=X[:50], y_val=y[:50])
         def strike():
@@ -302,7 +321,7 @@ def test_ctrl_c_ends_it_and_leaves_the_model_alone():
 
 def test_regression_losses_are_shares_of_the_variance():
     X, y = load_diabetes(return_X_y=True)
-    model = NeuralRuleRegressor(3, random_state=0).fit(X, 1000 * y + 5e5)
+    model = NeuralRuleRegressor.paper(3, random_state=0).fit(X, 1000 * y + 5e5)
     path = model.simplification_path(X, 1000 * y + 5e5)
     assert 0 < path.steps[0].given.loss < 1
     assert path.steps[0].given.loss == pytest.approx(path.steps[0].given.error)
@@ -327,7 +346,7 @@ def test_each_model_is_trained_in_batches_that_fit_its_own_rows(monkeypatch):
 
     monkeypatch.setattr(_path, "trained", recorded)
     X, y = make_classification(2600, 5, random_state=0)
-    model = NeuralRuleClassifier(3, n_epochs=1, random_state=0).fit(X, y)
+    model = NeuralRuleClassifier.paper(3, n_epochs=1, random_state=0).fit(X, y)
     model.simplification_path(X, y)
     assert len(sizes) == 2
     assert all(size == n_rows // 16 for n_rows, size in sizes)

@@ -43,8 +43,8 @@ class Knots:
         """Numbers as scaled ones, both float64 of any shape; NaN stays NaN.
 
         In the segment that begins at knot k the scaled number is z_k + dz ((x - x_k) / dx),
-        or z_k+1 if rounding would exceed that. Files, exports and pages compute the same in
-        the same order.
+        or z_k+1 if rounding would exceed that. Exports and pages compute the same in the
+        same order.
         """
         return through(self._x, self._z, numbers)
 
@@ -87,7 +87,8 @@ def through(x: np.ndarray, z: np.ndarray, values: np.ndarray) -> np.ndarray:
     place = segments(x, values)
     # A share of the segment, not a slope: that may be infinite where x hardly differ.
     share = (np.clip(values, x[0], x[-1]) - x[place]) / (x[place + 1] - x[place])
-    return np.minimum(z[place] + (z[place + 1] - z[place]) * share, z[place + 1])
+    line = np.minimum(z[place] + (z[place + 1] - z[place]) * share, z[place + 1])
+    return np.where(values >= x[-1], z[-1], line)  # which rounding could miss
 
 
 def learn_knots(numbers: np.ndarray, weights: np.ndarray) -> Knots | None:

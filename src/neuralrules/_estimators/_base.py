@@ -50,8 +50,11 @@ DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
 
 # Trees of boosting with n_trees="auto": in all for one output, else of each.
 TREES, TREES_EACH = 32, 16
-# With early_stopping="auto", tables with fewer rows are not worth holding some out.
-STOPPING_ROWS = 100
+# Rows in a leaf with min_samples_leaf="auto": a fiftieth of the table, within these bounds.
+FEWEST_IN_LEAF, MOST_IN_LEAF = 5, 20
+# With early_stopping="auto", tables with fewer rows cannot spare any: a fifth of them says
+# less of when to stop than they lose by it.
+STOPPING_ROWS = 200
 
 
 class Course(NamedTuple):
@@ -77,7 +80,7 @@ class NeuralRuleModel(BaseEstimator):
         "n_trees": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "tree_rate": [Interval(Real, 0, None, closed="neither")],
         "max_rules": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "literal_columns": [StrOptions(set(LITERAL_COLUMNS))],
         "start": [StrOptions(set(STARTS))],
         "fit_intercept": ["boolean"],
@@ -162,7 +165,7 @@ class NeuralRuleModel(BaseEstimator):
         own = replace(rows, training_weights=weights)
         # 2. Grow trees, and take every leaf as a rule.
         grow = SOURCES[self.rule_source]
-        grown, order = grow(own, self._source_options(rows.task, random_state))
+        grown, order = grow(own, self._source_options(own, random_state))
         # 3. Keep the best rules.
         rules = select(grown, self.max_rules)
         # 4. Turn every rule into a neural rule that starts as its leaf.
@@ -214,13 +217,16 @@ class NeuralRuleModel(BaseEstimator):
         )
         return self._learn(fitted.encoder, fitted.rules, outcome, rows, fitted.notes)
 
-    def _source_options(self, task: Task, random_state: np.random.RandomState) -> SourceOptions:
-        n_trees = self.n_trees
+    def _source_options(self, rows: Rows, random_state: np.random.RandomState) -> SourceOptions:
+        n_trees, in_leaf = self.n_trees, self.min_samples_leaf
         if n_trees == "auto":
-            n_trees = TREES if task.n_outputs == 1 else TREES_EACH
+            n_trees = TREES if rows.task.n_outputs == 1 else TREES_EACH
+        if in_leaf == "auto":
+            n_rows = np.count_nonzero(rows.training_weights)
+            in_leaf = int(np.clip(n_rows // 50, FEWEST_IN_LEAF, MOST_IN_LEAF))
         return SourceOptions(
             max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
+            min_samples_leaf=in_leaf,
             n_trees=n_trees,
             tree_rate=float(self.tree_rate),
             n_jobs=self.n_jobs,
@@ -406,6 +412,10 @@ class NeuralRuleModel(BaseEstimator):
         other = copy.copy(self)
         other.fitted_ = fitted
         return other
+
+    def _chosen(self) -> NeuralRuleModel:
+        """An estimator with the parameters that the present rules were trained with."""
+        return self
 
     def _unfitted_twin(self) -> NeuralRuleModel:
         """An estimator that, fitted on the same rows, would become this one."""

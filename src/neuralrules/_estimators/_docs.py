@@ -70,7 +70,11 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "int or None",
         "Keep only this many rules, those with the highest margin score m^2 (equation 8).",
     ),
-    "min_samples_leaf": ("int", "Fewest training rows in a leaf, as in scikit-learn's trees."),
+    "min_samples_leaf": (
+        'int or "auto"',
+        'Fewest training rows in a leaf, as in scikit-learn\'s trees. "auto" means a fiftieth '
+        "of them, but at least 5 and at most 20.",
+    ),
     "literal_columns": (
         '{"own", "rule", "tree"}',
         "Columns that a literal may come to look at: only its own, so that its threshold and "
@@ -129,7 +133,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "early_stopping": (
         'bool or "auto"',
         "Hold out a share of the rows, stop when their loss no longer falls and go back to "
-        'the best parameters, the start included. "auto" does so from 100 rows on.',
+        'the best parameters, the start included. "auto" does so from 200 rows on.',
     ),
     "validation_fraction": ("float", "Share of the rows held out for early stopping."),
     "patience": ("int", "Epochs without improvement before training stops early."),

@@ -432,7 +432,8 @@ class ReadableModel(NeuralRuleModel):
             return twin.fitted_, twin._rows(table, y, sample_weight)
 
         def plan_for(n_rows: int) -> Plan:
-            return self._plan(given.task, n_rows, self._course())
+            chosen = self._chosen()
+            return chosen._plan(given.task, n_rows, chosen._course())
 
         return simplification_path(
             self.fitted_,

@@ -135,7 +135,7 @@ class NeuralRuleRegressor(NumberRules):
         n_trees: int | str = "auto",
         tree_rate: float = 0.2,
         max_rules: int | None = None,
-        min_samples_leaf: int = 20,
+        min_samples_leaf: int | str = "auto",
         literal_columns: str = "rule",
         start: str = "hinge",
         fit_intercept: bool = True,

@@ -284,6 +284,9 @@ class RuleSearch(NeuralRuleModel):
             candidates=self.candidates_, best=self.best_index_, cv_scores=self.cv_scores_
         )
 
+    def _chosen(self) -> NeuralRuleModel:
+        return self._model(self.best_params_, 0)
+
     def _unfitted_twin(self) -> RuleSearch:
         """The search with the chosen candidate alone."""
         twin: RuleSearch = clone(self)
@@ -326,9 +329,9 @@ def train_member(
     """
     weights = np.zeros_like(table.rows.training_weights)
     weights[train] = table.rows.training_weights[train]
-    counted = int(np.count_nonzero(weights))
     course = model._course()
-    validation = test.astype(np.int32) if model._stops(course, counted) else test[:0]
+    # Rows that are held out anyway cost nothing to stop on, however few they are.
+    validation = test.astype(np.int32) if course.early_stopping else test[:0]
     weights[validation] = table.rows.training_weights[validation]
     rows = replace(table.rows, training_weights=weights)
     random_state = check_random_state(model.random_state)

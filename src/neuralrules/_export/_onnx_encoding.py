@@ -148,7 +148,6 @@ def scaled(graph: Graph, inputs: Inputs, columns: list[EncodedColumn]) -> str:
     raw = inputs.stacked(graph, [column.source for column in columns])
     cells = graph.add("Unsqueeze", raw, np.array([1]))
     share = graph.add("Div", graph.add("Sub", cells, starts), lengths)
-    share = graph.add("Clip", share, np.array(0.0), np.array(1.0))
     values = graph.add("Add", graph.add("Mul", share, high - low), low)
     values = graph.add("Min", values, high)
     reached = graph.add("GreaterOrEqual", cells, starts)

@@ -104,7 +104,9 @@ NUMBER = '''def number(row, name):
     return float(value)'''
 ON_LINE = '''def on_line(value, numbers, scaled):
     """A scaled number: straight from knot to knot, flat outside of them."""
-    value = max(numbers[0], min(numbers[-1], value))
+    if value >= numbers[-1]:
+        return scaled[-1]
+    value = max(numbers[0], value)
     k = sum(start <= value for start in numbers[1:-1])
     share = (value - numbers[k]) / (numbers[k + 1] - numbers[k])
     return min(scaled[k] + (scaled[k + 1] - scaled[k]) * share, scaled[k + 1])'''

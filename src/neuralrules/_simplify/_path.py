@@ -22,15 +22,17 @@ from neuralrules._simplify._pruning import drop_idle, prune
 from neuralrules._task._task import chosen_classes
 from neuralrules._training._training import Plan, State, train
 
-# Each step takes out this share of the parameters,
+# Each step takes out this share of the parameters, a larger one while there are many,
 SHARE = 0.2
+LARGE, LARGE_SHARE = 20_000, 0.5
 # then trains the rest for at least so many epochs and so many Adam steps,
 EPOCHS = 30
 UPDATES = 500
 # at this share of the model's learning rate.
 RATE = 0.3
-# The path ends when this share of the parameters is left.
+# The path ends when this share of the parameters is left, and no more than so many.
 SMALLEST = 0.03
+FEW = 300
 # Share of the rows that a twin is measured on and not fitted on.
 VALIDATION_SHARE = 0.2
 
@@ -245,8 +247,9 @@ def walk(
     network, kept = drop_idle(network, given.X, given.training_weights)
     rules = rules.take(kept)
     yield step()
-    while network.n_parameters > SMALLEST * whole:
-        smaller, kept = prune(network, given.X, given.training_weights, SHARE)
+    while network.n_parameters > min(SMALLEST * whole, FEW):
+        share = LARGE_SHARE if network.n_parameters > LARGE else SHARE
+        smaller, kept = prune(network, given.X, given.training_weights, share)
         smaller, still = drop_idle(smaller, given.X, given.training_weights)
         if smaller.n_parameters >= network.n_parameters:
             return

@@ -11,15 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial import cKDTree
 
-from neuralrules._engine._reference import literals_forward, rules_forward, units_forward
 from neuralrules._network._network import Network
 
-# Values of literals that are held in memory at a time.
-CHUNK_CELLS = 2**22
+# Values of literals and columns that are held in memory at a time.
+CHUNK_CELLS = 2**18
 # Two rules count as multiples of each other if the cosine between their activations is at
 # least 1 minus this. Activations are float32, so an exact 1 cannot be asked for.
 SAME = 1e-10
+# Directions on which activations are projected to find those that may be multiples.
+N_PROBES = 8
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,12 @@ class Worth:
     literals : (n_literals,) float64
         A deep rule loses the unit of the same number together with the literal. The only
         literal of a rule is worth infinity, since a rule must keep one.
-    weights : (n_literals, n_features) float64
+    weights : same shape as ``Network.own_weights``, float64
     mixing : same shape as ``Network.mixing``, float64
         Approximated: the literal that is the smallest on a row is taken to stay the
         smallest, and the bias takes over the mean of what the weight added.
-    weight_means : (n_literals, n_features) float64
-        Mean of each feature over the rows where the literal decides.
+    weight_means : same shape as ``Network.own_weights``, float64
+        Mean of each column over the rows where the literal decides.
     mixing_means : same shape as ``Network.mixing``, float64
         Mean of each literal over the rows where the unit is the minimum.
     """
@@ -49,106 +51,148 @@ class Worth:
     weight_means: np.ndarray
     mixing_means: np.ndarray
 
+    @classmethod
+    def nothing(cls, network: Network) -> Worth:
+        """Of a network whose parts are yet to be measured."""
+        own, mixing = network.own_weights.size, network.mixing.size
+        sizes = (network.n_rules, network.n_literals, own, mixing, own, mixing)
+        return cls(*(np.zeros(size) for size in sizes))
 
-class SpreadSums:
-    """Weighted sums of 1, x and x^2 over rows, from which mean and spread follow."""
 
-    def __init__(self, *shape: int) -> None:
-        self.count, self.sum, self.squares = (
-            np.zeros(shape[:-1]),
-            np.zeros(shape),
-            np.zeros(shape),
-        )
+@dataclass(frozen=True)
+class Block:
+    """Some rules with as many literals and as many columns each, on all rows.
 
-    def add(self, weights: np.ndarray, x: np.ndarray) -> None:
-        """Take in rows x (n_rows, n) under several weights (n_rows, n_weights)."""
-        self.count += weights.sum(axis=0)
-        self.sum += weights.T @ x
-        self.squares += weights.T @ x**2
+    Attributes
+    ----------
+    rules : (n_rules,) int64
+    literals : (n_rules, n_literals) int64
+        Their numbers in the network.
+    weights : (n_rules, n_literals, n_columns) int64
+        Places in ``Network.own_weights``.
+    mixing : (n_rules, n_literals, n_literals) int64
+        Places in ``Network.mixing``; without meaning for shallow rules.
+    x : (n_rules, n_columns, n_rows) float32
+        What the rules look at.
+    values : (n_rules, n_literals, n_rows) float32
+        w . x + a of the literals.
+    units : (n_rules, n_literals, n_rows) float32
+        What the minimum is taken over: the literals, or a deep rule's second layer.
+    """
+
+    rules: np.ndarray
+    literals: np.ndarray
+    weights: np.ndarray
+    mixing: np.ndarray
+    x: np.ndarray
+    values: np.ndarray
+    units: np.ndarray
 
     @property
-    def mean(self) -> np.ndarray:
-        return self.sum / np.where(self.count > 0, self.count, 1)[:, None]
+    def active(self) -> np.ndarray:
+        """Activations (n_rules, n_rows) float64."""
+        return np.maximum(self.units.min(axis=1), 0).astype(np.float64)
 
-    @property
-    def spread(self) -> np.ndarray:
-        """Sum of the weighted squares around the mean."""
-        return np.maximum(self.squares - self.sum * self.mean, 0)
+
+def blocks(network: Network, X: np.ndarray) -> Iterator[Block]:
+    """All rules, those of equal size together, on encoded rows X (n_rows, n_columns)."""
+    layout, by_column = network.layout, np.ascontiguousarray(X.T)
+    lengths, widths = np.diff(layout.offsets), np.diff(layout.column_offsets)
+    for length, width in np.unique(np.stack([lengths, widths]), axis=1).T.tolist():
+        alike = np.flatnonzero((lengths == length) & (widths == width))
+        size = max(1, CHUNK_CELLS // (max(len(X), 1) * (length + width)))
+        for start in range(0, len(alike), size):
+            yield block(network, by_column, alike[start : start + size], length, width)
+
+
+def block(
+    network: Network, by_column: np.ndarray, rules: np.ndarray, length: int, width: int
+) -> Block:
+    """Rules with so many literals and columns, on the table's columns (n_columns, n_rows)."""
+    layout = network.layout
+
+    def places(first: np.ndarray, *shape: int) -> np.ndarray:
+        return first[rules].reshape(-1, *(1 for _ in shape)) + np.arange(
+            np.prod(shape, dtype=int)
+        ).reshape(shape)
+
+    literals = places(layout.offsets, length)
+    weights = places(layout.weight_offsets, length, width)
+    mixing = places(layout.mixing_offsets, length, length)
+    x = by_column[network.columns[places(layout.column_offsets, width)]]
+    values = network.own_weights[weights] @ x + network.biases[literals][:, :, None]
+    units = values
+    if network.deep:
+        shifts = network.shifts[literals][:, :, None]
+        units = network.mixing[mixing] @ np.maximum(values, 0) + shifts
+    return Block(rules, literals, weights, mixing, x, values, units)
 
 
 def worth(network: Network, X: np.ndarray, weights: np.ndarray) -> Worth:
     """Worth of every part on encoded rows X (n_rows, n_columns) with weights (n_rows,)."""
+    result, row_weights = Worth.nothing(network), weights.astype(np.float64)
     sizes = (network.values.astype(np.float64) ** 2).sum(axis=1)
-    rules, literals = np.zeros(network.n_rules), np.zeros(network.n_literals)
-    features = SpreadSums(network.n_literals, network.features.size)
+    for own in blocks(network, X):
+        size, active = sizes[own.rules], own.active
+        result.rules[own.rules] = size * (active**2 @ row_weights)
+        change = activations_without_each(network, own) - active[:, None]
+        result.literals[own.literals] = size[:, None] * (change**2 @ row_weights)
+        decides = np.arange(own.units.shape[1])[:, None] == own.units.argmin(axis=1)[:, None]
+        slopes = (decides & (active > 0)[:, None]).astype(np.float64)
+        if network.deep:
+            rectified = np.maximum(own.values, 0).astype(np.float64)
+            mean, spread = moments(slopes * row_weights, rectified)
+            result.mixing_means[own.mixing] = mean
+            result.mixing[own.mixing] = size[:, None, None] * spread
+            mixing = network.mixing[own.mixing].astype(np.float64)
+            slopes = (mixing.transpose(0, 2, 1) @ slopes) * (rectified > 0)
+        mean, spread = moments(slopes**2 * row_weights, own.x.astype(np.float64))
+        result.weight_means[own.weights] = mean
+        result.weights[own.weights] = size[:, None, None] * spread
+    result.weights[:] *= network.own_weights.astype(np.float64) ** 2
+    result.mixing[:] *= network.mixing.astype(np.float64) ** 2
     lengths = np.diff(network.offsets)
-    layers = [SpreadSums(n, n) for n in lengths] if network.deep else []
-    for x, weight in chunks(network, X, weights):
-        values = literals_forward(network.parameters, network.layout, x)
-        units = units_forward(network.parameters, network.layout, values)
-        slopes = np.zeros_like(values, np.float64)
-        for rule in range(network.n_rules):
-            own = slice(network.offsets[rule], network.offsets[rule + 1])
-            place = units[:, own].argmin(axis=1)
-            active = np.maximum(units[:, own].min(axis=1), 0).astype(np.float64)
-            rules[rule] += sizes[rule] * (weight @ active**2)
-            without = activations_without_each(network, rule, values[:, own], units[:, own])
-            literals[own] += sizes[rule] * (weight @ (without - active[:, None]) ** 2)
-            limits = np.zeros_like(slopes[:, own])
-            limits[np.arange(len(x)), place] = active > 0
-            slopes[:, own] = limits
-            if network.deep:
-                rectified = np.maximum(values[:, own], 0)
-                layers[rule].add(limits * weight[:, None], rectified)
-                slopes[:, own] = (limits @ network.second_layer(rule)) * (rectified > 0)
-        features.add(slopes**2 * weight[:, None], x)
-    owner = np.repeat(np.arange(network.n_rules), lengths)
-    squares = network.weights.astype(np.float64) ** 2
-    spreads = [sizes[rule] * layer.spread.ravel() for rule, layer in enumerate(layers)]
-    means = [layer.mean.ravel() for layer in layers]
-    return Worth(
-        rules=rules,
-        literals=np.where(lengths[owner] == 1, np.inf, literals),
-        weights=sizes[owner, None] * squares * features.spread,
-        mixing=network.mixing.astype(np.float64) ** 2 * np.concatenate([*spreads, []]),
-        weight_means=features.mean,
-        mixing_means=np.concatenate([*means, []]),
-    )
+    result.literals[np.repeat(lengths == 1, lengths)] = np.inf
+    return result
 
 
-def chunks(
-    network: Network, X: np.ndarray, weights: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The network's features and the weights of some rows at a time."""
-    size = max(64, CHUNK_CELLS // network.n_literals)
-    for start in range(0, len(X), size):
-        rows = slice(start, start + size)
-        yield X[rows][:, network.features], weights[rows].astype(np.float64)
+def moments(weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted means over rows, and the sums of the weighted squares around them.
 
-
-def activations_without_each(
-    network: Network, rule: int, literals: np.ndarray, units: np.ndarray
-) -> np.ndarray:
-    """What the activation of a rule would be without its first, second, … literal.
-
-    Returns (n_rows, n_literals). Without its only literal a rule would have no limit; its
-    activation is then returned as it is.
+    Of x (n_rules, n, n_rows) under each of the weights (n_rules, n_weights, n_rows); both
+    have the shape (n_rules, n_weights, n).
     """
-    n = units.shape[1]
+    count = weights.sum(axis=2)[:, :, None]
+    sums = weights @ x.transpose(0, 2, 1)
+    means = sums / np.where(count > 0, count, 1)
+    squares = weights @ (x**2).transpose(0, 2, 1)
+    return means, np.maximum(squares - sums * means, 0)
+
+
+def activations_without_each(network: Network, own: Block) -> np.ndarray:
+    """What the activations of rules would be without their first, second, … literal.
+
+    Returns (n_rules, n_literals, n_rows). Without its only literal a rule would have no
+    limit; its activation is then returned as it is.
+    """
+    n = own.units.shape[1]
     if n == 1:
-        return np.maximum(units, 0)
+        return np.maximum(own.units, 0)
+    without = np.empty_like(own.units)
     if not network.deep:
         # Without the smallest literal the second smallest is the minimum; without any other
         # literal the minimum stays what it is.
-        lowest = np.partition(units, 1, axis=1)[:, :2]
-        smallest = np.arange(n) == units.argmin(axis=1)[:, None]
-        return np.maximum(np.where(smallest, lowest[:, 1:], lowest[:, :1]), 0)
-    mixing, rectified = network.second_layer(rule), np.maximum(literals, 0)
-    without = np.empty_like(units)
+        place = own.units.argmin(axis=1)[:, None]
+        without[:] = own.units.min(axis=1)[:, None]
+        others = own.units.copy()
+        np.put_along_axis(others, place, np.inf, axis=1)
+        np.put_along_axis(without, place, others.min(axis=1)[:, None], axis=1)
+        return np.maximum(without, 0)
+    mixing, rectified = network.mixing[own.mixing], np.maximum(own.values, 0)
     for j in range(n):
         others = np.arange(n) != j
-        rest = units[:, others] - rectified[:, j, None] * mixing[others, j]
-        without[:, j] = np.maximum(rest.min(axis=1), 0)
+        lost = mixing[:, others, j, None] * rectified[:, None, j]
+        without[:, j] = np.maximum((own.units[:, others] - lost).min(axis=1), 0)
     return without
 
 
@@ -160,19 +204,40 @@ def drop_idle(
     The outputs on the rows X (n_rows, n_columns) stay as they are. Also returns the
     indices of the rules that are left, of which there is at least one.
     """
-    kept = np.arange(network.n_rules)
-    network = merge_redundant(network, X, weights)
-    while True:
-        value = worth(network, X, weights)
-        live = np.flatnonzero(value.rules > 0)
-        live = live if live.size else np.array([0])
+    network = merge_redundant(constants_to_intercept(network), X, weights)
+    lengths, literals = np.diff(network.offsets), np.ones(network.n_literals, bool)
+    rules, worth_of_rules = np.arange(network.n_rules), np.zeros(network.n_rules)
+    while rules.size:
+        some = network.take(rules, literals)
+        value = worth(some, X, weights)
+        worth_of_rules[rules] = value.rules
         # One literal of a rule at a time: of two that are alike one must stay.
-        idle = [i for i in cheapest_literals(network, value) if value.literals[i] == 0]
-        literals = np.ones(network.n_literals, bool)
-        literals[idle] = False
-        if len(live) == network.n_rules and not idle:
-            return network, kept
-        network, kept = network.take(live, literals), kept[live]
+        cheapest = np.array(cheapest_literals(some, value))
+        idle = value.literals[cheapest] == 0
+        looked_at = np.isin(np.arange(network.n_rules), rules)
+        numbers = np.flatnonzero(literals & np.repeat(looked_at, lengths))
+        literals[numbers[cheapest[idle]]] = False
+        rules = rules[idle]
+    kept = np.flatnonzero(worth_of_rules > 0)
+    kept = kept if kept.size else np.array([0])
+    return network.take(kept, literals), kept
+
+
+def constants_to_intercept(network: Network) -> Network:
+    """Let the intercept take over what rules without any weight add to every row alike.
+
+    They are left with the value 0. A network without intercept, as in the paper, keeps them.
+    """
+    constant = np.array([not network.rule_weights(i).any() for i in range(network.n_rules)])
+    if not network.intercept.any() or not constant.any():
+        return network
+    any_row = np.zeros((1, int(network.features.max(initial=0)) + 1), np.float32)
+    added = activations(network, any_row)[constant].T @ network.values[constant]
+    return replace(
+        network,
+        intercept=network.intercept + added[0],
+        values=np.where(constant[:, None], np.float32(0), network.values),
+    )
 
 
 def merge_redundant(network: Network, X: np.ndarray, weights: np.ndarray) -> Network:
@@ -181,19 +246,53 @@ def merge_redundant(network: Network, X: np.ndarray, weights: np.ndarray) -> Net
     Such rules are equal, or limited by the same literal everywhere, or constant. The first
     of them takes over the values of the others, which are left with the value 0.
     """
-    products = np.zeros((network.n_rules, network.n_rules))
-    for x, weight in chunks(network, X, weights):
-        active = rules_forward(network.parameters, network.layout, x).astype(np.float64)
-        products += (active * weight[:, None]).T @ active
-    sizes = np.sqrt(np.diag(products))
-    # Two activations are multiples of each other where their cosine is 1.
-    same = (products >= (1 - SAME) * np.outer(sizes, sizes)) & (sizes > 0)
+    sizes, pairs = multiples(network, X, weights)
     values = network.values.astype(np.float64)
-    first = np.where(sizes > 0, same.argmax(axis=1), np.arange(network.n_rules))
-    for rule in np.flatnonzero(first != np.arange(network.n_rules)):
-        values[first[rule]] += values[rule] * sizes[rule] / sizes[first[rule]]
+    for first, rule in pairs.tolist():
+        values[first] += values[rule] * sizes[rule] / sizes[first]
         values[rule] = 0
     return replace(network, values=values.astype(np.float32))
+
+
+def multiples(
+    network: Network, X: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes (n_rules,) of the activations, and pairs (n, 2) of rules that are multiples.
+
+    Each rule stands at most once as the second of a pair, after the first one that it is a
+    multiple of; the pairs ascend by their second.
+    """
+    roots = np.sqrt(weights.astype(np.float64))
+    directions, _ = np.linalg.qr(np.random.RandomState(0).randn(len(X), N_PROBES))
+    sizes, probes = np.zeros(network.n_rules), np.zeros((network.n_rules, directions.shape[1]))
+    for own in blocks(network, X):
+        active = own.active * roots
+        sizes[own.rules] = np.sqrt((active**2).sum(axis=1))
+        probes[own.rules] = active @ directions
+    fires = np.flatnonzero(sizes > 0)
+    # Projections lie no farther apart than what is projected: of lengths 1, the distance of
+    # two activations follows from their cosine.
+    near = cKDTree(probes[fires] / sizes[fires, None]).query_pairs(
+        np.sqrt(2 * SAME), output_type="ndarray"
+    )
+    pairs = np.sort(fires[near], axis=1)
+    pairs = pairs[np.lexsort(pairs.T)]
+    pairs = pairs[np.unique(pairs[:, 1], return_index=True)[1]]
+    cosines = np.zeros(len(pairs))
+    size = max(1, CHUNK_CELLS // max(len(X), 1))
+    for start in range(0, len(pairs), size):
+        part = slice(start, start + size)
+        first, second = (activations(network.take(side), X) * roots for side in pairs[part].T)
+        cosines[part] = (first * second).sum(axis=1) / sizes[pairs[part]].prod(axis=1)
+    return sizes, pairs[cosines >= 1 - SAME]
+
+
+def activations(network: Network, X: np.ndarray) -> np.ndarray:
+    """Activations (n_rules, n_rows) float64 on encoded rows X (n_rows, n_columns)."""
+    result = np.empty((network.n_rules, len(X)))
+    for own in blocks(network, X):
+        result[own.rules] = own.active
+    return result
 
 
 def cheapest_literals(network: Network, value: Worth) -> list[int]:
@@ -220,7 +319,7 @@ def prune(
     parts = [  # worth for each parameter saved, what it saves
         (prices_of_rules, rule_sizes),
         (value.literals[cheapest] / literal_sizes[cheapest], literal_sizes[cheapest]),
-        *single_weights(network.weights, value.weights),
+        *single_weights(network.own_weights, value.weights),
         *single_weights(network.mixing, value.mixing),
     ]
     prices, savings = (np.concatenate(side) for side in zip(*parts, strict=True))
@@ -238,7 +337,8 @@ def prune(
 
 def part_sizes(network: Network) -> tuple[np.ndarray, np.ndarray]:
     """Parameters other than zero that go with each rule and with each literal."""
-    literals = 1.0 + np.count_nonzero(network.weights, axis=1)
+    present = (network.own_weights != 0).astype(np.float64)
+    literals = 1.0 + np.bincount(network.layout.cells()[0], present, network.n_literals)
     if network.deep:
         for rule in range(network.n_rules):
             own = slice(network.offsets[rule], network.offsets[rule + 1])
@@ -261,9 +361,13 @@ def without_weights(network: Network, value: Worth, limit: float) -> Network:
     The biases take over the mean of what the weights did on the rows where they decide.
     """
     gone = value.weights <= limit
-    lost = (network.weights * value.weight_means * gone).sum(axis=1)
+    literal, _ = network.layout.cells()
+    lost = np.bincount(
+        literal, network.own_weights * value.weight_means * gone, network.n_literals
+    )
     network = replace(
-        network.with_weights(np.where(gone, np.float32(0), network.weights)),
+        network,
+        own_weights=np.where(gone, np.float32(0), network.own_weights),
         biases=(network.biases + lost).astype(np.float32),
     )
     if not network.deep:

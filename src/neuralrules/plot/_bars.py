@@ -364,7 +364,7 @@ class WaterfallDisplay:
         self._write(ax, end, self.decision, n + 1, right=True, bold=True)
         ax.set_yticks(
             np.arange(n + 2),
-            ["intercept", *(literally(label) for label in labels), "decision"],
+            ["start", *(literally(label) for label in labels), "decision"],
         )
         ax.get_yticklabels()[-1].set_fontweight("bold")
         ax.tick_params(axis="y", length=0)

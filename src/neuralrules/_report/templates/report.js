@@ -33,7 +33,8 @@
 
   // The line through the points (x, z), flat outside of them.
   function onLine(x, z, value) {
-    const inside = Math.max(x[0], Math.min(x[x.length - 1], value));
+    if (value >= x[x.length - 1]) return z[z.length - 1];
+    const inside = Math.max(x[0], value);
     const k = segment(x, inside);
     const share = (inside - x[k]) / (x[k + 1] - x[k]);
     return Math.min(z[k] + (z[k + 1] - z[k]) * share, z[k + 1]);
@@ -654,8 +655,8 @@
     const output = shownOutput(answer);
     const parts = answer.fired.map((item) => ({ rule: item.rule, activation: item.activation, value: item.contributions[output] }));
     parts.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-    if (model.intercept[output] !== 0) parts.push({ rule: null, value: model.intercept[output] });
-    // The intercept is not a rule; drawn to its scale, the rules' bars would vanish.
+    if (data.base) parts.unshift({ rule: null, value: model.intercept[output] });
+    // The start is no rule; drawn to its scale, the rules' bars may vanish.
     const largest = Math.max(...parts.map((part) => part.rule === null ? 0 : Math.abs(part.value)), 0);
     list.replaceChildren(...parts.map((part) => contributionLine(part, largest)));
     const n = answer.fired.length;
@@ -669,7 +670,7 @@
   function contributionLine(part, largest) {
     const line = element("li", { "data-contribution": part.value });
     if (part.rule === null) {
-      line.append(element("span", { class: "who" }, "Intercept"), element("span"));
+      line.append(element("span", { class: "who" }, "Start"), element("span"));
     } else {
       line.dataset.rule = part.rule;
       line.append(
@@ -678,9 +679,8 @@
         signedBar(part.value, largest));
     }
     line.append(numberSpan(part.value));
-    if (part.rule !== null) {
-      line.append(element("span", { class: "what" }, byNumber.get(part.rule).text));
-    }
+    line.append(element("span", { class: "what" },
+      part.rule === null ? data.base : byNumber.get(part.rule).text));
     return line;
   }
 
