@@ -39,7 +39,8 @@ def test_without_pandas_the_error_says_who_needs_it_and_how_to_get_it(monkeypatc
 def test_every_frame_is_refused_with_the_name_of_its_method(monkeypatch):
     X = np.random.RandomState(0).randn(80, 2)
     y = X[:, 0] > 0
-    model = NeuralRuleClassifier(2, n_epochs=1, engine="numpy", random_state=0).fit(X, y)
+    options = {"n_trees": 2, "n_epochs": 1, "engine": "numpy", "random_state": 0}
+    model = NeuralRuleClassifier(2, **options).fit(X, y)
     explanation, importances = model.explain(X[:2]), model.importances(X)
     nearest, path = model.counterfactual(X[0]), model.simplification_path(X, y)
     hide_pandas(monkeypatch)
