@@ -11,7 +11,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+    parametrize_with_checks,
+)
+from strategies import class_rows
 
 from neuralrules import (
     NeuralRuleClassifier,
@@ -19,23 +23,28 @@ from neuralrules import (
     NeuralRuleRegressor,
     NeuralRuleRegressorCV,
 )
-from neuralrules._task._task import Task
 
 CANCER = load_breast_cancer(return_X_y=True)
 IRIS = load_iris(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
 
-# Of searches for which a row of weight 2 is exactly the same as two rows: neither leaves nor
-# mini-batches are made of so many rows.
+# With these, a row of weight 2 is exactly the same as two rows: neither leaves nor mini-batches
+# are made of so many rows.
 BY_WEIGHT = {
-    "cv": 2,
     "rule_source": "tree",
     "min_samples_leaf": 1,
     "batch_size": 1000,
     "n_epochs": 20,
 }
 SHORT = {"cv": 2, "n_trees": 2, "n_epochs": 5, "random_state": 0}
-BY_ROWS = "leaves of boosting and mini-batches count rows, not their weight"
+
+
+def failures(estimator):
+    """Checks that an estimator must fail: scikit-learn's boosting by histograms does too."""
+    if estimator.rule_source != "boosting":
+        return {}
+    reason = "leaves of boosting, and mini-batches, count rows and not their weight"
+    return {"check_sample_weight_equivalence_on_dense_data": reason}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -44,9 +53,10 @@ BY_ROWS = "leaves of boosting and mini-batches count rows, not their weight"
     [
         NeuralRuleClassifier(),
         NeuralRuleRegressor(),
-        NeuralRuleClassifierCV([{"max_depth": 1}, {"start": "leaf"}], **BY_WEIGHT),
-        NeuralRuleRegressorCV({"max_depth": [1, 3]}, refit="single", **BY_WEIGHT),
-    ]
+        NeuralRuleClassifierCV([{"max_depth": 1}, {"start": "leaf"}], cv=2, **BY_WEIGHT),
+        NeuralRuleRegressorCV({"max_depth": [1, 3]}, refit="single", cv=2, **BY_WEIGHT),
+    ],
+    expected_failed_checks=failures,
 )
 def test_scikit_learns_estimator_checks(estimator, check):
     check(estimator)
@@ -57,10 +67,17 @@ def test_scikit_learns_estimator_checks(estimator, check):
 @pytest.mark.filterwarnings("ignore:The least populated class in y:UserWarning")
 @parametrize_with_checks(
     [NeuralRuleClassifierCV(), NeuralRuleRegressorCV()],
-    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": BY_ROWS},
+    expected_failed_checks=failures,
 )
 def test_scikit_learns_checks_of_searches_as_they_are_by_default(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("start", ["hinge", "leaf"])
+@pytest.mark.parametrize("estimator", [NeuralRuleClassifier, NeuralRuleRegressor])
+def test_a_row_of_weight_two_is_the_same_as_two_rows(estimator, start):
+    model = estimator(start=start, **BY_WEIGHT)
+    check_sample_weight_equivalence_on_dense_data(estimator.__name__, model)
 
 
 def test_a_plain_classifier_is_a_good_model():
@@ -548,6 +565,22 @@ def test_rows_of_a_batch(n_rows, batch_size, rows):
     ("n_classes", "asked", "n_trees"), [(2, "auto", 32), (3, "auto", 16), (2, 5, 5), (3, 5, 5)]
 )
 def test_trees_that_grow(n_classes, asked, n_trees):
-    task = Task.of_classes(np.arange(n_classes), "logistic")
-    model = NeuralRuleClassifier(n_trees=asked)
-    assert model._source_options(task, np.random.RandomState(0)).n_trees == n_trees
+    assert grown_by(NeuralRuleClassifier(n_trees=asked), n_classes=n_classes).n_trees == n_trees
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "asked", "in_leaf"),
+    [(30, "auto", 5), (500, "auto", 10), (5000, "auto", 20), (30, 7, 7)],
+)
+def test_rows_in_a_leaf(n_rows, asked, in_leaf):
+    model = NeuralRuleClassifier(min_samples_leaf=asked)
+    assert grown_by(model, n_rows).min_samples_leaf == in_leaf
+    half = grown_by(model, 2 * n_rows, weighted=n_rows)  # rows without weight do not count
+    assert half.min_samples_leaf == in_leaf
+
+
+def grown_by(model, n_rows=60, *, n_classes=2, weighted=None):
+    """How trees grow on such rows."""
+    weights = (np.arange(n_rows) < (weighted or n_rows)).astype(np.float32)
+    rows = class_rows(np.zeros((n_rows, 1), np.float32), np.arange(n_rows) % n_classes, weights)
+    return model._source_options(rows, np.random.RandomState(0))

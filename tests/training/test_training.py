@@ -122,13 +122,13 @@ def test_a_start_that_training_makes_worse_is_kept():
 @pytest.mark.parametrize(
     ("n_rows", "options", "n_trained"),
     [
-        (99, {}, 99),
-        (100, {}, 80),
+        (199, {}, 199),
+        (200, {}, 160),
         (200, {"validation_fraction": 0.3}, 140),
         (200, {"early_stopping": False}, 200),
         (50, {"early_stopping": True}, 40),
         # Too few to hold out one: all are trained on.
-        (100, {"validation_fraction": 0.004}, 100),
+        (200, {"validation_fraction": 0.002}, 200),
     ],
 )
 def test_rows_are_held_out_of_tables_that_have_enough(n_rows, options, n_trained):
@@ -139,9 +139,9 @@ def test_rows_are_held_out_of_tables_that_have_enough(n_rows, options, n_trained
 
 
 def test_only_rows_with_weight_are_enough():
-    weights = (np.arange(150) < 99).astype(float)
-    model = NeuralRuleClassifier(n_trees=1, n_epochs=1).fit(X[:150], Y[:150], weights)
-    assert model.rules_.n_training == 99
+    weights = (np.arange(300) < 199).astype(float)
+    model = NeuralRuleClassifier(n_trees=1, n_epochs=1).fit(X[:300], Y[:300], weights)
+    assert model.rules_.n_training == 199
     assert "validation_loss" not in model.history_
 
 
