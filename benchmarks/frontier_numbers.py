@@ -39,7 +39,8 @@ def of_size(n: int) -> list[str]:
 
 def cells(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """A column of the records, (data, split) by methods; NaN where nothing was measured."""
-    own, there = table[table["status"] == MEASURED], set(table["method"])
+    own = table[table["status"] == MEASURED]
+    there = set(own["method"])
     return (
         own.pivot(index=["data", "split"], columns="method", values=column)
         .astype(float)
@@ -235,20 +236,15 @@ def enough(logs: pd.DataFrame, methods: list[str]) -> list[str]:
 
 
 def lacking(table: pd.DataFrame) -> str:
-    """Cells without a record that the page cannot do without, by method; empty if none.
+    """Cells without a record, by method; empty when there is one for each.
 
-    Methods with a limit are slow: what they lack is said on the page.
+    Methods that have a limit are measured where time allows: the page says where not.
     """
-    return ", ".join(
-        f"{name} in {n} cells"
-        for name, n in absent(table).items()
-        if METHODS[name].limit is None
-    )
-
-
-def absent(table: pd.DataFrame) -> dict[str, int]:
-    """How many cells of a method have no record, for those where some have none."""
     counts = table.groupby("method").size() if len(table) else pd.Series(dtype=int)
     n_cells = len(DATA) * N_SPLITS
-    found = {name: n_cells - int(counts.get(name, 0)) for name in METHODS}
-    return {name: n for name, n in found.items() if n}
+    absent = {
+        name: n_cells - int(counts.get(name, 0))
+        for name, method in METHODS.items()
+        if method.limit is None
+    }
+    return ", ".join(f"{name} in {n} cells" for name, n in absent.items() if n)
