@@ -39,7 +39,8 @@ def of_size(n: int) -> list[str]:
 
 def cells(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """A column of the records, (data, split) by methods; NaN where nothing was measured."""
-    own, there = table[table["status"] == MEASURED], set(table["method"])
+    own = table[table["status"] == MEASURED]
+    there = set(own["method"])
     return (
         own.pivot(index=["data", "split"], columns="method", values=column)
         .astype(float)
@@ -53,9 +54,8 @@ def log_losses(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_data(logs: pd.DataFrame) -> pd.DataFrame:
-    """Means over the splits, data sets by methods; NaN unless all splits were measured."""
-    groups = logs.groupby(level="data")
-    means = groups.mean().where(groups.count() == groups.size().max())
+    """Means over the splits that were measured, data sets by methods."""
+    means = logs.groupby(level="data").mean()
     return means.reindex([data for data in DATA if data in means.index])
 
 
@@ -79,8 +79,8 @@ def everywhere(logs: pd.DataFrame, methods: list[str]) -> list[str]:
 
 
 def compare(logs: pd.DataFrame, one: str, other: str) -> significance.Comparison:
-    """Two methods over the data sets that both have, splits averaged."""
-    means = by_data(logs)[[one, other]].dropna()
+    """Two methods over the cells that both have, splits averaged."""
+    means = by_data(logs[[one, other]].dropna())
     return significance.compare(
         means[one].to_numpy(), means[other].to_numpy(), decimals=DECIMALS
     )
@@ -106,11 +106,10 @@ def worse_than_constant(table: pd.DataFrame, method: str) -> list[str]:
 
 def best_peers(logs: pd.DataFrame, ours: str, peers: list[str]) -> pd.DataFrame:
     """The best peer of each data set, and how our loss compares: columns peer and ratio."""
-    means = by_data(logs)
-    others = means[[name for name in peers if name in means]].dropna(how="all")
-    best = others.idxmin(axis=1)
-    ratios = np.exp(means[ours].reindex(others.index) - others.min(axis=1))
-    return pd.DataFrame({"peer": best, "ratio": ratios}).dropna()
+    there = [name for name in peers if name in logs]
+    # Splits that only one of two methods has must not decide which of them is better.
+    behind = by_data(-logs[there].sub(logs[ours], axis=0)).dropna(how="all")
+    return pd.DataFrame({"peer": behind.idxmax(axis=1), "ratio": np.exp(behind.max(axis=1))})
 
 
 def rule_limit(method: Method, data: str) -> int:
@@ -237,8 +236,15 @@ def enough(logs: pd.DataFrame, methods: list[str]) -> list[str]:
 
 
 def lacking(table: pd.DataFrame) -> str:
-    """Cells without a record, by method; empty when there is one for each."""
+    """Cells without a record, by method; empty when there is one for each.
+
+    Methods that have a limit are measured where time allows: the page says where not.
+    """
     counts = table.groupby("method").size() if len(table) else pd.Series(dtype=int)
     n_cells = len(DATA) * N_SPLITS
-    absent = {name: n_cells - int(counts.get(name, 0)) for name in METHODS}
+    absent = {
+        name: n_cells - int(counts.get(name, 0))
+        for name, method in METHODS.items()
+        if method.limit is None
+    }
     return ", ".join(f"{name} in {n} cells" for name, n in absent.items() if n)

@@ -25,8 +25,9 @@ def summary(table: pd.DataFrame) -> list[str]:
     """The page in a few sentences."""
     logs = numbers.log_losses(table)
     average, default = "ours average", "ours"
-    order = sorted(PEERS, key=lambda name: numbers.ratio(logs, name, YARDSTICK))
-    best = next(name for name in order if name in numbers.everywhere(logs, PEERS))
+    best = min(
+        numbers.everywhere(logs, PEERS), key=lambda name: numbers.ratio(logs, name, YARDSTICK)
+    )
     lost = numbers.best_peers(logs, average, PEERS)
     n_lost = int((lost["ratio"] > 1 + BEHIND).sum())
     n_best = int((lost["ratio"] < 1).sum())

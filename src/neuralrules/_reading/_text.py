@@ -450,6 +450,13 @@ def inequality_text(
         return "every row" if constant > 0 else "no row"
     if len(terms) == 1 and terms[0].column.knots is not None:
         return scaled_bound_text(encoder, terms[0], terms[0].column.knots, constant, precision)
+    return sum_bound_text(encoder, terms, constant, precision, max_terms)
+
+
+def sum_bound_text(
+    encoder: Encoder, terms: list[Summand], constant: float, precision: int, max_terms: int
+) -> str:
+    """A sum of terms and a constant that is positive, as an inequality; see above."""
     shown, rest = most_important(terms, max_terms)
     unit, scale = shown[0].factor, shown[0].column.in_sums.scale
     text = sum_text(encoder, shown, unit, precision)

@@ -369,7 +369,7 @@ class WaterfallDisplay:
         ax.get_yticklabels()[-1].set_fontweight("bold")
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(n + 1.6, -0.6)
-        room = 0.16 * (np.ptp(edges) or 1)  # for the numbers beside the bars
+        room = 0.22 * (np.ptp(edges) or 1)  # for the numbers beside the bars
         ax.set_xlim(edges.min() - room, edges.max() + room)
         ax.set_xlabel(literally(self._x_label()))
         fires = f"{len(self.rules)} rule{'s fire' if len(self.rules) != 1 else ' fires'}"
