@@ -15,6 +15,7 @@ from benchmarks import significance
 from benchmarks.datasets import FRONTIER, TABLES
 from benchmarks.frontier_methods import METHODS, SIZES, Method
 from benchmarks.frontier_protocol import DATA, MEASURED, N_SPLITS
+from benchmarks.tables import probability
 
 YARDSTICK = "CatBoost"
 DECIMALS = 9  # of logarithms of losses: only what is the same is a tie
@@ -65,6 +66,12 @@ def ratio(logs: pd.DataFrame, one: str, other: str) -> float:
     if one not in logs or other not in logs:
         return float("nan")
     return float(np.exp((logs[one] - logs[other]).mean()))
+
+
+def median_ratio(logs: pd.DataFrame, one: str, other: str) -> float:
+    """The ratio in the middle of all data sets, which no set with extreme losses can move."""
+    means = by_data(logs)
+    return float(np.exp((means[one] - means[other]).median()))
 
 
 def coverage(logs: pd.DataFrame, method: str) -> int:
@@ -147,9 +154,12 @@ class Bar:
         return self.found <= self.ambition
 
 
-def wins(comparison: significance.Comparison) -> str:
-    return f"{comparison.wins} sets won, {comparison.losses} lost, Wilcoxon p " + (
-        "< 0.001" if comparison.wilcoxon_p < 0.001 else f"{comparison.wilcoxon_p:.3f}"
+def in_words(logs: pd.DataFrame, one: str, other: str) -> str:
+    """What a ratio alone does not say."""
+    found = compare(logs, one, other)
+    return (
+        f"median {median_ratio(logs, one, other):.3f}; {found.wins} sets won, {found.losses} "
+        f"lost, Wilcoxon p {probability(found.wilcoxon_p)}"
     )
 
 
@@ -167,7 +177,7 @@ def bars(table: pd.DataFrame) -> list[Bar]:
             ratio(logs, average, YARDSTICK),
             0.95,
             0.90,
-            wins(compare(logs, average, YARDSTICK)),
+            in_words(logs, average, YARDSTICK),
         ),
         Bar(
             f"peers that {average} is not significantly better than",
@@ -181,7 +191,7 @@ def bars(table: pd.DataFrame) -> list[Bar]:
             ratio(logs, default, "LightGBM"),
             1.00,
             0.95,
-            wins(compare(logs, default, "LightGBM")),
+            in_words(logs, default, "LightGBM"),
         ),
         size_bar(table, default),
     ]
@@ -226,7 +236,7 @@ def sized_bar(logs: pd.DataFrame, n: int) -> Bar:
         ratios[strongest],
         0.90,
         0.80,
-        f"{strongest}; {wins(compare(logs, ours, strongest))}",
+        f"{strongest}; {in_words(logs, ours, strongest)}",
     )
 
 

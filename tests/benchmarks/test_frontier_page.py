@@ -95,6 +95,10 @@ def test_ratios_are_geometric_means_over_common_cells(table):
     logs = numbers.log_losses(table)
     for one, other in (("ours average", "CatBoost"), ("ours", "EBM"), ("FIGS 16", "CatBoost")):
         assert numbers.ratio(logs, one, other) == pytest.approx(by_hand(table, one, other))
+    each = [by_hand(table, "ours", "CatBoost", [data]) for data in DATA]
+    assert numbers.median_ratio(logs, "ours", "CatBoost") == pytest.approx(
+        np.median(each), 1e-4
+    )
     several = [data for data in DATA if numbers.kind(data) == "several classes"]
     found = tables.ratio_of_kind(logs, "ours", "several classes")
     assert found == pytest.approx(by_hand(table, "ours", "CatBoost", several))
