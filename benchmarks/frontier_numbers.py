@@ -253,8 +253,5 @@ def lacking(table: pd.DataFrame) -> str:
     """
     counts = table.groupby("method").size() if len(table) else pd.Series(dtype=int)
     n_cells = len(DATA) * N_SPLITS
-    absent = {
-        name: n_cells - int(counts.get(name, 0))
-        for name in NEEDED
-    }
+    absent = {name: n_cells - int(counts.get(name, 0)) for name in NEEDED}
     return ", ".join(f"{name} in {n} cells" for name, n in absent.items() if n)
