@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -350,3 +351,15 @@ def test_each_model_is_trained_in_batches_that_fit_its_own_rows(monkeypatch):
     model.simplification_path(X, y)
     assert len(sizes) == 2
     assert all(size == n_rows // 16 for n_rows, size in sizes)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_path_ends_where_no_rule_looks_at_anything(fit_intercept):
+    """The intercept takes over what is left, and training must not bring it back for ever."""
+    X = np.random.RandomState(0).randn(80, 2)
+    y = X[:, 0] > 0
+    options = {"n_trees": 2, "n_epochs": 1, "fit_intercept": fit_intercept, "random_state": 0}
+    path = NeuralRuleClassifier(2, **options).fit(X, y).simplification_path(X, y)
+    sizes = [step.network.n_parameters for step in path.steps[1:]]
+    assert all(small < large for large, small in pairwise(sizes))
+    assert len(sizes) < 8

@@ -247,7 +247,9 @@ def walk(
     network, kept = drop_idle(network, given.X, given.training_weights)
     rules = rules.take(kept)
     yield step()
-    while network.n_parameters > min(SMALLEST * whole, FEW):
+    # Rules without any weight are the end: what they add goes to the intercept, and comes back
+    # when they are trained.
+    while network.n_parameters > min(SMALLEST * whole, FEW) and network.own_weights.any():
         share = LARGE_SHARE if network.n_parameters > LARGE else SHARE
         smaller, kept = prune(network, given.X, given.training_weights, share)
         smaller, still = drop_idle(smaller, given.X, given.training_weights)
