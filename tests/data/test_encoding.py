@@ -8,7 +8,8 @@ from scipy import sparse
 
 from neuralrules import NeuralRuleClassifier
 from neuralrules._data import _encoding
-from neuralrules._data._encoding import MAX_CATEGORIES, Encoder, check_table
+from neuralrules._data._categories import MAX_CATEGORIES
+from neuralrules._data._encoding import Encoder, check_table
 
 
 def encode(X, weights=None):

@@ -31,7 +31,8 @@ from neuralrules import (
     NeuralRuleRegressor,
     NeuralRuleRegressorCV,
 )
-from neuralrules._data._encoding import Encoder, as_categories, as_numbers, column_of
+from neuralrules._data._categories import as_categories
+from neuralrules._data._encoding import Encoder, as_numbers, column_of
 from neuralrules._engine._reference import literals_forward, units_forward
 from neuralrules._export._onnx import BLOCK_ROWS
 from neuralrules._export._onnx_encoding import Inputs

@@ -317,7 +317,7 @@ def known_targets(
     model: NeuralRuleModel, frame: pd.DataFrame, targets: Sequence[str], name: str
 ) -> np.ndarray:
     """The targets as the model knows them: its class labels, or numbers."""
-    from neuralrules._data._encoding import category_name
+    from neuralrules._data._categories import category_name
 
     for target in targets:
         check_complete(frame[target], name, "target")

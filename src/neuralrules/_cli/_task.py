@@ -208,7 +208,7 @@ def note_almost_numbers(column: pd.Series, console: Console) -> bool:
 
 def target_array(rows: Training, task: str) -> np.ndarray:
     """The targets as an estimator takes them."""
-    from neuralrules._data._encoding import category_name
+    from neuralrules._data._categories import category_name
 
     targets = rows.targets
     if task == "regression":

@@ -12,8 +12,9 @@ import numpy as np
 
 from neuralrules._counterfactual._ball import Moves
 from neuralrules._counterfactual._options import Options, check_pair
+from neuralrules._data._categories import category_name, missing_cells, spellings
 from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._encoding import Encoder, category_name, is_frame, missing_cells
+from neuralrules._data._encoding import Encoder, is_frame
 from neuralrules._data._scaling import Knots
 from neuralrules._reading._text import number as number_text
 
@@ -157,7 +158,7 @@ def _category_column(
         for column in encoder.columns
         if column.source == position and column.category is not None
     ]
-    wanted = known
+    wanted, known_as = known, spellings(known)
     if position in options.bounds:
         given = options.bounds[position]
         if isinstance(given, str) or not isinstance(given, Iterable):
@@ -165,15 +166,16 @@ def _category_column(
                 f"bounds[{name!r}] must be a list of categories, got {given!r}. The model "
                 f"knows {known}."
             )
-        wanted = [category_name(category) for category in given]
-        for category in wanted:
-            if category not in known:
+        wanted = []
+        for category in map(category_name, given):
+            if category not in known_as:
                 raise ValueError(
                     f"bounds[{name!r}] allows {category!r}, which is none of the categories "
                     f"that the model knows: {known}."
                 )
+            wanted.append(str(known_as[category]))
     cell = cell_at(table, position)
-    now = None if is_missing(cell) else category_name(cell)
+    now = None if is_missing(cell) else known_as.get(category_name(cell))
     others = tuple(category for category in wanted if category != now)
     unit = _unit(options, position, name, 1.0)
     categories = () if position in options.fixed else others

@@ -21,15 +21,19 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_array
 
+from neuralrules._data._categories import (
+    as_categories,
+    learn_categories,
+    missing_cells,
+    spellings,
+)
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._scaling import learn_knots
 
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
-MAX_CATEGORIES = 64  # of one column; the rarer ones share an indicator
 # Rows enter a network as float32; beyond this their products could overflow.
 LARGEST = np.sqrt(np.finfo(np.float32).max)
 
@@ -67,19 +71,6 @@ def _dtype_name(column: Any) -> str:
     return str(getattr(column, "dtype", "")).lower()
 
 
-def missing_cells(column: Any) -> np.ndarray:
-    """Which cells of a column of objects are missing, (n_rows,) bool."""
-    if hasattr(column, "isna"):  # pandas knows best what it calls missing
-        return np.asarray(column.isna())
-    return np.array([_is_missing(item) for item in np.asarray(column, dtype=object)], bool)
-
-
-def _is_missing(item: Any) -> bool:
-    if isinstance(item, float | np.floating):
-        return bool(np.isnan(item))
-    return item is None or type(item).__name__ == "NAType"  # pandas.NA in a NumPy array
-
-
 def as_numbers(column: Any, name: str) -> np.ndarray | None:
     """The column as float64 with NaN for missing, or None if it holds categories."""
     dtype = _dtype_name(column)
@@ -115,22 +106,6 @@ def _objects_as_numbers(column: Any, array: np.ndarray, name: str) -> np.ndarray
     numbers = np.full(len(array), np.nan)
     numbers[present] = array[present].astype(np.float64)
     return numbers
-
-
-def as_categories(column: Any) -> np.ndarray:
-    """The column as strings, with None for missing, shape (n_rows, 1) object."""
-    array = np.asarray(column, dtype=object)
-    present = ~missing_cells(column)
-    strings = np.full((len(array), 1), None, object)
-    strings[present, 0] = [category_name(item) for item in array[present]]
-    return strings
-
-
-def category_name(item: Any) -> str:
-    """A category's name; 1 and 1.0 are the same: holes turn integers into floats."""
-    if type(item) is str:
-        return item
-    return str(int(item)) if isinstance(item, float) and item.is_integer() else str(item)
 
 
 @dataclass(frozen=True)
@@ -246,7 +221,7 @@ class Encoder:
 
     @cached_property
     def _category_places(self) -> dict[int, tuple[dict[Any, int], int]]:
-        """Source of each categorical column, the places of its categories and of the rest.
+        """Source of each categorical column, the places of its cells and of all others.
 
         The place of the rest is -1 where training knew all categories by name.
         """
@@ -259,6 +234,8 @@ class Encoder:
         for place in self._places("category"):
             column = self.columns[place]
             places[column.source][0][column.category] = place
+        for known, _ in places.values():
+            known |= {spelling: known[name] for spelling, name in spellings(known).items()}
         return places
 
     def _places(self, kind: str) -> list[int]:
@@ -335,13 +312,3 @@ def with_knots(
     numbers = as_numbers(column_of(X, column.source), names[column.source])
     assert numbers is not None  # its moments are known
     return replace(column, knots=learn_knots(numbers, weights.astype(np.float64)))
-
-
-def learn_categories(column: Any) -> tuple[list[str | None], bool]:
-    """The categories of a column that get an indicator, and whether others share one."""
-    learned = OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES
-    ).fit(as_categories(column))
-    rare = learned.infrequent_categories_[0]
-    rare_ones = set() if rare is None else set(rare)
-    return [one for one in learned.categories_[0] if one not in rare_ones], rare is not None

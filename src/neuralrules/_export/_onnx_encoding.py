@@ -6,11 +6,12 @@ picking some of them, and computing with one mean for each, is fast only there.
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neuralrules._data._categories import spellings
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import LARGEST, Encoder
 from neuralrules._export._onnx_graph import Graph, free_name
@@ -96,11 +97,12 @@ def encoded_rows(
             raw = inputs.stacked(graph, [column.source for column in own])
             blocks.append(indicators(graph, graph.add("IsNaN", raw), own))
         else:
-            known = own if kind == "category" else categories_of(encoder, source)
-            texts = [missing_text if c.category is None else c.category for c in known]
+            table = texts_of(encoder, source, missing_text)
             cells = inputs.stacked(graph, [source])
-            equal = graph.add("Equal", cells, np.array(texts, object)[:, None])
-            holds = equal if kind == "category" else none_holds(graph, equal)
+            if kind == "category":
+                holds = any_holds(graph, cells, [table[column.category] for column in own])
+            else:
+                holds = none_holds(graph, equals(graph, cells, list(chain(*table.values()))))
             blocks.append(indicators(graph, holds, own))
     stacked = blocks[0] if len(blocks) == 1 else graph.add("Concat", *blocks, axis=0)
     return graph.add("Transpose", stacked, perm=[1, 0])
@@ -166,6 +168,25 @@ def indicators(graph: Graph, holds: str, columns: list[EncodedColumn]) -> str:
     return graph.add("Where", holds, on, off)
 
 
+def equals(graph: Graph, cells: str, texts: list[str]) -> str:
+    """Whether cells (1, n_rows) are each of some texts, (n_texts, n_rows)."""
+    return graph.add("Equal", cells, np.array(texts, object)[:, None])
+
+
+def any_holds(graph: Graph, cells: str, texts: list[list[str]]) -> str:
+    """Whether cells (1, n_rows) are any of the texts of each list, (n_lists, n_rows)."""
+    from onnx import TensorProto
+
+    equal = equals(graph, cells, list(chain(*texts)))
+    if all(len(own) == 1 for own in texts):
+        return equal
+    sizes = [len(own) for own in texts]
+    belongs = np.repeat(np.eye(len(texts), dtype=np.float32), sizes, axis=1)
+    # No two texts are the same: a list has none or one that holds.
+    held = graph.add("MatMul", belongs, graph.add("Cast", equal, to=TensorProto.FLOAT))
+    return graph.add("Cast", held, to=TensorProto.BOOL)
+
+
 def none_holds(graph: Graph, holds: str) -> str:
     """Whether all booleans of a row are false, (1, n_rows)."""
     from onnx import TensorProto
@@ -176,9 +197,16 @@ def none_holds(graph: Graph, holds: str) -> str:
     return graph.add("Not", graph.add("Cast", any_holds, to=TensorProto.BOOL))
 
 
-def categories_of(encoder: Encoder, source: int) -> list[EncodedColumn]:
-    """The categories of a column that have an indicator of their own."""
-    return [column for column in encoder.columns_of(source) if column.kind == "category"]
+def texts_of(encoder: Encoder, source: int, missing_text: str) -> dict[str | None, list[str]]:
+    """The texts of each category of a column that has an indicator of its own."""
+    own = [column for column in encoder.columns_of(source) if column.kind == "category"]
+    texts: dict[str | None, list[str]] = {column.category: [] for column in own}
+    for spelling, category in spellings(texts).items():
+        if spelling is not None and (spelling != missing_text or category is None):
+            texts[category].append(spelling)
+    if None in texts and missing_text not in texts[None]:
+        texts[None].append(missing_text)
+    return texts
 
 
 def check_missing_text(encoder: Encoder, missing_text: Any) -> None:

@@ -27,6 +27,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from neuralrules._data._categories import spellings
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import LARGEST, Encoder
 from neuralrules._export._python_templates import (
@@ -44,6 +45,7 @@ from neuralrules._export._python_templates import (
     PREDICT,
     PREDICT_PROBA,
     SCALED,
+    SPELLINGS,
     STANDARDISE_CATEGORIES,
     STANDARDISE_HOLES,
     STANDARDISE_NUMBERS,
@@ -83,7 +85,7 @@ def to_python(fitted: Fitted) -> str:
     parts = [
         head_lines(fitted, used),
         *answering_functions(fitted),
-        *reading_functions({kind_of(column) for column in used}),
+        *reading_functions(fitted.encoder, used),
         [ACTIVATION],
         *([*comment_lines(fitted, i), *rule_lines(network, terms, i)] for i in rules),
         bracketed("RULES = [", [f"rule_{i}" for i in rules], "]"),
@@ -159,8 +161,9 @@ def linked_code(fitted: Fitted) -> str:
     return f"[{call.format('output')} for output in decision(row)]"
 
 
-def reading_functions(kinds: set[str]) -> list[list[str]]:
+def reading_functions(encoder: Encoder, used: list[EncodedColumn]) -> list[list[str]]:
     """From a row to the standardised columns, for those kinds of columns that occur."""
+    kinds = {kind_of(column) for column in used}
     numbers = kinds & {"number", "scaled", "missing"}
     categories = kinds & {"category", "rare"}
     standardised = STANDARDISED
@@ -172,7 +175,10 @@ def reading_functions(kinds: set[str]) -> list[list[str]]:
     functions += [[CELL]] if kinds else []
     functions += [[NUMBER]] if numbers else []
     functions += [[ON_LINE]] if "scaled" in kinds else []
-    return functions + ([[CATEGORY]] if categories else [])
+    found = (
+        "SPELLINGS.get(name, {}).get(text, text)" if spelling_lines(encoder, used) else "text"
+    )
+    return functions + ([[CATEGORY, f"    return {found}"]] if categories else [])
 
 
 def column_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
@@ -198,7 +204,25 @@ def column_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
                 lines += entry_lines(2, category_code(column), column)
             lines.append("    },")
         lines.append("}")
+        lines += spelling_lines(encoder, categorical)
     return lines
+
+
+def spelling_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
+    """The other ways to write the categories that the module lists."""
+    lines = [SPELLINGS]
+    categorical = [column for column in used if column.kind in ("category", "rare")]
+    for source in sorted({column.source for column in categorical}):
+        listed = {column.category for column in listed_categories(encoder, categorical, source)}
+        own = [column for column in encoder.columns_of(source) if column.kind == "category"]
+        entries = [
+            f"{text_code(cell)}: {'MISSING' if name is None else text_code(name)}"
+            for cell, name in spellings(column.category for column in own).items()
+            if cell is not None and cell != name and name in listed
+        ]
+        if entries:
+            lines += bracketed(f"    {text_code(encoder.names[source])}: {{", entries, "},")
+    return [*lines, "}"] if len(lines) > 1 else []
 
 
 def listed_categories(

@@ -50,6 +50,9 @@ HOLES = {"""
 CATEGORIES = """
 # Indicators x["a", "b"], 1 where column "a" holds "b", else 0: mean and deviation.
 CATEGORIES = {"""
+SPELLINGS = """
+# Other ways to write them.
+SPELLINGS = {"""
 
 STANDARDISED = '''def standardised(row):
     """The columns of a row in standard deviations from their means."""
@@ -111,9 +114,9 @@ ON_LINE = '''def on_line(value, numbers, scaled):
     share = (value - numbers[k]) / (numbers[k + 1] - numbers[k])
     return min(scaled[k] + (scaled[k + 1] - scaled[k]) * share, scaled[k + 1])'''
 CATEGORY = '''def category(row, name):
-    """The category in a column, as text; 1 and 1.0 are the same."""
+    """The category in a column, as text, however it is written."""
     cell = cell_of(row, name)
     if cell is MISSING:
         return MISSING
-    whole = isinstance(cell, float) and cell.is_integer()
-    return str(int(cell)) if whole else str(cell)'''
+    is_decimal = type(cell).__name__ == "Decimal"  # 2.50 is 2.5, as of every number
+    text = f"{cell.normalize():f}" if is_decimal else str(cell)'''

@@ -77,7 +77,8 @@ def subquery_columns(
     sources = sorted({encoder.columns[feature].source for feature in network.features})
     kept = [f"k{place}" for place in range(len(keep))]
     cells = [f"t.{identifier(name)} AS k{place}" for place, name in enumerate(keep)]
-    yield "cells", cells + read_cells(encoder, sources, dialect)
+    markers = fitted.notes.get("missing", [])
+    yield "cells", cells + read_cells(encoder, sources, dialect, markers)
     yield "encoded", kept + [f"{x.expression} AS {x.name}" for x in inputs]
 
     outputs = [f"d{output}" for output in range(network.n_outputs)]

@@ -10,7 +10,15 @@ from neuralrules._reading._text import is_utf8
 
 # PostgreSQL cuts longer names, in bytes of UTF-8.
 LONGEST_NAME = 63
-NUMBER = "CAST({cell} AS DOUBLE PRECISION)"
+CAST = "CAST({cell} AS DOUBLE PRECISION)"
+# Its columns hold anything, and a cast makes 0 of any text. Text is read as the command line
+# reads a file. Compared with a REAL, a text that says a number becomes one, and all others
+# are larger. No function raises an error, but json_extract shows the path it was given.
+SQLITE_NUMBER = """CASE
+      WHEN {cell} < CAST(9e999 AS REAL) THEN CAST({cell} AS REAL)
+      WHEN {cell} IS NULL OR {cell} IN ({missing}) THEN NULL
+      WHEN LOWER(TRIM({cell})) IN ('true', 'false') THEN LOWER(TRIM({cell})) = 'true'
+      ELSE json_extract('{{}}', {remark} || {cell}) END"""
 
 
 @dataclass(frozen=True)
@@ -25,8 +33,13 @@ class Dialect:
         Functions of several numbers.
     text : str
         A cell as text that is compared byte by byte; ``{cell}`` stands for the cell.
+    code : str
+        The same of a column with numbers among its categories, which may be of any type of
+        numbers: these are written as doubles are.
+    number : str
+        A cell as a double, or an error where it holds text that says no number.
     flag : str
-        A cell of a column of zeros and ones, which may be of type boolean, as a number.
+        The same of a column of zeros and ones, which may be of type boolean.
     advice : tuple of str
         What the head of the statement says before it is run.
     fence : str
@@ -45,6 +58,8 @@ class Dialect:
     greatest: str
     least: str
     text: str
+    code: str
+    number: str
     flag: str
     advice: tuple[str, ...]
     fence: str
@@ -77,7 +92,12 @@ POSTGRESQL = Dialect(
     least="LEAST",
     # A cast would strip the blanks that pad CHAR(n), and that every client reads.
     text='CASE WHEN {cell} IS NOT NULL THEN CONCAT({cell}) END COLLATE "C"',
-    flag="CAST(REPLACE(REPLACE(CAST({cell} AS TEXT), 'true', '1'), 'false', '0') "
+    code="CASE WHEN pg_typeof({cell}) IN "
+    "('float4'::regtype, 'float8'::regtype, 'numeric'::regtype)"
+    "\n      THEN NULLIF(CAST(CAST(CAST({cell} AS TEXT) AS FLOAT8) AS TEXT), 'NaN')"
+    '\n      WHEN {cell} IS NOT NULL THEN CONCAT({cell}) END COLLATE "C"',
+    number=CAST,
+    flag="CAST(REPLACE(REPLACE(LOWER(CAST({cell} AS TEXT)), 'true', '1'), 'false', '0') "
     "AS DOUBLE PRECISION)",
     # Its costs of compiling a sum grow with the square of the sum's length.
     advice=(
@@ -94,7 +114,11 @@ DUCKDB = Dialect(
     greatest="GREATEST",
     least="LEAST",
     text='CAST({cell} AS TEXT) COLLATE "C"',
-    flag=NUMBER,
+    code="CASE WHEN typeof({cell}) IN ('FLOAT', 'DOUBLE') OR typeof({cell}) LIKE 'DECIMAL%'\n"
+    "      THEN NULLIF(CAST(TRY_CAST({cell} AS DOUBLE) AS TEXT), 'nan')\n"
+    '      ELSE CAST({cell} AS TEXT) END COLLATE "C"',
+    number=CAST,
+    flag=CAST,
     advice=(),
     fence="",
     nul="CHR(0)",
@@ -106,7 +130,9 @@ SQLITE = Dialect(
     greatest="MAX",
     least="MIN",
     text="CAST({cell} AS TEXT) COLLATE BINARY",
-    flag=NUMBER,
+    code="CAST({cell} AS TEXT) COLLATE BINARY",
+    number=SQLITE_NUMBER,
+    flag=SQLITE_NUMBER,
     advice=(),
     fence="\n  LIMIT -1 OFFSET 0",
     nul="CHAR(0)",

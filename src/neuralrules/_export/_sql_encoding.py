@@ -8,24 +8,21 @@ zero: such a column is counted from its mean.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import chain, pairwise
 from typing import NamedTuple
 
+from neuralrules._data._categories import all_spellings, number_spellings, spellings
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import Encoder
+from neuralrules._data._number_texts import MISSING, NUMBER
 from neuralrules._data._scaling import Knots
-from neuralrules._export._sql_dialects import NUMBER, Dialect, identifier
+from neuralrules._export._sql_dialects import Dialect, identifier
 from neuralrules._network._network import Network
 
 # Doubles have 16 digits: sums with means of fewer deviations keep 9 digits of a deviation.
 FAR = 1e6
 READABLE_LETTERS = 24
-# What databases write for booleans, in small letters, and what Python does.
-TRUTHS = " ".join(
-    f"WHEN '{text}' THEN '{truth}'"
-    for truth, texts in {"True": ("true", "t", "1"), "False": ("false", "f", "0")}.items()
-    for text in texts
-)
 
 
 class Input(NamedTuple):
@@ -49,21 +46,40 @@ class Input(NamedTuple):
     mean: float
 
 
-def read_cells(encoder: Encoder, sources: list[int], dialect: Dialect) -> list[str]:
-    """Columns of the table ``t`` as numbers (NULL for NaN) or as text."""
+def read_cells(
+    encoder: Encoder, sources: list[int], dialect: Dialect, markers: Sequence[str]
+) -> list[str]:
+    """Columns of the table ``t`` as numbers or as text, NULL where they are missing.
+
+    `markers` are texts that mean missing beside the usual ones.
+    """
     selected = []
     for source in sources:
         column = encoder.columns_of(source)[0]
         cell = f"t.{identifier(encoder.names[source])}"
-        if column.kind != "number":
-            value = dialect.text.format(cell=cell)
-            if is_truth(encoder, source):
-                value = f"CASE LOWER({value}) {TRUTHS} ELSE {value} END"
+        if column.kind == "number":
+            value = read_number(column, encoder.names[source], cell, dialect, markers)
         else:
-            form = dialect.flag if is_flag(column) else NUMBER
-            value = f"NULLIF({form.format(cell=cell)}, 'NaN')"
+            form = dialect.code if has_numbers(encoder, source) else dialect.text
+            value = form.format(cell=cell)
+            spelled = chain(*map(all_spellings, markers))
+            for marker in filter(None, map(dialect.string, spelled)):
+                value = f"NULLIF({value}, {marker})"
         selected.append(f"{value} AS {cell_name(encoder, source)}")
     return selected
+
+
+def read_number(
+    column: EncodedColumn, name: str, cell: str, dialect: Dialect, markers: Sequence[str]
+) -> str:
+    """A cell of a column of numbers, NULL for NaN."""
+    form = dialect.flag if is_flag(column) else dialect.number
+    missing = filter(None, map(dialect.string, sorted({*MISSING, *markers})))
+    remark = dialect.string(f"column {name} holds no number but ")
+    value = form.format(cell=cell, missing=", ".join(missing), remark=remark)
+    for marker in filter(NUMBER.fullmatch, markers):
+        value = f"NULLIF({value}, {float(marker)!r})"
+    return f"NULLIF({value}, 'NaN')"
 
 
 def network_inputs(encoder: Encoder, network: Network, dialect: Dialect) -> list[Input]:
@@ -106,21 +122,23 @@ def scaled(knots: Knots, cell: str) -> str:
 def indicator(encoder: Encoder, column: EncodedColumn, cell: str, dialect: Dialect) -> str:
     """1 where a cell is missing, of a category, or of none that has an indicator; else 0."""
     own = encoder.columns_of(column.source)
-    known = [other.category for other in own if other.kind == "category"]
-    case = (
-        f"CASE WHEN {is_any(cell, known, dialect)} THEN 0 ELSE 1 END"
-        if column.kind == "rare"
-        else f"CASE WHEN {is_any(cell, [column.category], dialect)} THEN 1 ELSE 0 END"
-    )
+    table = spellings(other.category for other in own if other.kind == "category")
+    if column.kind == "missing":
+        table = {None: None}
+    if column.kind == "rare":
+        case = f"CASE WHEN {is_any(cell, list(table), dialect)} THEN 0 ELSE 1 END"
+    else:
+        spelled = [cell for cell, category in table.items() if category == column.category]
+        case = f"CASE WHEN {is_any(cell, spelled, dialect)} THEN 1 ELSE 0 END"
     # Integers times constants would be decimals in PostgreSQL and DuckDB.
     return f"CAST({case} AS DOUBLE PRECISION)"
 
 
-def is_any(cell: str, categories: list[str | None], dialect: Dialect) -> str:
-    """The condition that a cell is one of some categories, None being a hole."""
-    texts = [dialect.string(category) for category in categories if category is not None]
+def is_any(cell: str, spelled: list[str | None], dialect: Dialect) -> str:
+    """The condition that a cell is one of some texts, or a hole for None."""
+    texts = [dialect.string(text) for text in spelled if text is not None]
     possible = [text for text in texts if text is not None]
-    conditions = [f"{cell} IS NULL"] if None in categories else []
+    conditions = [f"{cell} IS NULL"] if None in spelled else []
     if len(possible) == 1:
         conditions.append(f"{cell} = {possible[0]}")
     elif possible:
@@ -128,10 +146,10 @@ def is_any(cell: str, categories: list[str | None], dialect: Dialect) -> str:
     return " OR ".join(conditions) or "FALSE"
 
 
-def is_truth(encoder: Encoder, source: int) -> bool:
-    """Whether a column's categories are True and False: it may be of type boolean."""
-    categories = {column.category for column in encoder.columns_of(source)} - {None}
-    return bool(categories) and categories <= {"True", "False"}
+def has_numbers(encoder: Encoder, source: int) -> bool:
+    """Whether numbers are among a column's categories: it may be of a type of numbers."""
+    names = [column.category for column in encoder.columns_of(source)]
+    return any(name is not None and number_spellings(name) for name in names)
 
 
 def is_flag(column: EncodedColumn) -> bool:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from neuralrules._data._categories import as_categories, spellings
 from neuralrules._data._encoding import (
     LARGEST,
-    as_categories,
     as_numbers,
     check_table,
     column_of,
@@ -87,7 +87,8 @@ class DeclaredColumn:
             # A cell that training did not have is rare; so is a hole if it had none. A
             # dictionary compares strings as they are, NumPy ignores NULs at their end.
             rare = Term(self.name, "rare")
-            places = {term.category: term for term in self.terms if term != rare}
+            known = {term.category: term for term in self.terms if term != rare}
+            places = {cell: known[name] for cell, name in spellings(known).items()}
             cells = [places.get(cell, rare) for cell in as_categories(data)[:, 0]]
             codes = {term: code for code, term in enumerate((*self.terms, rare))}
             coded = np.array([codes[cell] for cell in cells])

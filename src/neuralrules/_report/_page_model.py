@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._data._categories import as_categories, spellings
 from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._encoding import LARGEST, Encoder, as_categories, as_numbers, column_of
+from neuralrules._data._encoding import LARGEST, Encoder, as_numbers, column_of
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._text import column_text, printable
 from neuralrules._report._numbers import plain_text, short, short_resolved
@@ -153,11 +154,15 @@ def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
         shares = [column.mean for column in known]
         start = int(np.argmax(shares)) if shares else 0
     else:
-        places = {key: place for place, key in enumerate(keys)}
-        cells = as_categories(column_of(X, source))[:, 0]
-        chosen = [places.get(cell, len(keys)) for cell in cells]
+        chosen = option_numbers(keys, column_of(X, source))
         start = int(np.bincount(chosen, minlength=len(options)).argmax())
     return result | {"start": start, "hint": ""}
+
+
+def option_numbers(keys: list[str | None], data: Any) -> list[int]:
+    """Which option each cell of a column is; the last one is for all other categories."""
+    places = {spelling: keys.index(key) for spelling, key in spellings(keys).items()}
+    return [places.get(cell, len(keys)) for cell in as_categories(data)[:, 0]]
 
 
 def usual_number(
@@ -201,9 +206,8 @@ def page_examples(
             assert numbers is not None  # the table has been encoded before
             cells.append([None if np.isnan(value) else float(value) for value in numbers[rows]])
         else:
-            strings = as_categories(data)[rows, 0]
-            places = {key: place for place, key in enumerate(column["keys"])}
-            cells.append([places.get(cell, len(places)) for cell in strings])
+            chosen = option_numbers(column["keys"], data)
+            cells.append([chosen[row] for row in rows])
     observed = [""] * len(rows) if y is None else observed_texts(fitted, np.asarray(y)[rows])
     return [
         {"row": int(row), "observed": text, "cells": [column[i] for column in cells]}

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoding import LARGEST, as_categories, as_numbers, column_of, is_frame
+from neuralrules._data._categories import as_categories, spellings
+from neuralrules._data._encoding import LARGEST, as_numbers, column_of, is_frame
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
@@ -196,7 +197,12 @@ def category_line(
         if encoded.kind == "rare" or encoded.category is not None
     ]
     names = [str(encoded_columns[place].category) for place in shown]
-    place_of: dict[str, float] = {name: float(i) for i, name in enumerate(names)}
+    known = [column.category for column in encoded_columns if column.kind == "category"]
+    place_of = {
+        spelling: float(names.index(name))
+        for spelling, name in spellings(known).items()
+        if name is not None
+    }
     rare = np.nan
     if shown and encoded_columns[shown[-1]].kind == "rare":
         names[-1], rare = "a rare value", len(shown) - 1.0

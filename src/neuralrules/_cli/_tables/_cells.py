@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,17 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neuralrules._data._number_texts import NUMBER
+
 TEXT = pa.large_string()  # a column may hold more than 2 GiB of text
-# What pandas.read_csv takes for missing.
-MISSING = frozenset(
-    {"", "#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan"}
-    | {"null", "-NaN", "-nan", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"}
-)
-# A model that was fitted on booleans counts them as numbers.
-TRUTHS = {"true": 1.0, "false": 0.0}
-NUMBER = re.compile(
-    r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE
-)
 
 
 class NotANumberError(ValueError):

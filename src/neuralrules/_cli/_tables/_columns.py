@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 from neuralrules._cli._tables._cells import (
     TEXT,
-    TRUTHS,
     NotANumberError,
     is_text,
     numbers,
@@ -22,7 +21,8 @@ from neuralrules._cli._tables._cells import (
     with_holes,
 )
 from neuralrules._cli._tables._streams import TableError
-from neuralrules._data._encoding import category_name
+from neuralrules._data._categories import all_spellings, category_name
+from neuralrules._data._number_texts import TRUTHS
 
 CHUNK_CELLS = 2**22  # of one chunk: a wide table comes in fewer rows at a time
 SHOWN_CHARACTERS = 40  # of a cell in a message
@@ -52,7 +52,8 @@ class Table(ABC):
     def __init__(self, name: str, names: list[str], markers: Iterable[str]) -> None:
         self.name = name
         self.names = names
-        self._markers = frozenset(markers)
+        # A marker -999 is also -999.0, as it reads where a hole has made floats of integers.
+        self._markers = frozenset(text for marker in markers for text in all_spellings(marker))
         self._begun = False
         self._check_names()
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from neuralrules._cli._tables._cells import MISSING, TEXT, typed, with_holes
+from neuralrules._cli._tables._cells import TEXT, typed, with_holes
 from neuralrules._cli._tables._columns import Batch, Table, shown
 from neuralrules._cli._tables._streams import (
     COMPRESSIONS,
@@ -27,6 +27,7 @@ from neuralrules._cli._tables._streams import (
     TableError,
     reading,
 )
+from neuralrules._data._number_texts import MISSING
 from neuralrules._reading._text import is_utf8
 
 BLOCK_ROWS = 400  # split at a time: the garbage collector would look at 700 new lists

@@ -1,0 +1,117 @@
+"""The names of categories: one rule for every place that a cell may come from.
+
+A category's name is the cell as text, a whole number without ".0": holes turn integers into
+floats. Files and databases write the same cell in other ways: 2 as ``2.0``, True as ``true``
+or 1, a hole as nothing. These spellings are few, so that the encoder and every export list
+them, and agree on every cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+MAX_CATEGORIES = 64  # of one column; the rarer ones share an indicator
+# What databases, files and programs write for booleans.
+TRUTHS = {
+    "True": ("true", "TRUE", "t", "T", "1", "1.0"),
+    "False": ("false", "FALSE", "f", "F", "0", "0.0"),
+}
+LONGEST_NUMBER = 400  # characters; the largest double has 309
+MANY_DIGITS = 1e15  # from here on some programs write whole numbers with an exponent
+
+
+def missing_cells(column: Any) -> np.ndarray:
+    """Which cells of a column of objects are missing, (n_rows,) bool."""
+    if hasattr(column, "isna"):  # pandas knows best what it calls missing
+        return np.asarray(column.isna())
+    return np.array([_is_missing(item) for item in np.asarray(column, dtype=object)], bool)
+
+
+def _is_missing(item: Any) -> bool:
+    if isinstance(item, float | np.floating):
+        return bool(np.isnan(item))
+    return item is None or type(item).__name__ == "NAType"  # pandas.NA in a NumPy array
+
+
+def as_categories(column: Any) -> np.ndarray:
+    """The column as names of categories, with None for missing, (n_rows, 1) object."""
+    array = np.asarray(column, dtype=object)
+    present = ~missing_cells(column)
+    names = np.full((len(array), 1), None, object)
+    names[present, 0] = [category_name(item) for item in array[present]]
+    return names
+
+
+def category_name(item: Any) -> str:
+    """The name of a cell's category."""
+    if type(item) is str:
+        return item
+    if isinstance(item, float | np.floating) and item.is_integer():
+        return str(int(item))
+    if isinstance(item, Decimal) and item.is_finite():
+        return f"{item.normalize():f}"
+    return str(item)
+
+
+def spellings(categories: Iterable[str | None]) -> dict[str | None, str | None]:
+    """From all that a column's cells may hold to its category, for the categories given.
+
+    None is a hole, and so is an empty text that is no category. A spelling that is itself
+    the name of a category, or that of an earlier one, stays with that.
+    """
+    names = list(categories)
+    table: dict[str | None, str | None] = {name: name for name in names}
+    are_truths = {name for name in names if name is not None} <= TRUTHS.keys()
+    for name in names:
+        if name is None:
+            others: Iterable[str] = ("",)
+        else:
+            others = TRUTHS[name] if are_truths else number_spellings(name)
+        for other in others:
+            table.setdefault(other, name)
+    return table
+
+
+def all_spellings(text: str) -> list[str]:
+    """A text and, if it is a number, how else programs write it."""
+    return [text, *(other for other in number_spellings(text) if other != text)]
+
+
+def number_spellings(text: str) -> list[str]:
+    """How programs write the number that a text is, if it is written as they do.
+
+    "7" is also "7.0", but "007" and "1.10" are codes, which equal only themselves.
+    """
+    try:
+        value = float(text) if len(text) <= LONGEST_NUMBER else np.nan
+    except ValueError:
+        return []
+    if not np.isfinite(value):
+        return []
+    spelled = [repr(value)]
+    if value.is_integer():
+        spelled.append(str(int(value)))
+    else:
+        spelled.append(f"{value:.15g}")  # by SQLite
+    if value == 0:
+        spelled += ["-0", "-0.0"]
+    if "e" in repr(value) or abs(value) >= MANY_DIGITS:
+        spelled.append(np.format_float_scientific(value, trim="-"))
+        spelled.append(np.format_float_scientific(value, trim="0"))
+    return spelled if text in spelled else []
+
+
+def learn_categories(column: Any) -> tuple[list[str | None], bool]:
+    """The categories of a column that get an indicator, and whether others share one."""
+    from sklearn.preprocessing import OneHotEncoder
+
+    learned = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES
+    ).fit(as_categories(column))
+    rare = learned.infrequent_categories_[0]
+    rare_ones = set() if rare is None else set(rare)
+    return [one for one in learned.categories_[0] if one not in rare_ones], rare is not None
