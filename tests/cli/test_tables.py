@@ -32,6 +32,7 @@ from neuralrules._cli._tables import (
     open_table,
 )
 from neuralrules._cli._tables._cells import NotANumberError, numbers, typed, with_holes
+from neuralrules._data._number_texts import MISSING, TRUTHS
 
 PEOPLE = "id,age,city\n007,31,Rome\n008,,\n009,42.5,NA\n"
 COMPRESSED = [".gz", ".bz2", ".xz", ".zst"]
@@ -165,7 +166,7 @@ def test_whole_numbers_keep_every_digit():
 def test_missing_texts_are_those_of_pandas():
     from pandas._libs.parsers import STR_NA_VALUES
 
-    assert frozenset(STR_NA_VALUES) == _cells.MISSING
+    assert frozenset(STR_NA_VALUES) == MISSING
 
 
 def test_own_missing_texts():
@@ -217,22 +218,22 @@ def test_types_and_values_are_those_of_pandas(table):
 
 @given(st.lists(st.one_of(numeric_cells, text_cells, st.sampled_from(["True", "FALSE"]))))
 def test_numbers_are_read_as_python_reads_them(cells):
-    texts = with_holes(pa.chunked_array([cells], pa.large_string()), _cells.MISSING)
+    texts = with_holes(pa.chunked_array([cells], pa.large_string()), MISSING)
     expected, wrong = [], None
     for cell in cells:
-        if cell in _cells.MISSING:
+        if cell in MISSING:
             expected.append(np.nan)
             continue
         try:
-            expected.append(_cells.number(cell, _cells.TRUTHS))
+            expected.append(_cells.number(cell, TRUTHS))
         except NotANumberError:
             wrong = cell
             break
     if wrong is None:
-        np.testing.assert_array_equal(numbers(texts, _cells.TRUTHS), expected)
+        np.testing.assert_array_equal(numbers(texts, TRUTHS), expected)
     else:
         with pytest.raises(NotANumberError) as caught:
-            numbers(texts, _cells.TRUTHS)
+            numbers(texts, TRUTHS)
         assert caught.value.text == wrong
     if wrong is None and not {"true", "false"} & {cell.strip().lower() for cell in cells}:
         np.testing.assert_array_equal(typed(texts), expected)
@@ -412,7 +413,7 @@ def test_text_comes_back_as_it_was_written(table, suffix, n_rows):
     as_is = rows(path, dict.fromkeys(frame.columns, "as is"), n_rows)
     assert as_is.to_numpy().tolist() == frame.to_numpy().tolist()
     text = rows(path, dict.fromkeys(frame.columns, "text"), n_rows)
-    expected = [[None if cell in _cells.MISSING else cell for cell in row] for row in table]
+    expected = [[None if cell in MISSING else cell for cell in row] for row in table]
     assert text.to_numpy().tolist() == expected
 
 

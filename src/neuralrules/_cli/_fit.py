@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from neuralrules._cli._column_notes import note_columns
 from neuralrules._cli._console import Console, aligned, bytes_text, metric_pairs
 from neuralrules._cli._errors import library_errors, listed, say
 from neuralrules._cli._help import option, output_option, speaking
@@ -24,7 +25,6 @@ from neuralrules._cli._task import (
     FoundTask,
     Training,
     found_task,
-    note_identifiers,
     read_training,
     target_array,
 )
@@ -93,6 +93,13 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
     help="A column not to learn from, such as an identifier; may be given several times.",
 )
 @option("--weight", metavar="COL", help="A column with the weight of each row.")
+@option(
+    "--dates",
+    metavar="COL",
+    multiple=True,
+    help="A column of text that holds dates such as 2020-12-31, to be counted in days; may be "
+    "given several times.",
+)
 @reading_options
 @option(
     "--cv",
@@ -133,6 +140,7 @@ def fit(
     task: str | None,
     drop: Sequence[str],
     weight: str | None,
+    dates: Sequence[str],
     reading: Reading,
     cv: bool,
     folds: int | None,
@@ -147,16 +155,16 @@ def fit(
     check_roles(target, drop, weight, task)
     path = checked_output(output, "model.nrules", [data])
     with reading.open(data) as table:
-        rows = read_training(table, target, drop, weight, console)
+        rows = read_training(table, target, drop, weight, dates, console)
     found = found_task(rows, task)
     if task is None:
         console.note(f"{found.name}, because {found.reason}; --task overrides this.")
-    note_identifiers(rows.X, console)
+    note_columns(rows.X, console)
     y = target_array(rows, found.name)
     check_folds(rows, folds)
     model = estimator(found.name, parameters, search, y)
     fit_with_progress(model, rows, y, console)
-    note(model, targets=list(target), missing=list(reading.missing))
+    note(model, targets=list(target), **reading.notes())
     with library_errors():
         model.save(path)
     say_fitted(model, found, rows, str(path), console)

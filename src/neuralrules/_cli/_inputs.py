@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from neuralrules._cli._console import Console
     from neuralrules._cli._tables._columns import Table
+    from neuralrules._data._encoded_column import EncodedColumn
     from neuralrules._estimators._base import NeuralRuleModel
 
 BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
@@ -34,17 +35,40 @@ class Reading:
     file_format: str | None
     delimiter: str | None
     missing: tuple[str, ...]
+    decimal: str | None = None
+    thousands: str | None = None
 
     def open(self, path: str, model: Any = None) -> AbstractContextManager[Table]:
-        """Open a table as it is written, with what a model took for missing in its fit."""
+        """Open a table as it is written; what is not told is as it was in a model's fit."""
         from neuralrules._cli._tables import open_table
 
+        noted = Reading(
+            None,
+            None,
+            (),
+            *(next(iter(notes_of(model, mark)), None) for mark in ("decimal", "thousands")),
+        )
+        told = noted if self.decimal is self.thousands is None else self
+        if told.thousands == (told.decimal or "."):
+            raise click.UsageError(
+                f"--thousands {told.thousands!r} is the decimal mark as well. Give another "
+                f"one with --decimal, for example --decimal {other_mark(told.thousands)!r}."
+            )
         return open_table(
             path,
             file_format=self.file_format,
             delimiter=self.delimiter,
             missing=[*notes_of(model, "missing"), *self.missing],
+            decimal=told.decimal or ".",
+            thousands=told.thousands,
         )
+
+    def notes(self) -> dict[str, list[str]]:
+        """What a model remembers of the table that it was fitted on."""
+        marks = {"decimal": self.decimal, "thousands": self.thousands}
+        return {"missing": list(self.missing)} | {
+            name: [mark] for name, mark in marks.items() if mark is not None
+        }
 
 
 def reading_options(function: Callback) -> Callback:
@@ -56,14 +80,31 @@ def reading_options(function: Callback) -> Callback:
         file_format: str | None,
         delimiter: str | None,
         missing: tuple[str, ...],
+        decimal: str | None,
+        thousands: str | None,
         **options: Any,
     ) -> Any:
-        reading = Reading(file_format, delimiter, missing)
+        reading = Reading(file_format, delimiter, missing, decimal, thousands)
         return function(*args, reading=reading, **options)
 
     section = "Reading the table"
     decorated: Callback = command
     for one in (
+        option(
+            "--thousands",
+            metavar="CHAR",
+            callback=number_mark,
+            section=section,
+            help="What stands between the thousands of numbers, for example ',' in 1,861.50.",
+        ),
+        option(
+            "--decimal",
+            metavar="CHAR",
+            callback=number_mark,
+            section=section,
+            help="What stands before the decimals of numbers, for example ',' in 1861,50. A "
+            "model remembers both marks of its fit.  [default: .]",
+        ),
         option(
             "--missing",
             metavar="TEXT",
@@ -102,6 +143,21 @@ def one_character(
     raise click.BadParameter(
         f"{value!r} is not one character. Give one, for example ';' or '\\t'."
     )
+
+
+def number_mark(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
+    """A mark between the digits of numbers."""
+    if value is None or (len(value) == 1 and not value.isalnum() and value not in '+-"\r\n'):
+        return value
+    raise click.BadParameter(
+        f"{value!r} is not one character between digits. Give one, for example ',' or '.'."
+    )
+
+
+def other_mark(mark: str) -> str:
+    return "," if mark == "." else "."
 
 
 class GivenTable(NamedTuple):
@@ -213,8 +269,7 @@ def find_columns(
         The table's columns that are not the model's: identifiers, target, weight.
     """
     encoder = model.encoder_
-    numbers = {column.source for column in encoder.columns if column.kind == "number"}
-    kinds = ["number" if source in numbers else "text" for source in range(len(encoder.names))]
+    kinds = [kind_of(encoder.columns_of(source)[0]) for source in range(len(encoder.names))]
     named = encoder.named
     lacking = [name for name in encoder.names if name not in table.names]
     if not lacking:
@@ -229,6 +284,13 @@ def find_columns(
             f"name them {encoder.names[0]}{', …' * (len(kinds) > 1)}."
         )
     return ModelColumns(dict(zip(places, kinds, strict=True)), named, table.name)
+
+
+def kind_of(column: EncodedColumn) -> str:
+    """What a table must hold where a model has this column."""
+    if column.kind != "number":
+        return "text"
+    return "date" if column.is_date else "number"
 
 
 def lacking_columns(table: Table, lacking: Sequence[str]) -> InputError:

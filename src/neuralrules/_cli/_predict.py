@@ -137,11 +137,13 @@ class UnseenCategories:
     """
 
     def __init__(self, model: NeuralRuleModel) -> None:
+        from neuralrules._data._categories import spellings
+
         self._known: dict[int, list[Any]] = {}
         for source in range(len(model.encoder_.names)):
             own = model.encoder_.columns_of(source)
             if all(column.kind == "category" for column in own):
-                self._known[source] = [column.category for column in own]
+                self._known[source] = list(spellings(column.category for column in own))
         self._names = model.encoder_.names
         self._counts = dict.fromkeys(self._known, 0)
         self._examples: dict[int, str] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from neuralrules._cli._console import Console
     from neuralrules._cli._tables._columns import Table
 
-NUMBER_WITH_COMMAS = r"\s*-?\d+(?:[.,]\d+)*,\d+\s*"
 MOST_CLASSES = 20  # more different whole numbers are taken for a quantity
 TIMES = (date, time, timedelta)
 LARGEST_LABEL = 2.0**53  # float64 does not tell whole numbers beyond it apart
@@ -54,6 +52,7 @@ def read_training(
     target: Sequence[str],
     drop: Sequence[str],
     weight: str | None,
+    dates: Sequence[str],
     console: Console,
 ) -> Training:
     """Read the columns that are wanted, and split them into features, targets, weights."""
@@ -62,15 +61,19 @@ def read_training(
         for name in names:
             if name not in table.names:
                 raise no_column(table, name, role)
+    for name in dates:
+        if name in (*target, *drop, *weights):
+            raise InputError(f"--dates {name!r} is no column to learn from. Leave it out.")
+        if name not in table.names:
+            raise no_column(table, name, "--dates")
     features = [name for name in table.names if name not in {*target, *drop, *weights}]
     if not features:
         raise InputError(
             f"{table.name} has no column to learn from beside {listed([*target, *drop])}."
         )
     with console.progress(f"Reading {table.name}", lambda: table.done):
-        frame = table.read([*features, *target, *weights])
+        frame = table.read([*features, *target, *weights], dates)
     check_finite(frame, table.name)
-    check_dates(frame[features], table.name)
     for name in target:
         check_complete(frame[name], table.name, "target")
     return Training(
@@ -79,18 +82,6 @@ def read_training(
         None if weight is None else checked_weights(frame[weight], table.name),
         table.name,
     )
-
-
-def check_dates(frame: pd.DataFrame, name: str) -> None:
-    """Refuse columns of dates, which have no unit to split on."""
-    for column in frame.columns:
-        cells = frame[column].dropna()
-        if cells.dtype.kind in "mM" or (len(cells) and isinstance(cells.iloc[0], TIMES)):
-            raise InputError(
-                f"The column {column!r} of {name} holds dates or times. Turn it into numbers, "
-                f"for example days since a date, or leave it out with --drop "
-                f"{shlex.quote(column)}."
-            )
 
 
 def found_task(rows: Training, asked: str | None) -> FoundTask:
@@ -154,58 +145,6 @@ def check_classes(rows: Training) -> None:
         )
 
 
-def note_identifiers(X: pd.DataFrame, console: Console) -> None:
-    """Point at columns that look like identifiers: rules on them predict nothing."""
-    if len(X) < 3:
-        return
-    for name in X.columns:
-        kind = X[name].dtype.kind
-        if note_almost_numbers(X[name], console):
-            continue
-        if kind in "iu":
-            counts = bool((X[name].diff().iloc[1:] == 1).all())
-            why = "counts the rows"
-        else:
-            counts = kind not in "fb" and bool(X[name].notna().all() and X[name].is_unique)
-            why = "has a different text in every row"
-        if counts:
-            console.note(
-                f"the column {name!r} {why}, like an identifier: leave it out with "
-                f"--drop {shlex.quote(name)} if it is one."
-            )
-
-
-def note_almost_numbers(column: pd.Series, console: Console) -> bool:
-    """Point at a column of categories that are mostly numbers, if it is one."""
-    import pandas as pd
-
-    if column.dtype != object:
-        return False
-    cells = column.dropna().astype(str)
-    is_number = pd.to_numeric(cells, errors="coerce").notna()
-    if is_number.any() and not is_number.all():
-        count, total = int(is_number.sum()), len(cells)
-        what, others = (
-            f"{count:,} of {total:,} cells of {column.name!r} are numbers",
-            ~is_number,
-        )
-        remedy = "correct them, or give --missing {!r} if it means missing"
-    else:
-        commas = cells.str.fullmatch(NUMBER_WITH_COMMAS)
-        count, total, others = int(commas.sum()), len(cells), commas
-        what = f"{count:,} of {total:,} cells of {column.name!r} are numbers with commas"
-        remedy = "write numbers with a decimal point and nothing else"
-    if 2 * count <= total:
-        return False
-    example = cells[others].iloc[0]
-    row = int(cells[others].index[0]) + 1
-    console.note(
-        f"{what}, but row {row} holds {example!r}, so that all are taken for categories: "
-        f"{remedy.format(example)}."
-    )
-    return True
-
-
 def target_array(rows: Training, task: str) -> np.ndarray:
     """The targets as an estimator takes them."""
     from neuralrules._data._categories import category_name
@@ -228,7 +167,8 @@ def target_array(rows: Training, task: str) -> np.ndarray:
         raise InputError(
             f"The target {column.name!r} of {rows.name} has {n_classes:,} different classes in "
             f"{len(labels):,} rows, such as {labels.tolist()[0]!r}: too many to learn. Check "
-            "that it is the target; numbers need a decimal point and no thousands separators."
+            "that it is the target; numbers with other marks than a decimal point need "
+            "--decimal or --thousands."
         )
     return np.asarray(labels)
 

@@ -28,6 +28,8 @@ class EncodedColumn:
         Mean and standard deviation of the original column.
     knots : Knots or None
         encoded = (original - mean) / scale or, with knots, knots.scaled(original).
+    is_date : bool
+        Whether the original numbers are the days of dates since 1970-01-01.
     """
 
     source: int
@@ -36,6 +38,7 @@ class EncodedColumn:
     mean: float = 0.0
     scale: float = 1.0
     knots: Knots | None = None
+    is_date: bool = False
 
     def encoded(self, original: np.ndarray) -> np.ndarray:
         """The column encoded, float64 of any shape; NaN stays NaN."""

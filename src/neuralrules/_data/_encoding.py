@@ -2,7 +2,7 @@
 
 A table may be a NumPy array, a pandas or a polars frame. Its columns become
 
-1. numeric and boolean columns, as they are;
+1. numeric and boolean columns, as they are, and dates as days since 1970-01-01;
 2. one indicator column for each of those that had missing values in training;
 3. one indicator column for each category of the others, missing being a category
    too; beyond ``MAX_CATEGORIES`` the rarest share one;
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -29,11 +30,14 @@ from neuralrules._data._categories import (
     missing_cells,
     spellings,
 )
+from neuralrules._data._dates import as_days, holds_dates
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._scaling import learn_knots
 
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
+# Types of times without a date and of spans of time, in pandas, polars and Arrow.
+NO_DATES = ("time", "time32", "time64", "duration", "period", "interval")
 # Rows enter a network as float32; beyond this their products could overflow.
 LARGEST = np.sqrt(np.finfo(np.float32).max)
 
@@ -83,11 +87,13 @@ def as_numbers(column: Any, name: str) -> np.ndarray | None:
         return array.astype(np.float64, copy=False)
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: column {name!r}.")
-    if array.dtype.kind in "mM" or dtype.startswith(("datetime", "period", "interval")):
+    if array.dtype.kind == "m" or dtype.split("[")[0].split("(")[0] in NO_DATES:
         raise TypeError(
-            f"Column {name!r} holds dates or times, which have no unit to split on. Turn it "
-            "into a number first, for example days since a date."
+            f"Column {name!r} holds times without a date, or spans of time, which have no unit "
+            "to split on. Turn it into a number first, for example of hours."
         )
+    if holds_dates(column):
+        return as_days(column)
     return _objects_as_numbers(column, array.astype(object, copy=False), name)
 
 
@@ -98,7 +104,7 @@ def _objects_as_numbers(column: Any, array: np.ndarray, name: str) -> np.ndarray
     if any(issubclass(kind, str | bytes) for kind in kinds):
         return None
     for kind in kinds:
-        if not hasattr(kind, "__float__") or issubclass(kind, np.ndarray):
+        if not hasattr(kind, "__float__") or issubclass(kind, np.ndarray | timedelta | date):
             raise TypeError(
                 f"argument must be a string or a number: column {name!r} of X holds a "
                 f"{kind.__name__}. Turn it into numbers, strings or missing values."
@@ -148,7 +154,8 @@ class Encoder:
                 categories += [EncodedColumn(source, "category", one) for one in known]
                 categories += [EncodedColumn(source, "rare")] * rare
                 continue
-            numbers.append(EncodedColumn(source, "number"))
+            is_date = holds_dates(column_of(X, source))
+            numbers.append(EncodedColumn(source, "number", is_date=is_date))
             if np.isnan(column.min()):
                 holes.append(EncodedColumn(source, "missing"))
         unscaled = cls(names, [*numbers, *holes, *categories])
@@ -280,12 +287,20 @@ class Encoder:
         for source, place in self._number_places.items():
             column = as_numbers(column_of(piece, source), self.names[source])
             if column is None:
-                raise ValueError(
-                    f"Column {self.names[source]!r} held numbers when the model was fitted and "
-                    "holds text or categories now. Convert it to numbers, or fit again."
-                )
+                raise self._other_kind(place, "text or categories")
+            if not self.columns[place].is_date and holds_dates(column_of(piece, source)):
+                raise self._other_kind(place, "dates")
             numbers[:, place] = column
         return numbers
+
+    def _other_kind(self, place: int, found: str) -> ValueError:
+        """The error for a column of numbers or dates that holds something else now."""
+        column = self.columns[place]
+        was = "dates" if column.is_date else "numbers"
+        return ValueError(
+            f"Column {self.names[column.source]!r} held {was} when the model was fitted and "
+            f"holds {found} now. Convert it to {was}, or fit again."
+        )
 
     def _check_finite(self, numbers: np.ndarray) -> None:
         # As almost always, found without a copy; NaN compares as False, and is looked at below.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neuralrules._data._categories import spellings
+from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import LARGEST, Encoder
 from neuralrules._export._onnx_graph import Graph, free_name
@@ -43,6 +44,8 @@ class Inputs:
         for name in given:
             usable = name and name not in self.names
             self.names.append(name if usable else free_name(name, {*given, *self.names}))
+        dates = {c.source for c in encoder.columns if c.is_date} if self._apart else ()
+        self._remarks = {self.names[source]: f"days since {EPOCH}" for source in dates}
         self.blocks: dict[str, str] = {}
 
     def described(self) -> list[onnx.ValueInfoProto]:
@@ -72,7 +75,7 @@ class Inputs:
         text = self.names.index(name) in self._texts
         kind = TensorProto.STRING if text else TensorProto.DOUBLE
         shape = [n_rows, 1 if self._apart else self._n_columns]
-        return helper.make_tensor_value_info(shown, kind, shape)
+        return helper.make_tensor_value_info(shown, kind, shape, self._remarks.get(name, ""))
 
 
 def encoded_rows(

@@ -28,6 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from neuralrules._data._categories import spellings
+from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import LARGEST, Encoder
 from neuralrules._export._python_templates import (
@@ -35,10 +36,12 @@ from neuralrules._export._python_templates import (
     CATEGORIES,
     CATEGORY,
     CELL,
+    DAYS,
     DECISION,
     DEEP,
     DOCSTRING,
     HOLES,
+    IN_DAYS,
     NUMBER,
     NUMBERS,
     ON_LINE,
@@ -98,7 +101,11 @@ def head_lines(fitted: Fitted, used: list[EncodedColumn]) -> list[str]:
     lines = [docstring(fitted), ""]
     link = fitted.task.loss.link.function
     if fitted.task.gives_probabilities or link:
-        lines += ["import math", ""]
+        lines += ["import math"]
+    if date_names(fitted.encoder, used):
+        lines += ["from datetime import date, datetime, timedelta, timezone"]
+    if lines[-1]:
+        lines.append("")
     if fitted.task.are_classes:
         labels = [label_code(label) for label in fitted.task.labels]
         lines += bracketed("CLASSES = [", labels, "]")
@@ -173,7 +180,9 @@ def reading_functions(encoder: Encoder, used: list[EncodedColumn]) -> list[list[
     standardised += STANDARDISE_CATEGORIES if categories else ""
     functions = [[standardised, "    return x"]]
     functions += [[CELL]] if kinds else []
-    functions += [[NUMBER]] if numbers else []
+    dates = bool(date_names(encoder, used))
+    functions += [[NUMBER.replace("{days}", IN_DAYS if dates else "")]] if numbers else []
+    functions += [[DAYS]] if dates else []
     functions += [[ON_LINE]] if "scaled" in kinds else []
     found = (
         "SPELLINGS.get(name, {}).get(text, text)" if spelling_lines(encoder, used) else "text"
@@ -187,6 +196,9 @@ def column_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
     lines = ["MISSING = None"] if used else []
     if len(categorical) < len(used):
         lines.append(f"LARGEST = {float_code(LARGEST)}  # no number may be beyond it")
+    dates = [text_code(name) for name in date_names(encoder, used)]
+    if dates:
+        lines += bracketed("DATES = {", dates, f"}}  # in days since {EPOCH}")
     if categorical:
         lines.append("OTHER = object()  # every category that is not listed")
     for kind, head in (("number", NUMBERS), ("scaled", SCALED), ("missing", HOLES)):
@@ -206,6 +218,12 @@ def column_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
         lines.append("}")
         lines += spelling_lines(encoder, categorical)
     return lines
+
+
+def date_names(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
+    """The columns of dates among those that the rules look at."""
+    sources = sorted({column.source for column in used})
+    return [encoder.names[s] for s in sources if encoder.columns_of(s)[0].is_date]
 
 
 def spelling_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:

@@ -90,7 +90,7 @@ CELL = '''def cell_of(row, name):
     return cell if cell == row[name] else MISSING  # NaN does not equal itself'''
 NUMBER = '''def number(row, name):
     """The number in a column."""
-    cell = cell_of(row, name)
+    cell = cell_of(row, name){days}
     if cell is MISSING:
         return MISSING
     if isinstance(cell, (str, bytes)) or not hasattr(cell, "__float__"):
@@ -113,6 +113,25 @@ ON_LINE = '''def on_line(value, numbers, scaled):
     k = sum(start <= value for start in numbers[1:-1])
     share = (value - numbers[k]) / (numbers[k + 1] - numbers[k])
     return min(scaled[k] + (scaled[k + 1] - scaled[k]) * share, scaled[k + 1])'''
+IN_DAYS = """
+    if name in DATES and cell is not MISSING:
+        cell = days(cell, name)"""
+DAYS = '''def days(cell, name):
+    """A date, or a text of ISO 8601, as days since 1970-01-01; days stay what they are."""
+    if hasattr(cell, "__float__") and not isinstance(cell, date):
+        return cell
+    text = cell.strip() if isinstance(cell, str) else str(cell)
+    zone = text[-1:] in ("Z", "z")
+    try:
+        moment = datetime.fromisoformat(text[:-1] + "+00:00" if zone else text)
+    except ValueError:
+        raise ValueError(
+            f"Column {name!r} must hold a date such as 2020-12-31, not {cell!r}. "
+            "Convert it, or give None for a missing value."
+        ) from None
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(timezone.utc).replace(tzinfo=None)
+    return (moment - datetime(1970, 1, 1)) / timedelta(days=1)'''
 CATEGORY = '''def category(row, name):
     """The category in a column, as text, however it is written."""
     cell = cell_of(row, name)

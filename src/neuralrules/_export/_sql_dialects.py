@@ -19,6 +19,12 @@ SQLITE_NUMBER = """CASE
       WHEN {cell} IS NULL OR {cell} IN ({missing}) THEN NULL
       WHEN LOWER(TRIM({cell})) IN ('true', 'false') THEN LOWER(TRIM({cell})) = 'true'
       ELSE json_extract('{{}}', {remark} || {cell}) END"""
+# Its dates are texts; a number would be taken for a Julian day.
+SQLITE_DAYS = """CASE
+      WHEN {cell} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND julianday({cell}) > 0
+      THEN julianday({cell}) - 2440587.5
+      WHEN {cell} IS NULL OR {cell} IN ({missing}) THEN NULL
+      ELSE json_extract('{{}}', {remark} || {cell}) END"""
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ class Dialect:
         A cell as a double, or an error where it holds text that says no number.
     flag : str
         The same of a column of zeros and ones, which may be of type boolean.
+    days : str
+        A date, with or without a time, as days since 1970-01-01; in UTC if it has a zone.
     advice : tuple of str
         What the head of the statement says before it is run.
     fence : str
@@ -61,6 +69,7 @@ class Dialect:
     code: str
     number: str
     flag: str
+    days: str
     advice: tuple[str, ...]
     fence: str
     nul: str
@@ -99,6 +108,12 @@ POSTGRESQL = Dialect(
     number=CAST,
     flag="CAST(REPLACE(REPLACE(LOWER(CAST({cell} AS TEXT)), 'true', '1'), 'false', '0') "
     "AS DOUBLE PRECISION)",
+    days="CASE WHEN pg_typeof({cell}) = 'timestamptz'::regtype"
+    "\n      THEN EXTRACT(EPOCH FROM CAST(CAST({cell} AS TEXT) AS TIMESTAMPTZ))"
+    # Its words for dates, such as now, are none in a table.
+    "\n      ELSE EXTRACT(EPOCH FROM CAST(CASE WHEN CAST({cell} AS TEXT) ~ '^[0-9]{{4}}-'"
+    "\n      THEN CAST({cell} AS TEXT) ELSE {remark} || CAST({cell} AS TEXT) END AS TIMESTAMP))"
+    "\n      END / 86400.0",
     # Its costs of compiling a sum grow with the square of the sum's length.
     advice=(
         "Beyond some ten rules run SET jit = off first",
@@ -119,6 +134,9 @@ DUCKDB = Dialect(
     '      ELSE CAST({cell} AS TEXT) END COLLATE "C"',
     number=CAST,
     flag=CAST,
+    days="CASE WHEN typeof({cell}) = 'TIMESTAMP WITH TIME ZONE'"
+    "\n      THEN epoch_us(CAST(CAST({cell} AS TEXT) AS TIMESTAMPTZ))"
+    "\n      ELSE epoch_us(CAST({cell} AS TIMESTAMP)) END / 86400000000.0",
     advice=(),
     fence="",
     nul="CHR(0)",
@@ -133,6 +151,7 @@ SQLITE = Dialect(
     code="CAST({cell} AS TEXT) COLLATE BINARY",
     number=SQLITE_NUMBER,
     flag=SQLITE_NUMBER,
+    days=SQLITE_DAYS,
     advice=(),
     fence="\n  LIMIT -1 OFFSET 0",
     nul="CHAR(0)",

@@ -72,11 +72,16 @@ def read_cells(
 def read_number(
     column: EncodedColumn, name: str, cell: str, dialect: Dialect, markers: Sequence[str]
 ) -> str:
-    """A cell of a column of numbers, NULL for NaN."""
+    """A cell of a column of numbers or dates, NULL for NaN."""
+    what = "date" if column.is_date else "number"
     form = dialect.flag if is_flag(column) else dialect.number
     missing = filter(None, map(dialect.string, sorted({*MISSING, *markers})))
-    remark = dialect.string(f"column {name} holds no number but ")
+    remark = dialect.string(f"column {name} holds no {what} but ")
+    if column.is_date:
+        form = dialect.days
     value = form.format(cell=cell, missing=", ".join(missing), remark=remark)
+    if column.is_date:
+        return f"CAST({value} AS DOUBLE PRECISION)"
     for marker in filter(NUMBER.fullmatch, markers):
         value = f"NULLIF({value}, {float(marker)!r})"
     return f"NULLIF({value}, 'NaN')"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,20 @@ def encoder_from(contents: Contents) -> Encoder:
         )
     ]
     check_columns(columns, len(names))
+    if "dates" in contents.document:
+        columns = with_dates(columns, contents.value("dates", list))
     return Encoder(names, columns, contents.value("named", bool))
+
+
+def with_dates(columns: list[EncodedColumn], sources: list[Any]) -> list[EncodedColumn]:
+    """The columns, with the numbers of some sources marked as days of dates."""
+    numbers = {column.source for column in columns if column.kind == "number"}
+    for source in sources:
+        if type(source) is not int or source not in numbers:
+            refuse(f"'dates' names {shown(source)}, which is no column of numbers")
+    return [
+        replace(one, is_date=one.kind == "number" and one.source in sources) for one in columns
+    ]
 
 
 def knots_from(contents: Contents, n_columns: int) -> list[Knots | None]:

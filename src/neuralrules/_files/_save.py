@@ -131,6 +131,7 @@ def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
         "names": fitted.encoder.names,
         "named": fitted.encoder.named,
         "columns": column_records(fitted.encoder),
+        **dates_record(fitted.encoder),
         "loss": fitted.task.loss.name,
         "labels": plain_labels(fitted),
         "flat": None if fitted.task.are_classes else fitted.task.flat,
@@ -150,6 +151,12 @@ def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
 def column_records(encoder: Encoder) -> list[list[Any]]:
     """Source, kind and category of the encoded columns."""
     return [[column.source, column.kind, column.category] for column in encoder.columns]
+
+
+def dates_record(encoder: Encoder) -> dict[str, list[int]]:
+    """Which columns of the table hold dates; nothing is said of none."""
+    dates = [column.source for column in encoder.columns if column.is_date]
+    return {"dates": dates} if dates else {}
 
 
 def plain_labels(fitted: Fitted) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@
     classes ["malignant", "benign"]
     loss "logistic"
     column "mean radius" number missing 14.127 deviation 3.5
+    column "opened" number missing 18262.0 deviation 300.0 dates
     column "income" scaled [[1200.0, -2.9], [31000.0, 0.1], [2e6, 3.1]] mean 4e4 deviation 6e4
     column "city" categories ["Oslo", "Rome"] missing rare
     intercept [0.0]
@@ -92,12 +93,14 @@ def column_line(encoder: Encoder, source: int) -> str:
     """The declaration of a column of the user's table."""
     own = encoder.columns_of(source)
     name = quoted(encoder.names[source])
+    dates = " dates" if own[0].is_date else ""
     if own[0].knots is not None:
         points = list(zip(own[0].knots.x, own[0].knots.z, strict=True))
         moments = f"mean {own[0].mean!r} deviation {own[0].scale!r}"
-        return f"column {name} scaled {json.dumps(points)} {moments}"
+        return f"column {name} scaled {json.dumps(points)} {moments}{dates}"
     if own[0].kind == "number":
-        return f"column {name} number missing {own[0].mean!r} deviation {own[0].scale!r}"
+        moments = f"missing {own[0].mean!r} deviation {own[0].scale!r}"
+        return f"column {name} number {moments}{dates}"
     known = [column.category for column in own if column.kind == "category"]
     text = f"column {name} categories {listed([name for name in known if name is not None])}"
     text += " missing" if None in known else ""

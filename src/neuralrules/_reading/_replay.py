@@ -36,10 +36,10 @@ SUMMAND = re.compile(
     rf"\[(?P<column>{STRING})\s+(?:=\s*(?P<category>{STRING})|is\s+(?P<state>missing|rare))\]))?"
 )
 COLUMN = re.compile(
-    rf"column (?P<name>{STRING}) (?:number missing (?P<mean>-?{NUMBER})"
+    rf"column (?P<name>{STRING}) (?:(?:number missing (?P<mean>-?{NUMBER})"
     rf"(?: deviation (?P<deviation>{NUMBER}))?"
     r"|scaled (?P<knots>\[.*\])"
-    rf"(?: mean (?P<centre>-?{NUMBER}) deviation (?P<spread>{NUMBER}))?"
+    rf"(?: mean (?P<centre>-?{NUMBER}) deviation (?P<spread>{NUMBER}))?)(?P<dates> dates)?"
     r"|categories (?P<categories>\[.*\])(?P<missing> missing)?(?P<rare> rare)?)"
 )
 RULE = re.compile(r"rule [0-9]+ value (?P<values>\[.*\])")
@@ -73,6 +73,8 @@ class DeclaredColumn:
         What rules may add up.
     knots : Knots or None
         What a scaled column goes through.
+    are_dates : bool
+        Whether its numbers are the days of dates.
     """
 
     name: str
@@ -80,6 +82,7 @@ class DeclaredColumn:
     deviation: float
     terms: tuple[Term, ...]
     knots: Knots | None = None
+    are_dates: bool = False
 
     def values(self, data: Any) -> dict[Any, np.ndarray]:
         """The column's terms for some cells, each of shape (n_rows,)."""
@@ -377,20 +380,21 @@ def parse_column(lines: Lines) -> DeclaredColumn:
     match = COLUMN.fullmatch(line)
     if match is None:
         lines.fail(f"{shown(line)} does not declare a column")
-    name = lines.value(match["name"])
+    name, are_dates = lines.value(match["name"]), match["dates"] is not None
     if match["mean"] is not None:
         deviation = lines.finite(match["deviation"] or "1")
         if deviation == 0:
             lines.fail("a deviation must be above 0")
         either = (Term(name, "number"), Term(name, "missing"))
-        return DeclaredColumn(name, lines.finite(match["mean"]), deviation, either)
+        mean = lines.finite(match["mean"])
+        return DeclaredColumn(name, mean, deviation, either, are_dates=are_dates)
     if match["knots"] is not None:
         knots = parse_knots(lines, lines.value(match["knots"]))
         either = (Term(name, "scaled"), Term(name, "missing"))
         mean, deviation = (lines.finite(match[part] or "1") for part in ("centre", "spread"))
         if deviation == 0:
             lines.fail("a deviation must be above 0")
-        return DeclaredColumn(name, mean, deviation, either, knots)
+        return DeclaredColumn(name, mean, deviation, either, knots, are_dates)
     categories = lines.value(match["categories"])
     if {*map(type, categories)} - {str} or len(set(categories)) < len(categories):
         lines.fail("categories must be strings, and all of them different")

@@ -36,6 +36,8 @@ def open_table(
     file_format: str | None = None,
     delimiter: str | None = None,
     missing: Sequence[str] = (),
+    decimal: str = ".",
+    thousands: str | None = None,
 ) -> Iterator[Table]:
     """Open a table file for reading.
 
@@ -50,6 +52,10 @@ def open_table(
     missing : sequence of str
         Texts that mean missing: for CSV and TSV beside the empty cell and the texts that
         pandas takes for missing, for Parquet beside its own missing values.
+    decimal : str
+        The mark before the decimals of numbers that are text.
+    thousands : str, optional
+        The mark between their thousands. By default there is none.
 
     Raises
     ------
@@ -61,15 +67,17 @@ def open_table(
     kind, compression = format_and_compression(path, file_format, FORMAT_OPTION)
     if delimiter is not None:
         check_delimiter(delimiter, kind)
+    from neuralrules._cli._tables._cells import Marks
     from neuralrules._cli._tables._csv import open_csv
     from neuralrules._cli._tables._parquet import open_parquet
 
+    marks = Marks(decimal, thousands)
     with open_source(path, compression) as source:
         if kind == "parquet":
-            with open_parquet(source, missing) as table:
+            with open_parquet(source, missing, marks) as table:
                 yield table
         else:
-            with open_csv(source, delimiter or DELIMITERS[kind], missing) as table:
+            with open_csv(source, delimiter or DELIMITERS[kind], missing, marks) as table:
                 yield table
 
 

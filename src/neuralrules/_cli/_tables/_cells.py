@@ -2,18 +2,57 @@
 
 from __future__ import annotations
 
+import re
 import string
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neuralrules._data._dates import DAY, days_of_text
 from neuralrules._data._number_texts import NUMBER
 
 TEXT = pa.large_string()  # a column may hold more than 2 GiB of text
+
+
+class Marks(NamedTuple):
+    """What a number's digits are written with: 1.861,50 has the marks "," and "."."""
+
+    decimal: str = "."
+    thousands: str | None = None
+
+    def plain(self, text: str) -> str:
+        """A number as Python writes it; another text that is none."""
+        if self == PLAIN:
+            return text
+        thousands = "" if self.thousands is None else re.escape(self.thousands)
+        grouped = rf"\d{{1,3}}(?:{thousands}\d{{3}})+|" if thousands else ""
+        match = re.fullmatch(
+            rf"([+-]?)({grouped}\d*)(?:{re.escape(self.decimal)}(\d*))?(e[+-]?\d+)?",
+            text,
+            re.ASCII | re.IGNORECASE,
+        )
+        if match is None:
+            return "" if NUMBER.fullmatch(text) else text  # 1.5 where "." is no decimal mark
+        sign, whole, fraction, exponent = (part or "" for part in match.groups())
+        digits = whole.replace(self.thousands, "") if self.thousands else whole
+        return (
+            f"{sign}{digits}.{fraction}{exponent}" if fraction else f"{sign}{digits}{exponent}"
+        )
+
+
+PLAIN = Marks()
+
+
+class NotADateError(ValueError):
+    """The first cell of a column that is no date."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
 
 
 class NotANumberError(ValueError):
@@ -24,9 +63,9 @@ class NotANumberError(ValueError):
         self.text = text
 
 
-def number(text: str, names: Mapping[str, float]) -> float:
+def number(text: str, names: Mapping[str, float], marks: Marks = PLAIN) -> float:
     """The number that a cell's text says; `names` are of numbers, in small letters."""
-    bare = text.strip(string.whitespace)
+    bare = marks.plain(text.strip(string.whitespace))
     if NUMBER.fullmatch(bare):
         return float(bare)
     if bare.lower() in names:
@@ -56,7 +95,7 @@ def with_holes(column: Any, markers: Iterable[str]) -> Any:
     return pc.if_else(pc.is_in(cells, known), pa.scalar(None, column.type), column)
 
 
-def numbers(texts: Any, names: Mapping[str, float]) -> np.ndarray:
+def numbers(texts: Any, names: Mapping[str, float], marks: Marks = PLAIN) -> np.ndarray:
     """Texts as float64 with NaN for null, (n_rows,).
 
     Parameters
@@ -64,6 +103,8 @@ def numbers(texts: Any, names: Mapping[str, float]) -> np.ndarray:
     texts : pyarrow.ChunkedArray of text
     names : mapping
         Names of numbers, in small letters, such as `TRUTHS`.
+    marks : Marks
+        How the numbers are written.
 
     Raises
     ------
@@ -71,28 +112,58 @@ def numbers(texts: Any, names: Mapping[str, float]) -> np.ndarray:
         With the first text that says no number.
     """
     try:
-        values = pc.cast(pc.ascii_trim_whitespace(texts), pa.float64())
+        bare = pc.ascii_trim_whitespace(texts)
+        values = pc.cast(bare, pa.float64()) if marks == PLAIN else None
     except pa.ArrowInvalid:
         values = None
     # Arrow takes any spelling of NaN for a number, pandas and we do not.
     if values is not None and not pc.any(pc.is_nan(values)).as_py():
         return values.to_numpy()
+    return by_text(texts, lambda text: number(text, names, marks))
+
+
+def by_text(texts: Any, read: Callable[[str], float]) -> np.ndarray:
+    """What each text says, NaN for null; every different text is read once."""
     encoded = texts.combine_chunks().dictionary_encode()
     # In the order of their first rows: the first text that fails is the first cell that does.
-    said = [number(text, names) for text in encoded.dictionary.to_pylist()]
+    said = [read(text) for text in encoded.dictionary.to_pylist()]
     places = encoded.indices.fill_null(len(said)).to_numpy()
     return np.array([*said, np.nan])[places]
 
 
-def typed(texts: Any) -> Any:
+def dates(texts: Any) -> np.ndarray:
+    """Texts as datetime64, NaT for null, (n_rows,).
+
+    Raises
+    ------
+    NotADateError
+        With the first text that says no date.
+    """
+
+    def read(text: str) -> float:
+        days = days_of_text(text)
+        if days is None:
+            raise NotADateError(text)
+        return days
+
+    days = by_text(texts, read)
+    ticks = np.round(np.nan_to_num(days) * DAY).astype("datetime64[us]")
+    ticks[np.isnan(days)] = "NaT"
+    return ticks
+
+
+def typed(texts: Any, marks: Marks = PLAIN) -> Any:
     """A column of text as pandas would type it: int64, float64 or objects with None.
 
     Unlike pandas, whole numbers beyond int64 are float64, and True and False are text.
     """
     try:
-        values = numbers(texts, {})
+        values = numbers(texts, {}, marks)
     except NotANumberError:
         return objects(texts)
+    if marks != PLAIN:
+        whole = bool(len(values)) and bool((values % 1 == 0).all())  # NaN is not
+        return values.astype(np.int64) if whole and np.abs(values).max() < 2**53 else values
     bare = pc.ascii_trim_whitespace(texts)
     if texts.null_count or not pc.all(pc.match_substring_regex(bare, r"^[+-]?[0-9]+$")).as_py():
         return values

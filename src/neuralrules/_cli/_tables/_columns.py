@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -12,8 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neuralrules._cli._tables._cells import (
+    PLAIN,
     TEXT,
+    Marks,
+    NotADateError,
     NotANumberError,
+    dates,
     is_text,
     numbers,
     objects,
@@ -47,29 +51,39 @@ class Table(ABC):
         The names of the columns.
     markers : texts
         What means missing.
+    marks : Marks
+        How numbers are written where they are text.
     """
 
-    def __init__(self, name: str, names: list[str], markers: Iterable[str]) -> None:
+    def __init__(
+        self, name: str, names: list[str], markers: Iterable[str], marks: Marks = PLAIN
+    ) -> None:
         self.name = name
         self.names = names
         # A marker -999 is also -999.0, as it reads where a hole has made floats of integers.
         self._markers = frozenset(text for marker in markers for text in all_spellings(marker))
+        self._marks = marks
         self._begun = False
         self._check_names()
 
-    def read(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    def read(
+        self, columns: Sequence[str] | None = None, dated: Collection[str] = ()
+    ) -> pd.DataFrame:
         """Read all rows of some columns, each column's type found over all its rows.
 
         Parameters
         ----------
         columns : sequence of str, optional
             By default all.
+        dated : collection of str
+            Those of them that hold dates, as text of ISO 8601 or in a type of dates.
 
         Returns
         -------
         frame : DataFrame of shape (n_rows, n_columns)
             Numbers are int64 where all are whole and present, else float64 with NaN; text
-            is an object column with None for missing. Parquet's other types stay.
+            is an object column with None for missing; dates are datetime64. Parquet's other
+            types stay.
         """
         wanted = self._begin(self.names if columns is None else columns)
         batches = list(self._batches(wanted, CHUNK_CELLS))
@@ -82,7 +96,14 @@ class Table(ABC):
                 pieces[name] += batch.columns[name].chunks
         del batches
         # One column after the other: the file's cells of a column go when it is typed.
-        typed = {name: self._typed(pa.chunked_array(pieces.pop(name))) for name in wanted}
+        typed = {}
+        for name in wanted:
+            column = pa.chunked_array(pieces.pop(name))
+            typed[name] = (
+                self.converted(column, "date", name, 0)
+                if name in dated
+                else self._typed(column)
+            )
         return pd.DataFrame(typed, index=range(n_rows))
 
     def chunks(
@@ -92,10 +113,11 @@ class Table(ABC):
 
         Parameters
         ----------
-        kinds : mapping of str to {"number", "text", "as is"}
+        kinds : mapping of str to {"number", "date", "text", "as is"}
             The columns, in the order that the frames will have. "number" gives float64
-            with NaN; "text" objects with None; "as is" what the file holds, in an Arrow
-            type of pandas: of CSV the very text, also where it means missing.
+            with NaN; "date" datetime64; "text" objects with None; "as is" what the file
+            holds, in an Arrow type of pandas: of CSV the very text, also where it means
+            missing.
         n_rows : int
             Rows of a frame; the last one, and those of wide tables, have fewer.
 
@@ -143,6 +165,8 @@ class Table(ABC):
         column = with_holes(column, self._markers)
         if kind == "text":
             return objects(as_text(column))
+        if kind == "date":
+            return self._dates(column, name, first)
         if pa.types.is_temporal(column.type):
             raise self._error(
                 f"it holds dates or times ({column.type}), and the model needs numbers. Turn "
@@ -152,10 +176,27 @@ class Table(ABC):
         if not is_text(column.type):
             return pc.cast(column, pa.float64(), safe=False).to_numpy()
         try:
-            return numbers(column, TRUTHS)
+            return numbers(column, TRUTHS, self._marks)
         except NotANumberError as error:
             row = first + pc.index(column, pa.scalar(error.text, column.type)).as_py() + 1
             raise self._not_a_number(error.text, row, name) from error
+
+    def _dates(self, column: Any, name: str, first: int) -> Any:
+        """A column of dates as datetime64."""
+        if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+            return column.cast(pa.timestamp("us"), safe=False).to_numpy()
+        if not is_text(column.type) and not pa.types.is_null(column.type):
+            raise self._error(f"it holds {column.type}, not dates. Give dates.", column=name)
+        try:
+            return dates(column.cast(TEXT))
+        except NotADateError as error:
+            row = first + pc.index(column, pa.scalar(error.text, column.type)).as_py() + 1
+            raise self._error(
+                f"{shown(error.text)} is not a date. Write it like 2020-12-31 or "
+                "2020-12-31T23:59:59, or give --missing if it means missing.",
+                row,
+                name,
+            ) from error
 
     def _not_a_number(self, text: str, row: int, column: str) -> TableError:
         remedy = "Correct the cell."

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from neuralrules._cli._tables._cells import TEXT, typed, with_holes
+from neuralrules._cli._tables._cells import PLAIN, TEXT, Marks, typed, with_holes
 from neuralrules._cli._tables._columns import Batch, Table, shown
 from neuralrules._cli._tables._streams import (
     COMPRESSIONS,
@@ -53,7 +53,9 @@ OTHERS = [
 
 
 @contextmanager
-def open_csv(source: Source, delimiter: str, missing: Sequence[str]) -> Iterator[CsvTable]:
+def open_csv(
+    source: Source, delimiter: str, missing: Sequence[str], marks: Marks = PLAIN
+) -> Iterator[CsvTable]:
     """The table in a stream of text whose first row names the columns.
 
     Parameters
@@ -63,6 +65,8 @@ def open_csv(source: Source, delimiter: str, missing: Sequence[str]) -> Iterator
         One character between cells.
     missing : sequence of str
         Texts that mean missing, beside those of pandas.
+    marks : Marks
+        How numbers are written.
     """
     check_is_text(source)
     longest = csv.field_size_limit(LONGEST_CELL)
@@ -71,7 +75,7 @@ def open_csv(source: Source, delimiter: str, missing: Sequence[str]) -> Iterator
         source.stream, encoding="utf-8-sig", errors="surrogateescape", newline=""
     )
     try:
-        yield CsvTable(source, lines, delimiter, missing)
+        yield CsvTable(source, lines, delimiter, missing, marks)
     finally:
         csv.field_size_limit(longest)
         lines.detach()  # the stream is closed by who opened it
@@ -96,7 +100,12 @@ class CsvTable(Table):
     """A table of text; its columns are all of Arrow's text type until they are typed."""
 
     def __init__(
-        self, source: Source, lines: io.TextIOBase, delimiter: str, missing: Sequence[str]
+        self,
+        source: Source,
+        lines: io.TextIOBase,
+        delimiter: str,
+        missing: Sequence[str],
+        marks: Marks,
     ) -> None:
         self.name = source.name
         self._source = source
@@ -104,7 +113,7 @@ class CsvTable(Table):
         # Blank lines are no rows.
         self._reader = filter(None, csv.reader(lines, delimiter=delimiter, strict=True))
         self._row = 0  # the last row that was read; 0 is the header
-        super().__init__(source.name, self._header(), MISSING | set(missing))
+        super().__init__(source.name, self._header(), MISSING | set(missing), marks)
 
     @property
     def done(self) -> float | None:
@@ -177,7 +186,7 @@ class CsvTable(Table):
             ) from error
 
     def _typed(self, column: Any) -> Any:
-        return typed(with_holes(column, self._markers))
+        return typed(with_holes(column, self._markers), self._marks)
 
     def similar_column(self, column: str) -> str:
         return self._delimiter_hint() or super().similar_column(column)

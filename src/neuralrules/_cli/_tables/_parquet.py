@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from neuralrules._cli._tables._cells import is_text, objects, plain, with_holes
+from neuralrules._cli._tables._cells import PLAIN, Marks, is_text, objects, plain, with_holes
 from neuralrules._cli._tables._columns import Batch, Table
 from neuralrules._cli._tables._streams import FORMAT_OPTION, Source, TableError, reading
 
@@ -21,7 +21,9 @@ MAGIC = b"PAR1"  # the first and the last bytes of every Parquet file
 
 
 @contextmanager
-def open_parquet(source: Source, missing: Sequence[str]) -> Iterator[ParquetTable]:
+def open_parquet(
+    source: Source, missing: Sequence[str], marks: Marks = PLAIN
+) -> Iterator[ParquetTable]:
     """The table in a Parquet file.
 
     Parameters
@@ -31,22 +33,22 @@ def open_parquet(source: Source, missing: Sequence[str]) -> Iterator[ParquetTabl
         Texts that mean missing, beside Parquet's own missing values.
     """
     if source.in_place:
-        yield ParquetTable(source.name, source.stream, missing)
+        yield ParquetTable(source.name, source.stream, missing, marks)
         return
     # What a Parquet file holds is written at its end: other streams go through a file.
     with tempfile.TemporaryFile() as file:
         with reading(source.name):
             shutil.copyfileobj(source.stream, file)
-        yield ParquetTable(source.name, file, missing)
+        yield ParquetTable(source.name, file, missing, marks)
 
 
 class ParquetTable(Table):
     """A table of columns that have types."""
 
-    def __init__(self, name: str, file: BinaryIO, missing: Sequence[str]) -> None:
+    def __init__(self, name: str, file: BinaryIO, missing: Sequence[str], marks: Marks) -> None:
         self._file = opened(name, file)
         self._n_rows = 0
-        super().__init__(name, self._file.schema_arrow.names, missing)
+        super().__init__(name, self._file.schema_arrow.names, missing, marks)
 
     @property
     def done(self) -> float | None:

@@ -1,0 +1,124 @@
+"""What is worth a remark about the columns that a model is fitted on."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from neuralrules._data._categories import MAX_CATEGORIES
+from neuralrules._data._dates import ISO_DATE, holds_dates
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from neuralrules._cli._console import Console
+
+# In the order in which they are asked for: 1,861 has thousands rather than three decimals.
+OTHER_MARKS = ((".", ","), (",", None), (",", "."), (".", " "), (".", "'"), (",", " "))
+LOOKED_AT = 1000  # texts of a column
+OTHER_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d\d)( .*)?|\d{4}[./]\d\d[./]\d\d.*")
+
+
+def note_columns(X: pd.DataFrame, console: Console) -> None:
+    """Point at columns that are probably not meant to be what they are taken for."""
+    if len(X) < 3:
+        return
+    for name in X.columns:
+        text = column_note(X[name])
+        if text is not None:
+            console.note(text)
+
+
+def column_note(column: pd.Series) -> str | None:
+    """The first remark that fits a column."""
+    kind = column.dtype.kind
+    if kind in "iu" and bool((column.diff().iloc[1:] == 1).all()):
+        return identifier_note(column, "counts the rows")
+    if kind in "iufbM" or holds_dates(column):
+        return None
+    cells = column.dropna().astype(str)
+    found = None
+    if column.dtype == object:
+        found = other_numbers_note(cells) or almost_numbers_note(cells) or dates_note(cells)
+    return found or many_texts_note(column, cells.nunique())
+
+
+def many_texts_note(column: pd.Series, n_texts: int) -> str | None:
+    """For texts that are no categories, because each is in few rows."""
+    if n_texts == len(column):
+        return identifier_note(column, "has a different text in every row")
+    if n_texts <= MAX_CATEGORIES:
+        return None
+    return (
+        f"the column {column.name!r} has {n_texts:,} different texts: the {MAX_CATEGORIES - 1} "
+        f"most frequent become categories, all others one together. Group them first, or leave "
+        f"it out with --drop {shlex.quote(column.name)}."
+    )
+
+
+def identifier_note(column: pd.Series, why: str) -> str:
+    return (
+        f"the column {column.name!r} {why}, like an identifier: leave it out with "
+        f"--drop {shlex.quote(column.name)} if it is one."
+    )
+
+
+def other_numbers_note(cells: pd.Series) -> str | None:
+    """For numbers that are written with other marks than a decimal point."""
+    from neuralrules._cli._tables._cells import PLAIN, Marks, NotANumberError, number
+
+    def are_numbers(texts: pd.Series, marks: Marks) -> pd.Series:
+        def is_number(text: str) -> bool:
+            try:
+                number(text, {}, marks)
+            except NotANumberError:
+                return False
+            return True
+
+        return texts.map(is_number).astype(bool)
+
+    texts = cells.drop_duplicates().head(LOOKED_AT)
+    plain = are_numbers(texts, PLAIN)
+    by_marks = {marks: are_numbers(texts, Marks(*marks)) for marks in OTHER_MARKS}
+    (decimal, thousands), read = max(by_marks.items(), key=lambda item: item[1].sum())
+    if 2 * read.sum() <= len(read) or not (read & ~plain).any():
+        return None
+    options = [f"--thousands {thousands!r}"] if thousands else []
+    options += [f"--decimal {decimal!r}"] if decimal != "." else []
+    rest = "" if read.all() else f" {texts[~read].iloc[0]!r} will be left, which is no number."
+    return (
+        f"the column {cells.name!r} holds numbers such as {texts[read & ~plain].iloc[0]!r}, "
+        f"which are taken for categories: give {' '.join(options)} to read them.{rest}"
+    )
+
+
+def almost_numbers_note(cells: pd.Series) -> str | None:
+    """For categories that are mostly numbers."""
+    import pandas as pd
+
+    is_number = pd.to_numeric(cells, errors="coerce").notna()
+    if 2 * is_number.sum() <= len(cells) or is_number.all():
+        return None
+    others = cells[~is_number]
+    return (
+        f"{int(is_number.sum()):,} of {len(cells):,} cells of {cells.name!r} are numbers, but "
+        f"row {int(others.index[0]) + 1} holds {others.iloc[0]!r}, so that all are taken for "
+        f"categories: correct them, or give --missing {others.iloc[0]!r} if it means missing."
+    )
+
+
+def dates_note(cells: pd.Series) -> str | None:
+    """For dates, each of which would be a category."""
+    name, what = shlex.quote(str(cells.name)), f"the column {cells.name!r} holds dates such as"
+    if 2 * cells.str.fullmatch(ISO_DATE).sum() > len(cells):
+        return (
+            f"{what} {cells.iloc[0]!r}, each of which is taken for a category: give --dates "
+            f"{name} to count them in days."
+        )
+    if 2 * cells.str.fullmatch(OTHER_DATE).sum() > len(cells):
+        return (
+            f"{what} {cells.iloc[0]!r}, each of which is taken for a category: write them like "
+            f"2020-12-31 and give --dates {name}, or leave the column out with --drop {name}."
+        )
+    return None

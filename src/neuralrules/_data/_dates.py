@@ -1,0 +1,93 @@
+"""Dates as numbers: days since 1970-01-01, in UTC where a time zone is known."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+EPOCH = "1970-01-01"
+DAY = 86_400_000_000  # in microseconds
+# A date of ISO 8601, with or without a time and a zone; years 0001 to 9999.
+ISO_DATE = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)"
+    r"(?:[T ](?P<minute>\d\d:\d\d)(?P<second>:\d\d(?:\.\d{1,9})?)?"
+    r" ?(?P<zone>Z|UTC|[+-]\d\d(?::?\d\d)?)?)?",
+    re.ASCII,
+)
+
+
+def holds_dates(column: Any) -> bool:
+    """Whether a column is of a type of dates, or holds objects that are, and nothing else."""
+    array = np.asarray(column)
+    if array.dtype.kind == "M":
+        return True
+    if array.dtype.kind != "O":
+        return False
+    present = (cell for cell in array if not is_hole(cell))
+    first = next(present, None)
+    return isinstance(first, date) and all(isinstance(cell, date) for cell in present)
+
+
+def is_hole(cell: Any) -> bool:
+    """Whether an object is None, NaN, or what pandas takes for missing."""
+    if isinstance(cell, float):
+        return math.isnan(cell)
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
+
+
+def as_days(column: Any) -> np.ndarray:
+    """A column of dates as days since 1970-01-01, (n_rows,) float64, NaN for missing."""
+    array = np.asarray(column)
+    if array.dtype.kind == "O":
+        cells = [None if is_hole(cell) else plain(cell) for cell in array]
+        array = np.array(cells, "datetime64[us]")
+    ticks = array.astype("datetime64[us]")
+    days = ticks.astype(np.int64) / DAY
+    days[np.isnat(ticks)] = np.nan
+    return days
+
+
+def plain(cell: Any) -> Any:
+    """A date without a zone, at UTC if it had one."""
+    if getattr(cell, "tzinfo", None) is not None:
+        return cell.astimezone(UTC).replace(tzinfo=None)
+    return cell
+
+
+def days_of_text(text: str) -> float | None:
+    """The days that a text of ISO 8601 says, None if it says none."""
+    match = ISO_DATE.fullmatch(text.strip())
+    if match is None:
+        return None
+    second = match["second"] or ":00"
+    try:
+        moment = datetime.fromisoformat(f"{match['day']} {match['minute'] or '00:00'}:00")
+        if float(second[1:]) >= 60:
+            return None
+    except ValueError:
+        return None
+    moment += timedelta(seconds=float(second[1:])) - offset(match["zone"])
+    return (moment - datetime.fromisoformat(EPOCH)) / timedelta(days=1)
+
+
+def offset(zone: str | None) -> timedelta:
+    """How far a zone is ahead of UTC."""
+    if zone in (None, "Z", "UTC"):
+        return timedelta(0)
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    ahead = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return -ahead if zone[0] == "-" else ahead
+
+
+def date_text(days: float) -> str:
+    """A number of days as a date, with its time if that is not midnight."""
+    try:
+        moment = datetime.fromisoformat(EPOCH) + timedelta(seconds=round(days * 86_400))
+    except OverflowError:
+        return f"{days:.0f} days since {EPOCH}"
+    text = moment.isoformat(" ", "seconds")
+    return text.removesuffix(":00").removesuffix(" 00:00")

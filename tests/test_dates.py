@@ -1,0 +1,206 @@
+"""Dates are days since 1970-01-01, in every table and every engine."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+import polars as pl
+import pytest
+from command_line import done, refused
+from databases import DIALECTS, connected
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neuralrules import NeuralRuleRegressor, load, read_rules
+from neuralrules._data._dates import as_days, date_text, days_of_text
+
+ONE_DAY = dt.date(2019, 5, 1), pd.Timestamp("2019-05-01")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """A table with dates and holes, the days' share of its target, and a model of it."""
+    rng = np.random.default_rng(0)
+    days = rng.integers(0, 3000, 300)
+    opened = pd.Series(pd.Timestamp("2015-01-01") + pd.to_timedelta(days, unit="D"))
+    y = (days > 1500) * 2.0 + (days % 365 > 100) + rng.normal(0, 0.1, 300)
+    opened[::10] = pd.NaT
+    X = pd.DataFrame({"opened": opened, "a": rng.normal(size=300)})
+    return X, NeuralRuleRegressor(n_trees=8, n_epochs=30, random_state=0).fit(X, y), y
+
+
+@pytest.fixture(scope="module", params=DIALECTS)
+def database(request):
+    with connected(request.param) as connection:
+        yield connection
+
+
+def close(found, expected):
+    np.testing.assert_allclose(np.asarray(found, float), expected, atol=1e-4)
+
+
+def test_a_model_learns_from_them(table):
+    X, model, y = table
+    assert model.score(X, y) > 0.6
+    (opened, *_) = model.encoder_.columns
+    assert opened.is_date
+    assert date_text(opened.mean).startswith("2019-")
+
+
+def test_every_type_of_dates_is_the_same(table):
+    X, model, _ = table
+    expected = model.predict(X)
+    for column in (
+        X["opened"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"),
+        X["opened"].astype(object),
+        X["opened"].dt.date,
+        X["opened"].astype("datetime64[s]"),
+        X["opened"].astype("timestamp[us][pyarrow]"),
+        X["opened"].dt.date.astype("date32[pyarrow]"),
+        as_days(X["opened"]),
+    ):
+        close(model.predict(X.assign(opened=column)), expected)
+    for frame in (
+        pl.from_pandas(X),
+        pl.from_pandas(X).with_columns(pl.col("opened").cast(pl.Date)),
+    ):
+        close(model.predict(frame), expected)
+    one = [pd.DataFrame({"opened": [cell], "a": [0.0]}) for cell in ONE_DAY]
+    close(model.predict(one[0]), model.predict(one[1]))
+
+
+def test_other_columns_are_refused(table):
+    X, model, y = table
+    with pytest.raises(ValueError, match=r"'opened' held dates .* holds text .* to dates"):
+        model.predict(X.assign(opened="2020-01-01"))
+    with pytest.raises(ValueError, match=r"'a' held numbers .* holds dates now"):
+        model.predict(X.assign(a=X["opened"]))
+    with pytest.raises(TypeError, match="'a' holds times without a date, or spans of time"):
+        NeuralRuleRegressor().fit(X.assign(a=X["opened"] - X["opened"].min()), y)
+    with pytest.raises(TypeError, match="holds a date"):
+        NeuralRuleRegressor().fit(X.assign(a=[dt.date(2020, 1, 1), 1.0] * 150), y)
+
+
+def test_files_and_texts_keep_them(table, tmp_path):
+    X, model, _ = table
+    model.save(tmp_path / "model.nrules")
+    again = load(tmp_path / "model.nrules")
+    assert again.encoder_ == model.encoder_
+    close(again.predict(X), model.predict(X))
+    close(read_rules(model.exact_text()).predict(X), model.predict(X))
+    read = read_rules(model.exact_text(), estimator=True)
+    assert [c.is_date for c in read.encoder_.columns][:2] == [True, False]
+    close(read.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_the_command_line(table, suffix, tmp_path):
+    X, _, y = table
+    data, model, out = (tmp_path / name for name in (f"t.{suffix}", "m.nrules", "out.csv"))
+    frame = X.assign(y=y)
+    if suffix == "csv":
+        frame.to_csv(data, index=False)
+    else:
+        frame.to_parquet(data)
+    dates = ["--dates", "opened"] if suffix == "csv" else []
+    done("fit", data, "-t", "y", "-o", model, "--n-epochs", 5, *dates)
+    done("predict", model, data, "-o", out)
+    close(pd.read_csv(out)["prediction"], load(model).predict(X))
+    assert load(model).encoder_.columns[0].is_date
+    frame.astype({"opened": str}).replace("NaT", None).to_parquet(tmp_path / "text.parquet")
+    done("predict", model, tmp_path / "text.parquet", "-o", out)
+    close(pd.read_csv(out)["prediction"], load(model).predict(X))
+
+
+def test_the_command_line_says_where_no_date_is(table, tmp_path):
+    X, _, y = table
+    frame = X.assign(y=y, opened=X["opened"].dt.strftime("%Y-%m-%d"))
+    frame.loc[4, "opened"] = "2020-02-31"
+    data = tmp_path / "t.csv"
+    frame.to_csv(data, index=False)
+    common = ("fit", data, "-t", "y", "-o", tmp_path / "m")
+    assert refused(*common, "--dates", "opened") == (
+        f"{data}, row 5, column 'opened': '2020-02-31' is not a date. Write it like 2020-12-31 "
+        "or 2020-12-31T23:59:59, or give --missing if it means missing."
+    )
+    assert "Did you mean 'opened'?" in refused(*common, "--dates", "openend")
+    assert "is no column to learn from" in refused(*common, "--dates", "y")
+
+
+def test_onnx(table):
+    X, model, _ = table
+    proto = model.to_onnx()
+    assert [value.doc_string for value in proto.graph.input] == ["days since 1970-01-01", ""]
+    cells = {"opened": as_days(X["opened"])[:, None], "a": X[["a"]].to_numpy()}
+    (found,) = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, cells)
+    close(found, model.predict(X))
+
+
+def test_the_exported_module(table):
+    X, model, _ = table
+    module: dict = {}
+    exec(model.to_python(), module)
+    expected = model.predict(X)
+    for column in (
+        X["opened"],
+        X["opened"].astype(object).where(X["opened"].notna(), None),
+        X["opened"].dt.date,
+        X["opened"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        as_days(X["opened"]),
+    ):
+        rows = X.assign(opened=pd.Series(column, dtype=object)).to_dict("records")
+        close([module["predict"](row) for row in rows], expected)
+    with pytest.raises(ValueError, match="must hold a date such as 2020-12-31, not 'x'"):
+        module["predict"]({"opened": "x", "a": 0})
+
+
+@pytest.mark.parametrize("declared", ["date", "timestamp", "timestamptz", "text"])
+def test_a_database(table, database, declared):
+    X, model, _ = table
+    cells = X["opened"].dt.strftime("%Y-%m-%d" if declared == "date" else "%Y-%m-%d %H:%M:%S")
+    if declared == "timestamptz":
+        cells += "+00:00"
+        if database.dialect == "postgresql":
+            database.run("SET TIME ZONE 'Asia/Tokyo'")
+    frame = X.assign(opened=cells.astype(object), row=range(len(X)))
+    database.write("rows", frame, {"opened": declared})
+    sql = model.to_sql("rows", dialect=database.dialect, keep=["row"])
+    scored = database.read(sql).sort_values("row")
+    close(scored["prediction"], model.predict(X))
+
+
+@pytest.mark.parametrize("text", ["2020", "now", "12:00", "x", "2020-02-31x"])
+def test_a_text_that_is_no_date_is_an_error(table, database, text):
+    X, model, _ = table
+    database.write("rows", X.head(1).assign(opened=text), {"opened": "text"})
+    with pytest.raises(Exception, match=r"(?i)no date|path|invalid|convert|format|range"):
+        database.read(model.to_sql("rows", dialect=database.dialect))
+
+
+@given(st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30)))
+def test_a_text_is_the_moment_that_it_says(moment):
+    (days,) = as_days(np.array([moment], "datetime64[us]"))
+    for text in (moment.isoformat(), moment.isoformat(" "), moment.isoformat() + "Z"):
+        assert days_of_text(text) == pytest.approx(days, abs=1e-9)
+    ahead = moment.replace(tzinfo=dt.timezone(dt.timedelta(hours=-7)))
+    assert days_of_text(ahead.isoformat()) == pytest.approx(days + 7 / 24, abs=1e-9)
+    (cell,) = as_days(np.array([ahead], object))
+    assert cell == pytest.approx(days + 7 / 24, abs=1e-9)
+
+
+@given(st.dates())
+def test_a_day_is_written_as_it_is_read(day):
+    days = days_of_text(day.isoformat())
+    assert days == (day - dt.date(1970, 1, 1)).days
+    assert date_text(days) == day.isoformat()
+
+
+NO_DATES = ["", "2020", "2020-1-1", "2020-13-01", "2020-01-01T25:00", "x", "01/02/2020"]
+
+
+@pytest.mark.parametrize("text", [*NO_DATES, "2020-01-01 10:00:61", "2020-01-01T10"])
+def test_no_other_text_is_a_date(text):
+    assert days_of_text(text) is None
