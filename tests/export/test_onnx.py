@@ -2,6 +2,8 @@
 
 import re
 import sys
+from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import onnx
@@ -36,6 +38,7 @@ from neuralrules._data._encoding import Encoder, as_numbers, column_of
 from neuralrules._engine._reference import literals_forward, units_forward
 from neuralrules._export._onnx import BLOCK_ROWS
 from neuralrules._export._onnx_encoding import Inputs
+from neuralrules._export._onnx_rules import BUCKET_SHARE, buckets
 from neuralrules._export._size import size_text
 
 DEPTHS = [{"max_depth": 2}, {"max_depth": 3}]
@@ -326,6 +329,25 @@ def test_every_kind_of_column_and_rules_of_many_lengths(mixed_frame, deep):
     agree(model, X)
 
 
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=30).map(np.array))
+@example(np.array([4] + [7] * 99))  # one short rule is padded,
+@example(np.array([1] * 50 + [7] * 50))  # half of the rules are not
+def test_buckets_cost_as_little_as_any_others(lengths):
+    found = buckets(lengths)
+    assert sorted(np.concatenate(found).tolist()) == list(range(len(lengths)))
+
+    def cost(parts):
+        return sum(len(part) * max(part) + BUCKET_SHARE * lengths.sum() for part in parts)
+
+    ends = np.unique(lengths)
+    ways = [
+        np.split(np.sort(lengths), np.searchsorted(np.sort(lengths), cuts))
+        for n_cuts in range(len(ends))
+        for cuts in combinations(ends[1:].tolist(), n_cuts)
+    ]
+    assert cost([lengths[part] for part in found]) == pytest.approx(min(map(cost, ways)))
+
+
 def test_polars_frames():
     frame, y = mixed_table()
     X = pl.from_pandas(frame)
@@ -399,6 +421,41 @@ def test_columns_without_weight_cost_nothing():
     assert "Equal" not in operators
     assert operators.count("SplitToSequence") == len(model.fitted_.used_columns) == 1
     agree(model, fitted("mixed")[1])
+
+
+@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+def test_the_numbers_of_a_frame_share_their_nodes(scaling):
+    """A row that comes alone would wait for a node of each column."""
+    rng = np.random.RandomState(0)
+    counts = []
+    for n_columns in (2, 12):
+        X = pd.DataFrame(rng.randn(200, n_columns)).add_prefix("x")
+        y = X.sum(axis=1) > 0
+        X.iloc[::5] = np.nan  # an indicator for each column
+        model = NeuralRuleClassifier.paper(1, n_epochs=0, scaling=scaling).fit(X, y)
+        network = model.network_
+        features = np.arange(2 * n_columns)
+        network = replace(
+            network,
+            own_weights=rng.randn(network.n_literals * len(features)).astype(np.float32),
+            columns=np.tile(features, network.n_rules),
+            column_offsets=np.arange(network.n_rules + 1) * len(features),
+        )
+        model = with_network(model, network)
+        proto = model.to_onnx()
+        assert len(model.fitted_.used_columns) == len(proto.graph.input) == n_columns
+        counts.append(len(list(nodes_of(proto.graph))))
+        agree(model, X, proto)
+    assert counts[0] == counts[1]
+
+
+def test_columns_of_unequal_length_are_refused():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    proto = NeuralRuleRegressor.paper(3, n_epochs=1, random_state=0).fit(X, y).to_onnx()
+    cells = feed(proto, X[:4])
+    cells["bmi"] = cells["bmi"][:2]
+    with pytest.raises(Exception, match="Concat"):
+        session(proto).run(None, cells)
 
 
 def test_outputs_give_way_to_columns():

@@ -81,11 +81,8 @@ def in_blocks(graph: Graph, inputs: Inputs, fitted: Fitted, missing_text: str) -
         inputs.described_blocks(),
         [helper.make_tensor_value_info(decided, TensorProto.DOUBLE, shape)],
     )
-    split = [
-        graph.add("SplitToSequence", name, np.array(BLOCK_ROWS), axis=0)
-        for name in inputs.blocks
-    ]
-    return graph.add("ConcatFromSequence", graph.add("SequenceMap", *split, body=body), axis=0)
+    mapped = graph.add("SequenceMap", *inputs.split(graph, BLOCK_ROWS), body=body)
+    return graph.add("ConcatFromSequence", mapped, axis=0)
 
 
 def prepared_network(fitted: Fitted) -> Network:

@@ -31,8 +31,6 @@ class Inputs:
     ----------
     names : list of str
         ``["X"]``, or the columns' names, with underscores where one is empty or repeated.
-    blocks : dict of str to str
-        For the inputs that were used, the name of a block of their rows.
     """
 
     def __init__(self, encoder: Encoder) -> None:
@@ -46,36 +44,66 @@ class Inputs:
             self.names.append(name if usable else free_name(name, {*given, *self.names}))
         dates = {c.source for c in encoder.columns if c.is_date} if self._apart else ()
         self._remarks = {self.names[source]: f"days since {EPOCH}" for source in dates}
-        self.blocks: dict[str, str] = {}
+        self._numbers: list[int] = []
+        self._stack = ""
+        self._blocks: dict[tuple[int, ...], str] = {}
 
     def described(self) -> list[onnx.ValueInfoProto]:
         """All inputs, those that no rule uses among them, so that any row can be fed."""
-        return [self._described(name, name, "N") for name in self.names]
+        width = 1 if self._apart else self._n_columns
+        return [
+            self._described(name, place in self._texts, ["N", width])
+            for place, name in enumerate(self.names)
+        ]
+
+    def use(self, graph: Graph, columns: list[EncodedColumn]) -> None:
+        """Name blocks of rows that hold these columns, for `stacked` to take them from.
+
+        All numbers stand in one table and are encoded together; a column of texts stands
+        alone.
+        """
+        used = sorted({column.source for column in columns})
+        self._numbers = [source for source in used if source not in self._texts]
+        if not self._apart:
+            self._numbers = list(range(self._n_columns))
+        texts = [(source,) for source in used if source in self._texts]
+        for sources in filter(None, (tuple(self._numbers), *texts)):
+            self._blocks[sources] = graph.name("block")
+        if self._numbers:
+            block = self._blocks[tuple(self._numbers)]
+            self._stack = graph.add("Transpose", block, perm=[1, 0])
 
     def described_blocks(self) -> list[onnx.ValueInfoProto]:
-        return [self._described(name, block, None) for name, block in self.blocks.items()]
+        return [
+            self._described(block, sources[0] in self._texts, [None, len(sources)])
+            for sources, block in self._blocks.items()
+        ]
+
+    def split(self, graph: Graph, n_rows: int) -> list[str]:
+        """Nodes from the inputs to a sequence of each block, of up to so many rows."""
+        sequences = []
+        for sources in self._blocks:
+            names = [self.names[source] for source in sources] if self._apart else self.names
+            whole = names[0] if len(names) == 1 else graph.add("Concat", *names, axis=1)
+            sequences.append(graph.add("SplitToSequence", whole, np.array(n_rows), axis=0))
+        return sequences
 
     def stacked(self, graph: Graph, sources: list[int]) -> str:
-        """Some columns of one type in a block of rows, (n_columns, n_rows)."""
-        if not self._apart:
-            turned = graph.add("Transpose", self._block(graph, "X"), perm=[1, 0])
-            return graph.add("Gather", turned, np.array(sources), axis=0)
-        columns = [self._block(graph, self.names[source]) for source in sources]
-        flat = [graph.add("Reshape", column, np.array([1, -1])) for column in columns]
-        return flat[0] if len(flat) == 1 else graph.add("Concat", *flat, axis=0)
+        """Some columns of numbers, or one of texts, in a block of rows, (n_columns, n_rows)."""
+        if sources[0] in self._texts:
+            return graph.add("Reshape", self._blocks[tuple(sources)], np.array([1, -1]))
+        if sources == self._numbers:
+            return self._stack
+        places = [self._numbers.index(source) for source in sources]
+        return graph.add("Gather", self._stack, np.array(places), axis=0)
 
-    def _block(self, graph: Graph, name: str) -> str:
-        if name not in self.blocks:
-            self.blocks[name] = graph.name("block")
-        return self.blocks[name]
-
-    def _described(self, name: str, shown: str, n_rows: str | None) -> onnx.ValueInfoProto:
+    def _described(
+        self, name: str, text: bool, shape: list[str | int | None]
+    ) -> onnx.ValueInfoProto:
         from onnx import TensorProto, helper
 
-        text = self.names.index(name) in self._texts
         kind = TensorProto.STRING if text else TensorProto.DOUBLE
-        shape = [n_rows, 1 if self._apart else self._n_columns]
-        return helper.make_tensor_value_info(shown, kind, shape, self._remarks.get(name, ""))
+        return helper.make_tensor_value_info(name, kind, shape, self._remarks.get(name, ""))
 
 
 def encoded_rows(
@@ -89,6 +117,7 @@ def encoded_rows(
         Tensor of shape (n_rows, n_features), float32.
     """
     columns = [encoder.columns[feature] for feature in features]
+    inputs.use(graph, columns)
     blocks = []
     for (kind, source), group in groupby(columns, stackable):
         own = list(group)

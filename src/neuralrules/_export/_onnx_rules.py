@@ -7,6 +7,9 @@ import numpy as np
 from neuralrules._export._onnx_graph import Graph
 from neuralrules._network._network import Network
 
+# A bucket of rules costs as much as this share of all literals: some microseconds a block.
+BUCKET_SHARE = 0.05
+
 
 def outputs(graph: Graph, network: Network, rows: str) -> str:
     """Outputs (n_rows, n_outputs) float64 of encoded rows (n_rows, n_features) float32."""
@@ -26,13 +29,25 @@ def outputs(graph: Graph, network: Network, rows: str) -> str:
 
 
 def buckets(lengths: np.ndarray) -> list[np.ndarray]:
-    """Rules of similar length, (n,) int each: up to 1, 2, 4, 8, … literals.
+    """Rules of similar length, (n,) int each, shorter ones first.
 
-    One product and one minimum serve a bucket, so that its shorter rules are padded;
-    buckets of a single length would be many products that are slow for being small.
+    One product and one minimum serve a bucket, whose shorter rules are padded to its
+    longest. Of all ways to cut the rules into buckets this is the one of the fewest
+    literals, each further bucket counting as a share of them for the nodes that it needs.
     """
-    sizes = np.ceil(np.log2(lengths))
-    return [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
+    ends, counts = np.unique(lengths, return_counts=True)
+    below = np.append(0, counts.cumsum())  # rules that are shorter than each end
+    room = BUCKET_SHARE * lengths.sum()
+    best: list[tuple[float, list[int]]] = [(0.0, [])]  # of the rules below an end: cost, cuts
+    for stop, end in enumerate(ends, start=1):
+        best.append(
+            min(
+                (cost + room + end * (below[stop] - below[start]), [*cuts, stop])
+                for start, (cost, cuts) in enumerate(best)
+            )
+        )
+    order = np.argsort(lengths, kind="stable")
+    return np.split(order, below[best[-1][1][:-1]])
 
 
 def slots(network: Network, rules: np.ndarray) -> np.ndarray:
