@@ -52,10 +52,10 @@ SHOWN = {
     "--tolerance",
     metavar="X",
     type=click.FloatRange(0),
-    default=0.01,
+    default=0.02,
     show_default=True,
-    help="By how much the mean loss may grow; for a regression in units of the target's "
-    "variance.",
+    help="The share that may be lost of what the model gains over a constant: of the mean loss "
+    "of the best constant prediction less that of the model.",
 )
 @option(
     "--validation",
@@ -83,8 +83,8 @@ def simplify(
     """Make a model smaller, and hardly worse.
 
     Rules, literals and weights that matter least are dropped and the rest is trained
-    again, step by step; the smallest model wins whose loss has grown by no more than
-    --tolerance.
+    again, step by step; the smallest model wins that has given up no more than a share
+    --tolerance of what the model knows.
     """
     if math.isnan(tolerance):
         raise click.BadParameter("nan is not a number.", param_hint="'--tolerance'")
