@@ -219,6 +219,46 @@ def test_an_interrupted_search_uses_what_it_has(monkeypatch, n_before, best):
     assert model.score(*CANCER) > 0.8
 
 
+def steps_shown(capsys):
+    """What the line of a search said of each step."""
+    lines = capsys.readouterr().err.splitlines()
+    return [line.split(" ", 1)[1].rsplit(" · ", 2)[0] for line in lines]
+
+
+def scored_by_depth(monkeypatch):
+    def train(model, *rest):
+        return train_member(model, *rest)._replace(score=float(model.max_depth))
+
+    train_member = _search.train_member
+    monkeypatch.setattr(_search, "train_member", train)
+
+
+def test_a_search_shows_fold_candidate_and_the_best_so_far(monkeypatch, capsys):
+    monkeypatch.setattr("neuralrules._io._progress.SECONDS_BETWEEN_LINES", 0)
+    scored_by_depth(monkeypatch)
+    depths = [{"max_depth": 1}, {"max_depth": 3}, {"max_depth": 2}]
+    NeuralRuleClassifierCV(depths, cv=2, verbose=1, **QUICK).fit(*CANCER)
+    shown = steps_shown(capsys)
+    assert shown[:-1] == [
+        "fold 1/2 · candidate 1/3 · best so far candidate 1, score 1",
+        "fold 1/2 · candidate 2/3 · best so far candidate 2, score 3",
+        "fold 1/2 · candidate 3/3 · best so far candidate 2, score 3",
+        "fold 2/2 · candidate 1/3 · best so far candidate 2, score 3",
+        "fold 2/2 · candidate 2/3 · best so far candidate 2, score 3",
+        "fold 2/2 · candidate 3/3 · best so far candidate 2, score 3",
+    ]
+    assert shown[-1] == shown[-2]  # the last state stays
+
+
+def test_the_bar_of_a_search_that_drops_candidates_is_full_at_its_end(monkeypatch, capsys):
+    monkeypatch.setattr(_search, "DROPPING_ROWS", 100)
+    scored_by_depth(monkeypatch)
+    depths = [{"max_depth": depth} for depth in (1, 2, 3)]
+    NeuralRuleClassifierCV(depths, cv=4, verbose=1, **QUICK).fit(*CANCER)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("█" * 24 + " fold 4/4 · candidate 3/3 · best so far candidate 3, ")
+
+
 def test_folds_of_one_row():
     message = "cv=LeaveOneOut() makes a fold on which scoring='r2' is nan: it may need two rows"
     with pytest.raises(ValueError, match=re.escape(message)):

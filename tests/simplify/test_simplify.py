@@ -397,6 +397,25 @@ def test_each_model_is_trained_in_batches_that_fit_its_own_rows(monkeypatch):
     assert all(size == n_rows // 16 for n_rows, size in sizes)
 
 
+@pytest.mark.parametrize("with_twin", [True, False])
+def test_a_path_shows_its_steps(with_twin, monkeypatch, capsys):
+    monkeypatch.setattr("neuralrules._io._progress.SECONDS_BETWEEN_LINES", 0)
+    model, X, y = fitted("two classes")
+    told = copy.copy(model).set_params(verbose=1)
+    unseen = {} if with_twin else {"X_val": X, "y_val": y}
+    path = told.simplification_path(X, y, **unseen)
+    lines = [line.split(" · ")[:2] for line in capsys.readouterr().err.splitlines()]
+    steps = {place.split(" ", 1)[1]: text for place, text in lines}
+    whole = path.steps[0].network.n_parameters
+    for number in (2, len(path) - 1):
+        network = path.steps[number].network
+        assert steps[f"step {number}"] == (
+            f"{network.n_rules} rules and {network.n_parameters} of {whole} parameters left"
+        )
+    if not with_twin:  # which may end sooner
+        assert lines[-1][0].startswith("█" * 24)
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_a_path_ends_where_no_rule_looks_at_anything(fit_intercept):
     """The intercept takes over what is left, and training must not bring it back for ever."""

@@ -256,12 +256,8 @@ def weights_by_label(weights: dict[str, Any], y: np.ndarray) -> dict[Any, Any]:
 def fit_with_progress(
     model: NeuralRuleModel, rows: Training, y: np.ndarray, console: Console
 ) -> None:
-    """Fit, with a bar for the epochs or a line for the search."""
+    """Fit, with a bar for the epochs or for the steps of the search."""
     with library_errors(parameter_names()):
-        if hasattr(model, "candidates"):
-            with console.progress("Comparing candidates by cross-validation"):
-                model.fit(rows.X, y, rows.weights)
-            return
         model.set_params(verbose=int(console.shows_progress))
         model.fit(rows.X, y, rows.weights)
         model.set_params(verbose=0)  # the file is the same wherever it was made

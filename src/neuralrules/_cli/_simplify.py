@@ -97,8 +97,10 @@ def simplify(
     if validation is not None:
         others = read_table(loaded, validation, reading, console, target=target)
         unseen = {"X_val": others.X, "y_val": others.y}
-    with library_errors(), console.progress("Simplifying"):
+    with library_errors():
+        loaded.set_params(verbose=int(console.shows_progress))
         steps = loaded.simplification_path(rows.X, rows.y, sample_weight=rows.weights, **unseen)
+        loaded.set_params(verbose=0)  # the file is the same wherever it was made
         chosen = steps.within(tolerance)
         steps.model(chosen).save(path)
     table = steps.to_frame()

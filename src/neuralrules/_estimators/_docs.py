@@ -156,7 +156,11 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "int, RandomState or None",
         "Seed of tree growing, batches, held-out rows and folds.",
     ),
-    "verbose": ("int", "1 shows a progress bar with epoch, loss and time left."),
+    "verbose": (
+        "int",
+        "1 shows a progress bar: epoch, loss and time left of a fit; fold, candidate and the "
+        "best score so far of a search; rules and parameters left of `simplify`.",
+    ),
 }
 
 ATTRIBUTES = """

@@ -448,6 +448,7 @@ class ReadableModel(NeuralRuleModel):
             engine=self._engine(),
             random_state=check_random_state(self.random_state),
             estimator_of=self._with,
+            verbose=bool(self.verbose),
         )
 
     def _check_rows(self, X: Any) -> Any:

@@ -16,6 +16,7 @@ from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import unexplained_of_each
 from neuralrules._io._frames import import_pandas
+from neuralrules._io._progress import ProgressLine
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
@@ -217,6 +218,7 @@ def simplification_path(
     engine: Engine,
     random_state: np.random.RandomState,
     estimator_of: Callable[[Fitted], Any],
+    verbose: bool,
 ) -> SimplificationPath:
     """Prune and train a model step by step, measuring it on rows it has not seen.
 
@@ -240,24 +242,53 @@ def simplification_path(
     random_state : RandomState
     estimator_of : callable
         What the path makes of a step.
+    verbose : bool
+        Whether to show the steps while they are made.
     """
     if validation is not None:
-        steps = tuple(walk(fitted, given, validation, plan_for, engine, random_state))
+        steps = walk(fitted, given, validation, plan_for, engine, random_state)
+        with PathProgress(shown=verbose) as bar:
+            own_steps = tuple(map(bar.passing, steps))
         constant = ConstantLosses.of(given, validation)
-        return SimplificationPath(steps, fitted, constant, given, engine, estimator_of)
+        return SimplificationPath(own_steps, fitted, constant, given, engine, estimator_of)
     rest, held = held_out(given, random_state)
-    twin, rows = fit_twin(rest)
-    seen, unseen = rows.take(rest), rows.take(held)
-    shown = walk(twin, seen, unseen, plan_for, engine, random_state)
-    own = walk(fitted, given, given, plan_for, engine, random_state)
-    steps = tuple(
-        mine._replace(validation=theirs.validation)
-        for mine, theirs in zip(own, shown, strict=False)
-    )
+    with PathProgress(shown=verbose) as bar:
+        bar.begin("fitting a twin without a fifth of the rows, to measure on them")
+        twin, rows = fit_twin(rest)
+        seen, unseen = rows.take(rest), rows.take(held)
+        shown = walk(twin, seen, unseen, plan_for, engine, random_state)
+        own = walk(fitted, given, given, plan_for, engine, random_state)
+        own_steps = tuple(
+            mine._replace(validation=theirs.validation)
+            for mine, theirs in zip(map(bar.passing, own), shown, strict=False)
+        )
     constant = ConstantLosses.of(given, given)._replace(
         validation=ConstantLosses.of(seen, unseen).validation
     )
-    return SimplificationPath(steps, fitted, constant, given, engine, estimator_of)
+    return SimplificationPath(own_steps, fitted, constant, given, engine, estimator_of)
+
+
+class PathProgress(ProgressLine):
+    """The line of a path, with what is left of the model.
+
+    Steps take a share of the parameters each, so what is done is told by their logarithm.
+    """
+
+    _n_steps = 0
+    _whole = 1
+
+    def passing(self, step: Step) -> Step:
+        """Show a step that has been made, and pass it on."""
+        n_rules, left = step.network.n_rules, step.network.n_parameters
+        if not self._n_steps:
+            self._whole = max(left, 1)
+        smallest = smallest_size(self._whole)
+        done = math.log(self._whole / max(left, 1)) / math.log(self._whole / smallest)
+        text = f"step {self._n_steps} · {n_rules} rules and {left} of {self._whole} parameters"
+        self._n_steps += 1
+        if done > 0:
+            self.show(min(done, 1.0), f"{text} left")
+        return step
 
 
 def held_out(rows: Rows, random_state: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
@@ -300,7 +331,7 @@ def walk(
     yield step()
     # Rules without any weight are the end: what they add goes to the intercept, and comes back
     # when they are trained.
-    while network.n_parameters > min(SMALLEST * whole, FEW) and network.own_weights.any():
+    while network.n_parameters > smallest_size(whole) and network.own_weights.any():
         share = LARGE_SHARE if network.n_parameters > LARGE else SHARE
         smaller, kept = prune(network, given.X, given.training_weights, share)
         smaller, still = drop_idle(smaller, given.X, given.training_weights)
@@ -309,6 +340,11 @@ def walk(
         network = trained(smaller, given, plan, engine, random_state)
         rules = rules.take(kept[still])
         yield step()
+
+
+def smallest_size(whole: int) -> float:
+    """So many parameters of a model are few enough to end its path."""
+    return min(SMALLEST * whole, FEW)
 
 
 def trained(
