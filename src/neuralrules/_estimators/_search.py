@@ -48,7 +48,9 @@ class Member(NamedTuple):
     Attributes
     ----------
     rules : Rules
+        With values and totals of targets as the fold's training rows standardise them.
     outcome : Outcome
+        For targets as all rows standardise them, so that members can be joined.
     score : float
         On the fold's other rows; the higher the better. By default less their mean loss.
     """
@@ -65,6 +67,12 @@ class Table(NamedTuple):
     y: np.ndarray
     encoder: Encoder
     rows: Rows
+
+    def encoded_by(self, weights: np.ndarray, scaling: str) -> Table:
+        """The table as the rows that have weight encode it."""
+        encoder = Encoder.fit(self.X, weights, scaling=scaling, named=self.encoder.named)
+        rows = replace(self.rows, X=encoder.transform(self.X))
+        return self._replace(encoder=encoder, rows=rows)
 
 
 class RuleSearch(NeuralRuleModel):
@@ -96,9 +104,9 @@ class RuleSearch(NeuralRuleModel):
             self._validate_params()
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             X = self._check_columns(X, reset=True)
-            y = None if y is None else np.asarray(y)
             weights = self._check_weights(X, y, sample_weight)
-            task = self._learn_task(self._check_y(y), weights)
+            y = self._check_y(np.asarray(y))
+            task = self._learn_task(y, weights)
             self.candidates_ = self._check_candidates(task.n_outputs)
             tables = self._encode(X, y, weights, task)
             splits = self._splits(X, y, seed)
@@ -150,9 +158,9 @@ class RuleSearch(NeuralRuleModel):
         """The table as each scaling of the candidates encodes it.
 
         All rows are encoded alike, whatever fold they are in: networks can only be joined if
-        they look at the same columns.
+        they look at the same columns. Where none are joined, each fold has its own encoding.
         """
-        targets = self._encode_targets(task, self._check_y(y))
+        targets = self._encode_targets(task, y)
         training_weights = self._training_weights(task, targets, weights)
         tables = {}
         for scaling in {one.get("scaling", self.scaling) for one in self.candidates_}:
@@ -241,7 +249,9 @@ class RuleSearch(NeuralRuleModel):
             score = check_scoring(self._base(), scoring=self.scoring)
         models = [self._model(self.candidates_[place], seed + fold) for place, fold in jobs]
         tasks = (
-            delayed(train_member)(model, tables[model.scaling], *splits[fold], score)
+            delayed(train_member)(
+                model, tables[model.scaling], *splits[fold], score, self.refit == "average"
+            )
             for model, (_, fold) in zip(models, jobs, strict=True)
         )
         yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
@@ -349,14 +359,34 @@ def averaged(outcomes: list[Outcome]) -> Outcome:
 
 
 def train_member(
-    model: NeuralRuleModel, table: Table, train: np.ndarray, test: np.ndarray, score: Any
+    model: NeuralRuleModel,
+    table: Table,
+    train: np.ndarray,
+    test: np.ndarray,
+    score: Any,
+    to_be_joined: bool,
 ) -> Member:
     """Train on some rows, stop early on others, and score on these.
 
-    `score` is a scorer of scikit-learn's, or None for less the mean loss.
+    The targets are standardised by the rows to train on; so is the table, unless the network
+    is to be joined with those of other folds.
+
+    Parameters
+    ----------
+    model : NeuralRuleModel
+    table : Table
+    train, test : (n,) int64
+    score : callable or None
+        A scorer of scikit-learn's, or None for less the mean loss.
+    to_be_joined : bool
     """
     weights = np.zeros_like(table.rows.training_weights)
     weights[train] = table.rows.training_weights[train]
+    if not to_be_joined:
+        table = table.encoded_by(weights, model.scaling)
+    whole = table.rows.task
+    task, targets = model._rescaled(whole, table.rows.targets, table.y, weights)
+    table = table._replace(rows=replace(table.rows, task=task, targets=targets))
     course = model._course()
     # Rows that are held out anyway cost nothing to stop on, however few they are.
     validation = test.astype(np.int32) if course.early_stopping else test[:0]
@@ -366,9 +396,13 @@ def train_member(
     rules, outcome = model._build(rows, validation.astype(np.int32), random_state, course)
     if outcome.interrupted:
         raise KeyboardInterrupt
+    network = outcome.state.network
+    values, intercept = whole.taken_over(network.values, network.intercept, task)
+    as_whole = replace(network, values=values, intercept=intercept)
+    kept = replace(outcome, state=State.start(as_whole))
     if score is None:
-        network, engine = outcome.state.network, model._engine()
-        return Member(rules, outcome, -mean_loss(network, table.rows, test, engine))
+        loss = mean_loss(network, table.rows, test, model._engine())
+        return Member(rules, kept, -loss)
     model._learn(table.encoder, rules, outcome, rows)
     own, y = _safe_indexing(table.X, test), _safe_indexing(table.y, test)
     extra: dict[str, Any] = {}
@@ -377,4 +411,4 @@ def train_member(
         extra["sample_weight"] = table.rows.weights[test]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="R.* score is not well-defined")
-        return Member(rules, outcome, float(score(model, own, y, **extra)))
+        return Member(rules, kept, float(score(model, own, y, **extra)))
