@@ -50,6 +50,8 @@ def failures(estimator):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:The least populated class in y:UserWarning")
+@pytest.mark.filterwarnings("ignore:The first call of partial_fit grew")  # from 20 rows
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # on noise
 @parametrize_with_checks(
     [
         NeuralRuleClassifier(),
@@ -66,6 +68,8 @@ def test_scikit_learns_estimator_checks(estimator, check):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:The least populated class in y:UserWarning")
+@pytest.mark.filterwarnings("ignore:The first call of partial_fit grew")  # from 20 rows
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # on noise
 @parametrize_with_checks(
     [NeuralRuleClassifierCV(), NeuralRuleRegressorCV()],
     expected_failed_checks=failures,
@@ -443,6 +447,7 @@ def test_other_columns_at_prediction(mixed_frame):
         model.predict(frame.to_numpy(dtype=object))
 
 
+@pytest.mark.filterwarnings("ignore:The first call of partial_fit grew")
 def test_partial_fit_errors():
     model = NeuralRuleClassifier(2, random_state=0).partial_fit(*IRIS)
     with pytest.raises(

@@ -27,7 +27,8 @@ from neuralrules._io._progress import ProgressLine
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._task._task import Task
-from neuralrules._training._training import Outcome, State, mean_loss
+from neuralrules._training._gain import Comparison, beside_a_constant, mean_of
+from neuralrules._training._training import Outcome, State
 
 if TYPE_CHECKING:
     from neuralrules._files import Told
@@ -53,11 +54,14 @@ class Member(NamedTuple):
         For targets as all rows standardise them, so that members can be joined.
     score : float
         On the fold's other rows; the higher the better. By default less their mean loss.
+    compared : Comparison
+        The losses there of the member and of a constant.
     """
 
     rules: Rules
     outcome: Outcome
     score: float
+    compared: Comparison
 
 
 class Table(NamedTuple):
@@ -114,6 +118,7 @@ class RuleSearch(NeuralRuleModel):
             self.cv_scores_ = scores_of(members, len(splits))
             self.best_index_ = self._choose(interrupted)
             table = tables[self.best_params_.get("scaling", self.scaling)]
+            self._compare_with_constants(members[self.best_index_])
             self._keep(table, members[self.best_index_], seed)
             if interrupted:
                 self.fitted_ = replace(self.fitted_, interrupted=True)
@@ -272,6 +277,13 @@ class RuleSearch(NeuralRuleModel):
             )
         return best
 
+    def _compare_with_constants(self, members: list[Member]) -> None:
+        """Warn if even the best candidate is no better than a constant on the folds."""
+        if members and any(member.outcome.n_epochs for member in members):
+            compared = mean_of([member.compared for member in members])
+            if compared.is_worse:
+                self._warn_of_no_gain(compared, "rows of the folds")
+
     def _keep(self, table: Table, members: list[Member], seed: int) -> None:
         """Learn the mean of the members, or a model of all rows like them."""
         if self.refit == "average" and members:
@@ -400,9 +412,9 @@ def train_member(
     values, intercept = whole.taken_over(network.values, network.intercept, task)
     as_whole = replace(network, values=values, intercept=intercept)
     kept = replace(outcome, state=State.start(as_whole))
+    compared = beside_a_constant(network, table.rows, train, test, model._engine())
     if score is None:
-        loss = mean_loss(network, table.rows, test, model._engine())
-        return Member(rules, kept, -loss)
+        return Member(rules, kept, -compared.loss, compared)
     model._learn(table.encoder, rules, outcome, rows)
     own, y = _safe_indexing(table.X, test), _safe_indexing(table.y, test)
     extra: dict[str, Any] = {}
@@ -411,4 +423,4 @@ def train_member(
         extra["sample_weight"] = table.rows.weights[test]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="R.* score is not well-defined")
-        return Member(rules, kept, float(score(model, own, y, **extra)))
+        return Member(rules, kept, float(score(model, own, y, **extra)), compared)
