@@ -25,11 +25,11 @@ from benchmarks.drawing import BLUE, GREY, ORANGE, STYLE, save
 from benchmarks.methods import boosting, forest, trees_size
 from benchmarks.pages import DOCS, environment, environment_list, write_page
 from neuralrules import NeuralRuleClassifier
+from neuralrules._simplify._path import TOLERANCE
 
 NAMES = ("phoneme", "churn", "spambase", "magic")
 DEPTH = 8
 TEST_SHARE = 0.2
-TOLERANCE = 0.01  # the default of simplify
 FEWER, POINTS = 60, 0.3  # the bar: percent fewer parameters, percentage points of error
 
 

@@ -352,6 +352,23 @@ def test_what_the_library_refuses_is_said_in_options():
 # The search for the depth
 
 
+def test_a_model_that_is_worse_than_a_constant_is_noted(here):
+    rng = np.random.RandomState(0)
+    table = pd.DataFrame(rng.randn(300, 3), columns=["a", "b", "c"])
+    table.assign(rare=rng.rand(300) < 0.05).to_csv(here / "noise.csv", index=False)
+    options = ("--no-fit-intercept", "--no-early-stopping", "--learning-rate", 1e-9)
+    arguments = ("fit", "noise.csv", "-t", "rare", "-o", "n.nrules", "--task", "classification")
+    told = done(*arguments, *options, "--n-epochs", 1).err
+    assert re.fullmatch(
+        "neuralrules: note: This NeuralRuleClassifier predicts worse than a constant: on the "
+        r"300 training rows its mean loss is [\d.]+, that of the best constant [\d.]+\. Check "
+        r"that .* train longer \(--n-epochs 1\), by other steps \(--learning-rate 1e-09\) or "
+        r"with less shrinkage \(--l2 0\.2\)\.\n",
+        told,
+    )
+    assert done(*arguments, *options, "--n-epochs", 1, "--quiet").err == ""
+
+
 def test_cv_chooses_among_the_depths_given():
     result = done(
         *("fit", "iris.csv", "-t", "species", "--drop", "plant", "--n-epochs", 2, "--json"),

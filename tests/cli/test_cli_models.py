@@ -10,7 +10,10 @@ from command_line import done, features, houses, iris, mixed, refused, run
 from models import performance_on
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, load, read_rules
+from neuralrules._cli._console import Console
+from neuralrules._cli._simplify import simplify
 from neuralrules._cli._tables._columns import Table
+from neuralrules._simplify._path import TOLERANCE
 
 pytestmark = pytest.mark.usefixtures("here")  # a folder with tables and models
 
@@ -286,6 +289,23 @@ def test_simplify_writes_a_smaller_model_and_compares(here):
     assert record["before"]["n_parameters"] == whole.network_.n_parameters
     assert record["after"]["n_parameters"] == small.network_.n_parameters
     assert record["after"]["loss"] <= record["before"]["loss"] + 0.2
+
+
+def test_long_work_shows_its_steps_on_a_terminal(here, monkeypatch):
+    monkeypatch.setattr(Console, "shows_progress", True)
+    options = ("--validation", "houses.parquet", "-o", "s.nrules")
+    shown = done("simplify", "houses.nrules", "houses.parquet", *options).err
+    assert re.fullmatch(r"[█░]{24} step \d+ · \d+ rules and \d+ of .* left\n", shown)
+    assert load("s.nrules").verbose == 0
+    options = ("--cv", "--folds", 2, "--max-depths", "1,2", "--n-epochs", 1, "-o", "c.nrules")
+    shown = done("fit", "iris.csv", "-t", "species", "--drop", "plant", *options).err
+    assert "█ fold 2/2 · candidate 2/2 · best so far candidate " in shown
+    assert load("c.nrules").verbose == 0
+
+
+def test_the_tolerance_is_that_of_the_library():
+    (option,) = (one for one in simplify.params if one.name == "tolerance")
+    assert option.default == TOLERANCE
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from neuralrules import (
     NeuralRuleRegressor,
     NeuralRuleRegressorCV,
 )
+from neuralrules._estimators import _base
 
 CANCER = load_breast_cancer(return_X_y=True)
 IRIS = load_iris(return_X_y=True)
@@ -49,6 +50,8 @@ def failures(estimator):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:The least populated class in y:UserWarning")
+@pytest.mark.filterwarnings("ignore:The first call of partial_fit grew")  # from 20 rows
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # on noise
 @parametrize_with_checks(
     [
         NeuralRuleClassifier(),
@@ -65,6 +68,8 @@ def test_scikit_learns_estimator_checks(estimator, check):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:The least populated class in y:UserWarning")
+@pytest.mark.filterwarnings("ignore:The first call of partial_fit grew")  # from 20 rows
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # on noise
 @parametrize_with_checks(
     [NeuralRuleClassifierCV(), NeuralRuleRegressorCV()],
     expected_failed_checks=failures,
@@ -160,6 +165,21 @@ def test_targets_far_from_zero():
     plain = NeuralRuleRegressor(3, random_state=0).fit(X, y)
     far = NeuralRuleRegressor(3, random_state=0).fit(X, y + 1.7e9)
     np.testing.assert_allclose(far.predict(X) - 1.7e9, plain.predict(X), atol=0.1)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "poisson"])
+def test_rows_held_out_to_stop_on_do_not_scale_the_targets(loss, monkeypatch):
+    X, y = DIABETES
+    held = np.arange(442) >= 350
+    monkeypatch.setattr(_base, "held_out", lambda *_: held)
+    tasks = [
+        NeuralRuleRegressor(n_epochs=1, loss=loss).fit(X, np.where(held, far, y)).fitted_.task
+        for far in (y, 1000 * y)
+    ]
+    assert tasks[0].centre == tasks[1].centre
+    assert tasks[0].scale == tasks[1].scale
+    if loss == "squared":
+        assert tasks[0].centre == pytest.approx(y[:350].mean())
 
 
 def test_shape_of_predictions_follows_y():
@@ -427,6 +447,7 @@ def test_other_columns_at_prediction(mixed_frame):
         model.predict(frame.to_numpy(dtype=object))
 
 
+@pytest.mark.filterwarnings("ignore:The first call of partial_fit grew")
 def test_partial_fit_errors():
     model = NeuralRuleClassifier(2, random_state=0).partial_fit(*IRIS)
     with pytest.raises(

@@ -68,13 +68,22 @@ def test_the_worse_half_is_dropped_after_each_fold(monkeypatch):
     assert search.best_index_ == 3
 
 
-def test_a_single_model_of_all_rows_runs_as_many_epochs_as_were_best():
+def test_a_single_model_of_all_rows_runs_as_many_epochs_as_were_best(monkeypatch):
     X, y = DIABETES
+    members, train = [], _search.train_member
+
+    def recorded(*arguments):
+        members.append(train(*arguments))
+        return members[-1]
+
+    monkeypatch.setattr(_search, "train_member", recorded)
     search = NeuralRuleRegressorCV([{}], cv=3, refit="single", **{**QUICK, "n_epochs": 30})
     search.fit(X, y)
+    assert search.cv_scores_[0].tolist() == [member.score for member in members]
+    assert search.n_iter_ == round(np.mean([one.outcome.best_epoch for one in members]))
     average = NeuralRuleRegressorCV([{}], cv=3, **{**QUICK, "n_epochs": 30}).fit(X, y)
-    np.testing.assert_array_equal(search.cv_scores_, average.cv_scores_)
-    assert 1 <= search.n_iter_ <= 30
+    # Networks that are joined share an encoding of the table, which changes little.
+    np.testing.assert_allclose(search.cv_scores_, average.cv_scores_, rtol=0.02)
     assert "validation_loss" not in search.history_
     assert search.network_.n_rules < average.network_.n_rules
     assert search.rules_.n_training == len(X)
@@ -217,6 +226,82 @@ def test_an_interrupted_search_uses_what_it_has(monkeypatch, n_before, best):
     assert model.interrupted_
     assert np.isfinite(model.cv_scores_).sum() == n_before
     assert model.score(*CANCER) > 0.8
+
+
+@pytest.mark.parametrize("refit", ["average", "single"])
+def test_rows_of_a_fold_do_not_scale_what_they_are_held_out_of(refit, monkeypatch):
+    """Neither the targets nor, unless the networks are joined, the table."""
+    X, y = DIABETES
+    train, test = np.arange(300), np.arange(300, 442)
+    seen = []
+
+    def build(model, rows, validation, *rest):
+        if len(validation):
+            seen.append(rows)
+        return original(model, rows, validation, *rest)
+
+    original = NeuralRuleRegressor._build
+    monkeypatch.setattr(NeuralRuleRegressor, "_build", build)
+    for factor in (1, 1000):
+        others = np.where(np.arange(442) >= 300, factor, 1)
+        search = NeuralRuleRegressorCV([{}], cv=[(train, test)], refit=refit, **QUICK)
+        search.fit(X * others[:, None], y * others)
+    first, second = seen
+    assert first.task.centre == second.task.centre == pytest.approx(y[train].mean())
+    assert first.task.scale == second.task.scale == pytest.approx(y[train].std())
+    np.testing.assert_array_equal(first.targets[train], second.targets[train])
+    same_table = np.array_equal(first.X[train], second.X[train])
+    assert same_table == (refit == "single")
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "poisson"])
+def test_members_keep_their_predictions_whatever_scaled_their_targets(loss):
+    X, y = DIABETES
+    train, test = np.flatnonzero(y < 200), np.flatnonzero(y >= 200)
+    options = {"cv": [(train, test)], "scoring": "neg_mean_squared_error", "loss": loss}
+    search = NeuralRuleRegressorCV([{}], **options, **QUICK).fit(X, y)
+    error = np.mean((search.predict(X[test]) - y[test]) ** 2)
+    assert search.cv_scores_[0, 0] == pytest.approx(-error, rel=1e-5)
+
+
+def steps_shown(capsys):
+    """What the line of a search said of each step."""
+    lines = capsys.readouterr().err.splitlines()
+    return [line.split(" ", 1)[1].rsplit(" · ", 2)[0] for line in lines]
+
+
+def scored_by_depth(monkeypatch):
+    def train(model, *rest):
+        return train_member(model, *rest)._replace(score=float(model.max_depth))
+
+    train_member = _search.train_member
+    monkeypatch.setattr(_search, "train_member", train)
+
+
+def test_a_search_shows_fold_candidate_and_the_best_so_far(monkeypatch, capsys):
+    monkeypatch.setattr("neuralrules._io._progress.SECONDS_BETWEEN_LINES", 0)
+    scored_by_depth(monkeypatch)
+    depths = [{"max_depth": 1}, {"max_depth": 3}, {"max_depth": 2}]
+    NeuralRuleClassifierCV(depths, cv=2, verbose=1, **QUICK).fit(*CANCER)
+    shown = steps_shown(capsys)
+    assert shown[:-1] == [
+        "fold 1/2 · candidate 1/3 · best so far candidate 1, score 1",
+        "fold 1/2 · candidate 2/3 · best so far candidate 2, score 3",
+        "fold 1/2 · candidate 3/3 · best so far candidate 2, score 3",
+        "fold 2/2 · candidate 1/3 · best so far candidate 2, score 3",
+        "fold 2/2 · candidate 2/3 · best so far candidate 2, score 3",
+        "fold 2/2 · candidate 3/3 · best so far candidate 2, score 3",
+    ]
+    assert shown[-1] == shown[-2]  # the last state stays
+
+
+def test_the_bar_of_a_search_that_drops_candidates_is_full_at_its_end(monkeypatch, capsys):
+    monkeypatch.setattr(_search, "DROPPING_ROWS", 100)
+    scored_by_depth(monkeypatch)
+    depths = [{"max_depth": depth} for depth in (1, 2, 3)]
+    NeuralRuleClassifierCV(depths, cv=4, verbose=1, **QUICK).fit(*CANCER)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("█" * 24 + " fold 4/4 · candidate 3/3 · best so far candidate 3, ")
 
 
 def test_folds_of_one_row():

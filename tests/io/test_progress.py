@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from neuralrules._io import _progress
-from neuralrules._io._progress import Progress, duration
+from neuralrules._io._progress import Progress, ProgressLine, duration
 
 FULL, EMPTY = "█", "░"
 
@@ -139,6 +139,23 @@ def test_a_loss_that_is_no_number_is_shown(clock, log):
     with Progress(1, shown=True) as bar:
         bar.update(1, float("nan"), float("inf"))
     assert "loss nan · validation inf" in log.getvalue()
+
+
+def test_a_terminal_shows_what_has_begun_before_its_first_step_is_done(clock, terminal):
+    with ProgressLine(shown=True) as bar:
+        bar.begin("fold 1/5")
+        assert terminal.getvalue() == "\r\x1b[K" + EMPTY * 24 + " fold 1/5"
+        clock.now += 30
+        bar.show(0.25, "fold 2/5")
+    assert terminal.getvalue().endswith(
+        f"\r\x1b[K{FULL * 6}{EMPTY * 18} fold 2/5 · 30.0 s · 1 min 30 s left\n"
+    )
+
+
+def test_a_log_is_told_of_steps_alone(clock, log):
+    with ProgressLine(shown=True) as bar:
+        bar.begin("fold 1/5")
+    assert log.getvalue() == ""
 
 
 @pytest.mark.parametrize(

@@ -858,8 +858,9 @@ COUNT = "{}={!r} must be a whole number of at least {}, for example {}={}."
         ),
         (
             lambda model, X, y: SizeDisplay.from_estimator(model, X, y, tolerance=-1),
-            "tolerance=-1 must be a number of at least 0, by how much the mean loss may "
-            "grow, or None to mark no step. For example tolerance=0.01.",
+            "tolerance=-1 must be a number of at least 0, the share of its gain over a "
+            "constant that a model may give up, or None to mark no step. For example "
+            "tolerance=0.02.",
         ),
         (
             lambda model, X, y: RuleDisplay.from_estimator(model, 5),

@@ -14,13 +14,13 @@ from models import KINDS, fitted, network_outputs
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
 from neuralrules._estimators._base import encoded_rows, engine_of
 from neuralrules._simplify import _path
-from neuralrules._simplify._path import mean_losses, trained
+from neuralrules._simplify._path import TOLERANCE, mean_losses, trained
 
 CANCER = load_breast_cancer(return_X_y=True)
 
@@ -42,10 +42,12 @@ def test_the_loss_grows_by_no_more_than_the_tolerance(kind, deep):
     model, X, y = fitted(kind, deep)
     before = dict(vars(model))
     path = model.simplification_path(X, y)
-    for tolerance in (0.0, 0.05):
+    rows = encoded_rows(model, X, y)
+    gain = rows.mean_loss(rows.best_constant()) - loss_of(model, X, y)
+    for tolerance in (0.0, 0.2):
         smaller = path.model(path.within(tolerance))
         assert type(smaller) is type(model)
-        assert loss_of(smaller, X, y) <= loss_of(model, X, y) + tolerance + 1e-9
+        assert loss_of(smaller, X, y) <= loss_of(model, X, y) + tolerance * gain + 1e-9
         assert smaller.network_.n_parameters <= model.network_.n_parameters
         # Everything that reads a model reads the smaller one too.
         assert len(smaller.rules_table()) == smaller.network_.n_rules == smaller.rules_.n_rules
@@ -171,16 +173,53 @@ def test_zeros_stay_zero_while_the_rest_is_trained():
 
 def test_within_and_knee_choose_by_their_rules(path):
     frame = path.to_frame()
+    gain = path.constant.given - frame["loss"][0]
+    gain_unseen = path.constant.validation - frame["validation_loss"][0]
     for tolerance in (0, 0.005, 0.02, 0.1, 10):
         allowed = frame[
-            (frame["loss"] <= frame["loss"][0] + tolerance)
-            & (frame["validation_loss"] <= frame["validation_loss"][0] + tolerance)
+            (frame["loss"] <= frame["loss"][0] + tolerance * gain)
+            & (
+                frame["validation_loss"]
+                <= frame["validation_loss"][0] + tolerance * gain_unseen
+            )
         ]
         assert path.within(tolerance) == allowed["n_parameters"].idxmin()
     assert path.within(10) == len(path) - 1
     best = frame.loc[frame["error"].idxmin()]
     near = frame[frame["error"] <= best["error"] + best["error_se"]]
     assert path.knee() == near["n_parameters"].idxmin()
+
+
+def test_a_tolerance_is_a_share_of_what_the_model_knows_more_than_a_constant():
+    """Of 3 % of positives the whole gain is a log loss of less than 0.1."""
+    X, y = make_classification(
+        3000, 8, n_informative=5, weights=[0.97], flip_y=0, class_sep=0.6, random_state=0
+    )
+    X, X_new, y, y_new = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
+    model = NeuralRuleClassifier(n_trees=16, n_epochs=100, random_state=0).fit(X, y)
+    path = model.simplification_path(X, y)
+    share = y.mean()
+    entropy = -share * np.log(share) - (1 - share) * np.log(1 - share)
+    assert path.constant.given == pytest.approx(entropy)
+    smaller = path.model(path.within(TOLERANCE))
+    assert smaller.network_.n_parameters < 0.6 * model.network_.n_parameters
+    before, after = (
+        roc_auc_score(y_new, one.decision_function(X_new)) for one in (model, smaller)
+    )
+    assert before > 0.8
+    assert after > before - 0.01
+
+
+def test_the_constant_to_beat_counts_rows_by_their_weights():
+    model, X, y = fitted("two classes")
+    weights = np.where(y == 1, 3.0, 1.0)
+    path = model.simplification_path(X, y, sample_weight=weights, X_val=X, y_val=y)
+    share = np.average(y, weights=weights)
+    given, validation = (
+        -np.average(np.where(y == 1, np.log(share), np.log(1 - share)), weights=w)
+        for w in (weights, None)
+    )
+    assert path.constant == pytest.approx((given, validation))
 
 
 def test_redundant_rules_go():
@@ -256,7 +295,12 @@ def test_a_smaller_model_can_be_trained_further_and_cloned():
 
 def test_a_constant_model_stays_as_it_is():
     model, X, y = fitted("constant")
-    smaller = model.simplify(X, y)
+    with pytest.warns(UserWarning, match="predicts no better than a constant") as told:
+        smaller = model.simplify(X, y)
+    assert [str(one.message).split(" this model")[0] for one in told] == [
+        "On the rows given",
+        "On rows that it has not seen",
+    ]
     assert smaller.network_.n_rules == 1
     np.testing.assert_array_equal(smaller.predict(X), model.predict(X))
 
@@ -351,6 +395,25 @@ def test_each_model_is_trained_in_batches_that_fit_its_own_rows(monkeypatch):
     model.simplification_path(X, y)
     assert len(sizes) == 2
     assert all(size == n_rows // 16 for n_rows, size in sizes)
+
+
+@pytest.mark.parametrize("with_twin", [True, False])
+def test_a_path_shows_its_steps(with_twin, monkeypatch, capsys):
+    monkeypatch.setattr("neuralrules._io._progress.SECONDS_BETWEEN_LINES", 0)
+    model, X, y = fitted("two classes")
+    told = copy.copy(model).set_params(verbose=1)
+    unseen = {} if with_twin else {"X_val": X, "y_val": y}
+    path = told.simplification_path(X, y, **unseen)
+    lines = [line.split(" · ")[:2] for line in capsys.readouterr().err.splitlines()]
+    steps = {place.split(" ", 1)[1]: text for place, text in lines}
+    whole = path.steps[0].network.n_parameters
+    for number in (2, len(path) - 1):
+        network = path.steps[number].network
+        assert steps[f"step {number}"] == (
+            f"{network.n_rules} rules and {network.n_parameters} of {whole} parameters left"
+        )
+    if not with_twin:  # which may end sooner
+        assert lines[-1][0].startswith("█" * 24)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -154,3 +154,27 @@ def test_names():
 def test_codes_become_signs():
     assert expand_codes(np.array([0.0, 1.0]), 1).tolist() == [[-1], [1]]
     assert expand_codes(np.array([2.0]), 3).tolist() == [[-1, -1, 1]]
+
+
+@pytest.mark.parametrize(("loss", "n_outputs"), EVERY, ids=IDS)
+def test_no_other_constant_has_a_lower_loss(loss, n_outputs):
+    _, targets = random_case(loss, n_outputs)
+    rng = np.random.RandomState(1)
+    weights = rng.randint(0, 4, len(targets)).astype(float)
+
+    def mean_loss(constant):
+        losses, _ = loss.evaluate(np.broadcast_to(constant, targets.shape), targets)
+        return np.average(losses, weights=weights)
+
+    best = loss.constant(targets, weights)
+    assert best.shape == (n_outputs,)
+    others = best + rng.randn(200, n_outputs) * np.logspace(-3, 0.5, 200)[:, None]
+    assert all(mean_loss(other) >= mean_loss(best) - 1e-9 for other in others)
+
+
+@pytest.mark.parametrize(("loss", "n_outputs"), EVERY, ids=IDS)
+def test_the_best_constant_of_equal_targets_is_finite(loss, n_outputs):
+    _, targets = random_case(loss, n_outputs)
+    constant = loss.constant(np.repeat(targets[:1], 5, axis=0), np.ones(5))
+    losses, _ = loss.evaluate(constant[None], targets[:1])
+    assert losses == pytest.approx(0, abs=1e-9)

@@ -3,6 +3,7 @@
 import math
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -14,9 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification, make_regression
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
-from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, load
+from neuralrules import (
+    NeuralRuleClassifier,
+    NeuralRuleClassifierCV,
+    NeuralRuleRegressor,
+    load,
+)
 from neuralrules._engine._reference import NumpyEngine
 from neuralrules._estimators._base import Course, encoded_rows
 from neuralrules._training import _training
@@ -289,6 +296,10 @@ def test_without_warm_start_a_second_fit_forgets_the_first():
     np.testing.assert_array_equal(first, model.fit(X, Y).decision_function(X))
 
 
+FROM_FEW_ROWS = pytest.mark.filterwarnings("ignore:The first call of partial_fit grew")
+
+
+@FROM_FEW_ROWS
 def test_partial_fit_trains_on_pieces():
     whole = NeuralRuleClassifier(3, n_epochs=30, random_state=0).fit(X, Y).score(X, Y)
     model = NeuralRuleClassifier(3, random_state=0)
@@ -301,6 +312,7 @@ def test_partial_fit_trains_on_pieces():
     assert model.score(X, Y) > whole - 0.05
 
 
+@FROM_FEW_ROWS
 def test_partial_fit_of_a_regression_keeps_the_first_scaling():
     features, target = make_regression(400, 5, noise=1, random_state=0)
     model = NeuralRuleRegressor(3, random_state=0)
@@ -314,6 +326,7 @@ def test_partial_fit_of_a_regression_keeps_the_first_scaling():
     assert task.scale == pytest.approx(target[:200].std())
 
 
+@FROM_FEW_ROWS
 def test_partial_fit_drops_other_rules_in_each_call(monkeypatch):
     drawn = []
 
@@ -334,6 +347,65 @@ def test_how_an_epoch_is_split_into_calls_does_not_matter(monkeypatch):
     monkeypatch.setattr(_training, "OPERATIONS_PER_CALL", 1)
     split = NeuralRuleClassifier(3, **options).fit(X, Y)
     np.testing.assert_array_equal(at_once.network_.weights, split.network_.weights)
+
+
+def test_the_first_rows_of_partial_fit_should_be_ten_for_each_rule():
+    """Rules grow from them alone."""
+    options = {"rule_source": "tree", "min_samples_leaf": 1, "random_state": 0}
+    model = NeuralRuleClassifier(1, **options).partial_fit(X[:20], Y[:20])
+    assert model.rules_.n_rules == 2
+    message = (
+        "The first call of partial_fit grew all 2 rules from its 19 rows; further calls train "
+        "them but grow none. Begin with more rows, at least 10 for each rule, or fewer rules "
+        "(n_trees, max_depth, max_rules)."
+    )
+    few = NeuralRuleClassifier(1, **options)
+    with pytest.warns(UserWarning, match=f"^{re.escape(message)}$"):
+        few.partial_fit(X[:19], Y[:19])
+    few.partial_fit(X[:5], Y[:5])  # later ones may be few
+    NeuralRuleClassifier(1, n_epochs=20, **options).fit(X[:19], Y[:19])
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_a_fit_that_is_worse_than_a_constant_says_so(early_stopping):
+    """It starts at trees that know noise by heart; or hardly begins to learn a rare class."""
+    rng = np.random.RandomState(0)
+    features, labels = rng.randn(600, 5), rng.rand(600) < (0.5 if early_stopping else 0.05)
+    by_heart = {"n_trees": 30, "tree_rate": 0.5, "min_samples_leaf": 1, "start": "leaf"}
+    model = NeuralRuleClassifier(6, learning_rate=1e-9, n_epochs=1, random_state=0)
+    if early_stopping:
+        model.set_params(**by_heart)
+    else:
+        model.set_params(fit_intercept=False, early_stopping=False)
+    where = "120 rows held out to stop on" if early_stopping else "600 training rows"
+    message = rf"^This NeuralRuleClassifier predicts worse than a constant: on the {where} its"
+    with pytest.warns(ConvergenceWarning, match=message) as told:
+        model.fit(features, labels)
+    losses = re.findall(r"(?:loss is|constant) ([\d.]+\d)", str(told[0].message))
+    share = labels.mean()
+    constant = -share * np.log(share) - (1 - share) * np.log(1 - share)
+    assert float(losses[0]) > float(losses[1]) == pytest.approx(constant, abs=0.01)
+    assert "learning_rate=1e-09" in str(told[0].message)
+    model.set_params(warm_start=True)
+    with pytest.warns(ConvergenceWarning, match="predicts worse than a constant"):
+        model.fit(features, labels)
+
+
+def test_the_untrained_start_may_be_worse_than_a_constant():
+    X, y = np.arange(40.0)[:, None], np.arange(40) % 2
+    NeuralRuleClassifier.paper(3, n_epochs=0).fit(X, y)
+
+
+def test_a_search_in_noise_says_so():
+    rng = np.random.RandomState(0)
+    noise, y = rng.randn(300, 5), rng.randint(0, 2, 300)
+    candidates = [{"max_depth": 8}]
+    search = NeuralRuleClassifierCV.paper(
+        candidates=candidates, cv=2, n_epochs=20, random_state=0
+    )
+    message = "This NeuralRuleClassifierCV predicts worse than a constant: on the rows of the f"
+    with pytest.warns(ConvergenceWarning, match=message):
+        search.fit(noise, y)
 
 
 def test_a_class_may_come_only_later_in_partial_fit():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +13,7 @@ import numpy as np
 
 from neuralrules._cli._column_notes import note_columns
 from neuralrules._cli._console import Console, aligned, bytes_text, metric_pairs
-from neuralrules._cli._errors import library_errors, listed, say
+from neuralrules._cli._errors import in_options, library_errors, listed, say
 from neuralrules._cli._help import option, output_option, speaking
 from neuralrules._cli._inputs import Reading, checked_output, note, reading_options
 from neuralrules._cli._parameters import (
@@ -264,15 +266,27 @@ def weights_by_label(weights: dict[str, Any], y: np.ndarray) -> dict[Any, Any]:
 def fit_with_progress(
     model: NeuralRuleModel, rows: Training, y: np.ndarray, console: Console
 ) -> None:
-    """Fit, with a bar for the epochs or a line for the search."""
+    """Fit, with a bar for the epochs or for the steps of the search."""
     with library_errors(parameter_names()):
-        if hasattr(model, "candidates"):
-            with console.progress("Comparing candidates by cross-validation"):
-                model.fit(rows.X, y, rows.weights)
-            return
         model.set_params(verbose=int(console.shows_progress))
-        model.fit(rows.X, y, rows.weights)
+        with notes_of_convergence(console):
+            model.fit(rows.X, y, rows.weights)
         model.set_params(verbose=0)  # the file is the same wherever it was made
+
+
+@contextmanager
+def notes_of_convergence(console: Console) -> Iterator[None]:
+    """Turn what the library warns of after a training into notes that name options."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ConvergenceWarning)
+        yield
+    for one in told:
+        if issubclass(one.category, ConvergenceWarning):
+            console.note(in_options(str(one.message), parameter_names()))
+        else:
+            warnings.showwarning(one.message, one.category, one.filename, one.lineno)
 
 
 def say_fitted(

@@ -52,10 +52,10 @@ SHOWN = {
     "--tolerance",
     metavar="X",
     type=click.FloatRange(0),
-    default=0.01,
+    default=0.02,
     show_default=True,
-    help="By how much the mean loss may grow; for a regression in units of the target's "
-    "variance.",
+    help="The share that may be lost of what the model gains over a constant: of the mean loss "
+    "of the best constant prediction less that of the model.",
 )
 @option(
     "--validation",
@@ -83,8 +83,8 @@ def simplify(
     """Make a model smaller, and hardly worse.
 
     Rules, literals and weights that matter least are dropped and the rest is trained
-    again, step by step; the smallest model wins whose loss has grown by no more than
-    --tolerance.
+    again, step by step; the smallest model wins that has given up no more than a share
+    --tolerance of what the model knows.
     """
     if math.isnan(tolerance):
         raise click.BadParameter("nan is not a number.", param_hint="'--tolerance'")
@@ -97,8 +97,10 @@ def simplify(
     if validation is not None:
         others = read_table(loaded, validation, reading, console, target=target)
         unseen = {"X_val": others.X, "y_val": others.y}
-    with library_errors(), console.progress("Simplifying"):
+    with library_errors():
+        loaded.set_params(verbose=int(console.shows_progress))
         steps = loaded.simplification_path(rows.X, rows.y, sample_weight=rows.weights, **unseen)
+        loaded.set_params(verbose=0)  # the file is the same wherever it was made
         chosen = steps.within(tolerance)
         steps.model(chosen).save(path)
     table = steps.to_frame()

@@ -76,6 +76,19 @@ class Rows:
         n = np.array([weights.sum(dtype=np.float64)])
         return self.task.prior(n, self.totals(one_group, weights, 1))
 
+    def best_constant(self) -> np.ndarray:
+        """The outputs of least mean loss that are alike for all rows, (n_outputs,) float64."""
+        return self.task.loss.constant(self.loss_targets, self.training_weights)
+
+    def mean_loss(self, outputs: np.ndarray) -> float:
+        """Mean loss of outputs (n_rows, n_outputs), or (n_outputs,) alike for all rows."""
+        return float(np.average(self.losses(outputs), weights=self.training_weights))
+
+    def losses(self, outputs: np.ndarray) -> np.ndarray:
+        """The loss of each row, (n_rows,) float64, for such outputs."""
+        targets = self.loss_targets
+        return self.task.loss.evaluate(np.broadcast_to(outputs, targets.shape), targets)[0]
+
     def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
         """Weight of each class, or weighted sum of each target, in groups of rows.
 

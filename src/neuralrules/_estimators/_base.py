@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
@@ -37,6 +38,7 @@ from neuralrules._network._network import STARTS, Network
 from neuralrules._rules._rules import Rules, select
 from neuralrules._rules._sources import SOURCES, SourceOptions
 from neuralrules._task._task import Task
+from neuralrules._training._gain import Comparison, beside_a_constant
 from neuralrules._training._split import held_out
 from neuralrules._training._start import tamed
 from neuralrules._training._training import Outcome, Plan, State, train
@@ -55,6 +57,9 @@ FEWEST_IN_LEAF, MOST_IN_LEAF = 5, 20
 # With early_stopping="auto", tables with fewer rows cannot spare any: a fifth of them says
 # less of when to stop than they lose by it.
 STOPPING_ROWS = 200
+# With fewer rows for each rule, the first call of `partial_fit` grows rules that rather fit
+# these rows than the ones to come: the rule of thumb of ten observations for each parameter.
+ROWS_PER_RULE = 10
 
 
 class Course(NamedTuple):
@@ -140,17 +145,46 @@ class NeuralRuleModel(BaseEstimator):
         task = self._learn_task(y, row_weights, classes)
         targets = self._encode_targets(task, y)
         weights = self._training_weights(task, targets, row_weights)
-        _, validation = self._split(task, targets, weights, random_state, course)
+        training, validation = self._split(task, targets, weights, random_state, course)
         own_weights = weights.copy()
         own_weights[validation] = 0
 
-        # 1. Encode the table, brought to a common scale by the training rows.
+        # 1. Encode the table and the targets, brought to a common scale by the training rows.
+        task, targets = self._rescaled(task, targets, y, own_weights)
         encoder = Encoder.fit(
             X, own_weights, named=hasattr(self, "feature_names_in_"), scaling=self.scaling
         )
         rows = Rows(encoder.transform(X), targets, row_weights, weights, task)
         rules, outcome = self._build(rows, validation, random_state, course)
+        if course is ONE_EPOCH:
+            warn_of_few_rows(rules, len(training))
+        else:
+            self._check_gain(outcome, rows, training, validation)
         return self._learn(encoder, rules, outcome, rows)
+
+    def _check_gain(
+        self, outcome: Outcome, rows: Rows, training: np.ndarray, validation: np.ndarray
+    ) -> None:
+        """Warn of a training that came to less than a constant."""
+        if outcome.interrupted or not outcome.n_epochs:
+            return  # which is known, or asked for
+        network, engine = outcome.state.network, self._engine()
+        measured = validation if validation.size else training
+        compared = beside_a_constant(network, rows, training, measured, engine)
+        if compared.is_worse:
+            where = "rows held out to stop on" if validation.size else "training rows"
+            self._warn_of_no_gain(compared, f"{len(measured)} {where}")
+
+    def _warn_of_no_gain(self, compared: Comparison, where: str) -> None:
+        warnings.warn(
+            f"This {type(self).__name__} predicts worse than a constant: on the {where} its "
+            f"mean loss is {compared.loss:.4g}, that of the best constant "
+            f"{compared.constant:.4g}. Check that the columns of X say something about y; if "
+            f"they do, train longer (n_epochs={self.n_epochs}), by other steps "
+            f"(learning_rate={self.learning_rate}) or with less shrinkage (l2={self.l2}).",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     def _build(
         self,
@@ -215,6 +249,8 @@ class NeuralRuleModel(BaseEstimator):
             random_state,
             self._constraints(fitted.state.network),
         )
+        if course is not ONE_EPOCH:
+            self._check_gain(outcome, rows, training, validation)
         return self._learn(fitted.encoder, fitted.rules, outcome, rows, fitted.notes)
 
     def _source_options(self, rows: Rows, random_state: np.random.RandomState) -> SourceOptions:
@@ -351,6 +387,12 @@ class NeuralRuleModel(BaseEstimator):
         encoded = self.fitted_.encoder.transform(X)
         return Rows(encoded, targets, weights, training_weights, task)
 
+    def _rescaled(
+        self, task: Task, targets: np.ndarray, y: np.ndarray, weights: np.ndarray
+    ) -> tuple[Task, np.ndarray]:
+        """A task and its targets, standardised by the rows that have weight."""
+        return task, targets
+
     def _training_weights(
         self, task: Task, targets: np.ndarray, weights: np.ndarray
     ) -> np.ndarray:
@@ -450,6 +492,17 @@ def encoded_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = No
 def engine_of(model: NeuralRuleModel) -> Engine:
     """What an estimator computes with."""
     return model._engine()
+
+
+def warn_of_few_rows(rules: Rules, n_rows: int) -> None:
+    """Warn of rules that were grown from the first rows of many, and from too few of them."""
+    if n_rows < ROWS_PER_RULE * rules.n_rules:
+        warnings.warn(
+            f"The first call of partial_fit grew all {rules.n_rules} rules from its {n_rows} "
+            "rows; further calls train them but grow none. Begin with more rows, at least "
+            f"{ROWS_PER_RULE} for each rule, or fewer rules (n_trees, max_depth, max_rules).",
+            stacklevel=5,
+        )
 
 
 @contextmanager

@@ -268,6 +268,10 @@ class NeuralRuleClassifier(ClassRules):
     ) -> Any:
         """Train one epoch on these rows; the first call also grows the rules from them.
 
+        Further calls train these rules and grow none, and the scale of the columns stays
+        that of the first rows. So let the first call have many rows, of all kinds: if they are
+        fewer than ten for each rule that grows, it warns.
+
         What the model then says of its training rows is about the rows of this call.
 
         Parameters

@@ -39,7 +39,9 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "refit": (
         '{"average", "single"}',
         "What to keep of the best candidate: the mean of its models of all folds, each stopped "
-        "early on its own fold, joined into one network; or one model of all rows.",
+        "early on its own fold, joined into one network; or one model of all rows. Networks to "
+        "be joined must look at the same columns, so that for them the table is encoded by "
+        "all rows; otherwise, as the targets always are, by the training rows of each fold.",
     ),
     "cv": (
         "int, splitter or iterable of splits",
@@ -156,7 +158,11 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "int, RandomState or None",
         "Seed of tree growing, batches, held-out rows and folds.",
     ),
-    "verbose": ("int", "1 shows a progress bar with epoch, loss and time left."),
+    "verbose": (
+        "int",
+        "1 shows a progress bar: epoch, loss and time left of a fit; fold, candidate and the "
+        "best score so far of a search; rules and parameters left of `simplify`.",
+    ),
 }
 
 ATTRIBUTES = """

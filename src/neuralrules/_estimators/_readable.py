@@ -24,6 +24,7 @@ from neuralrules._reading._rules_table import rules_table
 from neuralrules._reading._text import rules_text
 from neuralrules._report import Given, check_given, report
 from neuralrules._simplify._path import (
+    TOLERANCE,
     SimplificationPath,
     check_tolerance,
     simplification_path,
@@ -352,7 +353,7 @@ class ReadableModel(NeuralRuleModel):
         X: Any,
         y: Any,
         *,
-        tolerance: float = 0.01,
+        tolerance: float = TOLERANCE,
         sample_weight: Any = None,
         X_val: Any = None,
         y_val: Any = None,
@@ -361,17 +362,20 @@ class ReadableModel(NeuralRuleModel):
 
         Rules that never fire and literals that never decide are dropped, then, step by
         step, the rules, literals and weights that matter least, with the rest trained
-        again after each step. The smallest model wins whose loss has grown by no more
-        than `tolerance`, both on the rows given and on rows that the model has not seen.
+        again after each step. The smallest model wins that has given up no more than a share
+        `tolerance` of what this one knows, both on the rows given and on rows that the model
+        has not seen.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_columns)
             As a rule the rows of `fit`: the smaller model is trained on them.
         y : array-like of shape (n_rows,) or (n_rows, n_targets)
-        tolerance : float, default=0.01
-            By how much the mean loss may grow; for a regression in units of the
-            target's variance.
+        tolerance : float, default=0.02
+            The share that may be lost of the gain over a constant: of the mean loss of the
+            best constant prediction less that of this model. So it means as much for a rare
+            class, where the whole gain may be a log loss of 0.02, as for any other. Where
+            there is no gain, a warning says so and nothing more may be lost.
         sample_weight : array-like of shape (n_rows,), optional
         X_val, y_val : optional
             Rows that the model has not seen. Without them a twin is fitted on four
@@ -444,6 +448,7 @@ class ReadableModel(NeuralRuleModel):
             engine=self._engine(),
             random_state=check_random_state(self.random_state),
             estimator_of=self._with,
+            verbose=bool(self.verbose),
         )
 
     def _check_rows(self, X: Any) -> Any:

@@ -74,6 +74,13 @@ class NumberRules(RegressorMixin, PortableModel):
             )
         return task.standardised(columns)
 
+    def _rescaled(
+        self, task: Task, targets: np.ndarray, y: np.ndarray, weights: np.ndarray
+    ) -> tuple[Task, np.ndarray]:
+        columns = y.reshape(len(y), -1)
+        task = task.scaled_by(columns, weights)
+        return task, task.standardised(columns)
+
     def predict(self, X: Any) -> np.ndarray:
         """The intercept plus the sum of the rules, or with Poisson loss its exponential.
 
@@ -201,6 +208,10 @@ class NeuralRuleRegressor(NumberRules):
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train one epoch on these rows; the first call also grows the rules from them.
+
+        Further calls train these rules and grow none, and the scale of the columns and of the
+        targets stays that of the first rows. So let the first call have many rows, of all
+        kinds: if they are fewer than ten for each rule that grows, it warns.
 
         What the model then says of its training rows is about the rows of this call.
 

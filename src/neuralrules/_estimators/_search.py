@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -23,10 +23,12 @@ from neuralrules._data._encoding import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import NeuralRuleModel, unchanged_on_error
 from neuralrules._estimators._candidates import default_candidates
+from neuralrules._io._progress import ProgressLine
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._task._task import Task
-from neuralrules._training._training import Outcome, State, mean_loss
+from neuralrules._training._gain import Comparison, beside_a_constant, mean_of
+from neuralrules._training._training import Outcome, State
 
 if TYPE_CHECKING:
     from neuralrules._files import Told
@@ -47,14 +49,19 @@ class Member(NamedTuple):
     Attributes
     ----------
     rules : Rules
+        With values and totals of targets as the fold's training rows standardise them.
     outcome : Outcome
+        For targets as all rows standardise them, so that members can be joined.
     score : float
         On the fold's other rows; the higher the better. By default less their mean loss.
+    compared : Comparison
+        The losses there of the member and of a constant.
     """
 
     rules: Rules
     outcome: Outcome
     score: float
+    compared: Comparison
 
 
 class Table(NamedTuple):
@@ -64,6 +71,12 @@ class Table(NamedTuple):
     y: np.ndarray
     encoder: Encoder
     rows: Rows
+
+    def encoded_by(self, weights: np.ndarray, scaling: str) -> Table:
+        """The table as the rows that have weight encode it."""
+        encoder = Encoder.fit(self.X, weights, scaling=scaling, named=self.encoder.named)
+        rows = replace(self.rows, X=encoder.transform(self.X))
+        return self._replace(encoder=encoder, rows=rows)
 
 
 class RuleSearch(NeuralRuleModel):
@@ -95,9 +108,9 @@ class RuleSearch(NeuralRuleModel):
             self._validate_params()
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             X = self._check_columns(X, reset=True)
-            y = None if y is None else np.asarray(y)
             weights = self._check_weights(X, y, sample_weight)
-            task = self._learn_task(self._check_y(y), weights)
+            y = self._check_y(np.asarray(y))
+            task = self._learn_task(y, weights)
             self.candidates_ = self._check_candidates(task.n_outputs)
             tables = self._encode(X, y, weights, task)
             splits = self._splits(X, y, seed)
@@ -105,6 +118,7 @@ class RuleSearch(NeuralRuleModel):
             self.cv_scores_ = scores_of(members, len(splits))
             self.best_index_ = self._choose(interrupted)
             table = tables[self.best_params_.get("scaling", self.scaling)]
+            self._compare_with_constants(members[self.best_index_])
             self._keep(table, members[self.best_index_], seed)
             if interrupted:
                 self.fitted_ = replace(self.fitted_, interrupted=True)
@@ -149,9 +163,9 @@ class RuleSearch(NeuralRuleModel):
         """The table as each scaling of the candidates encodes it.
 
         All rows are encoded alike, whatever fold they are in: networks can only be joined if
-        they look at the same columns.
+        they look at the same columns. Where none are joined, each fold has its own encoding.
         """
-        targets = self._encode_targets(task, self._check_y(y))
+        targets = self._encode_targets(task, y)
         training_weights = self._training_weights(task, targets, weights)
         tables = {}
         for scaling in {one.get("scaling", self.scaling) for one in self.candidates_}:
@@ -198,7 +212,8 @@ class RuleSearch(NeuralRuleModel):
         running = list(range(len(self.candidates_)))
         folds = list(range(len(splits)))
         may_drop = self.scoring is None and len(splits[0][0]) >= DROPPING_ROWS
-        with contextlib.suppress(KeyboardInterrupt):
+        bar = SearchProgress(self.candidates_, splits, may_drop, shown=bool(self.verbose))
+        with contextlib.suppress(KeyboardInterrupt), bar:
             while folds:
                 # Where nothing more is dropped, all other folds may be met at once.
                 drops = may_drop and len(running) > 1
@@ -206,9 +221,10 @@ class RuleSearch(NeuralRuleModel):
                 folds = folds[len(now) :]
                 jobs = [(place, fold) for fold in now for place in running]
                 trained = self._members(tables, splits, jobs, seed)
-                for (place, _), member in zip(jobs, trained, strict=True):
+                for (place, fold), member in zip(jobs, trained, strict=True):
                     self._check_score(member.score)
                     members[place].append(member)
+                    bar.update(place, fold, members)
                 if not drops:
                     break
                 means = [-np.mean([one.score for one in members[place]]) for place in running]
@@ -238,7 +254,9 @@ class RuleSearch(NeuralRuleModel):
             score = check_scoring(self._base(), scoring=self.scoring)
         models = [self._model(self.candidates_[place], seed + fold) for place, fold in jobs]
         tasks = (
-            delayed(train_member)(model, tables[model.scaling], *splits[fold], score)
+            delayed(train_member)(
+                model, tables[model.scaling], *splits[fold], score, self.refit == "average"
+            )
             for model, (_, fold) in zip(models, jobs, strict=True)
         )
         yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
@@ -258,6 +276,13 @@ class RuleSearch(NeuralRuleModel):
                 stacklevel=4,
             )
         return best
+
+    def _compare_with_constants(self, members: list[Member]) -> None:
+        """Warn if even the best candidate is no better than a constant on the folds."""
+        if members and any(member.outcome.n_epochs for member in members):
+            compared = mean_of([member.compared for member in members])
+            if compared.is_worse:
+                self._warn_of_no_gain(compared, "rows of the folds")
 
     def _keep(self, table: Table, members: list[Member], seed: int) -> None:
         """Learn the mean of the members, or a model of all rows like them."""
@@ -293,6 +318,31 @@ class RuleSearch(NeuralRuleModel):
         return twin.set_params(candidates=[self.best_params_], verbose=0)
 
 
+class SearchProgress(ProgressLine):
+    """The line of a search, with fold, candidate and the best score so far."""
+
+    def __init__(self, candidates: Sized, folds: Sized, may_drop: bool, *, shown: bool) -> None:
+        super().__init__(shown=shown)
+        self._n_candidates, self._n_folds = len(candidates), len(folds)
+        self._n_done, self._n_fits, running = 0, 0, self._n_candidates
+        for _ in range(self._n_folds):
+            self._n_fits += running
+            running = math.ceil(running / 2) if may_drop else running
+        self.begin(f"fold 1/{self._n_folds} · candidate 1/{self._n_candidates}")
+
+    def update(self, place: int, fold: int, members: list[list[Member]]) -> None:
+        """Show the state after a candidate has been trained and scored on a fold."""
+        self._n_done += 1
+        scores = [[one.score for one in own] for own in members]
+        means = [float(np.mean(own)) if own else -math.inf for own in scores]
+        best = int(np.argmax(means))
+        self.show(
+            self._n_done / self._n_fits,
+            f"fold {fold + 1}/{self._n_folds} · candidate {place + 1}/{self._n_candidates} · "
+            f"best so far candidate {best + 1}, score {means[best]:.4g}",
+        )
+
+
 def scores_of(members: list[list[Member]], n_folds: int) -> np.ndarray:
     """Scores (n_candidates, n_folds) float64, NaN for the folds that were not met."""
     scores = np.full((len(members), n_folds), np.nan)
@@ -321,14 +371,34 @@ def averaged(outcomes: list[Outcome]) -> Outcome:
 
 
 def train_member(
-    model: NeuralRuleModel, table: Table, train: np.ndarray, test: np.ndarray, score: Any
+    model: NeuralRuleModel,
+    table: Table,
+    train: np.ndarray,
+    test: np.ndarray,
+    score: Any,
+    to_be_joined: bool,
 ) -> Member:
     """Train on some rows, stop early on others, and score on these.
 
-    `score` is a scorer of scikit-learn's, or None for less the mean loss.
+    The targets are standardised by the rows to train on; so is the table, unless the network
+    is to be joined with those of other folds.
+
+    Parameters
+    ----------
+    model : NeuralRuleModel
+    table : Table
+    train, test : (n,) int64
+    score : callable or None
+        A scorer of scikit-learn's, or None for less the mean loss.
+    to_be_joined : bool
     """
     weights = np.zeros_like(table.rows.training_weights)
     weights[train] = table.rows.training_weights[train]
+    if not to_be_joined:
+        table = table.encoded_by(weights, model.scaling)
+    whole = table.rows.task
+    task, targets = model._rescaled(whole, table.rows.targets, table.y, weights)
+    table = table._replace(rows=replace(table.rows, task=task, targets=targets))
     course = model._course()
     # Rows that are held out anyway cost nothing to stop on, however few they are.
     validation = test.astype(np.int32) if course.early_stopping else test[:0]
@@ -338,9 +408,13 @@ def train_member(
     rules, outcome = model._build(rows, validation.astype(np.int32), random_state, course)
     if outcome.interrupted:
         raise KeyboardInterrupt
+    network = outcome.state.network
+    values, intercept = whole.taken_over(network.values, network.intercept, task)
+    as_whole = replace(network, values=values, intercept=intercept)
+    kept = replace(outcome, state=State.start(as_whole))
+    compared = beside_a_constant(network, table.rows, train, test, model._engine())
     if score is None:
-        network, engine = outcome.state.network, model._engine()
-        return Member(rules, outcome, -mean_loss(network, table.rows, test, engine))
+        return Member(rules, kept, -compared.loss, compared)
     model._learn(table.encoder, rules, outcome, rows)
     own, y = _safe_indexing(table.X, test), _safe_indexing(table.y, test)
     extra: dict[str, Any] = {}
@@ -349,4 +423,4 @@ def train_member(
         extra["sample_weight"] = table.rows.weights[test]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="R.* score is not well-defined")
-        return Member(rules, outcome, float(score(model, own, y, **extra)))
+        return Member(rules, kept, float(score(model, own, y, **extra)), compared)

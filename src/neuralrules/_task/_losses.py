@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, log_softmax, softmax, xlogy
 
 # Standardised errors beyond it count in the first degree: 1.35, as in scikit-learn's
@@ -29,6 +30,9 @@ LOGISTIC, SOFTMAX, HINGE, SQUARED, HUBER, POISSON = range(6)
 Evaluation: TypeAlias = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 # From targets (n_rows, n_targets) and weights (n_rows,) to a centre and a scale of each.
 Standardisation: TypeAlias = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+# From targets as a loss takes them, (n_rows, n_outputs), and weights (n_rows,) to the outputs
+# (n_outputs,) that, alike for all rows, make the mean loss least.
+Constant: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,6 +152,8 @@ class Loss:
     evaluate : callable
         Losses and slopes from outputs and targets. Classes are coded -1 and +1; of several
         exactly one is +1. Numbers are standardised.
+    constant : callable
+        The best that can be done without looking at a row.
     probabilities : bool
         For classes: whether outputs are log odds, so that there are probabilities.
     compares_outputs : bool
@@ -169,6 +175,7 @@ class Loss:
     metric: str
     code: int
     evaluate: Evaluation
+    constant: Constant
     probabilities: bool = False
     compares_outputs: bool = False
     link: Link = IDENTITY
@@ -217,29 +224,77 @@ def poisson(outputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.nd
     return losses.sum(axis=1), 2 * (expected - targets)
 
 
-TWO_CLASSES = Loss("logistic", "log loss", LOGISTIC, logistic, probabilities=True)
+def constant_mean(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return np.asarray(np.average(targets, axis=0, weights=weights), np.float64)
+
+
+def constant_majority(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """With hinge loss the end of the margin that most of the weight is at."""
+    return np.where(constant_mean(targets, weights) > 0, 1.0, -1.0)
+
+
+def constant_log_odds(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    shares = constant_mean(targets > 0, weights)
+    return log_of_share(shares) - log_of_share(1 - shares)
+
+
+def constant_logarithms(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Of the shares of several classes, or of the mean of counts."""
+    return log_of_share(constant_mean(np.maximum(targets, 0), weights))
+
+
+def log_of_share(shares: np.ndarray) -> np.ndarray:
+    """Logarithms that stay finite where a share is 0."""
+    return np.log(np.maximum(shares, np.exp(-LARGEST_OUTPUT)))
+
+
+def constant_huber(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Where the slopes of all rows add up to nothing, between the least and the greatest."""
+
+    def slope(output: float, column: np.ndarray) -> float:
+        return float(weights @ np.clip(output - column, -HUBER_LIMIT, HUBER_LIMIT))
+
+    counted = targets[weights > 0]
+    ends = zip(counted.min(axis=0), counted.max(axis=0), targets.T, strict=True)
+    return np.array(
+        [low if low == high else brentq(slope, low, high, (y,)) for low, high, y in ends]
+    )
+
+
+TWO_CLASSES = Loss(
+    "logistic", "log loss", LOGISTIC, logistic, constant_log_odds, probabilities=True
+)
 MORE_CLASSES = Loss(
-    "logistic", "log loss", SOFTMAX, cross_entropy, probabilities=True, compares_outputs=True
+    "logistic",
+    "log loss",
+    SOFTMAX,
+    cross_entropy,
+    constant_logarithms,
+    probabilities=True,
+    compares_outputs=True,
 )
 CLASS_LOSSES = {
     loss.name: loss
     for loss in (
         TWO_CLASSES,
-        Loss("hinge", "hinge loss", HINGE, hinge),
-        Loss("squared", "squared loss", SQUARED, squared),
+        Loss("hinge", "hinge loss", HINGE, hinge, constant_majority),
+        Loss("squared", "squared loss", SQUARED, squared, constant_mean),
     )
 }
-SQUARED_ERROR = Loss("squared", "", SQUARED, squared, centres_at_mean=True)
+SQUARED_ERROR = Loss("squared", "", SQUARED, squared, constant_mean, centres_at_mean=True)
 NUMBER_LOSSES = {
     loss.name: loss
     for loss in (
         SQUARED_ERROR,
-        Loss("huber", "Huber loss", HUBER, huber, standardise=median_and_spread),
+        Loss(
+            "huber", "Huber loss", HUBER, huber, constant_huber, standardise=median_and_spread
+        ),
         Loss(
             "poisson",
             "Poisson deviance",
             POISSON,
             poisson,
+            constant_logarithms,
             link=LOGARITHM,
             standardise=zero_and_mean,
             lowest=0.0,

@@ -5,7 +5,7 @@ A classifier and a regressor differ only here and in their loss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,11 @@ class Task:
         """Predict numbers like y (n_rows, n_targets), of rows with weights (n_rows,)."""
         found = NUMBER_LOSSES[loss]
         return cls(found, None, *found.standardise(y, weights), flat)
+
+    def scaled_by(self, y: np.ndarray, weights: np.ndarray) -> Task:
+        """The same task with the centre and scale of y (n_rows, n_targets) under weights."""
+        centre, scale = self.loss.standardise(y, weights)
+        return replace(self, centre=centre, scale=scale)
 
     @property
     def are_classes(self) -> bool:
@@ -152,6 +157,31 @@ class Task:
         """
         shift, factor = self.loss.link.in_units(self.centre, self.scale)
         return (values * factor).astype(np.float32), intercept * factor + shift
+
+    def taken_over(
+        self, values: np.ndarray, intercept: np.ndarray, other: Task
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Values and intercept of a network that another centre and scale were removed for.
+
+        With them it predicts the same numbers for the standardised targets of this task.
+
+        Parameters
+        ----------
+        values : (n_rules, n_outputs) float32
+        intercept : (n_outputs,) float64
+        other : Task
+            What the network was trained for.
+
+        Returns
+        -------
+        values : (n_rules, n_outputs) float32
+        intercept : (n_outputs,) float64
+        """
+        shift, factor = self.loss.link.in_units(self.centre, self.scale)
+        other_shift, other_factor = other.loss.link.in_units(other.centre, other.scale)
+        ratio = other_factor / factor
+        moved = (other_shift - shift) / factor
+        return (values * ratio).astype(np.float32), intercept * ratio + moved
 
     def predictions(self, outputs: np.ndarray) -> np.ndarray:
         """Labels (n_rows,), or numbers of the shape of y, from outputs (n_rows, n_outputs)."""

@@ -265,6 +265,7 @@ def check_tolerance(tolerance: Any) -> None:
     number = isinstance(tolerance, Real) and not isinstance(tolerance, bool)
     if tolerance is not None and not (number and float(tolerance) >= 0):
         raise ValueError(
-            f"tolerance={tolerance!r} must be a number of at least 0, by how much the mean "
-            "loss may grow, or None to mark no step. For example tolerance=0.01."
+            f"tolerance={tolerance!r} must be a number of at least 0, the share of its gain "
+            "over a constant that a model may give up, or None to mark no step. For example "
+            "tolerance=0.02."
         )
