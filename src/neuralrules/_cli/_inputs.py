@@ -349,7 +349,7 @@ def known_targets(
 
 def check_finite(frame: pd.DataFrame, name: str) -> None:
     """Refuse numbers that cannot be computed with; the frame's index counts rows from 0."""
-    from neuralrules._data._encoding import LARGEST
+    from neuralrules._data._encoded_column import LARGEST
 
     for column in frame.columns[frame.dtypes == np.float64]:
         too_large = frame[column].abs().to_numpy() > LARGEST

@@ -10,6 +10,9 @@ import numpy as np
 
 from neuralrules._data._scaling import Knots
 
+# Rows enter a network as float32; beyond this their products could overflow.
+LARGEST = np.sqrt(np.finfo(np.float32).max)
+
 
 @dataclass(frozen=True)
 class EncodedColumn:
@@ -28,6 +31,9 @@ class EncodedColumn:
         Mean and standard deviation of the original column.
     knots : Knots or None
         encoded = (original - mean) / scale or, with knots, knots.scaled(original).
+    lowest, highest : float
+        Between which the original column lay in training; where that is not known, the
+        numbers that no table may exceed.
     """
 
     source: int
@@ -36,6 +42,8 @@ class EncodedColumn:
     mean: float = 0.0
     scale: float = 1.0
     knots: Knots | None = None
+    lowest: float = -float(LARGEST)
+    highest: float = float(LARGEST)
 
     def encoded(self, original: np.ndarray) -> np.ndarray:
         """The column encoded, float64 of any shape; NaN stays NaN."""
@@ -56,6 +64,15 @@ class EncodedColumn:
     def unit_at(self, original: float) -> float:
         """The original difference that makes an encoded one of 1, near some number."""
         return self.scale if self.knots is None else self.knots.unit_at(original)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Between which the encoded column lay in training; an indicator is 0 or 1."""
+        if self.knots is not None:
+            return self.knots.z[0], self.knots.z[-1]
+        ends = (self.lowest, self.highest) if self.kind == "number" else (0.0, 1.0)
+        low, high = ((end - self.mean) / self.scale for end in ends)
+        return low, high
 
     @property
     def stand_in(self) -> float:

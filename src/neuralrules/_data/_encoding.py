@@ -24,14 +24,12 @@ import numpy as np
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_array
 
-from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._scaling import learn_knots
 
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
 MAX_CATEGORIES = 64  # of one column; the rarer ones share an indicator
-# Rows enter a network as float32; beyond this their products could overflow.
-LARGEST = np.sqrt(np.finfo(np.float32).max)
 
 
 def is_frame(X: Any) -> bool:
@@ -181,9 +179,13 @@ class Encoder:
         for start, stop, raw in unscaled._raw_chunks(X):
             moments.add(raw, weights[start:stop].astype(np.float64))
         scaled = [
-            replace(column, mean=float(mean), scale=float(scale))
-            for column, mean, scale in zip(
-                unscaled.columns, moments.mean, moments.scale, strict=True
+            replace(column, mean=mean, scale=scale, lowest=lowest, highest=highest)
+            for column, mean, scale, lowest, highest in zip(
+                unscaled.columns,
+                moments.mean.tolist(),
+                moments.scale.tolist(),
+                *(ends.tolist() for ends in moments.ranges),
+                strict=True,
             )
         ]
         if scaling == "quantile":
@@ -211,6 +213,18 @@ class Encoder:
         """Encode a checked table piece by piece: (first row, last row, encoded rows)."""
         for start, stop in self._row_ranges(X):
             yield start, stop, self.transform(_rows(X, start, stop))
+
+    def covering(self, encoded: np.ndarray) -> Encoder:
+        """The same encoding, learned from a table that held some encoded rows as well."""
+        lowest, highest = (
+            [column.original(float(z)) for column, z in zip(self.columns, ends, strict=True)]
+            for ends in (encoded.min(axis=0), encoded.max(axis=0))
+        )
+        columns = [
+            replace(column, lowest=min(column.lowest, low), highest=max(column.highest, high))
+            for column, low, high in zip(self.columns, lowest, highest, strict=True)
+        ]
+        return replace(self, columns=columns)
 
     def columns_of(self, source: int) -> list[EncodedColumn]:
         """The encoded columns that one column of the table became."""

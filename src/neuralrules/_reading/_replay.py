@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from neuralrules._data._encoded_column import LARGEST
 from neuralrules._data._encoding import (
-    LARGEST,
     as_categories,
     as_numbers,
     check_table,

@@ -27,7 +27,7 @@ from neuralrules._cli._tables._streams import (
     TableError,
     reading,
 )
-from neuralrules._reading._text import is_utf8
+from neuralrules._reading._names import is_utf8
 
 BLOCK_ROWS = 400  # split at a time: the garbage collector would look at 700 new lists
 LONGEST_CELL = 2**24  # characters; a quote that is never closed must not fill the memory
