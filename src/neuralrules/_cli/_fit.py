@@ -20,6 +20,7 @@ from neuralrules._cli._parameters import (
     given_parameters,
     parameter_names,
 )
+from neuralrules._cli._signals import interrupts_raised
 from neuralrules._cli._task import (
     FoundTask,
     Training,
@@ -257,7 +258,7 @@ def fit_with_progress(
     model: NeuralRuleModel, rows: Training, y: np.ndarray, console: Console
 ) -> None:
     """Fit, with a bar for the epochs or a line for the search."""
-    with library_errors(parameter_names()):
+    with library_errors(parameter_names()), interrupts_raised():
         if hasattr(model, "candidates"):
             with console.progress("Comparing candidates by cross-validation"):
                 model.fit(rows.X, y, rows.weights)

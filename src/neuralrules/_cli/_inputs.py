@@ -220,7 +220,8 @@ def find_columns(
     if not lacking:
         return ModelColumns(dict(zip(encoder.names, kinds, strict=True)), named, table.name)
     if named:
-        raise lacking_columns(table, lacking)
+        taken = [*encoder.names, *notes_of(model, "targets"), *others]
+        raise lacking_columns(table, lacking, taken)
     places = [name for name in table.names if name not in others]
     if len(places) != len(kinds):
         raise InputError(
@@ -231,14 +232,19 @@ def find_columns(
     return ModelColumns(dict(zip(places, kinds, strict=True)), named, table.name)
 
 
-def lacking_columns(table: Table, lacking: Sequence[str]) -> InputError:
-    """The error for columns that a model needs and a table does not have."""
+def lacking_columns(
+    table: Table, lacking: Sequence[str], taken: Sequence[str] = ()
+) -> InputError:
+    """The error for columns that a model needs and a table does not have.
+
+    None of those `taken` can be what was meant: targets, and other columns of the model.
+    """
     what = f"column {lacking[0]!r}"
     if len(lacking) > 1:
         what = f"{len(lacking)} columns {listed(lacking)}"
     return InputError(
         f"{table.name} lacks the {what}, which the model was fitted on. "
-        f"{table.similar_column(lacking[0])}"
+        f"{table.similar_column(lacking[0], taken)}"
     )
 
 

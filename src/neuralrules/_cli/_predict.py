@@ -82,6 +82,8 @@ def predict(
     output has the columns to keep, `prediction` (for several targets their names) and, if
     asked for, `probability_LABEL` and `decision`. A file is written whole or not at all.
     """
+    import numpy as np
+
     from neuralrules._cli._tables import open_output
     from neuralrules._estimators._base import checked_table, engine_of
 
@@ -116,8 +118,10 @@ def predict(
                 scores = predictions(fitted, outputs, proba=proba, decision=decision)
                 writer.write(chunk[list(ids)].assign(**scores))
                 n_rows += len(chunk)
-            if not n_rows:
-                raise InputError(f"{table.name} has no rows. Give a table with at least one.")
+            if not n_rows:  # then the output has none either, and a header all the same
+                outputs = np.empty((0, fitted.network.n_outputs))
+                scores = predictions(fitted, outputs, proba=proba, decision=decision)
+                writer.write(table.no_rows(kinds)[list(ids)].assign(**scores))
     for text in unseen.texts():
         console.note(text)
     if out == "-":

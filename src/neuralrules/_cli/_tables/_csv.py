@@ -178,8 +178,8 @@ class CsvTable(Table):
     def _typed(self, column: Any) -> Any:
         return typed(with_holes(column, self._markers))
 
-    def similar_column(self, column: str) -> str:
-        return self._delimiter_hint() or super().similar_column(column)
+    def similar_column(self, column: str, taken: Sequence[str] = ()) -> str:
+        return self._delimiter_hint() or super().similar_column(column, taken)
 
     def _delimiter_hint(self) -> str:
         """The delimiter that is probably meant where the header has not been split."""
