@@ -307,3 +307,23 @@ def test_a_bar_shows_the_share_that_is_done(quiet, monkeypatch):
     else:
         assert shown[1] == f"Reading a.csv {'█' * 6}{'░' * 18}  25% · 7 rows · 0.0 s"
         assert shown[-1] == ""
+
+
+@pytest.mark.parametrize("options", [(), ("--proba", "--decision")])
+def test_a_short_table_is_scored_without_what_is_slow_to_load(here, options):
+    script = """
+        import sys
+        from neuralrules._cli import main
+        code = main(sys.argv[1:])
+        slow = {"sklearn", "numba", "llvmlite", "joblib", "scipy.stats", "scipy.sparse"}
+        print(code, sorted(slow & set(sys.modules)))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), "predict", "iris.nrules"]
+    shown = subprocess.run(
+        [*command, "new.csv", "-o", "quick.csv", "--quiet", *options],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=here,
+    )
+    assert (shown.stdout, shown.stderr) == ("0 []\n", "")

@@ -21,8 +21,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import OneHotEncoder
-from sklearn.utils import check_array
 
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._moments import ColumnMoments
@@ -47,6 +45,8 @@ def check_table(X: Any) -> Any:
         return X
     if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         X = np.array(X, dtype=object)  # or numbers beside strings would become strings
+    from sklearn.utils import check_array  # not at the top: a frame's prediction needs none
+
     # Sparse input is refused by check_array, which says how to make it dense.
     return check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
 
@@ -353,6 +353,8 @@ def with_knots(
 
 def learn_categories(column: Any) -> tuple[list[str | None], bool]:
     """The categories of a column that get an indicator, and whether others share one."""
+    from sklearn.preprocessing import OneHotEncoder
+
     learned = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES
     ).fit(as_categories(column))
