@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,6 @@ def tables_and_models(tmp_path_factory) -> Path:
 def here(tables_and_models, tmp_path, monkeypatch) -> Path:
     """The same in a folder to work in."""
     for path in tables_and_models.iterdir():
-        os.link(path, tmp_path / path.name)
+        shutil.copyfile(path, tmp_path / path.name)  # a link would change for all tests
     monkeypatch.chdir(tmp_path)
     return tmp_path

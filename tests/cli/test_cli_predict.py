@@ -203,3 +203,49 @@ def test_categories_that_the_fit_did_not_see_are_said(here):
     )
     assert done("predict", "mixed.nrules", "new.csv", "-o", "o.csv", "--quiet").err == ""
     assert done("predict", "mixed.nrules", "mixed.tsv.gz", "-o", "o.csv").err == ""
+
+
+def test_no_rows_score_to_no_rows(here):
+    header = (here / "new.csv").read_text().splitlines()[0] + "\n"
+    (here / "empty.csv").write_text(header)
+    arguments = ("--id", "plant", "--proba", "--decision")
+    whole = done("predict", "iris.nrules", "new.csv", *arguments).out
+    expected = whole.splitlines()[0] + "\n"
+    shown = done("predict", "iris.nrules", "empty.csv", *arguments)
+    assert (shown.out, shown.err) == (
+        expected,
+        "Wrote predictions of 0 rows to standard output.\n",
+    )
+    assert done("predict", "iris.nrules", "-", *arguments, stdin=header).out == expected
+    done("predict", "iris.nrules", "empty.csv", *arguments, "-o", "empty.parquet")
+    assert pd.read_parquet("empty.parquet").shape == (0, len(expected.split(",")))
+
+
+@pytest.mark.parametrize("model", ["houses", "two"])
+def test_no_rows_keep_the_types_of_parquet(here, model):
+    houses()[:0].to_parquet("nobody.parquet")
+    for data, out in (("nobody.parquet", "none.parquet"), ("houses.parquet", "some.parquet")):
+        done("predict", f"{model}.nrules", data, "--id", "id", "-o", out)
+    none, some = pd.read_parquet("none.parquet"), pd.read_parquet("some.parquet")
+    assert len(none) == 0
+    assert none.dtypes.to_dict() == some.dtypes.to_dict()
+
+
+def test_a_column_that_is_not_there_may_be_one_that_looks_like_it(here):
+    frame = iris()
+    frame.rename(columns={"sepal width (cm)": "Sepal.Width"}).to_csv("renamed.csv", index=False)
+    assert refused("predict", "iris.nrules", "renamed.csv") == (
+        "renamed.csv lacks the column 'sepal width (cm)', which the model was fitted on. Did "
+        "you mean 'Sepal.Width'?"
+    )
+
+
+def test_a_target_or_another_column_of_the_model_is_not_suggested(here):
+    frame = houses()[["bmi", "bp", "price"]].set_axis(["rate_1", "rate_2", "rate"], axis=1)
+    frame.to_csv("rates.csv", index=False)
+    done("fit", "rates.csv", "-t", "rate", "-o", "rates.nrules", "--n-epochs", 1)
+    frame.drop(columns="rate_1").to_csv("without.csv", index=False)
+    assert refused("predict", "rates.nrules", "without.csv") == (
+        "without.csv lacks the column 'rate_1', which the model was fitted on. Its columns are "
+        "'rate_2', 'rate'."
+    )

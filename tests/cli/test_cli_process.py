@@ -9,7 +9,8 @@ import sys
 import textwrap
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from command_line import COMMANDS, done, write_tables
@@ -76,15 +77,6 @@ def many_rows(folder):
     """More than a buffer full of rows."""
     header, *rows = (folder / "new.csv").read_bytes().splitlines(keepends=True)
     return header + b"".join(rows * 20)
-
-
-def interrupted(process):
-    """Press Ctrl-C until a process ends: Python may lose one, in a finalizer for example."""
-    for _ in range(6):
-        process.send_signal(signal.SIGINT)
-        with suppress(subprocess.TimeoutExpired):
-            return process.wait(20)
-    raise AssertionError("it does not end")
 
 
 def wait_for(condition):
@@ -156,7 +148,10 @@ def test_a_fit_shows_its_progress_and_ctrl_c_saves_what_it_learned(here):
     assert model.n_iter_ > 0
 
 
-def test_ctrl_c_while_predicting_leaves_nothing(here):
+@pytest.mark.parametrize(
+    ("number", "word"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")]
+)
+def test_a_signal_while_predicting_leaves_nothing(here, number, word):
     with started(
         here,
         *("predict", "iris.nrules", "-", "-o", "never.csv"),
@@ -166,10 +161,66 @@ def test_ctrl_c_while_predicting_leaves_nothing(here):
         process.stdin.write(many_rows(here))
         process.stdin.flush()
         wait_for(lambda: list(here.glob(".*.part")))
-        assert interrupted(process) == 130
-        assert process.stderr.read() == b"neuralrules: interrupted\n"
+        process.send_signal(number)
+        assert process.wait(20) == 128 + number
+        assert process.stderr.read() == f"neuralrules: {word}\n".encode()
     assert not list(here.glob(".*.part"))
     assert not (here / "never.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [("predict", "iris.nrules", "-"), ("fit", "-", "-t", "y", "-o", "m.nrules")]
+)
+def test_ctrl_c_ends_the_wait_for_standard_input(here, arguments):
+    """Of a terminal, too, on which nothing was typed."""
+    leader, follower = pty.openpty()
+    pipes = {"stdin": follower, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with started(here, *arguments, **pipes) as process:
+        os.close(follower)
+        wait_for(lambda: waits_for_input(process))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+        assert process.stderr.read() == b"neuralrules: interrupted\n"
+    os.close(leader)
+
+
+def waits_for_input(process):
+    """Whether a process has imported what reads tables, and does nothing any more."""
+
+    def seconds():
+        return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+
+    before = seconds()
+    time.sleep(0.3)
+    imported = "pyarrow" in Path(f"/proc/{process.pid}/maps").read_text()
+    return imported and seconds() == before
+
+
+@pytest.mark.parametrize("module", ["click", "pyarrow"])
+def test_ctrl_c_ends_the_imports_in_one_line(here, module):
+    """Also where a module would take the interruption for something else."""
+    script = f"""
+        import importlib.abc, os, signal, sys
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+        class CtrlC(importlib.abc.MetaPathFinder):
+            def find_spec(self, name, path, target=None):
+                if name == {module!r}:
+                    try:
+                        os.kill(os.getpid(), signal.SIGINT)
+                    except BaseException as error:
+                        raise ImportError(name) from error
+
+        from neuralrules._cli import main
+        sys.meta_path.insert(0, CtrlC())
+        sys.exit(main())
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), "predict", "iris.nrules"]
+    ended = subprocess.run(
+        [*command, "new.csv"], capture_output=True, text=True, check=False, cwd=here
+    )
+    assert (ended.returncode, ended.stdout) == (130, "")
+    assert ended.stderr == "neuralrules: interrupted\n"
 
 
 @pytest.mark.parametrize(
@@ -256,3 +307,23 @@ def test_a_bar_shows_the_share_that_is_done(quiet, monkeypatch):
     else:
         assert shown[1] == f"Reading a.csv {'█' * 6}{'░' * 18}  25% · 7 rows · 0.0 s"
         assert shown[-1] == ""
+
+
+@pytest.mark.parametrize("options", [(), ("--proba", "--decision")])
+def test_a_short_table_is_scored_without_what_is_slow_to_load(here, options):
+    script = """
+        import sys
+        from neuralrules._cli import main
+        code = main(sys.argv[1:])
+        slow = {"sklearn", "numba", "llvmlite", "joblib", "scipy.stats", "scipy.sparse"}
+        print(code, sorted(slow & set(sys.modules)))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), "predict", "iris.nrules"]
+    shown = subprocess.run(
+        [*command, "new.csv", "-o", "quick.csv", "--quiet", *options],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=here,
+    )
+    assert (shown.stdout, shown.stderr) == ("0 []\n", "")

@@ -14,8 +14,8 @@ from strategies import real_numbers, whole_numbers
 
 from neuralrules import NeuralRuleRegressor
 from neuralrules._data import _encoding, _scaling
-from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._encoding import LARGEST, Encoder
+from neuralrules._data._encoded_column import LARGEST, EncodedColumn
+from neuralrules._data._encoding import Encoder
 from neuralrules._data._scaling import Knots, learn_knots
 
 

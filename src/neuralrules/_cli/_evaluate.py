@@ -56,7 +56,7 @@ def evaluate(
     """Measure a model on the rows of a table whose target is known."""
     from neuralrules._estimators._base import encoded_rows, engine_of
     from neuralrules._fitted._performance import perform
-    from neuralrules._reading._text import printable
+    from neuralrules._reading._names import printable
 
     loaded = load_model(model)
     rows = read_table(loaded, data, reading, console, target=target, weight=weight)

@@ -23,6 +23,7 @@ from neuralrules._cli._parameters import (
     given_parameters,
     parameter_names,
 )
+from neuralrules._cli._signals import interrupts_raised
 from neuralrules._cli._task import (
     FoundTask,
     Training,
@@ -267,7 +268,7 @@ def fit_with_progress(
     model: NeuralRuleModel, rows: Training, y: np.ndarray, console: Console
 ) -> None:
     """Fit, with a bar for the epochs or for the steps of the search."""
-    with library_errors(parameter_names()):
+    with library_errors(parameter_names()), interrupts_raised():
         model.set_params(verbose=int(console.shows_progress))
         with notes_of_convergence(console):
             model.fit(rows.X, y, rows.weights)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from neuralrules._cli._tables._columns import Table
     from neuralrules._data._encoded_column import EncodedColumn
     from neuralrules._estimators._base import NeuralRuleModel
+    from neuralrules._files import StoredModel
 
 BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 
@@ -202,14 +203,28 @@ class ModelColumns(NamedTuple):
 
 
 def load_model(path: str) -> NeuralRuleModel:
-    """A model file, or an error that says whether a table was given instead."""
+    """A model file as a fitted estimator."""
     from neuralrules._estimators._load import load
 
+    model: NeuralRuleModel = opened(path, load)
+    return model
+
+
+def load_stored(path: str) -> StoredModel:
+    """A model file to predict with, which takes a fraction of the time to load."""
+    from neuralrules._files import stored_model
+
+    model: StoredModel = opened(path, stored_model)
+    return model
+
+
+def opened(path: str, load: Callable[[str], Any]) -> Any:
+    """A model file, or an error that says whether a table was given instead."""
     if os.path.isdir(path):
         raise InputError(f"MODEL {path!r} is a folder. Give a file that `fit` wrote.")
     try:
         with library_errors():
-            model: NeuralRuleModel = load(path)
+            return load(path)
     except FileNotFoundError:
         raise InputError(
             f"MODEL {path!r}: there is no such file. Give a file that `fit` wrote."
@@ -221,7 +236,6 @@ def load_model(path: str) -> NeuralRuleModel:
             f"MODEL {path!r} is a table by its name, not a model. The model comes first: "
             "MODEL DATA."
         ) from error
-    return model
 
 
 def no_column(table: Table, name: str, option: str) -> InputError:
@@ -231,7 +245,7 @@ def no_column(table: Table, name: str, option: str) -> InputError:
     )
 
 
-def notes_of(model: NeuralRuleModel | None, key: str) -> list[str]:
+def notes_of(model: NeuralRuleModel | StoredModel | None, key: str) -> list[str]:
     """What `fit` noted beside the model; nothing for one that a program saved."""
     return [] if model is None else model.fitted_.notes.get(key, [])
 
@@ -257,7 +271,7 @@ def checked_output(path: str, example: str, inputs: Sequence[str | None]) -> Pat
 
 
 def find_columns(
-    model: NeuralRuleModel, table: Table, others: Sequence[str] = ()
+    model: NeuralRuleModel | StoredModel, table: Table, others: Sequence[str] = ()
 ) -> ModelColumns:
     """Find a model's columns in a table: by name, or by place if it knows no names.
 
@@ -275,7 +289,8 @@ def find_columns(
     if not lacking:
         return ModelColumns(dict(zip(encoder.names, kinds, strict=True)), named, table.name)
     if named:
-        raise lacking_columns(table, lacking)
+        taken = [*encoder.names, *notes_of(model, "targets"), *others]
+        raise lacking_columns(table, lacking, taken)
     places = [name for name in table.names if name not in others]
     if len(places) != len(kinds):
         raise InputError(
@@ -293,14 +308,19 @@ def kind_of(column: EncodedColumn) -> str:
     return "date" if column.is_date else "number"
 
 
-def lacking_columns(table: Table, lacking: Sequence[str]) -> InputError:
-    """The error for columns that a model needs and a table does not have."""
+def lacking_columns(
+    table: Table, lacking: Sequence[str], taken: Sequence[str] = ()
+) -> InputError:
+    """The error for columns that a model needs and a table does not have.
+
+    None of those `taken` can be what was meant: targets, and other columns of the model.
+    """
     what = f"column {lacking[0]!r}"
     if len(lacking) > 1:
         what = f"{len(lacking)} columns {listed(lacking)}"
     return InputError(
         f"{table.name} lacks the {what}, which the model was fitted on. "
-        f"{table.similar_column(lacking[0])}"
+        f"{table.similar_column(lacking[0], taken)}"
     )
 
 
@@ -411,7 +431,7 @@ def known_targets(
 
 def check_finite(frame: pd.DataFrame, name: str) -> None:
     """Refuse numbers that cannot be computed with; the frame's index counts rows from 0."""
-    from neuralrules._data._encoding import LARGEST
+    from neuralrules._data._encoded_column import LARGEST
 
     for column in frame.columns[frame.dtypes == np.float64]:
         too_large = frame[column].abs().to_numpy() > LARGEST

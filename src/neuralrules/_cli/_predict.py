@@ -16,7 +16,7 @@ from neuralrules._cli._inputs import (
     Reading,
     checked_output,
     find_columns,
-    load_model,
+    load_stored,
     no_column,
     reading_options,
 )
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from neuralrules._cli._tables._columns import Table
-    from neuralrules._estimators._base import NeuralRuleModel
+    from neuralrules._files import StoredModel
     from neuralrules._fitted._fitted import Fitted
 
 
@@ -82,8 +82,9 @@ def predict(
     output has the columns to keep, `prediction` (for several targets their names) and, if
     asked for, `probability_LABEL` and `decision`. A file is written whole or not at all.
     """
+    import numpy as np
+
     from neuralrules._cli._tables import open_output
-    from neuralrules._estimators._base import checked_table, engine_of
 
     out = "-" if output is None else output
     if out == "-" and console.as_json:
@@ -91,8 +92,8 @@ def predict(
             "--json needs --output FILE: standard output cannot hold both the predictions "
             "and a JSON document."
         )
-    loaded = load_model(model)
-    fitted, engine = loaded.fitted_, engine_of(loaded)
+    loaded = load_stored(model)
+    fitted, engine = loaded.fitted_, loaded.deciding_engine()
     check_wishes(fitted, proba=proba, decision=decision)
     if out != "-":
         checked_output(out, "predictions.csv", [model, data])
@@ -112,12 +113,14 @@ def predict(
                 rows = model_rows(table, columns, chunk, ids)
                 unseen.look_at(rows)
                 with library_errors():
-                    outputs = fitted.decide(checked_table(loaded, rows), engine)
+                    outputs = fitted.decide(rows, engine)
                 scores = predictions(fitted, outputs, proba=proba, decision=decision)
                 writer.write(chunk[list(ids)].assign(**scores))
                 n_rows += len(chunk)
-            if not n_rows:
-                raise InputError(f"{table.name} has no rows. Give a table with at least one.")
+            if not n_rows:  # then the output has none either, and a header all the same
+                outputs = np.empty((0, fitted.network.n_outputs))
+                scores = predictions(fitted, outputs, proba=proba, decision=decision)
+                writer.write(table.no_rows(kinds)[list(ids)].assign(**scores))
     for text in unseen.texts():
         console.note(text)
     if out == "-":
@@ -136,7 +139,7 @@ class UnseenCategories:
     column is not looked at.
     """
 
-    def __init__(self, model: NeuralRuleModel) -> None:
+    def __init__(self, model: StoredModel) -> None:
         from neuralrules._data._categories import spellings
 
         self._known: dict[int, list[Any]] = {}

@@ -31,6 +31,7 @@ from neuralrules._counterfactual._row import (
 from neuralrules._engine._protocol import Engine
 from neuralrules._engine._reference import rules_forward
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._reading._names import category_text, in_formula
 
 # How far beyond the decision boundary a solution must lie, in standard deviations and
 # relative to the values of the rules; the next is tried if float32 undoes the last.
@@ -57,10 +58,13 @@ class Change:
     def __str__(self) -> str:
         # Columns far from zero need more digits to tell the two apart.
         for precision in (6, 9, 12, 17):
-            before, after = (cell_text(cell, precision) for cell in (self.before, self.after))
+            before, after = (
+                category_text(cell) if isinstance(cell, str) else cell_text(cell, precision)
+                for cell in (self.before, self.after)
+            )
             if before != after:
                 break
-        return f"{self.column} from {before} to {after}"
+        return f"{in_formula(self.column)} from {before} to {after}"
 
 
 class Wanted(NamedTuple):

@@ -10,6 +10,9 @@ import numpy as np
 
 from neuralrules._data._scaling import Knots
 
+# Rows enter a network as float32; beyond this their products could overflow.
+LARGEST = np.sqrt(np.finfo(np.float32).max)
+
 
 @dataclass(frozen=True)
 class EncodedColumn:
@@ -30,6 +33,9 @@ class EncodedColumn:
         encoded = (original - mean) / scale or, with knots, knots.scaled(original).
     is_date : bool
         Whether the original numbers are the days of dates since 1970-01-01.
+    lowest, highest : float
+        Between which the original column lay in training; where that is not known, the
+        numbers that no table may exceed.
     """
 
     source: int
@@ -39,6 +45,8 @@ class EncodedColumn:
     scale: float = 1.0
     knots: Knots | None = None
     is_date: bool = False
+    lowest: float = -float(LARGEST)
+    highest: float = float(LARGEST)
 
     def encoded(self, original: np.ndarray) -> np.ndarray:
         """The column encoded, float64 of any shape; NaN stays NaN."""
@@ -59,6 +67,15 @@ class EncodedColumn:
     def unit_at(self, original: float) -> float:
         """The original difference that makes an encoded one of 1, near some number."""
         return self.scale if self.knots is None else self.knots.unit_at(original)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Between which the encoded column lay in training; an indicator is 0 or 1."""
+        if self.knots is not None:
+            return self.knots.z[0], self.knots.z[-1]
+        ends = (self.lowest, self.highest) if self.kind == "number" else (0.0, 1.0)
+        low, high = ((end - self.mean) / self.scale for end in ends)
+        return low, high
 
     @property
     def stand_in(self) -> float:

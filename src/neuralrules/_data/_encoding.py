@@ -22,7 +22,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from neuralrules._data._categories import (
     as_categories,
@@ -31,15 +30,13 @@ from neuralrules._data._categories import (
     spellings,
 )
 from neuralrules._data._dates import as_days, holds_dates
-from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._scaling import learn_knots
 
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
 # Types of times without a date and of spans of time, in pandas, polars and Arrow.
 NO_DATES = ("time", "time32", "time64", "duration", "period", "interval")
-# Rows enter a network as float32; beyond this their products could overflow.
-LARGEST = np.sqrt(np.finfo(np.float32).max)
 
 
 def is_frame(X: Any) -> bool:
@@ -57,6 +54,8 @@ def check_table(X: Any) -> Any:
         return X
     if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         X = np.array(X, dtype=object)  # or numbers beside strings would become strings
+    from sklearn.utils import check_array  # not at the top: a frame's prediction needs none
+
     # Sparse input is refused by check_array, which says how to make it dense.
     return check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
 
@@ -163,9 +162,13 @@ class Encoder:
         for start, stop, raw in unscaled._raw_chunks(X):
             moments.add(raw, weights[start:stop].astype(np.float64))
         scaled = [
-            replace(column, mean=float(mean), scale=float(scale))
-            for column, mean, scale in zip(
-                unscaled.columns, moments.mean, moments.scale, strict=True
+            replace(column, mean=mean, scale=scale, lowest=lowest, highest=highest)
+            for column, mean, scale, lowest, highest in zip(
+                unscaled.columns,
+                moments.mean.tolist(),
+                moments.scale.tolist(),
+                *(ends.tolist() for ends in moments.ranges),
+                strict=True,
             )
         ]
         if scaling == "quantile":
@@ -193,6 +196,18 @@ class Encoder:
         """Encode a checked table piece by piece: (first row, last row, encoded rows)."""
         for start, stop in self._row_ranges(X):
             yield start, stop, self.transform(_rows(X, start, stop))
+
+    def covering(self, encoded: np.ndarray) -> Encoder:
+        """The same encoding, learned from a table that held some encoded rows as well."""
+        lowest, highest = (
+            [column.original(float(z)) for column, z in zip(self.columns, ends, strict=True)]
+            for ends in (encoded.min(axis=0), encoded.max(axis=0))
+        )
+        columns = [
+            replace(column, lowest=min(column.lowest, low), highest=max(column.highest, high))
+            for column, low, high in zip(self.columns, lowest, highest, strict=True)
+        ]
+        return replace(self, columns=columns)
 
     def columns_of(self, source: int) -> list[EncodedColumn]:
         """The encoded columns that one column of the table became."""

@@ -1,4 +1,4 @@
-"""Means and deviations of columns, gathered while a table passes by."""
+"""Means, deviations and ranges of columns, gathered while a table passes by."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ class ColumnMoments:
         self._squares = np.zeros(n_columns)
         self._lowest = np.full(n_columns, np.inf)
         self._highest = np.full(n_columns, -np.inf)
+        # Of all rows, those without weight included, which are held out of training.
+        self._ends = np.stack([self._lowest, self._highest])
 
     def add(self, columns: np.ndarray, weights: np.ndarray) -> None:
         """Take in some rows (n_rows, n_columns) with their weights (n_rows,)."""
@@ -38,6 +40,17 @@ class ColumnMoments:
         highest = np.fmax.reduce(columns, where=counted, initial=-np.inf)
         self._lowest = np.minimum(self._lowest, lowest)
         self._highest = np.maximum(self._highest, highest)
+        if counted is not True:
+            lowest = np.fmin.reduce(columns, initial=np.inf)
+            highest = np.fmax.reduce(columns, initial=-np.inf)
+        self._ends[0] = np.minimum(self._ends[0], lowest)
+        self._ends[1] = np.maximum(self._ends[1], highest)
+
+    @property
+    def ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lowest and the highest of each column; its mean where it is never present."""
+        lowest, highest = np.where(self._ends[0] <= self._ends[1], self._ends, self.mean)
+        return lowest, highest
 
     @property
     def scale(self) -> np.ndarray:

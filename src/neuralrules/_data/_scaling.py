@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 SCALINGS = ("standard", "quantile")
 # Normal deviates at whose quantiles the line may bend, besides its ends: from 0.13 % of
 # the rows to all but as many, closest together where most of the rows are.
-LEVELS = ndtr(np.linspace(-3, 3, 31))
+LEVELS = np.linspace(-3, 3, 31)
 MAX_ROWS = 200_000  # that quantiles are taken of; more would hardly move them
 FEWEST_VALUES = 3  # of a column that is worth bending
 SMALLEST_SHARE = 1e-9  # of the rows; a normal deviate must be finite
@@ -112,10 +112,10 @@ def learn_knots(numbers: np.ndarray, weights: np.ndarray) -> Knots | None:
     weight = np.bincount(place, weights[counted])
     upto = np.cumsum(weight)
     total = upto[-1]
-    chosen = np.searchsorted(upto, LEVELS * total)
+    chosen = np.searchsorted(upto, scipy.special.ndtr(LEVELS) * total)
     chosen = np.unique([0, *np.minimum(chosen, len(values) - 1), len(values) - 1])
     ranks = (upto - weight / 2)[chosen] / total
-    z = ndtri(np.clip(ranks, SMALLEST_SHARE, 1 - SMALLEST_SHARE))
+    z = scipy.special.ndtri(np.clip(ranks, SMALLEST_SHARE, 1 - SMALLEST_SHARE))
     scaled = through(values[chosen], z, values)
     mean = weight @ scaled / total
     deviation = np.sqrt(weight @ (scaled - mean) ** 2 / total)

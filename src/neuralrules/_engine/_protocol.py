@@ -59,7 +59,18 @@ class Session(Protocol):
         """What Adam remembers now: with it a later session goes on as if there were one."""
 
 
-class Engine(Protocol):
+class Decider(Protocol):
+    """What predicts by a network."""
+
+    def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
+        """Sum of the rules, without the intercept, for the encoded rows X.
+
+        Returns (n_rows, n_outputs) float64: the products of float32 values and float32
+        activations, which are exact, summed in the order of the rules.
+        """
+
+
+class Engine(Decider, Protocol):
     def start(
         self,
         network: Network,
@@ -87,13 +98,6 @@ class Engine(Protocol):
             Those of the session to go on from. None begins anew.
         fit_intercept : bool
             Whether the intercept moves too; the paper's networks have none.
-        """
-
-    def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
-        """Sum of the rules, without the intercept, for the encoded rows X.
-
-        Returns (n_rows, n_outputs) float64: the products of float32 values and float32
-        activations, which are exact, summed in the order of the rules.
         """
 
     def activations(self, network: Network, X: np.ndarray) -> np.ndarray:

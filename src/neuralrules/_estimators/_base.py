@@ -251,7 +251,8 @@ class NeuralRuleModel(BaseEstimator):
         )
         if course is not ONE_EPOCH:
             self._check_gain(outcome, rows, training, validation)
-        return self._learn(fitted.encoder, fitted.rules, outcome, rows, fitted.notes)
+        encoder = fitted.encoder.covering(rows.X)
+        return self._learn(encoder, fitted.rules, outcome, rows, fitted.notes)
 
     def _source_options(self, rows: Rows, random_state: np.random.RandomState) -> SourceOptions:
         n_trees, in_leaf = self.n_trees, self.min_samples_leaf

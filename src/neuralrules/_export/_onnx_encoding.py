@@ -13,8 +13,8 @@ import numpy as np
 
 from neuralrules._data._categories import spellings
 from neuralrules._data._dates import EPOCH
-from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._encoding import LARGEST, Encoder
+from neuralrules._data._encoded_column import LARGEST, EncodedColumn
+from neuralrules._data._encoding import Encoder
 from neuralrules._export._onnx_graph import Graph, free_name
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ import numpy as np
 
 from neuralrules._data._categories import spellings
 from neuralrules._data._dates import EPOCH
-from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._encoding import LARGEST, Encoder
+from neuralrules._data._encoded_column import LARGEST, EncodedColumn
+from neuralrules._data._encoding import Encoder
 from neuralrules._export._python_templates import (
     ACTIVATION,
     CATEGORIES,
@@ -58,13 +58,14 @@ from neuralrules._export._python_templates import (
 from neuralrules._export._size import size_text
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
+from neuralrules._reading._names import printable
+from neuralrules._reading._reach import cap
 from neuralrules._reading._text import (
-    cap,
+    EVERY_ROW,
     condition_texts,
     letter,
     named_literals,
     number,
-    printable,
     value_text,
 )
 from neuralrules._task._losses import LARGEST_OUTPUT
@@ -282,8 +283,8 @@ def comment_lines(fitted: Fitted, rule: int) -> list[str]:
     if network.deep:
         named = named_literals(fitted, rule, PRECISION, MAX_TERMS)
         lines += [f"  where {text}" for text in named]
-    highest = cap(network, rule)
-    if np.isfinite(highest) and texts != ["every row"]:
+    highest = cap(fitted, rule)
+    if np.isfinite(highest) and texts != [EVERY_ROW]:
         lines.append(f"  cap   activation at most {number(highest, PRECISION)}")
     return [
         f"# {part}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neuralrules._reading._text import is_utf8
+from neuralrules._reading._names import is_utf8
 
 # PostgreSQL cuts longer names, in bytes of UTF-8.
 LONGEST_NAME = 63

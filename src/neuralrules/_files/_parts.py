@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._encoding import LARGEST, Encoder
+from neuralrules._data._encoded_column import LARGEST, EncodedColumn
+from neuralrules._data._encoding import Encoder
 from neuralrules._data._scaling import Knots
 from neuralrules._engine._adam import Moments
 from neuralrules._files._checks import Contents, refuse, shown
@@ -36,6 +36,7 @@ def encoder_from(contents: Contents) -> Encoder:
             mean.tolist(),
             scale.tolist(),
             knots_from(contents, len(records)),
+            *ranges_from(contents, len(records)),
             strict=True,
         )
     ]
@@ -54,6 +55,17 @@ def with_dates(columns: list[EncodedColumn], sources: list[Any]) -> list[Encoded
     return [
         replace(one, is_date=one.kind == "number" and one.source in sources) for one in columns
     ]
+
+
+def ranges_from(contents: Contents, n_columns: int) -> list[list[float]]:
+    """Between which the encoded columns lay in training; files may leave that out."""
+    names = ("encoder.lowest", "encoder.highest")
+    if not any(name in contents.arrays for name in names):
+        return [[end] * n_columns for end in (-float(LARGEST), float(LARGEST))]
+    lowest, highest = (contents.array(name, np.float64, (n_columns,)) for name in names)
+    if (lowest > highest).any():
+        refuse("the lowest number of a column is above the highest")
+    return [lowest.tolist(), highest.tolist()]
 
 
 def knots_from(contents: Contents, n_columns: int) -> list[Knots | None]:
@@ -83,7 +95,13 @@ def knots_from(contents: Contents, n_columns: int) -> list[Knots | None]:
 
 
 def column_from(
-    record: Any, n_names: int, mean: float, scale: float, knots: Knots | None
+    record: Any,
+    n_names: int,
+    mean: float,
+    scale: float,
+    knots: Knots | None,
+    lowest: float,
+    highest: float,
 ) -> EncodedColumn:
     if not isinstance(record, list) or len(record) != 3:
         refuse(f"the column {shown(record)} is not a source, a kind and a category")
@@ -94,7 +112,9 @@ def column_from(
         refuse(f"the column {shown(record)} has a category that is no text")
     if knots is not None and kind != "number":
         refuse(f"the column {shown(record)} has knots, but holds no numbers")
-    return EncodedColumn(source, kind, category, mean, scale, knots)
+    return EncodedColumn(
+        source, kind, category, mean, scale, knots, lowest=lowest, highest=highest
+    )
 
 
 def check_columns(columns: list[EncodedColumn], n_names: int) -> None:

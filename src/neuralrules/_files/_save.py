@@ -64,6 +64,8 @@ def model_arrays(fitted: Fitted) -> dict[str, np.ndarray]:
     arrays = {
         "encoder.mean": np.array([column.mean for column in fitted.encoder.columns]),
         "encoder.scale": np.array([column.scale for column in fitted.encoder.columns]),
+        "encoder.lowest": np.array([column.lowest for column in fitted.encoder.columns]),
+        "encoder.highest": np.array([column.highest for column in fitted.encoder.columns]),
         **knot_arrays(fitted.encoder),
         "target.mean": fitted.task.centre,
         "target.scale": fitted.task.scale,

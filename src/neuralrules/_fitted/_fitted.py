@@ -10,7 +10,7 @@ import numpy as np
 
 from neuralrules._data._encoding import Encoder
 from neuralrules._data._rows import Rows
-from neuralrules._engine._protocol import Engine
+from neuralrules._engine._protocol import Decider, Engine
 from neuralrules._fitted._activity import Activity, measure
 from neuralrules._fitted._performance import Performance, perform
 from neuralrules._network._network import Network
@@ -81,7 +81,7 @@ class Fitted:
         used = network.features[network.weights.any(axis=0)]
         return sorted({self.encoder.columns[feature].source for feature in used})
 
-    def decide(self, X: Any, engine: Engine) -> np.ndarray:
+    def decide(self, X: Any, engine: Decider) -> np.ndarray:
         """Outputs of the network for a checked table, (n_rows, n_outputs) float64."""
         outputs = np.empty((X.shape[0], self.network.n_outputs))
         for start, stop, encoded in self.encoder.chunks(X):

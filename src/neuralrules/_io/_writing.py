@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 # Of errors in the middle of writing, those that are about the file written.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_unfinished: set[Path] = set()  # parts of files that are being written
 
 
 def checked_path(path: Any, example: str) -> Path:
@@ -76,9 +77,11 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     target = written_file(path)
     # Fifty letters have at most 200 of the 255 bytes that a file's name may have.
     part = target.with_name(f".{target.name[:50]}.{uuid.uuid4().hex[:12]}.part")
+    _unfinished.add(part)
     try:
         stream = part.open("xb")
     except OSError as error:
+        _unfinished.discard(part)
         raise unwritable(str(path), error) from error
     try:
         with stream:
@@ -93,6 +96,13 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             raise unwritable(str(path), error) from error
         raise
     finally:
+        part.unlink(missing_ok=True)
+        _unfinished.discard(part)
+
+
+def remove_unfinished() -> None:
+    """Remove the parts of files that are being written, for a process that must end now."""
+    for part in list(_unfinished):
         part.unlink(missing_ok=True)
 
 

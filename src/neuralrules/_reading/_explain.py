@@ -14,15 +14,13 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
+from neuralrules._reading._names import printable
 from neuralrules._reading._text import (
     base_text,
     check_counts,
-    in_user_units,
-    inequality_text,
+    limit_text,
     number,
-    printable,
     rule_text,
-    sum_bound_text,
 )
 
 SHOWN_ROWS = 10  # when an explanation is printed
@@ -92,15 +90,8 @@ class Explanation:
     def limit_text(self, place: int, precision: int = 3, max_terms: int = 3) -> str:
         """The inequality that limits the rule at a place of `rules`, in the user's units."""
         weights, bias = self._limit_weights[place], float(self._limit_biases[place])
-        if not weights.any():
-            return f"its cap, activation at most {number(bias, precision)}"
         encoder, features = self._fitted.encoder, self._fitted.network.features
-        text = inequality_text(encoder, features, weights, bias, precision, max_terms)
-        if text != "every row":
-            return text
-        # Of a scaled column, which ends at its knots: what always holds may still limit.
-        terms, constant = in_user_units(encoder, features, weights, bias)
-        return sum_bound_text(encoder, terms, constant, precision, max_terms)
+        return limit_text(encoder, features, weights, bias, precision, max_terms)
 
     def _limit_texts(self, precision: int, max_terms: int) -> list[str]:
         """The limits of all places; those of a shallow rule are its literals, written once."""

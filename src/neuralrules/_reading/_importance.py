@@ -28,6 +28,7 @@ from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
+from neuralrules._reading._names import column_label
 
 KINDS = ("rules", "columns", "pairs")
 DONORS = 3  # other rows that each row borrows cells from
@@ -58,9 +59,13 @@ class Importances:
 
     def __repr__(self) -> str:
         best = np.argsort(-self.values, kind="stable")[:5]
-        texts = [f"{self.names[place]}: {self.values[place]:.3g}" for place in best]
+        texts = [f"{self._label(place)}: {self.values[place]:.3g}" for place in best]
         more = ", …" if len(self.names) > len(best) else ""
         return f"Importances({self.kind}: {', '.join(texts)}{more})"
+
+    def _label(self, place: int) -> str:
+        name = self.names[place]
+        return column_label(name) if self.kind == "columns" else str(name)
 
     def to_frame(self) -> Any:
         """Importance, its standard error and a 90 % interval, the largest first."""

@@ -16,8 +16,8 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from neuralrules._data._categories import as_categories, spellings
+from neuralrules._data._encoded_column import LARGEST
 from neuralrules._data._encoding import (
-    LARGEST,
     as_numbers,
     check_table,
     column_of,

@@ -4,7 +4,8 @@ A literal w . x + a > 0 over standardised, encoded columns becomes an inequality
 the columns of the user's table. Indicators stand in brackets and count 1 where they
 hold. A missing number counts as its mean; ``[income is missing]`` is what the literal adds
 to that. A column scaled by its quantiles is ``scaled(income)`` in a sum with others; alone,
-its literal is a threshold on the column itself.
+its literal is a threshold on the column itself. What no row within the ranges of the
+training table can fail is left out, or said to be always true.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ import numpy as np
 
 from neuralrules._data._encoded_column import EncodedColumn, in_original_units
 from neuralrules._data._encoding import Encoder
-from neuralrules._data._scaling import Knots
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
+from neuralrules._reading._names import category_text, in_formula, printable
+from neuralrules._reading._reach import cap, reach, rule_reaches
 from neuralrules._task._task import chosen_classes
 
 MAX_PRECISION = 17  # significant digits of a float64
+EVERY_ROW, NO_ROW = "every row", "no row"  # what holds, or fails, whatever a row is like
+ALWAYS = "(always true)"  # of an inequality that no row of the training table fails
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,8 @@ def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_ter
         lines += [f"  {'now' if i == 0 else 'and'}   {text}" for i, text in enumerate(texts)]
         named = named_literals(fitted, rule, precision, max_terms) if network.deep else []
         lines += [f"  where {text}" for text in named]
-        highest = cap(network, rule)
-        if np.isfinite(highest) and texts != ["every row"]:
+        highest = cap(fitted, rule)
+        if np.isfinite(highest) and texts != [EVERY_ROW]:
             lines.append(f"  cap   activation at most {number(highest, precision)}")
         blocks.append("\n".join(lines))
     foot = [
@@ -122,7 +126,7 @@ def stand_in_texts(encoder: Encoder, network: Network, precision: int) -> list[s
     texts = []
     for scaled in (False, True):
         parts = [
-            f"{printable(encoder.names[column.source])} "
+            f"{in_formula(encoder.names[column.source])} "
             f"{resolved(column.stand_in, column.unit_at(column.stand_in), precision)}"
             for column in columns
             if (column.knots is not None) == scaled
@@ -180,36 +184,31 @@ def rule_text(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
     text = " and ".join(texts)
     if fitted.network.deep:
         text += ", where " + ", ".join(named_literals(fitted, rule, precision, max_terms))
-    highest = cap(fitted.network, rule)
-    if np.isfinite(highest) and texts != ["every row"]:
+    highest = cap(fitted, rule)
+    if np.isfinite(highest) and texts != [EVERY_ROW]:
         text += f"; activation at most {number(highest, precision)}"
     return text
-
-
-def cap(network: Network, rule: int) -> float:
-    """What literals (or units of a deep rule) without any weight let the activation be.
-
-    Infinite where there are none.
-    """
-    own = slice(network.offsets[rule], network.offsets[rule + 1])
-    weights = network.second_layer(rule) if network.deep else network.weights[own]
-    constants = network.shifts[own] if network.deep else network.biases[own]
-    return float(np.min(constants[~weights.any(axis=1)], initial=np.inf))
 
 
 def condition_texts(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
     """What must hold for a rule to fire, one inequality after the other.
 
     For a deep rule they are those of its second layer, over the positive parts of its
-    literals, which have names: A⁺, B⁺, …. What always holds is left out.
+    literals, which have names: A⁺, B⁺, …. What holds on every row of training is left out;
+    if that is all there is, it says how strongly the rule fires, and says so.
     """
-    network = fitted.network
+    network, reaches = fitted.network, rule_reaches(fitted, rule)
     if network.deep:
         texts = unit_texts(fitted, rule, precision, max_terms)
     else:
-        own = range(network.offsets[rule], network.offsets[rule + 1])
-        texts = [literal_text(fitted, literal, precision, max_terms) for literal in own]
-    return [text for text in texts if text != "every row"] or texts[:1]
+        literals = range(network.offsets[rule], network.offsets[rule + 1])
+        texts = [literal_text(fitted, literal, precision, max_terms) for literal in literals]
+    pairs = list(zip(texts, reaches, strict=True))
+    telling = [
+        NO_ROW if reached.never else text for text, reached in pairs if not reached.always
+    ]
+    slanted = [f"{text} {ALWAYS}" for text, reached in pairs if not reached.flat]
+    return telling or slanted or [EVERY_ROW]
 
 
 def named_literals(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
@@ -246,7 +245,7 @@ def unit_texts(fitted: Fitted, rule: int, precision: int, max_terms: int) -> lis
         order = np.argsort(-np.abs(weights), kind="stable")
         shown = [place for place in order[:max_terms].tolist() if weights[place] != 0]
         if not shown:
-            texts.append("every row" if shift > 0 else "no row")
+            texts.append(EVERY_ROW if shift > 0 else NO_ROW)
             continue
         text = ""
         for place in shown:
@@ -305,7 +304,7 @@ def tree_rule_text(fitted: Fitted, rule: int, precision: int) -> str:
         for feature in dict.fromkeys([*lower, *upper])
         if (text := bounds_text(fitted.encoder, feature, lower, upper, precision))
     ]
-    return " and ".join(parts) or "every row"
+    return " and ".join(parts) or EVERY_ROW
 
 
 def bounds_text(
@@ -347,7 +346,7 @@ def split_text(
     column = encoder.columns[feature]
     if column.kind != "number":
         return indicator_text(encoder, column, present=lower is not None)
-    name = printable(encoder.names[column.source])
+    name = in_formula(encoder.names[column.source])
     low, high = (
         None if bound is None else threshold_text(column, bound, precision)
         for bound in (lower, upper)
@@ -365,29 +364,17 @@ def threshold_text(column: EncodedColumn, bound: float, precision: int) -> str:
 
 def indicator_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True) -> str:
     """What an indicator column says, or that it does not hold."""
-    name = printable(encoder.names[column.source])
+    name = in_formula(encoder.names[column.source])
     if column.kind == "missing" or (column.kind == "category" and column.category is None):
         return f"{name} is missing" if present else f"{name} is known"
-    value = "a rare value" if column.kind == "rare" else printable(column.category)
+    value = "a rare value" if column.kind == "rare" else category_text(column.category)
     return f"{name} {'=' if present else '≠'} {value}"
-
-
-def printable(name: str) -> str:
-    """A name on one line: a line break in it must not look like the next rule."""
-    if name.isprintable():
-        return name
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
-
-
-def is_utf8(text: str) -> bool:
-    """Whether a text has no lone surrogates, which only Python's strings can hold."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def column_text(encoder: Encoder, column: EncodedColumn) -> str:
     """A column as it stands in a sum: numbers bare or scaled, indicators in brackets."""
     if column.kind == "number":
-        name = printable(encoder.names[column.source])
+        name = in_formula(encoder.names[column.source])
         return name if column.knots is None else f"scaled({name})"
     return f"[{indicator_text(encoder, column)}]"
 
@@ -447,10 +434,40 @@ def inequality_text(
     """
     terms, constant = in_user_units(encoder, features, weights, bias)
     if not terms:
-        return "every row" if constant > 0 else "no row"
-    if len(terms) == 1 and terms[0].column.knots is not None:
-        return scaled_bound_text(encoder, terms[0], terms[0].column.knots, constant, precision)
+        return EVERY_ROW if constant > 0 else NO_ROW
+    terms, constant = telling(terms, constant, precision)
+    if len(terms) == 1 and lies_between_knots(terms[0], constant):
+        return scaled_bound_text(encoder, terms[0], constant, precision)
     return sum_bound_text(encoder, terms, constant, precision, max_terms)
+
+
+def telling(
+    terms: list[Summand], constant: float, precision: int
+) -> tuple[list[Summand], float]:
+    """The terms that digits can show; the others are at their means for all rows."""
+    visible = 0.5 * 10.0**-precision * max(abs(term.weight) for term in terms)
+    shown = [
+        term for term in terms if abs(term.weight) * max(map(abs, term.column.span)) >= visible
+    ]
+    rest = [term for term in terms if shown and term not in shown]
+    constant += sum(term.factor * term.column.in_sums.mean for term in rest)
+    return shown or terms, constant
+
+
+def limit_text(
+    encoder: Encoder,
+    features: np.ndarray,
+    weights: np.ndarray,
+    bias: float,
+    precision: int,
+    max_terms: int,
+) -> str:
+    """A literal as what limits an activation, which it does even where it always holds."""
+    reached = reach(encoder, features, weights, bias)
+    if reached.flat:
+        return f"its cap, activation at most {number(reached.high, precision)}"
+    text = inequality_text(encoder, features, weights, bias, precision, max_terms)
+    return f"{text} {ALWAYS}" if reached.always else text
 
 
 def sum_bound_text(
@@ -465,25 +482,25 @@ def sum_bound_text(
     return f"{text} {'>' if unit > 0 else '<'} {bound}"
 
 
-def scaled_bound_text(
-    encoder: Encoder, term: Summand, knots: Knots, constant: float, precision: int
-) -> str:
-    """A literal over one scaled column alone: a threshold on the column itself.
+def lies_between_knots(term: Summand, constant: float) -> bool:
+    """Whether a column is scaled and some of its numbers, but not all, exceed a bound.
 
-    Outside of its knots the column is flat, so that all rows may hold, or none.
+    Outside of its knots it is flat, so that all rows may hold, or none.
     """
+    low, high = sorted(term.factor * end for end in term.column.span)
+    return term.column.knots is not None and low <= -constant < high
+
+
+def scaled_bound_text(encoder: Encoder, term: Summand, constant: float, precision: int) -> str:
+    """A literal over one scaled column alone: a threshold on the column itself."""
     bound, rises = -constant / term.factor, term.factor > 0
-    lowest, highest = knots.z[0], knots.z[-1]
-    if bound < lowest if rises else bound > highest:
-        return "every row"
-    if bound >= highest if rises else bound <= lowest:
-        return "no row"
-    name = printable(encoder.names[term.column.source])
+    name = in_formula(encoder.names[term.column.source])
     return f"{name} {'>' if rises else '<'} {threshold_text(term.column, bound, precision)}"
 
 
 def number(value: float, precision: int) -> str:
     """A number with some significant digits, in powers of ten only where it must be."""
+    precision = min(precision, MAX_PRECISION)
     # Beyond six digits more than were asked for, the rest is noise that hides the size.
     if value == 0 or not 1e-4 <= abs(value) < min(10.0 ** (precision + 6), 1e15):
         return f"{value:.{precision}g}"

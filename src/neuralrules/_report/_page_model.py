@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._categories import as_categories, spellings
-from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._encoding import LARGEST, Encoder, as_numbers, column_of
+from neuralrules._data._encoded_column import LARGEST, EncodedColumn
+from neuralrules._data._encoding import Encoder, as_numbers, column_of
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._text import column_text, printable
+from neuralrules._reading._names import column_label, in_formula
+from neuralrules._reading._reach import Reach, cap, rule_reaches
+from neuralrules._reading._text import column_text
 from neuralrules._report._numbers import plain_text, short, short_resolved
 from neuralrules._task._losses import LARGEST_OUTPUT
 
@@ -58,7 +60,25 @@ def page_model(fitted: Fitted, columns: list[dict[str, Any]]) -> dict[str, Any]:
         "mixing": packed(network.mixing),
         "shifts": packed(network.shifts),
         "intercept": network.intercept.tolist(),
+        "settled": [
+            settled(own)
+            for rule in range(network.n_rules)
+            for own in rule_reaches(fitted, rule)
+        ],
+        "caps": [finite(cap(fitted, rule)) for rule in range(network.n_rules)],
     }
+
+
+def settled(reached: Reach) -> str | None:
+    """What the ranges of the training table say of a literal, or unit of a deep rule."""
+    if reached.always:
+        return "flat" if reached.flat else "always"
+    return "never" if reached.never else None
+
+
+def finite(value: Any) -> float | None:
+    """A number for JSON, which knows no NaN and no infinity."""
+    return float(value) if math.isfinite(value) else None
 
 
 def output_texts(fitted: Fitted) -> list[str]:
@@ -88,6 +108,7 @@ def page_features(
                 # Of a column with knots: how rules add it up, not how it is encoded.
                 "mean": column.in_sums.mean,
                 "scale": column.in_sums.scale,
+                "spread": max(map(abs, column.span)),
                 "knots": page_knots(encoder, column),
             }
         )
@@ -98,7 +119,7 @@ def page_knots(encoder: Encoder, column: EncodedColumn) -> dict[str, Any] | None
     """The knots of a scaled column, and the name of the column as it is."""
     if column.knots is None:
         return None
-    name = printable(encoder.names[column.source])
+    name = in_formula(encoder.names[column.source])
     return {"x": column.knots.x, "z": column.knots.z, "name": name}
 
 
@@ -119,7 +140,7 @@ def page_columns(fitted: Fitted, X: Any, order: list[str] | None) -> list[dict[s
     fitted : Fitted
     X : checked table or None
     order : list of str or None
-        Names of the columns, the most important first.
+        Labels of the columns, the most important first.
 
     Returns
     -------
@@ -134,13 +155,15 @@ def page_columns(fitted: Fitted, X: Any, order: list[str] | None) -> list[dict[s
     sources = fitted.used_columns
     if order is not None:
         rank = {name: place for place, name in enumerate(order)}
-        sources.sort(key=lambda source: rank.get(encoder.names[source], len(rank)))
+        sources.sort(
+            key=lambda source: rank.get(column_label(encoder.names[source]), len(rank))
+        )
     return [page_column(encoder, source, X) for source in sources]
 
 
 def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
     own = encoder.columns_of(source)
-    result: dict[str, Any] = {"name": encoder.names[source], "source": source}
+    result: dict[str, Any] = {"name": column_label(encoder.names[source]), "source": source}
     if own[0].kind == "number":
         start, hint, full = usual_number(encoder, own[0], X)
         holes = any(column.kind == "missing" for column in own)
@@ -202,7 +225,7 @@ def page_examples(
     for column in columns:
         data = column_of(X, column["source"])
         if column["kind"] == "number":
-            numbers = as_numbers(data, column["name"])
+            numbers = as_numbers(data, fitted.encoder.names[column["source"]])
             assert numbers is not None  # the table has been encoded before
             cells.append([None if np.isnan(value) else float(value) for value in numbers[rows]])
         else:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._report._page_model import output_texts
+from neuralrules._report._page_model import finite, output_texts
 
 SHOWN_TARGETS = 3  # targets with columns of their own
-
-
-def finite(value: Any) -> float | None:
-    """A number for JSON, which knows no NaN."""
-    return float(value) if math.isfinite(value) else None
 
 
 def table_section(fitted: Fitted, activity: Activity, frame: Any, where: str) -> dict[str, Any]:

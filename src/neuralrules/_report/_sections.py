@@ -14,15 +14,17 @@ from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import SIZE_ROWS, Performance, perform
 from neuralrules._reading._importance import importances
+from neuralrules._reading._names import column_label
 from neuralrules._reading._rules_table import rules_table
 from neuralrules._reading._text import base_text, column_text, number, scaled_texts
 from neuralrules._report._charts import Chart, Points, bars, chart
 from neuralrules._report._page_model import (
+    finite,
     page_columns,
     page_examples,
     page_model,
 )
-from neuralrules._report._rules_section import finite, table_section
+from neuralrules._report._rules_section import table_section
 from neuralrules._simplify._path import SimplificationPath
 
 IMPORTANCE_ROWS = 2000  # rows that importances are measured on
@@ -284,7 +286,8 @@ def importance_section(
         )
         table = measured.to_frame()
         numbers = (table[key].to_numpy() for key in ("importance", "low", "high"))
-        found[kind] = bars([str(name) for name in table[singular]], *numbers)
+        label = column_label if kind == "columns" else str
+        found[kind] = bars([label(name) for name in table[singular]], *numbers)
     busy = [bar for bar in found["columns"] if bar.value > 0]
     return result | {
         "all_columns": found["columns"],

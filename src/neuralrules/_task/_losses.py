@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit, log_softmax, softmax, xlogy
+import scipy  # its parts load when they are used
 
 # Standardised errors beyond it count in the first degree: 1.35, as in scikit-learn's
 # HuberRegressor, keeps 95 % of the efficiency of the squared error on normal numbers.
@@ -190,12 +189,13 @@ class Loss:
 
 def logistic(outputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     margins = outputs * targets
-    return np.logaddexp(0, -margins).sum(axis=1), -targets * expit(-margins)
+    return np.logaddexp(0, -margins).sum(axis=1), -targets * scipy.special.expit(-margins)
 
 
 def cross_entropy(outputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     is_class = targets > 0
-    return -log_softmax(outputs, axis=1)[is_class], softmax(outputs, axis=1) - is_class
+    slopes = scipy.special.softmax(outputs, axis=1) - is_class
+    return -scipy.special.log_softmax(outputs, axis=1)[is_class], slopes
 
 
 def hinge(outputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -220,7 +220,9 @@ def poisson(outputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.nd
     """The deviance of counts from their expectation, of which the output is the logarithm."""
     outputs = np.clip(outputs, -LARGEST_OUTPUT, LARGEST_OUTPUT)
     expected = np.exp(outputs)
-    losses = 2 * (xlogy(targets, targets) - targets * outputs - targets + expected)
+    losses = 2 * (
+        scipy.special.xlogy(targets, targets) - targets * outputs - targets + expected
+    )
     return losses.sum(axis=1), 2 * (expected - targets)
 
 
@@ -257,7 +259,10 @@ def constant_huber(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
     counted = targets[weights > 0]
     ends = zip(counted.min(axis=0), counted.max(axis=0), targets.T, strict=True)
     return np.array(
-        [low if low == high else brentq(slope, low, high, (y,)) for low, high, y in ends]
+        [
+            low if low == high else scipy.optimize.brentq(slope, low, high, (y,))
+            for low, high, y in ends
+        ]
     )
 
 

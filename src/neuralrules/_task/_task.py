@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
+import scipy  # its parts load when they are used
 
 from neuralrules._task._losses import NUMBER_LOSSES, Loss, class_loss
 
@@ -221,6 +221,6 @@ def chosen_classes(outputs: np.ndarray) -> np.ndarray:
 def class_probabilities(outputs: np.ndarray) -> np.ndarray:
     """Probabilities (n_rows, n_classes) from outputs that are log odds."""
     if outputs.shape[1] == 1:
-        positive = expit(outputs[:, 0])
+        positive = scipy.special.expit(outputs[:, 0])
         return np.stack([1 - positive, positive], axis=1)
-    return softmax(outputs, axis=1)
+    return scipy.special.softmax(outputs, axis=1)

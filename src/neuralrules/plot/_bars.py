@@ -27,7 +27,7 @@ from neuralrules.plot._drawing import (
     literally,
     longest_fitting,
     output_words,
-    short_name,
+    short_label,
     shortened,
     signed,
     with_minus,
@@ -194,9 +194,9 @@ class ImportanceDisplay:
 def importance_labels(kind: str, names: list[Any], model: NeuralRuleModel | None) -> list[str]:
     """What stands beside the bars of some rules, columns or pairs."""
     if kind == "columns":
-        return [short_name(name) for name in names]
+        return [short_label(name) for name in names]
     if kind == "pairs":
-        return [" × ".join(short_name(name, 24) for name in pair) for pair in names]
+        return [" × ".join(short_label(name, 24) for name in pair) for pair in names]
     if model is None:
         return [f"rule {rule}" for rule in names]
     twin = with_short_names(model.fitted_)

@@ -19,6 +19,7 @@ from neuralrules.plot._drawing import (
     check_position,
     import_pyplot,
     output_words,
+    short_label,
     short_name,
     with_short_names,
 )
@@ -195,6 +196,6 @@ def input_text(fitted: Fitted, feature: int) -> str:
     encoder = fitted.encoder
     column = encoder.columns[feature]
     if column.kind == "number":
-        return short_name(encoder.names[column.source])
+        return short_label(encoder.names[column.source])
     short = with_short_names(fitted).encoder
     return short_name(indicator_text(short, short.columns[feature]))

@@ -15,6 +15,7 @@ import numpy as np
 
 from neuralrules._data._encoding import Encoder
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._reading._names import column_label
 from neuralrules._reading._text import number
 
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#666666"
@@ -78,6 +79,11 @@ def short_name(name: Any, length: int = NAME_LENGTH) -> str:
         return line
     tail = (length - 1) // 3
     return line[: length - 1 - tail].rstrip() + "…" + line[-tail:].lstrip()
+
+
+def short_label(column: str, length: int = NAME_LENGTH) -> str:
+    """A column's name where it stands alone, cut in the middle."""
+    return short_name(column_label(column), length)
 
 
 def one_line(text: Any) -> str:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._categories import as_categories, spellings
-from neuralrules._data._encoding import LARGEST, as_numbers, column_of, is_frame
+from neuralrules._data._encoded_column import LARGEST
+from neuralrules._data._encoding import as_numbers, column_of, is_frame
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted

@@ -22,6 +22,7 @@ from neuralrules.plot._drawing import (
     legend_below,
     literally,
     plain_value,
+    short_label,
     short_name,
 )
 from neuralrules.plot._plane import (
@@ -353,7 +354,7 @@ class SupportDisplay:
             vertical = axis is ax.yaxis
             # Of two panels that share the axis only the left one is labelled.
             if not vertical or axis.get_tick_params().get("labelleft", True):
-                axis.set_label_text(literally(short_name(name)))
+                axis.set_label_text(literally(short_label(name)))
             limits = (values[0], values[-1])
             if categories is not None:
                 limits = (-0.5, len(categories) - 0.5)

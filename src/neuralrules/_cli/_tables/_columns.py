@@ -130,6 +130,15 @@ class Table(ABC):
         rows = max(1, min(n_rows, CHUNK_CELLS // max(1, len(wanted))))
         return self._chunks(kinds, self._batches(wanted, rows))
 
+    def no_rows(self, kinds: Mapping[str, str]) -> pd.DataFrame:
+        """A frame of the columns that `chunks` gives, without rows."""
+        none = {name: pa.chunked_array([], self._type_of(name)) for name in kinds}
+        return next(iter(self._chunks(kinds, [Batch(0, none)])))
+
+    def _type_of(self, column: str) -> Any:
+        """The type that the file's cells of a column have."""
+        return TEXT
+
     @property
     @abstractmethod
     def done(self) -> float | None:
@@ -216,11 +225,12 @@ class Table(ABC):
         self._begun = True
         return list(columns)
 
-    def similar_column(self, column: str) -> str:
-        """What might have been meant by a column that is not there."""
-        similar = get_close_matches(column, self.names, n=1)
+    def similar_column(self, column: str, taken: Sequence[str] = ()) -> str:
+        """What might have been meant by a column that is not there; none of those `taken`."""
+        free = {name.casefold(): name for name in self.names if name not in taken}
+        similar = get_close_matches(column.casefold(), free, n=1)
         if similar:
-            return f"Did you mean {similar[0]!r}?"
+            return f"Did you mean {free[similar[0]]!r}?"
         listed = ", ".join(repr(name) for name in self.names[:SHOWN_NAMES])
         more = len(self.names) - SHOWN_NAMES
         return f"Its columns are {listed}{f' and {more} more' if more > 0 else ''}."

@@ -28,7 +28,7 @@ from neuralrules._cli._tables._streams import (
     reading,
 )
 from neuralrules._data._number_texts import MISSING
-from neuralrules._reading._text import is_utf8
+from neuralrules._reading._names import is_utf8
 
 BLOCK_ROWS = 400  # split at a time: the garbage collector would look at 700 new lists
 LONGEST_CELL = 2**24  # characters; a quote that is never closed must not fill the memory
@@ -188,8 +188,8 @@ class CsvTable(Table):
     def _typed(self, column: Any) -> Any:
         return typed(with_holes(column, self._markers), self._marks)
 
-    def similar_column(self, column: str) -> str:
-        return self._delimiter_hint() or super().similar_column(column)
+    def similar_column(self, column: str, taken: Sequence[str] = ()) -> str:
+        return self._delimiter_hint() or super().similar_column(column, taken)
 
     def _delimiter_hint(self) -> str:
         """The delimiter that is probably meant where the header has not been split."""

@@ -63,6 +63,9 @@ class ParquetTable(Table):
             own = {name: pa.chunked_array([batch.column(name)]) for name in columns}
             yield Batch(batch.num_rows, own)
 
+    def _type_of(self, column: str) -> Any:
+        return self._file.schema_arrow.field(column).type
+
     def _next(self, batches: Iterator[Any]) -> Any:
         with reading_parquet(self.name):
             return next(batches, None)

@@ -137,8 +137,9 @@
 
   // ---- Numbers and rules as text, as _text.py writes them --------------------------
 
-  function numberText(value, digits) {
+  function numberText(value, asked) {
     const size = Math.abs(value);
+    const digits = Math.min(asked, 17); // a number has no more
     const largest = Math.min(10 ** (digits + 6), 1e15);
     if (value === 0 || !(size >= 1e-4 && size < largest)) return powerText(value, digits);
     const decimals = Math.max(digits - 1 - Math.floor(Math.log10(size)), 0);
@@ -187,6 +188,19 @@
     return { terms, constant };
   }
 
+  // Those that digits can show; the others are at their means for all rows.
+  function tellingTerms({ terms, constant }) {
+    const visible = 0.5 * 10 ** -FULL * Math.abs(terms[0].factor * terms[0].scale);
+    const tells = (term) => Math.abs(term.factor * term.scale) * term.spread >= visible;
+    const shown = terms.filter(tells);
+    if (!shown.length) return { terms, constant };
+    const rest = terms.filter((term) => !tells(term));
+    return {
+      terms: shown,
+      constant: rest.reduce((sum, term) => sum + term.factor * term.mean, constant),
+    };
+  }
+
   function sumText(parts) {
     let text = "";
     for (const [factor, name, digits] of parts) {
@@ -211,9 +225,6 @@
   // A literal over one scaled column alone is a threshold on the column itself.
   function scaledBound({ factor, knots }, constant) {
     const bound = -constant / factor;
-    const [lowest, highest] = [knots.z[0], knots.z[knots.z.length - 1]];
-    if (factor > 0 ? bound < lowest : bound > highest) return "every row";
-    if (factor > 0 ? bound >= highest : bound <= lowest) return "no row";
     const threshold = onLine(knots.z, knots.x, bound);
     const k = segment(knots.x, threshold);
     const unit = (knots.x[k + 1] - knots.x[k]) / (knots.z[k + 1] - knots.z[k]);
@@ -221,9 +232,12 @@
   }
 
   function inequality(literal) {
-    const { terms, constant } = userTerms(literal);
-    if (!terms.length) return constant > 0 ? "every row" : "no row";
-    if (terms.length === 1 && terms[0].knots !== null) return scaledBound(terms[0], constant);
+    const all = userTerms(literal);
+    if (!all.terms.length) return all.constant > 0 ? "every row" : "no row";
+    const { terms, constant } = tellingTerms(all);
+    if (terms.length === 1 && terms[0].knots !== null && model.settled[literal] === null) {
+      return scaledBound(terms[0], constant);
+    }
     const unit = terms[0].factor;
     const bound = resolvedText(-constant / unit, terms[0].scale, FULL);
     return `${termsText(terms, unit)} ${unit > 0 ? ">" : "<"} ${bound}`;
@@ -258,18 +272,20 @@
     const literals = ownLiterals(rule);
     const texts = literals.map(
       (literal, unit) => (model.deep ? unitText(rule, unit) : inequality(literal)));
-    const telling = texts.filter((text) => text !== "every row");
-    const constants = Array.from(model.deep ? model.shifts : model.biases)
-      .slice(literals[0], literals[0] + literals.length)
-      .filter((_, j) => texts[j] === "every row"
-        && (model.deep || !userTerms(literals[j]).terms.length));
+    const settled = literals.map((literal) => model.settled[literal]);
+    const telling = texts
+      .map((text, j) => (settled[j] === "never" ? "no row" : text))
+      .filter((_, j) => settled[j] === null || settled[j] === "never");
+    // Where every row fulfils all of them, they still say how strongly the rule fires.
+    const slanted = texts.filter((_, j) => settled[j] === "always")
+      .map((text) => `${text} (always true)`);
     return {
-      conditions: telling.length ? telling : texts.slice(0, 1),
+      conditions: [telling, slanted, ["every row"]].find((some) => some.length),
       literals: model.deep
         ? literals.map((literal, j) => `${letter(j)} = ${namedLiteral(literal)}`) : [],
       // Literals that always hold still limit how strongly the rule can fire.
-      cap: constants.length ? Math.min(...constants) : null,
-      everywhere: !telling.length,
+      cap: model.caps[rule],
+      everywhere: !telling.length && !slanted.length,
     };
   }
 

@@ -1,0 +1,74 @@
+"""How long `neuralrules predict` of a small table takes, which is nearly all start-up.
+
+``python -m benchmarks.startup`` measures the code that is imported; ``--against FOLDER``
+measures another checkout's ``src`` beside it, run after run, and gives the ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import neuralrules
+from neuralrules import NeuralRuleClassifier
+
+ROWS = 5_000
+OURS = str(Path(neuralrules.__file__).parents[1])
+
+
+def write_files(folder: Path) -> None:
+    """A model of numbers and categories, and a table to score."""
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame(rng.randn(ROWS, 10), columns=[f"x{i}" for i in range(10)])
+    X["town"] = rng.choice(["Lima", "Oslo", "Rome"], ROWS)
+    y = X["x0"] * X["x1"] + (X["town"] == "Rome") > 0
+    NeuralRuleClassifier(random_state=0, n_epochs=20).fit(X, y).save(folder / "model.nrules")
+    X.to_csv(folder / "new.csv", index=False)
+
+
+def seconds(source: str, folder: Path, cache: str | None) -> float:
+    """Wall time of one prediction by the code in a folder."""
+    environment = {**os.environ, "PYTHONPATH": source}
+    if cache is not None:
+        environment["NUMBA_CACHE_DIR"] = cache
+    command = [sys.executable, "-m", "neuralrules", "predict", "model.nrules", "new.csv"]
+    start = time.perf_counter()
+    subprocess.run([*command, "-o", "out.csv", "-q"], cwd=folder, env=environment, check=True)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--against", help="the `src` folder of another checkout")
+    parser.add_argument("--runs", type=int, default=5)
+    options = parser.parse_args()
+    sources = {"ours": OURS} | ({"theirs": options.against} if options.against else {})
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_files(folder)
+        for case in ("warm", "cold cache"):
+            times: dict[str, list[float]] = {who: [] for who in sources}
+            for run in range(options.runs + 1):
+                for who, source in sources.items():
+                    with tempfile.TemporaryDirectory() as empty:
+                        took = seconds(source, folder, empty if case != "warm" else None)
+                    if run:  # the first one fills the caches
+                        times[who].append(took)
+            medians = {who: statistics.median(own) for who, own in times.items()}
+            line = ", ".join(f"{who} {median:.2f} s" for who, median in medians.items())
+            if options.against:
+                line += f", ratio {medians['ours'] / medians['theirs']:.2f}"
+            print(f"{case}: {line} (median of {options.runs})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Ctrl-C and a request to end, at any time: one line, an exit code, nothing half-written.
+
+An exception could come at a bad moment: Python loses those that a finalizer raises, and an
+import may take them for a missing module. So the process ends where it is, imports and waits
+for standard input included, once the parts of unfinished files are gone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from neuralrules._io._writing import remove_unfinished
+
+WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+
+
+def answer_signals() -> None:
+    """From now on end the process on Ctrl-C and on SIGTERM, unless it was told otherwise."""
+    if threading.current_thread() is not threading.main_thread():
+        return  # which alone may handle signals
+    owner = os.getpid()
+
+    def end(number: int, frame: Any) -> None:
+        if os.getpid() == owner:  # a copy of this process has no files of its own
+            remove_unfinished()
+            line = f"neuralrules: {WORDS[signal.Signals(number)]}\n"
+            # A bar may be on the terminal; and print may be what was interrupted.
+            start = "\r\x1b[K" if os.isatty(2) else ""
+            os.write(2, (start + line).encode())
+        os._exit(128 + number)
+
+    for number, default in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGTERM, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) == default:  # a shell's background job ignores Ctrl-C
+            signal.signal(number, end)
+
+
+@contextmanager
+def interrupts_raised() -> Iterator[None]:
+    """Let Ctrl-C be a KeyboardInterrupt, for work that makes something of it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.getsignal(signal.SIGINT)
+    if previous != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous or signal.SIG_DFL)

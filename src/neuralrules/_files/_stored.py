@@ -1,0 +1,83 @@
+"""A model in a file as what it learned, without the estimator that learned it.
+
+That is all a prediction needs, and it takes no scikit-learn, which is slow to load. How the
+model was trained is not looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from neuralrules._data._encoding import Encoder
+from neuralrules._engine import ENGINES, get_engine
+from neuralrules._engine._early import EarlyEngine
+from neuralrules._engine._protocol import Decider, Engine
+from neuralrules._files._checks import Contents, refuse, shown
+from neuralrules._files._container import ModelFileError
+from neuralrules._files._load import contents_of, fitted_from, read_bytes
+from neuralrules._fitted._fitted import Fitted
+
+CLASSIFIERS = ("NeuralRuleClassifier", "NeuralRuleClassifierCV")
+REGRESSORS = ("NeuralRuleRegressor", "NeuralRuleRegressorCV")
+TRAINING = ("search", "max_depth")  # what a file says about training alone
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """What a file holds; named as an estimator names it.
+
+    Attributes
+    ----------
+    fitted_ : Fitted
+    engine : str
+        What it computes with.
+    n_jobs : int or None
+        On how many threads.
+    """
+
+    fitted_: Fitted
+    engine: str
+    n_jobs: int | None
+
+    @property
+    def encoder_(self) -> Encoder:
+        return self.fitted_.encoder
+
+    def deciding_engine(self) -> Decider:
+        """What decides, and loads numba only for many rows."""
+        return EarlyEngine(self._engine) if self.engine == "numba" else self._engine()
+
+    def _engine(self) -> Engine:
+        from joblib import effective_n_jobs
+
+        n_threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
+        return get_engine(self.engine, n_threads)
+
+
+def stored_model(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> StoredModel:
+    """Read a model that `save` wrote, to predict with; raises as `load` does."""
+    whole = read_bytes(os.fspath(path), max_bytes)
+    try:
+        contents = contents_of(whole)
+        del whole
+        return model_from(contents)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from None
+
+
+def model_from(contents: Contents) -> StoredModel:
+    """A model of contents, which are checked here."""
+    name, parameters = contents.value("estimator", str), contents.value("parameters", dict)
+    if name not in (*CLASSIFIERS, *REGRESSORS):
+        refuse(f"it holds a {shown(name)}, not one of {', '.join((*CLASSIFIERS, *REGRESSORS))}")
+    engine, n_jobs = parameters.get("engine"), parameters.get("n_jobs")
+    if engine not in ENGINES or not (n_jobs is None or (type(n_jobs) is int and n_jobs != 0)):
+        refuse("its parameters are not valid")
+    for key in TRAINING:
+        contents.document.pop(key, None)
+    contents.arrays.pop("cv_scores", None)
+    classes = name in CLASSIFIERS
+    fitted = fitted_from(contents, name, parameters.get("loss", ""), classes=classes)
+    contents.nothing_left()
+    return StoredModel(fitted, engine, n_jobs)

@@ -1,0 +1,92 @@
+"""What a literal, or a unit of a deep rule, can come to on rows like those of training.
+
+A literal that is positive wherever the columns stay within the training table says nothing
+about a row. Texts leave it out, and a threshold that lies far outside of the table with it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._encoding import Encoder
+from neuralrules._fitted._fitted import Fitted
+
+FLAT = 1e-3  # of its size: a literal that varies by less is a constant to its readers
+
+
+class Reach(NamedTuple):
+    """The lowest and the highest that a sum comes to."""
+
+    low: float
+    high: float
+
+    @property
+    def always(self) -> bool:
+        """Whether the sum is positive on all rows."""
+        return self.low > 0
+
+    @property
+    def never(self) -> bool:
+        """Whether it is positive on none."""
+        return self.high <= 0
+
+    @property
+    def flat(self) -> bool:
+        """Whether it is positive and hardly varies: then it caps a rule's activation."""
+        return self.always and self.high - self.low <= FLAT * self.high
+
+
+def reach(encoder: Encoder, features: np.ndarray, weights: np.ndarray, bias: float) -> Reach:
+    """The reach of w . x + a over the encoded columns `features`.
+
+    Each column of the table moves by itself, and its encoded columns together: it holds at
+    most one category, and a missing number stands at the mean, which is 0.
+    """
+    used = np.flatnonzero(weights)
+    by_source: dict[int, list[tuple[EncodedColumn, float]]] = {}
+    for feature, weight in zip(features[used].tolist(), weights[used].tolist(), strict=True):
+        column = encoder.columns[feature]
+        by_source.setdefault(column.source, []).append((column, weight))
+    low = high = float(bias)
+    for own in by_source.values():
+        numbers = [weight * end for c, weight in own if c.kind == "number" for end in c.span]
+        indicators = [(c.span, weight) for c, weight in own if c.kind != "number"]
+        absent = sum(weight * span[0] for span, weight in indicators)
+        states = [absent + number for number in numbers or [0.0]]
+        states += [absent + weight * (span[1] - span[0]) for span, weight in indicators]
+        low, high = low + min(states), high + max(states)
+    return Reach(low, high)
+
+
+def literal_reach(fitted: Fitted, literal: int) -> Reach:
+    """The reach of a literal of a fitted model."""
+    network = fitted.network
+    weights, bias = network.weights[literal], float(network.biases[literal])
+    return reach(fitted.encoder, network.features, weights, bias)
+
+
+def rule_reaches(fitted: Fitted, rule: int) -> list[Reach]:
+    """The reaches of a rule's literals; of a deep rule those of the units above them."""
+    network = fitted.network
+    own = range(network.offsets[rule], network.offsets[rule + 1])
+    literals = [literal_reach(fitted, literal) for literal in own]
+    if not network.deep:
+        return literals
+    ends = np.maximum(np.array(literals), 0)
+    mixing = network.second_layer(rule).astype(np.float64)
+    shifts = network.shifts[own.start : own.stop].astype(np.float64)
+    extremes = mixing[:, :, None] * ends  # (n_units, n_literals, 2)
+    low, high = extremes.min(axis=2).sum(axis=1), extremes.max(axis=2).sum(axis=1)
+    return [Reach(*pair) for pair in zip(shifts + low, shifts + high, strict=True)]
+
+
+def cap(fitted: Fitted, rule: int) -> float:
+    """What literals (or units of a deep rule) that do not vary let the activation be.
+
+    Infinite where there are none.
+    """
+    constant = [own.high for own in rule_reaches(fitted, rule) if own.flat]
+    return min(constant, default=np.inf)
