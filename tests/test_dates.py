@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 
 import numpy as np
 import onnxruntime
@@ -204,3 +205,55 @@ NO_DATES = ["", "2020", "2020-1-1", "2020-13-01", "2020-01-01T25:00", "x", "01/0
 @pytest.mark.parametrize("text", [*NO_DATES, "2020-01-01 10:00:61", "2020-01-01T10"])
 def test_no_other_text_is_a_date(text):
     assert days_of_text(text) is None
+
+
+def test_texts_show_dates(table):
+    _, model, _ = table
+    text = model.rules_text()
+    leaves = [line for line in text.splitlines() if re.match("  leaf .*opened [<>≤]", line)]
+    assert leaves
+    assert all(re.search(r"opened [<>≤] \d{4}-\d\d-\d\d", line) for line in leaves)
+    assert re.search(r"(now|and)   opened [<>] 20\d\d-\d\d-\d\d$", text, re.MULTILINE)
+    assert "Missing numbers count as their means: opened 2019-" in text
+    if "days(opened)" in text:
+        assert "days(opened) counts the days since 1970-01-01." in text
+    assert not re.search(r"(?<!days\()opened [<>]=? ?-?[0-9.]+(e|$)", text, re.MULTILINE)
+
+
+def low_row(table):
+    """A row with a date and a low prediction, which a later date would raise."""
+    X, model, _ = table
+    known = X[X["opened"].notna()]
+    return known.iloc[[np.argmin(model.predict(known))]]
+
+
+TOKYO = "datetime64[s, Asia/Tokyo]"
+
+
+@pytest.mark.parametrize("kind", ["datetime64[us]", TOKYO, "date", "polars"])
+def test_a_smallest_change_is_a_date_of_the_same_type(table, kind):
+    row, model = low_row(table), table[1]
+    if kind == "polars":
+        row = pl.from_pandas(row).with_columns(pl.col("opened").cast(pl.Date))
+    elif kind == "date":
+        row = row.assign(opened=row["opened"].dt.date)
+    elif kind == TOKYO:
+        row = row.assign(opened=row["opened"].dt.tz_localize("UTC").astype(kind))
+    before = model.predict(row)[0]
+    answer = model.counterfactual(row, (before + 0.5, None), fixed=["a"])
+    (change,) = answer.changes
+    assert change.column == "opened"
+    assert type(change.after) is type(change.before)
+    assert model.predict(answer.x)[0] >= before + 0.5 - 1e-5
+    assert re.search(r"opened from 20\d\d-\d\d-\d\d.* to 20\d\d-\d\d-\d\d", str(answer))
+
+
+def test_bounds_may_be_dates(table):
+    row, model = low_row(table), table[1]
+    own, before = row["opened"].iloc[0], model.predict(row)[0]
+    wanted = (before + 0.5, None)
+    for low, high in ((own.date(), None), (str(own), "2030-01-01")):
+        answer = model.counterfactual(row, wanted, bounds={"opened": (low, high)}, fixed=["a"])
+        assert answer.x["opened"].iloc[0] > own
+    near = {"opened": (own - pd.Timedelta(days=1), own + pd.Timedelta(days=1))}
+    assert not model.counterfactual(row, wanted, bounds=near, fixed=["a"]).found

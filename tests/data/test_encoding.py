@@ -1,5 +1,7 @@
 """Tables of every kind become standardised float32 columns."""
 
+from datetime import timedelta
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -207,17 +209,15 @@ def test_numbers_for_a_model_fitted_with_categories():
     ("table", "error", "message"),
     [
         (
-            pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2021-01-01"])}),
+            pd.DataFrame({"took": pd.to_timedelta([1, 2], unit="D")}),
             TypeError,
-            "Column 'when' holds dates or times, which have no unit to split on. Turn it into "
-            "a number first, for example days since a date.",
+            "Column 'took' holds times without a date, or spans of time, which have no unit to "
+            "split on. Turn it into a number first, for example of hours.",
         ),
         (
-            pl.DataFrame({"when": ["2020-01-01", "2021-01-01"]}).with_columns(
-                pl.col("when").str.to_date()
-            ),
+            pl.DataFrame({"took": [timedelta(1), None]}),
             TypeError,
-            "Column 'when' holds dates or times",
+            "Column 'took' holds times without a date",
         ),
         (
             pd.DataFrame({"a": [1.0, np.inf]}),

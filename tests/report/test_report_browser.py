@@ -826,3 +826,30 @@ def test_a_large_report_opens_at_once(folder, visit):
     page.locator("#rules-table [data-open]").first.click()
     page.locator("#detail-close").click()
     assert time.perf_counter() - begun < 2
+
+
+@pytest.mark.parametrize("hours", [0, 7])
+def test_dates_are_typed_as_dates(visit, tmp_path, hours):
+    """With a time of day where the table has one."""
+    rng = np.random.default_rng(0)
+    days = pd.to_timedelta(24 * rng.integers(0, 3000, 300) + hours, unit="h")
+    X = pd.DataFrame({"opened": pd.Timestamp("2015-01-01") + days, "a": rng.normal(size=300)})
+    X.loc[::7, "opened"] = pd.NaT
+    y = (X["opened"] > "2019-01-01") + 0.5 * X["a"]
+    model = NeuralRuleRegressor(n_trees=4, n_epochs=10, random_state=0).fit(X, y)
+    model.report(tmp_path / "report.html", X, y, n_examples=9)
+    page = visit(tmp_path / "report.html")
+    field = page.get_by_label("opened")
+    assert field.get_attribute("type") == ("datetime-local" if hours else "date")
+    rows = np.unique(np.linspace(0, 299, 9).astype(int))
+    for place, row in enumerate(rows):
+        page.locator("#example").select_option(str(place))
+        (shown,) = json.loads(page.locator("#prediction").get_attribute("data-numbers"))
+        assert shown == pytest.approx(model.predict(X.iloc[[row]])[0], abs=1e-4)
+    text = "2021-03-04T05:06" if hours else "2021-03-04"
+    field.fill(text)
+    (shown,) = json.loads(page.locator("#prediction").get_attribute("data-numbers"))
+    typed = X.iloc[[rows[-1]]].assign(opened=pd.Timestamp(text))
+    assert shown == pytest.approx(model.predict(typed)[0], abs=1e-4)
+    conditions = " ".join(page.locator("#rules").all_inner_texts())
+    assert re.search(r"opened [<>] 20\d\d-\d\d-\d\d", conditions)

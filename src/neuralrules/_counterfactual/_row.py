@@ -13,6 +13,7 @@ import numpy as np
 from neuralrules._counterfactual._ball import Moves
 from neuralrules._counterfactual._options import Options, check_pair
 from neuralrules._data._categories import category_name, missing_cells, spellings
+from neuralrules._data._dates import as_days, days_of_text, holds_dates
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import Encoder, is_frame
 from neuralrules._data._scaling import Knots
@@ -56,7 +57,7 @@ class CellChoices:
         """What it costs to change a cell of this column."""
         if self.number is None:
             return 1 / self.unit
-        return abs(float(after) - float(before)) / self.unit
+        return abs(_as_number(after) - _as_number(before)) / self.unit
 
 
 class Move(NamedTuple):
@@ -102,16 +103,19 @@ def _number_column(
     encoder: Encoder, table: Any, position: int, options: Options
 ) -> CellChoices:
     name, kind = encoder.names[position], _kind(table, position)
+    own = encoder.columns_of(position)[0]
     cell = cell_at(table, position)
-    number = np.nan if is_missing(cell) else float(cell)
+    number = np.nan if is_missing(cell) else _as_number(cell)
     low, high = _dtype_range(table, position)
+    usually_whole = kind == "integer" or (own.is_date and not number % 1)
     # A boolean can only become 0 or 1, even if the user does not name it in `integer`.
     whole = kind == "boolean" or (
-        kind == "integer" if options.integer is None else position in options.integer
+        usually_whole if options.integer is None else position in options.integer
     )
     if position in options.bounds:
         given = options.bounds[position]
-        pair = check_pair(f"bounds[{name!r}]", given)
+        ends = [*map(_as_number, given)] if own.is_date and is_pair(given) else given
+        pair = check_pair(f"bounds[{name!r}]", ends)
         if not np.isnan(number) and not pair[0] <= number <= pair[1]:
             raise ValueError(
                 f"bounds[{name!r}]={given!r} leave out the row's own value {number:g}. "
@@ -120,11 +124,24 @@ def _number_column(
         low, high = max(low, pair[0]), min(high, pair[1])
     if position in options.fixed:
         low = high = number
-    own = encoder.columns_of(position)
-    deviation = next(column.scale for column in own if column.kind == "number")
-    usual = 1.0 if kind == "boolean" else deviation
+    usual = 1.0 if kind == "boolean" else own.scale
     unit = _unit(options, position, name, usual)
     return CellChoices(name, number, unit, low, high, whole, ())
+
+
+def is_pair(given: Any) -> bool:
+    return isinstance(given, list | tuple) and len(given) == 2
+
+
+def _as_number(cell: Any) -> Any:
+    """A number, or the days of a date or of its text; anything else as it is."""
+    if isinstance(cell, str):
+        days = days_of_text(cell)
+        return cell if days is None else days
+    if cell is None:
+        return None
+    one = np.array([cell])
+    return float(as_days(one)[0]) if holds_dates(one) else float(cell)
 
 
 def _unit(options: Options, position: int, name: str, usual: float) -> float:
@@ -337,7 +354,7 @@ def cell_text(cell: Any, precision: int = 6) -> str:
     """A cell or a prediction for people to read."""
     if isinstance(cell, Real) and not isinstance(cell, bool | np.bool_ | Integral):
         return "missing" if np.isnan(float(cell)) else number_text(float(cell), precision)
-    return "missing" if is_missing(cell) else str(cell)
+    return "missing" if is_missing(cell) else str(cell).removesuffix(" 00:00:00")
 
 
 def changed_cells(
@@ -361,67 +378,3 @@ def changed_cells(
     return {
         position: cell for position, cell in cells.items() if cell != columns[position].number
     }
-
-
-def write_cells(table: Any, cells: dict[int, Any]) -> Any:
-    """A copy of a table of one row with some cells changed, in their dtypes if possible."""
-    if hasattr(table, "iloc"):
-        table = table.copy()
-        for position, cell in cells.items():
-            table.isetitem(position, _pandas_column(table.iloc[:, position], cell))
-        return table
-    if is_frame(table):
-        return table.with_columns(
-            [_polars_column(table[table.columns[i]], cell) for i, cell in cells.items()]
-        )
-    new = list(cells.values())
-    if table.dtype.kind in "US" or any(isinstance(cell, str) for cell in new):
-        # A longer category would be cut; and a row of numbers and holes is one of floats.
-        table = table.astype(object)
-    elif table.dtype.kind in "iub" and not all(cell.is_integer() for cell in new):
-        table = table.astype(np.float64)
-    table = table.copy()
-    for position, cell in cells.items():
-        before = table[0, position]
-        table[0, position] = _like(before, cell) if isinstance(cell, str) else cell
-    return table
-
-
-def _like(before: Any, category: str) -> Any:
-    """A category as an object of the kind that the cell held, if it has a name like that."""
-    try:
-        cell = type(before)(category)
-    except (TypeError, ValueError):
-        return category
-    return cell if category_name(cell) == category else category
-
-
-def _pandas_column(column: Any, cell: Any) -> Any:
-    """A pandas column of one cell with a new content."""
-    series, dtype, name = type(column), column.dtype, str(column.dtype)
-    if name == "category":
-        named = {category_name(item): item for item in dtype.categories}
-        if cell not in named:
-            dtype = type(dtype)([*dtype.categories, cell], dtype.ordered)
-        return series([named.get(cell, cell)], column.index, dtype)
-    if isinstance(cell, str):
-        new = _like(column.iloc[0], cell)
-        keeps = isinstance(new, type(column.iloc[0])) or dtype.kind == "O"
-        return series([new], column.index, dtype if keeps else None)
-    if name.lower().startswith(("int", "uint")) and not cell.is_integer():
-        return series([cell], column.index, "Float64" if name[0] in "IU" else float)
-    return series([cell], column.index, float).astype(dtype)
-
-
-def _polars_column(column: Any, cell: Any) -> Any:
-    """A polars column of one cell with a new content."""
-    series, dtype = type(column), column.dtype
-    if isinstance(cell, str):
-        new = series(column.name, [_like(column[0], cell)])
-        if str(dtype).startswith(("Categorical", "Enum")):
-            typed = new.cast(dtype, strict=False)
-            return new if typed[0] is None else typed  # an Enum may lack the category
-        return new
-    keeps = cell.is_integer() or dtype.is_float()
-    new = series(column.name, [cell])
-    return new.cast(dtype) if keeps else new

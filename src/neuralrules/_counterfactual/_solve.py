@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neuralrules._counterfactual._ball import SLACK, Ball, Moves, round_down
+from neuralrules._counterfactual._cells import write_cells
 from neuralrules._counterfactual._program import Goal, solve_in_ball
 from neuralrules._counterfactual._row import (
     CellChoices,
@@ -26,7 +27,6 @@ from neuralrules._counterfactual._row import (
     cell_text,
     changed_cells,
     moves_of,
-    write_cells,
 )
 from neuralrules._engine._protocol import Engine
 from neuralrules._engine._reference import rules_forward

@@ -15,6 +15,7 @@ from numbers import Integral
 
 import numpy as np
 
+from neuralrules._data._dates import EPOCH, date_text
 from neuralrules._data._encoded_column import EncodedColumn, in_original_units
 from neuralrules._data._encoding import Encoder
 from neuralrules._fitted._activity import rule_importance
@@ -24,6 +25,7 @@ from neuralrules._reading._names import category_text, in_formula, printable
 from neuralrules._reading._reach import cap, reach, rule_reaches
 from neuralrules._task._task import chosen_classes
 
+DAYS_APART = 3.0  # dates that lie further apart are told without the time of day
 MAX_PRECISION = 17  # significant digits of a float64
 EVERY_ROW, NO_ROW = "every row", "no row"  # what holds, or fails, whatever a row is like
 ALWAYS = "(always true)"  # of an inequality that no row of the training table fails
@@ -88,6 +90,7 @@ def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_ter
         blocks.append("\n".join(lines))
     foot = [
         *scaled_texts(fitted.encoder, "\n".join(blocks), precision),
+        *date_texts(fitted.encoder, "\n".join(blocks)),
         *stand_in_texts(fitted.encoder, network.take(order), precision),
     ]
     return "\n\n".join([*blocks, *foot])
@@ -127,7 +130,7 @@ def stand_in_texts(encoder: Encoder, network: Network, precision: int) -> list[s
     for scaled in (False, True):
         parts = [
             f"{in_formula(encoder.names[column.source])} "
-            f"{resolved(column.stand_in, column.unit_at(column.stand_in), precision)}"
+            f"{original_text(column, column.stand_in, precision)}"
             for column in columns
             if (column.knots is not None) == scaled
         ]
@@ -144,11 +147,21 @@ def scaled_texts(encoder: Encoder, text: str, precision: int) -> list[str]:
         if column.knots is None or name not in text:
             continue
         points = [
-            f"{resolved(x, column.unit_at(x), precision)} → {number(z, precision)}"
+            f"{original_text(column, x, precision)} → {number(z, precision)}"
             for x, z in zip(column.knots.x, column.knots.z, strict=True)
         ]
         texts.append(f"{name} is the line through {', '.join(points)}; flat outside.")
     return texts
+
+
+def date_texts(encoder: Encoder, text: str) -> list[str]:
+    """What the days are that a text speaks of."""
+    names = [column_text(encoder, column) for column in encoder.columns if column.is_date]
+    spoken = [name for name in names if name in text and name.startswith("days(")]
+    if not spoken:
+        return []
+    counts = "counts" if len(spoken) == 1 else "count"
+    return [f"{' and '.join(spoken)} {counts} the days since {EPOCH}."]
 
 
 def check_counts(**counts: int) -> None:
@@ -358,8 +371,15 @@ def split_text(
 
 def threshold_text(column: EncodedColumn, bound: float, precision: int) -> str:
     """A number on an encoded column in the user's units."""
-    threshold = column.original(bound)
-    return resolved(threshold, column.unit_at(threshold), precision)
+    return original_text(column, column.original(bound), precision)
+
+
+def original_text(column: EncodedColumn, value: float, precision: int) -> str:
+    """A number of a column, in digits that tell apart parts of its deviation, or a date."""
+    unit = column.unit_at(value)
+    if column.is_date:
+        return date_text(round(value) if unit > DAYS_APART else value)
+    return resolved(value, unit, precision)
 
 
 def indicator_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True) -> str:
@@ -375,7 +395,9 @@ def column_text(encoder: Encoder, column: EncodedColumn) -> str:
     """A column as it stands in a sum: numbers bare or scaled, indicators in brackets."""
     if column.kind == "number":
         name = in_formula(encoder.names[column.source])
-        return name if column.knots is None else f"scaled({name})"
+        if column.knots is not None:
+            return f"scaled({name})"
+        return f"days({name})" if column.is_date else name
     return f"[{indicator_text(encoder, column)}]"
 
 
@@ -474,12 +496,21 @@ def sum_bound_text(
     encoder: Encoder, terms: list[Summand], constant: float, precision: int, max_terms: int
 ) -> str:
     """A sum of terms and a constant that is positive, as an inequality; see above."""
+    if len(terms) == 1 and terms[0].column.is_date and terms[0].column.knots is None:
+        return date_bound_text(encoder, terms[0], constant, precision)
     shown, rest = most_important(terms, max_terms)
     unit, scale = shown[0].factor, shown[0].column.in_sums.scale
     text = sum_text(encoder, shown, unit, precision)
     text += " + …" if len(shown) < len(terms) else ""
     bound = resolved(-(constant + rest) / unit, scale, precision)
     return f"{text} {'>' if unit > 0 else '<'} {bound}"
+
+
+def date_bound_text(encoder: Encoder, term: Summand, constant: float, precision: int) -> str:
+    """A literal over one column of dates alone."""
+    name = in_formula(encoder.names[term.column.source])
+    bound = original_text(term.column, -constant / term.factor, precision)
+    return f"{name} {'>' if term.factor > 0 else '<'} {bound}"
 
 
 def lies_between_knots(term: Summand, constant: float) -> bool:

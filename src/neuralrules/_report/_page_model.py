@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._categories import as_categories, spellings
+from neuralrules._data._dates import as_days, date_text
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder, as_numbers, column_of
 from neuralrules._fitted._fitted import Fitted
@@ -110,6 +111,7 @@ def page_features(
                 "scale": column.in_sums.scale,
                 "spread": max(map(abs, column.span)),
                 "knots": page_knots(encoder, column),
+                "date": in_formula(encoder.names[column.source]) if column.is_date else None,
             }
         )
     return result
@@ -167,7 +169,9 @@ def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
     if own[0].kind == "number":
         start, hint, full = usual_number(encoder, own[0], X)
         holes = any(column.kind == "missing" for column in own)
-        result |= {"kind": "number", "start": start, "holes": holes}
+        result |= {"kind": "number", "start": start, "holes": holes, "input": "number"}
+        if own[0].is_date:
+            result |= date_input(start, column_of(X, source) if X is not None else None)
         return result | {"hint": hint, "hint_full": full}
     known = [column for column in own if column.kind == "category"]
     keys = [column.category for column in known]
@@ -182,6 +186,16 @@ def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
     return result | {"start": start, "hint": ""}
 
 
+def date_input(start: float | None, data: Any) -> dict[str, Any]:
+    """An input of dates: with a time of day if the table has any."""
+    days = np.empty(0) if data is None else as_days(data)
+    timed = bool((days[~np.isnan(days)] % 1 != 0).any())
+    text = "" if start is None else date_text(start if timed else round(start))
+    if timed and text:
+        text = f"{text} 00:00"[:16].replace(" ", "T")
+    return {"input": "datetime-local" if timed else "date", "text": text}
+
+
 def option_numbers(keys: list[str | None], data: Any) -> list[int]:
     """Which option each cell of a column is; the last one is for all other categories."""
     places = {spelling: keys.index(key) for spelling, key in spellings(keys).items()}
@@ -193,6 +207,8 @@ def usual_number(
 ) -> tuple[float | None, str, str]:
     """Where an input starts, and what is usual there: in short and in all digits."""
     scale = column.scale
+    if column.is_date:
+        return usual_date(encoder, column, X)
     if X is None:
         # To a hundredth of the deviation: what is near zero compared with it is zero.
         mean = round(column.mean, 2 - math.floor(math.log10(scale))) + 0.0
@@ -213,6 +229,21 @@ def usual_number(
         )
     )
     return median, hint, full
+
+
+def usual_date(
+    encoder: Encoder, column: EncodedColumn, X: Any
+) -> tuple[float | None, str, str]:
+    """The same of a column of dates."""
+    if X is None:
+        mean = f"mean {date_text(round(column.mean))}"
+        return float(round(column.mean)), mean, mean
+    numbers = as_numbers(column_of(X, column.source), encoder.names[column.source])
+    present = np.empty(0) if numbers is None else numbers[~np.isnan(numbers)]
+    if not present.size:
+        return None, "", ""
+    ends = f"{date_text(present.min())} to {date_text(present.max())}"
+    return float(np.quantile(present, 0.5, method="inverted_cdf")), ends, ends
 
 
 def page_examples(

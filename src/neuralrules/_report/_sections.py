@@ -16,7 +16,7 @@ from neuralrules._fitted._performance import SIZE_ROWS, Performance, perform
 from neuralrules._reading._importance import importances
 from neuralrules._reading._names import column_label
 from neuralrules._reading._rules_table import rules_table
-from neuralrules._reading._text import base_text, column_text, number, scaled_texts
+from neuralrules._reading._text import base_text, column_text, date_texts, number, scaled_texts
 from neuralrules._report._charts import Chart, Points, bars, chart
 from neuralrules._report._page_model import (
     finite,
@@ -74,8 +74,8 @@ def report_data(
     -------
     dict
         ``header``, ``performance``, ``importance``, ``sizes``, ``table``, ``inputs``,
-        ``examples``, ``scaled``, what the scaled columns are, and ``page``, the data of the
-        script.
+        ``examples``, ``scaled`` and ``dates``, what such columns are, and ``page``, the data
+        of the script.
     """
     performance, activity = fitted.performance, fitted.activity
     if given.rows is not None:
@@ -90,6 +90,7 @@ def report_data(
         examples = page_examples(fitted, given.X, given.y, columns, given.n_examples)
     where = measured_on(fitted, given, performance.n_rows)
     table = table_section(fitted, activity, frame, where)
+    names = column_texts(fitted)
     return {
         "header": header_section(fitted, title),
         "performance": performance_section(fitted, given, performance, where),
@@ -98,25 +99,26 @@ def report_data(
         "table": table,
         "inputs": columns,
         "examples": examples,
-        "scaled": scaled_columns(fitted),
+        "scaled": scaled_texts(fitted.encoder, names, 4),
+        "dates": date_texts(fitted.encoder, names),
         "page": {
             "model": page_model(fitted, columns),
             "base": base_text(fitted),
             "rules": table["rules"],
             "keys": [column["key"] for column in table["columns"]],
             "columns": [
-                {key: column[key] for key in ("name", "kind", "start")} for column in columns
+                {key: column.get(key) for key in ("name", "kind", "start", "input")}
+                for column in columns
             ],
             "examples": examples,
         },
     }
 
 
-def scaled_columns(fitted: Fitted) -> list[str]:
-    """What the scaled columns are that rules may speak of."""
+def column_texts(fitted: Fitted) -> str:
+    """The columns that rules may speak of, as their sums name them."""
     used = [fitted.encoder.columns[feature] for feature in fitted.network.features]
-    names = "\n".join(column_text(fitted.encoder, column) for column in used)
-    return scaled_texts(fitted.encoder, names, 4)
+    return "\n".join(column_text(fitted.encoder, column) for column in used)
 
 
 def count(value: float) -> str:

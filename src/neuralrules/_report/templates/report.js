@@ -172,6 +172,16 @@
     return numberText(value, digits + (ratio > 1 ? Math.ceil(Math.log10(ratio)) : 0));
   }
 
+  const DAY = 864e5; // in milliseconds
+
+  // As original_text in _text.py: days since 1970-01-01 as a date, with its time if days are
+  // near each other.
+  function dateText(days, unit) {
+    const moment = new Date(Math.round((unit > 3 ? Math.round(days) : days) * 86400) * 1000);
+    if (Number.isNaN(moment.getTime())) return `${days.toFixed(0)} days since 1970-01-01`;
+    return moment.toISOString().slice(0, 19).replace("T", " ").replace(/:00$/, "").replace(/ 00:00$/, "");
+  }
+
   // Terms of a literal in the user's units; a missing number counts as its mean.
   function userTerms(literal) {
     const terms = [];
@@ -223,12 +233,13 @@
   }
 
   // A literal over one scaled column alone is a threshold on the column itself.
-  function scaledBound({ factor, knots }, constant) {
+  function scaledBound({ factor, knots, date }, constant) {
     const bound = -constant / factor;
     const threshold = onLine(knots.z, knots.x, bound);
     const k = segment(knots.x, threshold);
     const unit = (knots.x[k + 1] - knots.x[k]) / (knots.z[k + 1] - knots.z[k]);
-    return `${knots.name} ${factor > 0 ? ">" : "<"} ${resolvedText(threshold, unit, FULL)}`;
+    const text = date === null ? resolvedText(threshold, unit, FULL) : dateText(threshold, unit);
+    return `${knots.name} ${factor > 0 ? ">" : "<"} ${text}`;
   }
 
   function inequality(literal) {
@@ -239,6 +250,10 @@
       return scaledBound(terms[0], constant);
     }
     const unit = terms[0].factor;
+    if (terms.length === 1 && terms[0].date !== null && terms[0].knots === null) {
+      const date = dateText(-constant / unit, terms[0].scale);
+      return `${terms[0].date} ${unit > 0 ? ">" : "<"} ${date}`;
+    }
     const bound = resolvedText(-constant / unit, terms[0].scale, FULL);
     return `${termsText(terms, unit)} ${unit > 0 ? ">" : "<"} ${bound}`;
   }
@@ -584,18 +599,28 @@
 
   function readInput(input) {
     if (input.kind === "category") return Number(input.node.value);
-    return input.node.value === "" ? null : Number(input.node.value);
+    if (input.node.value === "") return null;
+    if (input.input === "number") return Number(input.node.value);
+    // A date alone is read as UTC, a date with a time is not unless it says so.
+    return Date.parse(input.node.value + (input.input === "date" ? "" : "Z")) / DAY;
+  }
+
+  function inputText(input, cell) {
+    if (input.input === "date" || input.input === "datetime-local") {
+      return new Date(cell * DAY).toISOString().slice(0, input.input === "date" ? 10 : 19);
+    }
+    return String(cell);
   }
 
   function wrongInput(input) {
     if (input.kind === "category") return "";
-    if (input.node.validity.badInput) return "not a number";
+    if (input.node.validity.badInput) return input.input === "number" ? "not a number" : "not a date";
     return Math.abs(readInput(input)) > model.largest ? "too large" : "";
   }
 
   function writeRow(row) {
     inputs.forEach((input, place) => {
-      input.node.value = row[place] === null ? "" : String(row[place]);
+      input.node.value = row[place] === null ? "" : inputText(input, row[place]);
     });
     update();
   }
