@@ -32,6 +32,9 @@ CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
 MAX_CATEGORIES = 64  # of one column; the rarer ones share an indicator
 # Rows enter a network as float32; beyond this their products could overflow.
 LARGEST = np.sqrt(np.finfo(np.float32).max)
+# Columns are divided by their deviation, and weights by it once more where they are read in
+# the user's units.
+SMALLEST_SCALE = 1e-280
 
 
 def is_frame(X: Any) -> bool:
@@ -40,6 +43,11 @@ def is_frame(X: Any) -> bool:
 
 def check_table(X: Any) -> Any:
     """X as a two-dimensional array, or the frame itself; refuses sparse tables."""
+    if type(X).__name__ == "LazyFrame":  # which has columns but no rows yet
+        raise TypeError(
+            "X is a LazyFrame, a query that has not been run. Call X.collect() first, and give "
+            "the frame that it returns."
+        )
     if is_frame(X):
         if 0 in X.shape:
             raise ValueError(
@@ -180,6 +188,7 @@ class Encoder:
         moments = ColumnMoments(len(unscaled.columns))
         for start, stop, raw in unscaled._raw_chunks(X):
             moments.add(raw, weights[start:stop].astype(np.float64))
+        check_deviations(names, unscaled.columns, moments)
         scaled = [
             replace(column, mean=float(mean), scale=float(scale))
             for column, mean, scale in zip(
@@ -197,7 +206,8 @@ class Encoder:
         for start, stop, raw in self._raw_chunks(X):
             scratch = np.empty(raw.shape) if scratch.shape != raw.shape else scratch
             scaled = np.subtract(raw, self._mean, out=scratch)
-            scaled /= self._scale
+            with np.errstate(over="ignore"):  # of tiny deviations; clipped below
+                scaled /= self._scale
             for place in self._bent_places:
                 scaled[:, place] = self.columns[place].encoded(raw[:, place])
             # A missing number takes the mean, 0.
@@ -324,6 +334,19 @@ class Encoder:
                 f"column {self.names[self.columns[place].source]!r} holds {value}. "
                 "Replace it by a finite number, or by NaN if it is missing."
             )
+
+
+def check_deviations(
+    names: list[str], columns: list[EncodedColumn], moments: ColumnMoments
+) -> None:
+    """Refuse columns that vary by less than can be divided by."""
+    tiny = np.flatnonzero(moments.scale < SMALLEST_SCALE)
+    if len(tiny):
+        raise ValueError(
+            f"Column {names[columns[tiny[0]].source]!r} of X has a standard deviation of "
+            f"{moments.scale[tiny[0]]:.3g}, too small to divide by. Give it in a smaller unit, "
+            f"so that its deviation is at least {SMALLEST_SCALE:g}, or leave it out."
+        )
 
 
 def with_knots(
