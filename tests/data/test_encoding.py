@@ -266,3 +266,50 @@ def test_deviation_is_kept_however_far_the_column_and_heavy_the_rows():
     column = 1.7e12 + np.arange(2000.0) % 1000
     encoder, _ = encode(column[:, None], np.full(2000, 1e11, np.float32))
     assert encoder.columns[0].scale == pytest.approx(column.std(), rel=1e-3)
+
+
+@pytest.mark.parametrize("chunk_cells", [2**21, 1])
+@pytest.mark.parametrize("size", [1e-100, 1e-155, 1e-165, 1e-250])
+def test_columns_of_tiny_numbers_are_standardised(size, chunk_cells, monkeypatch):
+    """Below about 1e-162 a square is zero."""
+    monkeypatch.setattr(_encoding, "CHUNK_CELLS", chunk_cells)
+    rng = np.random.RandomState(0)
+    plain = rng.randn(200, 2) + 3
+    plain[::7, 1] = np.nan
+    weights = rng.randint(0, 3, 200).astype(np.float32)
+    tiny = plain * [size, 1]
+    # What has no weight has no part in the scale, whatever it is.
+    tiny[0, 0], weights[0] = 1e9, 0
+    encoder, expected = (Encoder.fit(X, weights) for X in (tiny, plain))
+    for one, other, unit in zip(encoder.columns, expected.columns, (size, 1, 1), strict=True):
+        assert one.scale == pytest.approx(other.scale * unit, rel=1e-12, abs=0)
+        assert one.mean == pytest.approx(other.mean * unit, rel=1e-12, abs=0)
+    encoded = encoder.transform(tiny)
+    np.testing.assert_allclose(encoded[1:], expected.transform(plain)[1:], rtol=1e-5, atol=1e-6)
+    assert np.isfinite(encoded).all()
+
+
+def test_small_numbers_before_large_ones_count_in_the_deviation(monkeypatch):
+    monkeypatch.setattr(_encoding, "CHUNK_CELLS", 1)  # 64 rows at a time
+    column = np.repeat([1e-130, 3e-120], 64)[:, None]
+    (encoded,) = Encoder.fit(column, np.ones(128)).columns
+    assert encoded.scale == pytest.approx(1.5e-120, rel=1e-9, abs=0)
+
+
+def test_deviations_that_cannot_be_divided_by_are_refused():
+    X = np.stack([np.arange(9.0), np.arange(9) * 1e-300], axis=1)
+    message = (
+        r"^Column 'x1' of X has a standard deviation of 2.58e-300, too small to divide by\. "
+        r"Give it in a smaller unit, so that its deviation is at least 1e-280, or leave"
+    )
+    with pytest.raises(ValueError, match=message):
+        NeuralRuleClassifier().fit(X, np.arange(9) % 2)
+
+
+def test_a_query_must_be_run_first():
+    frame = pl.DataFrame({"a": range(20), "b": range(20)})
+    y = np.arange(20) > 9
+    model = NeuralRuleClassifier(n_trees=1, n_epochs=1, random_state=0).fit(frame, y)
+    for use in (lambda X: model.fit(X, y), model.predict, model.explain):
+        with pytest.raises(TypeError, match=r"^X is a LazyFrame, .* Call X\.collect\(\) first"):
+            use(frame.lazy())

@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import (
 )
 from strategies import class_rows
 
+import neuralrules
 from neuralrules import (
     NeuralRuleClassifier,
     NeuralRuleClassifierCV,
@@ -498,6 +499,41 @@ def test_targets_beyond_float32_are_refused():
         ValueError, match=r"^y holds 1e\+200, too large for float32\. Give the "
     ):
         NeuralRuleRegressor().fit(X, X[:, 0] * 1e200 / 9)
+
+
+def test_targets_that_hardly_differ_are_refused():
+    X = np.arange(10.0)[:, None]
+    message = (
+        r"^The numbers of y differ by 9e-40 at most, too little for float32\. Give the target "
+        r"in a smaller unit, so that they differ by 1e-30 or more\.$"
+    )
+    with pytest.raises(ValueError, match=message):
+        NeuralRuleRegressor().fit(X, X[:, 0] * 1e-40)
+    smallest = NeuralRuleRegressor(n_epochs=20, random_state=0).fit(X, X[:, 0] * 1e-29)
+    plain = NeuralRuleRegressor(n_epochs=20, random_state=0).fit(X, X[:, 0])
+    np.testing.assert_allclose(smallest.predict(X), plain.predict(X) * 1e-29, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, pd.Series, lambda y: np.array(y, dtype=object)])
+@pytest.mark.parametrize("estimator", [NeuralRuleClassifier(), NeuralRuleClassifierCV()])
+def test_text_beside_other_labels_is_refused(estimator, kind):
+    message = (
+        r"^y mixes text with other labels: row 1 is 'a', row 0 is 1\. Make all of them text, "
+        r"for example by \[str\(label\) for label in y\], or all of them numbers\.$"
+    )
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(IRIS[0][::10], kind([1, "a", 2.5] * 5))
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series])
+@pytest.mark.parametrize("name", ["NeuralRuleRegressor", "NeuralRuleRegressorCV"])
+def test_numbers_cannot_be_learned_from_text(name, kind):
+    message = (
+        rf"^y holds the text 'low' \(cell 1\), but {name} predicts numbers\. Convert y to "
+        rf"numbers, or use {name.replace('Regressor', 'Classifier')} to predict classes\.$"
+    )
+    with pytest.raises(ValueError, match=message):
+        getattr(neuralrules, name)().fit(IRIS[0][::10], kind(["1.5", "low", "2"] * 5))
 
 
 # --- the paper's settings ---------------------------------------------------------------------

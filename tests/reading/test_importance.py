@@ -4,8 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from models import EVERY_MODEL, fitted, with_network
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import RFE, SelectFromModel
 
-from neuralrules import NeuralRuleRegressor
+from neuralrules import (
+    NeuralRuleClassifier,
+    NeuralRuleClassifierCV,
+    NeuralRuleRegressor,
+    read_rules,
+)
 from neuralrules._data._encoding import Encoder
 from neuralrules._estimators._base import engine_of
 
@@ -192,3 +199,72 @@ def test_of_a_long_table_only_a_sample_is_encoded(monkeypatch):
     monkeypatch.setattr(Encoder, "transform", recorded)
     model.importances(X, max_rows=50, random_state=0)
     assert encoded == [50]
+
+
+# Shares of columns that need no rows
+
+
+@pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
+def test_shares_of_columns_sum_to_one_and_unused_columns_have_none(kind, deep):
+    model, _, _ = fitted(kind, deep)
+    shares = model.feature_importances_
+    assert shares.shape == (model.n_features_in_,)
+    assert (shares >= 0).all()
+    assert shares.sum() == pytest.approx(0 if kind == "constant" else 1)
+    used = model.fitted_.used_columns
+    assert set(np.flatnonzero(shares)) <= set(used)
+
+
+def test_shares_of_columns_find_the_ones_that_matter():
+    rng = np.random.RandomState(0)
+    X = rng.randn(600, 6) * [1, 100, 1, 1e-3, 1, 1]
+    y = X[:, 1] / 100 + 0.5 * X[:, 3] * 1e3
+    model = NeuralRuleRegressor(n_trees=8, n_epochs=50, random_state=0).fit(X, y)
+    shares = model.feature_importances_
+    assert list(np.argsort(-shares)[:2]) == [1, 3]
+    assert shares[[1, 3]].sum() > 0.7
+
+
+def test_shares_of_a_rule_are_those_of_its_contribution_and_weights():
+    model, _, _ = fitted("mixed")
+    expected = np.zeros(5)
+    network = model.network_
+    for rule in range(network.n_rules):
+        own = slice(network.offsets[rule], network.offsets[rule + 1])
+        sizes = np.abs(network.weights[own]).sum(axis=0)
+        values = network.values[rule] - network.values[rule].mean()
+        contribution = np.abs(values).mean() * model.fitted_.activity.activation[rule]
+        for feature, size in zip(network.features, sizes, strict=True):
+            column = model.encoder_.columns[feature].source
+            expected[column] += contribution * size / sizes.sum()
+    np.testing.assert_allclose(model.feature_importances_, expected / expected.sum(), rtol=1e-5)
+
+
+def test_a_model_read_from_text_has_shares_too():
+    model, _, _ = fitted("two classes")
+    shares = read_rules(model.exact_text(), estimator=True).feature_importances_
+    assert shares.sum() == pytest.approx(1)
+    assert set(np.flatnonzero(shares)) == set(np.flatnonzero(model.feature_importances_))
+
+
+def test_an_estimator_that_is_not_fitted_has_no_shares():
+    with pytest.raises(NotFittedError):
+        _ = NeuralRuleClassifier().feature_importances_
+    assert not hasattr(NeuralRuleClassifier(), "feature_importances_")
+
+
+@pytest.mark.parametrize("search", [False, True])
+@pytest.mark.parametrize("selector", ["from model", "one by one"])
+def test_scikit_learn_selects_columns_by_their_shares(selector, search):
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame(rng.randn(300, 5), columns=list("abcde"))
+    y = (X["b"] - X["d"] > 0).astype(int)
+    options = {"n_trees": 4, "n_epochs": 10, "random_state": 0}
+    model = NeuralRuleClassifier(**options)
+    if search:
+        model = NeuralRuleClassifierCV([{}], cv=2, **options)
+    if selector == "from model":
+        found = SelectFromModel(model, max_features=2, threshold=-np.inf).fit(X, y)
+    else:
+        found = RFE(model, n_features_to_select=2).fit(X, y)
+    assert list(found.get_feature_names_out()) == ["b", "d"]

@@ -164,7 +164,7 @@ def test_negative_counts_are_refused():
         "y holds -2, but loss='poisson' takes no number below 0. "
         "Give such a y, or another loss."
     )
-    model = NeuralRuleRegressor(2, loss="poisson", n_epochs=1)
+    model = NeuralRuleRegressor(2, loss="poisson", n_trees=5, n_epochs=1)
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         model.fit(X, y - 2)
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

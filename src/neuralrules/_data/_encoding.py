@@ -37,6 +37,9 @@ from neuralrules._data._scaling import learn_knots
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
 # Types of times without a date and of spans of time, in pandas, polars and Arrow.
 NO_DATES = ("time", "time32", "time64", "duration", "period", "interval")
+# Columns are divided by their deviation, and weights by it once more where they are read in
+# the user's units.
+SMALLEST_SCALE = 1e-280
 
 
 def is_frame(X: Any) -> bool:
@@ -45,6 +48,11 @@ def is_frame(X: Any) -> bool:
 
 def check_table(X: Any) -> Any:
     """X as a two-dimensional array, or the frame itself; refuses sparse tables."""
+    if type(X).__name__ == "LazyFrame":  # which has columns but no rows yet
+        raise TypeError(
+            "X is a LazyFrame, a query that has not been run. Call X.collect() first, and give "
+            "the frame that it returns."
+        )
     if is_frame(X):
         if 0 in X.shape:
             raise ValueError(
@@ -161,6 +169,7 @@ class Encoder:
         moments = ColumnMoments(len(unscaled.columns))
         for start, stop, raw in unscaled._raw_chunks(X):
             moments.add(raw, weights[start:stop].astype(np.float64))
+        check_deviations(names, unscaled.columns, moments)
         scaled = [
             replace(column, mean=mean, scale=scale, lowest=lowest, highest=highest)
             for column, mean, scale, lowest, highest in zip(
@@ -182,7 +191,8 @@ class Encoder:
         for start, stop, raw in self._raw_chunks(X):
             scratch = np.empty(raw.shape) if scratch.shape != raw.shape else scratch
             scaled = np.subtract(raw, self._mean, out=scratch)
-            scaled /= self._scale
+            with np.errstate(over="ignore"):  # of tiny deviations; clipped below
+                scaled /= self._scale
             for place in self._bent_places:
                 scaled[:, place] = self.columns[place].encoded(raw[:, place])
             # A missing number takes the mean, 0.
@@ -331,6 +341,19 @@ class Encoder:
                 f"column {self.names[self.columns[place].source]!r} holds {value}. "
                 "Replace it by a finite number, or by NaN if it is missing."
             )
+
+
+def check_deviations(
+    names: list[str], columns: list[EncodedColumn], moments: ColumnMoments
+) -> None:
+    """Refuse columns that vary by less than can be divided by."""
+    tiny = np.flatnonzero(moments.scale < SMALLEST_SCALE)
+    if len(tiny):
+        raise ValueError(
+            f"Column {names[columns[tiny[0]].source]!r} of X has a standard deviation of "
+            f"{moments.scale[tiny[0]]:.3g}, too small to divide by. Give it in a smaller unit, "
+            f"so that its deviation is at least {SMALLEST_SCALE:g}, or leave it out."
+        )
 
 
 def with_knots(

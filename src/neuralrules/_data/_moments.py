@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+# Squares of smaller numbers underflow. Columns that hold no larger ones are multiplied by a
+# power of two, which changes no digit, before they are squared.
+SMALL, ENLARGED = 2.0**-400, 2.0**600
+
 
 class ColumnMoments:
     """Weighted mean and deviation of columns, gathered chunk by chunk; NaN is left out."""
@@ -11,7 +15,9 @@ class ColumnMoments:
     def __init__(self, n_columns: int) -> None:
         self._weight = np.zeros(n_columns)
         self.mean = np.zeros(n_columns)
+        # Sums of squared distances to the mean, in columns still small of enlarged ones.
         self._squares = np.zeros(n_columns)
+        self._factor = np.full(n_columns, ENLARGED)
         self._lowest = np.full(n_columns, np.inf)
         self._highest = np.full(n_columns, -np.inf)
         # Of all rows, those without weight included, which are held out of training.
@@ -28,16 +34,21 @@ class ColumnMoments:
             weight = weights @ present
             mean = weights @ np.where(present, columns, 0) / np.where(weight > 0, weight, 1)
             distances = np.where(present, columns - mean, 0)
+        counted = True if weights.all() else (weights > 0)[:, None]
+        lowest = np.fmin.reduce(columns, where=counted, initial=np.inf)
+        highest = np.fmax.reduce(columns, where=counted, initial=-np.inf)
+        self._enlarge_only_small(np.stack([lowest, highest]))
+        if counted is not True:
+            distances[weights == 0] = 0  # whatever they are, enlarged they could overflow
+        if (self._factor > 1).any():
+            distances *= self._factor
         squares = weights @ np.square(distances, out=distances)
         # Chan, Golub and LeVeque's rule for joining the moments of two samples.
         total = np.where(self._weight + weight > 0, self._weight + weight, 1)
         step = np.where(weight > 0, mean - self.mean, 0)
-        self._squares += squares + step**2 * self._weight * weight / total
+        self._squares += squares + (self._factor * step) ** 2 * self._weight * weight / total
         self.mean += step * weight / total
         self._weight += weight
-        counted = True if weights.all() else (weights > 0)[:, None]
-        lowest = np.fmin.reduce(columns, where=counted, initial=np.inf)
-        highest = np.fmax.reduce(columns, where=counted, initial=-np.inf)
         self._lowest = np.minimum(self._lowest, lowest)
         self._highest = np.maximum(self._highest, highest)
         if counted is not True:
@@ -52,10 +63,21 @@ class ColumnMoments:
         lowest, highest = np.where(self._ends[0] <= self._ends[1], self._ends, self.mean)
         return lowest, highest
 
+    def _enlarge_only_small(self, ends: np.ndarray) -> None:
+        """Measure columns as they are from their first number on that is not small.
+
+        `ends` (2, n_columns) are the least and the greatest numbers, infinite without any.
+        """
+        largest = np.where(np.isfinite(ends), np.abs(ends), 0).max(axis=0)
+        grown = (self._factor > 1) & (largest > SMALL)
+        self._squares[grown] = self._squares[grown] / ENLARGED / ENLARGED
+        self._factor[grown] = 1.0
+
     @property
     def scale(self) -> np.ndarray:
         """Standard deviation; 1 where a column is constant, or never present."""
         deviation = np.sqrt(self._squares / np.where(self._weight > 0, self._weight, 1))
+        deviation /= self._factor
         # Rounding may leave a constant column a deviation, and a tiny one none.
         varies = (self._lowest < self._highest) & (deviation > 0)
         return np.where(varies, deviation, 1.0)

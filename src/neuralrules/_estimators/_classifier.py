@@ -31,6 +31,18 @@ def _gives_probabilities(estimator: Any) -> bool:
     return True
 
 
+def check_one_kind(y: np.ndarray) -> None:
+    """Refuse labels of which some are text and others are not: they have no order."""
+    is_text = np.array([isinstance(label, str) for label in y])
+    if is_text.any() and not is_text.all():
+        text, other = int(np.argmax(is_text)), int(np.argmin(is_text))
+        raise ValueError(
+            f"y mixes text with other labels: row {text} is {y[text]!r}, row {other} is "
+            f"{y[other]!r}. Make all of them text, for example by "
+            "[str(label) for label in y], or all of them numbers."
+        )
+
+
 class ClassRules(ClassifierMixin, PortableModel):
     """Class labels as targets; labels and probabilities as predictions."""
 
@@ -45,6 +57,8 @@ class ClassRules(ClassifierMixin, PortableModel):
         return cast(np.ndarray, self.fitted_.task.classes)
 
     def _check_y(self, y: Any) -> np.ndarray:
+        if isinstance(y, list | tuple) and np.asarray(y).dtype.kind in "US":
+            y = np.array(y, dtype=object)  # or numbers beside text would become text
         y = column_or_1d(y, warn=True)
         if y.dtype == object and missing_cells(y).any():
             row = int(np.argmax(missing_cells(y)))
@@ -52,6 +66,8 @@ class ClassRules(ClassifierMixin, PortableModel):
                 f"Input y contains missing values: row {row} is {y[row]!r}. "
                 "Remove such rows, or give them a class of their own."
             )
+        if y.dtype == object:
+            check_one_kind(y)
         assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
         check_classification_targets(y)
         return y

@@ -19,7 +19,7 @@ from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._exact import exact_text
 from neuralrules._reading._explain import Explanation, explain
-from neuralrules._reading._importance import Importances, importances
+from neuralrules._reading._importance import Importances, column_shares, importances
 from neuralrules._reading._rules_table import rules_table
 from neuralrules._reading._text import rules_text
 from neuralrules._report import Given, check_given, report
@@ -190,6 +190,11 @@ class ReadableModel(NeuralRuleModel):
             sample_weight=sample_weight,
             random_state=random_state,
         )
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return column_shares(self.fitted_)
 
     def counterfactual(
         self,

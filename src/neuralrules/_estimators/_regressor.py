@@ -16,7 +16,16 @@ from neuralrules._estimators._portable import PortableModel
 from neuralrules._task._losses import NUMBER_LOSSES
 from neuralrules._task._task import Task
 
-LARGEST_TARGET = 1e37  # rules keep their values as float32, in units of the target
+# Rules keep their values as float32, in units of the target.
+LARGEST_TARGET, SMALLEST_SPREAD = 1e37, 1e-30
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 class NumberRules(RegressorMixin, PortableModel):
@@ -28,7 +37,20 @@ class NumberRules(RegressorMixin, PortableModel):
     }
 
     def _check_y(self, y: Any) -> np.ndarray:
-        return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        try:
+            return check_array(
+                y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self
+            )
+        except ValueError:
+            for row, item in enumerate(np.asarray(y, dtype=object).ravel()):
+                if isinstance(item, str) and not is_number(item):
+                    raise ValueError(
+                        f"y holds the text {str(item)!r} (cell {row}), but "
+                        f"{type(self).__name__} predicts numbers. Convert y to numbers, or use "
+                        f"{type(self).__name__.replace('Regressor', 'Classifier')} to predict "
+                        "classes."
+                    ) from None
+            raise
 
     def _learn_task(self, y: np.ndarray, weights: np.ndarray, classes: Any = None) -> Task:
         columns = y.reshape(len(y), -1)
@@ -38,6 +60,13 @@ class NumberRules(RegressorMixin, PortableModel):
                 f"Target {constant[0]} of y has a single value, {columns[0, constant[0]]}, in "
                 f"all {len(y)} samples (n_samples = {len(y)}): there is nothing to learn. "
                 "Check that y is the target and not filtered."
+            )
+        spread = np.ptp(columns, axis=0).min()
+        if spread < SMALLEST_SPREAD:
+            raise ValueError(
+                f"The numbers of y differ by {spread:.3g} at most, too little for float32. "
+                "Give the target in a smaller unit, so that they differ by "
+                f"{SMALLEST_SPREAD:g} or more."
             )
         largest = np.abs(columns).max()
         if largest > LARGEST_TARGET:

@@ -109,7 +109,7 @@ class RuleSearch(NeuralRuleModel):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             X = self._check_columns(X, reset=True)
             weights = self._check_weights(X, y, sample_weight)
-            y = self._check_y(np.asarray(y))
+            y = self._check_y(y)
             task = self._learn_task(y, weights)
             self.candidates_ = self._check_candidates(task.n_outputs)
             tables = self._encode(X, y, weights, task)

@@ -147,6 +147,26 @@ def importances(
     return Importances(kind, labels, result[0], result[1:])
 
 
+def column_shares(fitted: Fitted) -> np.ndarray:
+    """How much each column of the table matters, without any rows: (n_columns,) float64.
+
+    The mean absolute contribution of each rule on the training rows goes to the columns that
+    it looks at, in proportion to the sizes of their weights, which are those of standardised
+    columns. They sum to 1, or are all 0 where no rule looks at anything. Of a model that
+    remembers no rows, rules count by their values alone.
+    """
+    network, activity = fitted.network, fitted.activity
+    activation = activity.activation if activity.n_rows else np.ones(network.n_rules)
+    rules = rule_importance(fitted.task, network, activation)
+    sizes = np.add.reduceat(np.abs(network.weights, dtype=np.float64), network.offsets[:-1])
+    sums = sizes.sum(axis=1, keepdims=True)
+    of_features = rules @ (sizes / np.where(sums > 0, sums, 1))
+    sources = [fitted.encoder.columns[feature].source for feature in network.features]
+    shares = np.bincount(sources, of_features, len(fitted.encoder.names))
+    total = shares.sum()
+    return shares / total if total > 0 else shares
+
+
 class Draws:
     """Means over the rows as they are, and over rows drawn with replacement."""
 
