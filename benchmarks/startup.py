@@ -19,30 +19,29 @@ import numpy as np
 import pandas as pd
 
 import neuralrules
-from neuralrules import NeuralRuleClassifier
 
 ROWS = 5_000
 OURS = str(Path(neuralrules.__file__).parents[1])
 
 
-def write_files(folder: Path) -> None:
-    """A model of numbers and categories, and a table to score."""
+def write_tables(folder: Path) -> None:
+    """A table of numbers and categories, and the same to score."""
     rng = np.random.RandomState(0)
     X = pd.DataFrame(rng.randn(ROWS, 10), columns=[f"x{i}" for i in range(10)])
     X["town"] = rng.choice(["Lima", "Oslo", "Rome"], ROWS)
-    y = X["x0"] * X["x1"] + (X["town"] == "Rome") > 0
-    NeuralRuleClassifier(random_state=0, n_epochs=20).fit(X, y).save(folder / "model.nrules")
     X.to_csv(folder / "new.csv", index=False)
+    y = X["x0"] * X["x1"] + (X["town"] == "Rome") > 0
+    X.assign(y=y.astype(int)).to_csv(folder / "old.csv", index=False)
 
 
-def seconds(source: str, folder: Path, cache: str | None) -> float:
-    """Wall time of one prediction by the code in a folder."""
+def seconds(source: str, folder: Path, cache: str | None, *arguments: str) -> float:
+    """Wall time of one command line of the code in a folder."""
     environment = {**os.environ, "PYTHONPATH": source}
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = cache
-    command = [sys.executable, "-m", "neuralrules", "predict", "model.nrules", "new.csv"]
+    command = [sys.executable, "-m", "neuralrules", *arguments, "-q"]
     start = time.perf_counter()
-    subprocess.run([*command, "-o", "out.csv", "-q"], cwd=folder, env=environment, check=True)
+    subprocess.run(command, cwd=folder, env=environment, check=True)
     return time.perf_counter() - start
 
 
@@ -54,13 +53,18 @@ def main() -> None:
     sources = {"ours": OURS} | ({"theirs": options.against} if options.against else {})
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_files(folder)
+        write_tables(folder)
+        for who, source in sources.items():  # each reads what it wrote
+            fit = ("fit", "old.csv", "-t", "y", "--n-epochs", "20", "-o", f"{who}.nrules")
+            seconds(source, folder, None, *fit)
         for case in ("warm", "cold cache"):
             times: dict[str, list[float]] = {who: [] for who in sources}
             for run in range(options.runs + 1):
                 for who, source in sources.items():
+                    predict = ("predict", f"{who}.nrules", "new.csv", "-o", "out.csv")
                     with tempfile.TemporaryDirectory() as empty:
-                        took = seconds(source, folder, empty if case != "warm" else None)
+                        cache = empty if case == "cold cache" else None
+                        took = seconds(source, folder, cache, *predict)
                     if run:  # the first one fills the caches
                         times[who].append(took)
             medians = {who: statistics.median(own) for who, own in times.items()}

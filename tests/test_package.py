@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -210,3 +211,19 @@ def test_version_is_in_the_changelog_and_the_citation():
     version = neuralrules.__version__
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
     assert f"version: {version}" in (ROOT / "CITATION.cff").read_text()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/shipping.md"])
+def test_what_a_page_says_about_installing_works_in_a_clone(page):
+    """The package is not published: its name alone finds nothing."""
+    shell = "\n".join(re.findall(r"(?ms)^```sh\n(.*?)^```", (ROOT / page).read_text()))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    installs = re.findall(r"pip install (.*)", shell)
+    assert installs
+    for what in installs:
+        extras = re.fullmatch(r'"\.\[(.*)\]"', what)[1].split(",")
+        assert set(extras) <= set(project["optional-dependencies"])
+    targets = re.findall(r"^make (\w+)", shell, re.MULTILINE)
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
+    assert targets[:2] == (["demo", "test"] if page == "README.md" else [])

@@ -9,7 +9,7 @@ from command_line import done, refused
 from sklearn.datasets import load_breast_cancer
 
 from neuralrules import load
-from neuralrules._cli._demo import FILES
+from neuralrules._cli._demo import FILES, verdict
 
 
 def test_the_demo_compares_four_models_on_two_tables_reads_one_and_ships_it(tmp_path):
@@ -17,6 +17,7 @@ def test_the_demo_compares_four_models_on_two_tables_reads_one_and_ships_it(tmp_
     shown = done("demo", "-o", folder).out
     for model in ("neural rules", "random forest", "gradient boosting", "MLP(100)"):
         assert len(re.findall(rf"^  {re.escape(model)} .* %", shown, re.MULTILINE)) == 2
+    assert len(re.findall(r"Of the four, neural rules have the ", shown)) == 2
     assert len(re.findall(r"^Rule \d+: value", shown, re.MULTILINE)) >= 8
     fewer = re.search(r"Simplified from (\d+) to (\d+) parameters", shown)
     assert int(fewer[2]) < 0.5 * int(fewer[1])
@@ -32,6 +33,9 @@ def test_the_demo_compares_four_models_on_two_tables_reads_one_and_ships_it(tmp_
     # What was shipped goes on without the demo.
     model, table = folder / "breast_cancer.nrules", folder / "breast_cancer.csv"
     X = load_breast_cancer(as_frame=True).data
+    for condition in re.findall(r"(?m)^  (?:now|and)   (.*[<>].*)$", load(model).rules_text()):
+        holds = X.eval(condition.replace('"', "`").replace("·", "*"))
+        assert 0 < holds.sum() < len(X), condition  # it tells rows apart
     scores = pd.read_csv(folder / "scores.csv")
     assert (scores["prediction"] == load(model).predict(X)).all()
     assert done("predict", model, table, "--proba").out == (folder / "scores.csv").read_text()
@@ -47,6 +51,27 @@ def test_the_demo_compares_four_models_on_two_tables_reads_one_and_ships_it(tmp_
         cwd=folder,
     )
     assert alone.stdout == f"{scores['prediction'][0]}\n"
+
+
+def test_the_verdict_is_that_of_the_numbers_shown():
+    def scores(loss, error, size):
+        others = {"error": 0.04, "log_loss": 0.1, "n_parameters": 4000}
+        ours = {"error": error, "log_loss": loss, "n_parameters": size}
+        return {
+            "neural rules": ours,
+            "random forest": others,
+            "gradient boosting": others | {"error": 0.03},
+            "MLP(100)": others | {"log_loss": 0.2},
+        }
+
+    assert verdict(scores(0.0504, 0.03001, 1000)) == (
+        "Of the four, neural rules have the lowest log loss and the lowest error, "
+        "and are 4.0 times smaller than the forest."
+    )
+    assert verdict(scores(0.15, 0.035, 8000)) == (
+        "Of the four, neural rules have the third lowest log loss and the second lowest "
+        "error, and are 2.0 times larger than the forest."
+    )
 
 
 def test_the_demo_needs_a_folder(tmp_path):

@@ -67,7 +67,7 @@ def test_what_no_row_can_fail_is_left_out_of_the_conditions():
     assert condition_texts(model.fitted_, rule, 3, 3) == shown[1:]
     assert cap(model.fitted_, rule) == np.inf
     limits = set(model.explain(X).to_frame()["limited_by"])
-    assert any(re.fullmatch(r"\w+ < [\d.]+ \(always true\)", limit) for limit in limits)
+    assert any(re.fullmatch(r"how small \w+ is", limit) for limit in limits)
 
 
 def test_a_rule_that_always_fires_says_how_strongly():
@@ -75,7 +75,7 @@ def test_a_rule_that_always_fires_says_how_strongly():
     model = NeuralRuleClassifier.paper(1, n_epochs=0).fit(pd.DataFrame({"x": x}), x > 9)
     network = model.network_
     slanted = with_network(model, replace(network, biases=network.biases * 0 + 5))
-    assert condition_texts(slanted.fitted_, 0, 3, 3) == ["x < 38.33 (always true)"]
+    assert condition_texts(slanted.fitted_, 0, 3, 3) == ["every row, the more the smaller x"]
     never = with_network(model, replace(network, biases=network.biases * 0 - 5))
     assert condition_texts(never.fitted_, 0, 3, 3) == ["no row"]
 

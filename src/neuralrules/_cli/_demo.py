@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FOLDER = "neuralrules-demo"
+TABLES = {
+    "Rotated XOR": "borders that follow no axis",
+    "Breast cancer": "is a tumour malignant, by measurements of its cells",
+}
+OURS = "neural rules"
 FILES = {
     "breast_cancer.csv": "the table",
     "breast_cancer.nrules": "the model",
@@ -50,14 +55,13 @@ def demo(*, output: str | None, console: Console) -> None:
     labels = cancer.target_names[cancer.target]
     compile_kernels(cancer.data, labels, console)
 
-    X, y = rotated_xor()
-    _, xor_scores = compare("Rotated XOR", X, y, console)
-    console.tell()
-    model, cancer_scores = compare("Breast cancer", cancer.data, labels, console)
+    scores = {}
+    for name, (X, y) in zip(TABLES, (rotated_xor(), (cancer.data, labels)), strict=True):
+        model, scores[name] = compare(name, X, y, console)
     small = read(model, cancer.data, labels, console)
     with library_errors(), console.progress("Writing the files"):
         ship(small, cancer.data, labels, folder)
-    say_shipped(folder, {"Rotated XOR": xor_scores, "Breast cancer": cancer_scores}, console)
+    say_shipped(folder, scores, console)
 
 
 def rotated_xor(n_rows: int = 2000) -> tuple[np.ndarray, np.ndarray]:
@@ -92,7 +96,7 @@ def compare(
     from neuralrules import NeuralRuleClassifier
 
     models = {
-        "neural rules": NeuralRuleClassifier(random_state=0),
+        OURS: NeuralRuleClassifier(random_state=0),
         "random forest": RandomForestClassifier(random_state=0),
         "gradient boosting": GradientBoostingClassifier(random_state=0),
         "MLP(100)": make_pipeline(
@@ -100,9 +104,7 @@ def compare(
         ),
     }
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    console.tell(
-        f"{name}: {X.shape[0]} rows, {X.shape[1]} columns; on the test rows of five folds\n"
-    )
+    console.tell(f"{name} ({X.shape[0]} rows, {X.shape[1]} columns): {TABLES[name]}\n")
     console.tell(f"  {'model':<20}{'error':>8}{'log loss':>10}{'parameters':>12}{'fit':>10}")
     scores = {}
     for label, model in models.items():
@@ -111,15 +113,32 @@ def compare(
             found = cross_validate(model, X, y, cv=folds, scoring=wanted)
             error = float(1 - found["test_accuracy"].mean())
             loss = float(-found["test_neg_log_loss"].mean())
-            scores[label] = {"error": error, "log_loss": loss}
             start = time.perf_counter()
             model.fit(X, y)
             seconds = time.perf_counter() - start
+        size = n_parameters(model)
+        scores[label] = {"error": error, "log_loss": loss, "n_parameters": size}
         console.tell(
-            f"  {label:<20}{100 * error:>6.1f} %{loss:>10.3f}{n_parameters(model):>12,}"
-            f"{seconds:>8.2f} s"
+            f"  {label:<20}{100 * error:>6.1f} %{loss:>10.3f}{size:>12,}{seconds:>8.2f} s"
         )
-    return models["neural rules"], scores
+    console.tell(f"\n{folded(f'On the test rows of five folds. {verdict(scores)}')}\n")
+    return models[OURS], scores
+
+
+def verdict(scores: dict[str, dict[str, float]]) -> str:
+    """How ours compares with the others, whatever came out, in the digits that are shown."""
+    ours, others = scores[OURS], [own for label, own in scores.items() if label != OURS]
+
+    def standing(key: str, digits: int) -> str:
+        better = sum(round(own[key], digits) < round(ours[key], digits) for own in others)
+        return ("the lowest", "the second lowest", "the third lowest", "the highest")[better]
+
+    forest = scores["random forest"]["n_parameters"] / ours["n_parameters"]
+    size = f"{forest:.1f} times smaller" if forest > 1 else f"{1 / forest:.1f} times larger"
+    return (
+        f"Of the four, neural rules have {standing('log_loss', 3)} log loss and "
+        f"{standing('error', 3)} error, and are {size} than the forest."
+    )
 
 
 def n_parameters(model: Any) -> int:
@@ -136,7 +155,7 @@ def read(model: Any, X: pd.DataFrame, y: np.ndarray, console: Console) -> Any:
     with console.progress("Simplifying"):
         small = model.simplify(X, y)
     before, after = model.network_.n_parameters, small.network_.n_parameters
-    console.tell(f"\nSimplified from {before} to {after} parameters, its rules are:\n")
+    console.tell(f"Simplified from {before} to {after} parameters, its rules are:\n")
     console.tell(folded(small.rules_text()))
     console.tell("\nWhy the first row is what it is:\n")
     console.tell(folded(str(small.explain(X[:1]))))

@@ -5,7 +5,7 @@ the columns of the user's table. Indicators stand in brackets and count 1 where 
 hold. A missing number counts as its mean; ``[income is missing]`` is what the literal adds
 to that. A column scaled by its quantiles is ``scaled(income)`` in a sum with others; alone,
 its literal is a threshold on the column itself. What no row within the ranges of the
-training table can fail is left out, or said to be always true.
+training table can fail is left out; if it is all there is, it says how strongly a rule fires.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from neuralrules._task._task import chosen_classes
 DAYS_APART = 3.0  # dates that lie further apart are told without the time of day
 MAX_PRECISION = 17  # significant digits of a float64
 EVERY_ROW, NO_ROW = "every row", "no row"  # what holds, or fails, whatever a row is like
-ALWAYS = "(always true)"  # of an inequality that no row of the training table fails
 
 
 @dataclass(frozen=True)
@@ -208,7 +207,7 @@ def condition_texts(fitted: Fitted, rule: int, precision: int, max_terms: int) -
 
     For a deep rule they are those of its second layer, over the positive parts of its
     literals, which have names: A⁺, B⁺, …. What holds on every row of training is left out;
-    if that is all there is, it says how strongly the rule fires, and says so.
+    if that is all there is, it says how strongly the rule fires.
     """
     network, reaches = fitted.network, rule_reaches(fitted, rule)
     if network.deep:
@@ -217,11 +216,18 @@ def condition_texts(fitted: Fitted, rule: int, precision: int, max_terms: int) -
         literals = range(network.offsets[rule], network.offsets[rule + 1])
         texts = [literal_text(fitted, literal, precision, max_terms) for literal in literals]
     pairs = list(zip(texts, reaches, strict=True))
-    telling = [
-        NO_ROW if reached.never else text for text, reached in pairs if not reached.always
-    ]
-    slanted = [f"{text} {ALWAYS}" for text, reached in pairs if not reached.flat]
-    return telling or slanted or [EVERY_ROW]
+    telling = [NO_ROW if own.never else text for text, own in pairs if not own.always]
+    slanted = [slant(text) for text, own in pairs if own.always and not own.flat]
+    if telling or not slanted:
+        return telling or [EVERY_ROW]
+    grows = [f"the {'larger' if rises else 'smaller'} {what}" for what, rises in slanted]
+    return [f"{EVERY_ROW}, the more {' and '.join(grows)}"]
+
+
+def slant(inequality: str) -> tuple[str, bool]:
+    """What an inequality is about, and whether that must be large or small."""
+    what, sign, _ = inequality.rsplit(" ", 2)
+    return what, sign == ">"
 
 
 def named_literals(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
@@ -489,7 +495,10 @@ def limit_text(
     if reached.flat:
         return f"its cap, activation at most {number(reached.high, precision)}"
     text = inequality_text(encoder, features, weights, bias, precision, max_terms)
-    return f"{text} {ALWAYS}" if reached.always else text
+    if not reached.always:
+        return text
+    what, rises = slant(text)
+    return f"how {'large' if rises else 'small'} {what} is"
 
 
 def sum_bound_text(

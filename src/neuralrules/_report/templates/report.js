@@ -292,10 +292,13 @@
       .map((text, j) => (settled[j] === "never" ? "no row" : text))
       .filter((_, j) => settled[j] === null || settled[j] === "never");
     // Where every row fulfils all of them, they still say how strongly the rule fires.
-    const slanted = texts.filter((_, j) => settled[j] === "always")
-      .map((text) => `${text} (always true)`);
+    const slanted = texts.filter((_, j) => settled[j] === "always").map((text) => {
+      const [, what, sign] = text.match(/^(.*) ([<>]) \S+$/);
+      return `the ${sign === ">" ? "larger" : "smaller"} ${what}`;
+    });
+    const strength = `every row${slanted.length ? `, the more ${slanted.join(" and ")}` : ""}`;
     return {
-      conditions: [telling, slanted, ["every row"]].find((some) => some.length),
+      conditions: telling.length ? telling : [strength],
       literals: model.deep
         ? literals.map((literal, j) => `${letter(j)} = ${namedLiteral(literal)}`) : [],
       // Literals that always hold still limit how strongly the rule can fire.
