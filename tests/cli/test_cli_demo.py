@@ -9,10 +9,15 @@ from command_line import done, refused
 from sklearn.datasets import load_breast_cancer
 
 from neuralrules import load
+from neuralrules._cli import _demo
 from neuralrules._cli._demo import FILES
 
 
-def test_the_demo_compares_four_models_on_two_tables_reads_one_and_ships_it(tmp_path):
+def test_the_demo_compares_four_models_on_two_tables_reads_one_and_ships_it(
+    tmp_path, monkeypatch
+):
+    few = _demo.rotated_xor(300)  # what is shown does not hang on how many rows there are
+    monkeypatch.setattr(_demo, "rotated_xor", lambda: few)
     folder = tmp_path / "tour"
     shown = done("demo", "-o", folder).out
     for model in ("neural rules", "random forest", "gradient boosting", "MLP(100)"):

@@ -563,7 +563,7 @@ def test_hostile_names_are_only_text(hostile, visit):
     assert "49" not in page.locator("h1").inner_text()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["hostile", "iris", "deep mixed", "numbers"])
 def test_no_sideways_scrolling_on_a_phone(hostile, pages, visit, name, scheme):
     path = hostile[0] if name == "hostile" else pages[name]
@@ -587,8 +587,15 @@ def test_no_sideways_scrolling_on_a_phone(hostile, pages, visit, name, scheme):
     assert sticking == []
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("n_classes", [10, 30])
+@pytest.mark.parametrize(
+    ("n_classes", "width"),
+    [
+        (10, 1280),
+        (30, 390),
+        pytest.param(10, 390, marks=pytest.mark.slow),
+        pytest.param(30, 1280, marks=pytest.mark.slow),
+    ],
+)
 def test_many_classes_keep_their_labels(folder, visit, n_classes, width):
     rng = np.random.RandomState(0)
     codes = rng.randint(0, n_classes, 40 * n_classes)
