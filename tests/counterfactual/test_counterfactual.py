@@ -207,7 +207,7 @@ def test_one_column_matches_a_fine_grid(n_classes, deep, scaling):
         *itertools.product(
             ["two classes", "three classes", "numbers"], [False, True], ["standard"]
         ),
-        ("two classes", True, "quantile"),
+        pytest.param("two classes", True, "quantile", marks=pytest.mark.slow),
         ("numbers", False, "quantile"),
         ("boosted classes", False, "quantile"),
     ],

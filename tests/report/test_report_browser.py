@@ -249,7 +249,12 @@ WITHOUT_START = ["binary", "deep", "mixed", "deep mixed", "thresholds"]
 
 @pytest.mark.parametrize(
     "name",
-    [*CLASSES_WITH_SHARES, "hinge", "number", "numbers", "counts"],
+    [
+        *("binary", "iris", "mixed", "deep mixed", "quantiles", "mean"),
+        *("hinge", "numbers", "counts"),
+        pytest.param("deep", marks=pytest.mark.slow),
+        pytest.param("number", marks=pytest.mark.slow),
+    ],
 )
 def test_what_if_agrees_with_the_model(cases, pages, visit, name):
     model, X, _ = cases[name]
@@ -440,7 +445,12 @@ def test_filtering_shows_exactly_what_matches(cases, pages, visit):
 
 
 @pytest.mark.parametrize(
-    "name", ["binary", "iris", "numbers", "mixed", "deep mixed", "quantiles", "thresholds"]
+    "name",
+    [
+        *("iris", "numbers", "mixed", "deep mixed", "thresholds"),
+        pytest.param("binary", marks=pytest.mark.slow),
+        pytest.param("quantiles", marks=pytest.mark.slow),
+    ],
 )
 def test_a_rules_detail(cases, pages, visit, name):
     model, X, y = cases[name]
