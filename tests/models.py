@@ -75,7 +75,11 @@ KINDS = {
         load_breast_cancer(return_X_y=True),
         {"rule_source": "forest", "n_trees": 3},
     ),
-    "quantiles": lambda: (NeuralRuleClassifier, tailed_table(), {"scaling": "quantile"}),
+    "quantiles": lambda: (
+        NeuralRuleClassifier,
+        tailed_table(),
+        {"scaling": "quantile", "n_trees": 3},
+    ),
     "constant": lambda: (NeuralRuleClassifier, (np.ones((20, 1)), np.arange(20) % 2), {}),
 }
 
@@ -86,6 +90,13 @@ def fitted(kind: str, deep: bool = False, n_epochs: int = 40):
     estimator, (X, y), options = KINDS[kind]()
     model = estimator(max_depth=3, deep=deep, n_epochs=n_epochs, random_state=0, **options)
     return model.fit(X, y), X, y
+
+
+@cache
+def simplified(kind: str, deep: bool):
+    """The same model made smaller: a tenth of the loss is given for it."""
+    model, X, y = fitted(kind, deep)
+    return model.simplify(X, y, tolerance=0.1, X_val=X, y_val=y)
 
 
 EVERY_MODEL = [(kind, deep) for kind in KINDS for deep in (False, True)]

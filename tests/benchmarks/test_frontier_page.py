@@ -79,6 +79,11 @@ def table():
     return frontier_summary.frame(records)
 
 
+@pytest.fixture(scope="module")
+def page(table):
+    return frontier_page.render(table)
+
+
 def by_hand(table, one, other, data=DATA):
     """Geometric mean of ratios, cell by cell."""
     losses = {(r.data, r.split, r.method): r.loss for r in table.itertuples() if r.loss > 0}
@@ -146,8 +151,7 @@ def test_ranks_leave_out_what_lacks_data_sets(table):
     assert sum(ranks.values()) == pytest.approx(len(ranks) * (len(ranks) + 1) / 2)
 
 
-def test_the_page_says_where_we_lose(table):
-    page = frontier_page.render(table)
+def test_the_page_says_where_we_lose(page):
     lost = page.split("## Where we lose")[1].split("## Each data set")[0]
     rows = [
         line for line in lost.splitlines() if line.startswith("| ") and "best peer" not in line
@@ -199,7 +203,7 @@ def test_numbers_to_predict_are_shown_as_variance_left(table):
     assert lines[2] == f"| {data} | **{np.exp(np.log(100 * found / 0.2).mean()):.4f}** |"
 
 
-def test_the_table_comes_back_as_it_was_written(table, tmp_path, monkeypatch):
+def test_the_table_comes_back_as_it_was_written(table, page, tmp_path, monkeypatch):
     monkeypatch.setattr(frontier_summary, "PATH", tmp_path / "frontier.csv")
     assert len(frontier_summary.read()) == 0
     key = frontier_summary.KEY
@@ -207,7 +211,7 @@ def test_the_table_comes_back_as_it_was_written(table, tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(
         frontier_summary.read(), table.sort_values(key, ignore_index=True), check_dtype=False
     )
-    assert frontier_page.render(frontier_summary.read()) == frontier_page.render(table)
+    assert frontier_page.render(frontier_summary.read()) == page
 
 
 def test_the_page_and_its_pictures_are_written_whole(table, tmp_path, monkeypatch):

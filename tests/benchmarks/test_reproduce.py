@@ -74,14 +74,16 @@ def finish(process):
 
 
 def results(folder):
-    """All records without what may differ from run to run."""
+    """All records, as far as they are the same in every run."""
     found, damage = Records(folder, Protocol()).survey(TASKS)
     assert not damage
     assert set(found) == set(TASKS)
-    return {
-        task: {name: value for name, value in record.items() if name not in TIMES}
-        for task, record in found.items()
-    }
+    return {task: lasting(record) for task, record in found.items()}
+
+
+def lasting(record):
+    """What of a record is the same in every run."""
+    return {name: value for name, value in record.items() if name not in TIMES}
 
 
 @pytest.fixture(scope="module")
@@ -136,8 +138,13 @@ def test_ctrl_c_says_how_to_go_on(tables, tmp_path, undisturbed):
     assert stopped.returncode == 130
     assert trouble.rstrip().endswith("Stopped. The same command goes on from here.")
     assert "Traceback" not in trouble
-    finish(start(tables, tmp_path))
-    assert results(tmp_path) == undisturbed
+    # What is there is whole; the test above goes on from such a folder.
+    found, damage = Records(tmp_path, Protocol()).survey(TASKS)
+    assert not damage
+    assert 1 <= len(found) < len(TASKS)
+    assert {task: lasting(record) for task, record in found.items()} == {
+        task: undisturbed[task] for task in found
+    }
 
 
 @pytest.mark.slow

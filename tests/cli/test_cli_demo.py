@@ -6,13 +6,24 @@ import sys
 
 import pandas as pd
 from command_line import done, refused
+from sklearn import model_selection
 from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import StratifiedKFold
 
 from neuralrules import load
+from neuralrules._cli import _demo
 from neuralrules._cli._demo import FILES, verdict
 
 
-def test_the_demo_compares_four_models_on_two_tables_reads_one_and_ships_it(tmp_path):
+def test_the_demo_compares_four_models_on_two_tables_reads_one_and_ships_it(
+    tmp_path, monkeypatch
+):
+    # What is shown does not hang on how many rows and folds there are.
+    few = _demo.rotated_xor(300)
+    monkeypatch.setattr(_demo, "rotated_xor", lambda: few)
+    monkeypatch.setattr(
+        model_selection, "StratifiedKFold", lambda _, **more: StratifiedKFold(2, **more)
+    )
     folder = tmp_path / "tour"
     shown = done("demo", "-o", folder).out
     for model in ("neural rules", "random forest", "gradient boosting", "MLP(100)"):

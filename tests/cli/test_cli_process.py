@@ -224,7 +224,11 @@ def test_ctrl_c_ends_the_imports_in_one_line(here, module):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("predict", "iris.nrules", "new.csv"), ("rules", "iris.nrules", "--exact")]
+    "arguments",
+    [
+        ("predict", "iris.nrules", "new.csv"),
+        pytest.param(("rules", "iris.nrules", "--exact"), marks=pytest.mark.slow),
+    ],
 )
 def test_a_reader_that_has_enough_ends_a_command_quietly(arguments, here):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

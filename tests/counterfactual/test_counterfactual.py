@@ -207,7 +207,7 @@ def test_one_column_matches_a_fine_grid(n_classes, deep, scaling):
         *itertools.product(
             ["two classes", "three classes", "numbers"], [False, True], ["standard"]
         ),
-        ("two classes", True, "quantile"),
+        pytest.param("two classes", True, "quantile", marks=pytest.mark.slow),
         ("numbers", False, "quantile"),
         ("boosted classes", False, "quantile"),
     ],
@@ -706,8 +706,19 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int32", "int64"])
+# Every form of one type and every type in one form; the slow tests have all pairs.
+@pytest.mark.parametrize(
+    ("form", "dtype"),
+    [
+        pytest.param(
+            form,
+            dtype,
+            marks=() if form == "array" or dtype == "int8" else pytest.mark.slow,
+        )
+        for form in FORMS
+        for dtype in ("uint8", "int8", "uint16", "int32", "int64")
+    ],
+)
 def test_integers_stay_in_the_range_of_their_dtype(form, dtype):
     limits = np.iinfo(dtype)
     step = 2**50 if dtype == "int64" else 1  # of floats as large as the ends
@@ -778,20 +789,31 @@ def cancer():
     return load_breast_cancer(return_X_y=True, as_frame=True)
 
 
-def test_breast_cancer_is_solved_to_proven_optimality(cancer):
-    X, y = cancer
-    model = NeuralRuleClassifier.paper(4, random_state=0).fit(X, y)
-    rng = np.random.RandomState(0)
+@pytest.fixture(scope="module")
+def cancer_model(cancer):
+    return NeuralRuleClassifier.paper(4, random_state=0).fit(*cancer)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        80,
+        320,
+        *(pytest.param(i, marks=pytest.mark.slow) for i in range(0, 560, 80) if i % 240 != 80),
+    ],
+)
+def test_breast_cancer_is_solved_to_proven_optimality(cancer, cancer_model, index):
+    X, model = cancer[0], cancer_model
+    rng = np.random.RandomState(index)
     deviations = np.array([column.scale for column in model.encoder_.columns])
-    for index in range(0, 560, 80):
-        row = X.iloc[[index]]
-        result = model.counterfactual(row)
-        assert result.optimal
-        assert result.seconds < 20  # a fraction of a second on an idle core
-        assert model.predict(result.x)[0] != model.predict(row)[0]
-        shifts = l1_ball(rng, 2_000, X.shape[1]) * deviations * result.cost * (1 - 1e-3)
-        inside = pd.DataFrame(row.to_numpy() + shifts, columns=X.columns)
-        assert (model.predict(inside) == result.prediction_before).all()
+    row = X.iloc[[index]]
+    result = model.counterfactual(row)
+    assert result.optimal
+    assert result.seconds < 20  # a fraction of a second on an idle core
+    assert model.predict(result.x)[0] != model.predict(row)[0]
+    shifts = l1_ball(rng, 2_000, X.shape[1]) * deviations * result.cost * (1 - 1e-3)
+    inside = pd.DataFrame(row.to_numpy() + shifts, columns=X.columns)
+    assert (model.predict(inside) == result.prediction_before).all()
 
 
 def test_the_best_so_far_is_returned_when_time_is_over(cancer):

@@ -267,11 +267,12 @@ def test_grid_search_pipeline_and_parallel_cross_validation(mixed_frame):
     search = GridSearchCV(
         NeuralRuleClassifier(n_trees=4, n_epochs=20, random_state=0),
         {"max_depth": [1, 4]},
-        cv=3,
+        cv=2,
         n_jobs=2,
     ).fit(frame, y)
     assert search.best_params_ == {"max_depth": 4}
-    pipeline = make_pipeline(StandardScaler(), NeuralRuleClassifier(n_trees=8, random_state=0))
+    model = NeuralRuleClassifier(n_trees=4, n_epochs=30, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), model)
     assert cross_val_score(pipeline, *CANCER, cv=2, n_jobs=2).mean() > 0.93
 
 

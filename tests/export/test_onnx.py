@@ -20,6 +20,7 @@ from models import (
     fitted_on_rare_codes,
     mixed_table,
     network_outputs,
+    simplified,
     with_labels,
     with_network,
 )
@@ -292,8 +293,8 @@ def test_every_way_to_fit_a_frame_with_holes(estimator, options):
 @pytest.mark.parametrize("kind", ["mixed", "two targets"])
 @pytest.mark.parametrize("deep", [False, True])
 def test_simplified_models(kind, deep):
-    model, X, y = fitted(kind, deep)
-    small = model.simplify(X, y, tolerance=0.1, X_val=X, y_val=y)
+    model, X, _ = fitted(kind, deep)
+    small = simplified(kind, deep)
     assert small.network_.n_parameters < model.network_.n_parameters
     agree(small, X)
 

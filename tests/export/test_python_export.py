@@ -645,7 +645,7 @@ hostile = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("deep", [pytest.param(False, marks=pytest.mark.slow), True])
 @given(texts=st.lists(any_text | hostile, min_size=6, max_size=6, unique=True))
 @example(texts=["\n1/0", '"""', "\\", "'", "\ud800", "x" * 200])
 def test_no_text_becomes_code(deep, texts):

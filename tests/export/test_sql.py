@@ -12,7 +12,14 @@ import pytest
 from databases import DIALECTS, connected, postgresql_binaries, quoted
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import EVERY_MODEL, fitted, mixed_table, network_outputs, with_network
+from models import (
+    EVERY_MODEL,
+    fitted,
+    mixed_table,
+    network_outputs,
+    simplified,
+    with_network,
+)
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -369,8 +376,8 @@ def test_ties_go_to_the_first_class(database, kind):
 @pytest.mark.parametrize("deep", [False, True])
 @pytest.mark.parametrize("kind", ["mixed", "two targets"])
 def test_simplified_models(database, kind, deep):
-    model, X, y = fitted(kind, deep)
-    small = model.simplify(X, y, tolerance=0.1, X_val=X, y_val=y)
+    model, X, _ = fitted(kind, deep)
+    small = simplified(kind, deep)
     assert small.network_.n_parameters < model.network_.n_parameters
     agree(small, X, score(database, small, X))
     assert len(small.to_sql("rows")) < len(model.to_sql("rows"))
@@ -385,13 +392,18 @@ def test_polars_and_searched_models(database):
     agree(model, rows, score(database, model, rows))
 
 
-def test_a_thousand_rules(database):
-    """More than one subquery can hold."""
+@pytest.fixture(scope="module")
+def thousand_rules():
     rng = np.random.RandomState(0)
     X = rng.randn(1500, 60)
     y = np.digitize(X @ rng.randn(60), [-3, 3])
     options = {"rule_source": "forest", "n_trees": 60, "max_rules": 1100, "n_epochs": 0}
-    model = NeuralRuleClassifier.paper(5, **options, random_state=0).fit(X, y)
+    return NeuralRuleClassifier.paper(5, **options, random_state=0).fit(X, y), X
+
+
+def test_a_thousand_rules(database, thousand_rules):
+    """More than one subquery can hold."""
+    model, X = thousand_rules
     assert model.network_.n_rules == 1100
     assert "\noutputs_2 AS (" in model.to_sql("rows")
     agree(model, X[:50], score(database, model, X[:50]))

@@ -8,7 +8,14 @@ import pandas as pd
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from models import EVERY_MODEL, fitted, fitted_on_mixed, fitted_on_rare_codes, network_outputs
+from models import (
+    EVERY_MODEL,
+    fitted,
+    fitted_on_mixed,
+    fitted_on_rare_codes,
+    network_outputs,
+    simplified,
+)
 from sklearn.datasets import load_diabetes
 
 from neuralrules import (
@@ -114,8 +121,8 @@ def test_every_way_to_fit_a_frame_with_holes(estimator, options):
 @pytest.mark.parametrize("kind", ["mixed", "two targets"])
 @pytest.mark.parametrize("deep", [False, True])
 def test_simplified_models(kind, deep):
-    model, X, y = fitted(kind, deep)
-    small = model.simplify(X, y, tolerance=0.1, X_val=X, y_val=y)
+    model, X, _ = fitted(kind, deep)
+    small = simplified(kind, deep)
     assert small.network_.n_parameters < model.network_.n_parameters
     agree(small, X)
 

@@ -106,7 +106,9 @@ def make(kind, mixed_frame):
         deep = kind == "numbers"
         model = NeuralRuleRegressor.paper(3, min_samples_leaf=n_rows, deep=deep, **options)
     elif kind == "cv":
-        model, y = NeuralRuleClassifierCV(cv=2, n_trees=2, **options), number > 0
+        candidates = [{}, {"max_depth": 2}]
+        model = NeuralRuleClassifierCV(candidates, cv=2, n_trees=2, **options)
+        y = number > 0
     else:
         y = codes if kind == "three classes" else number > 0
         settings = {

@@ -250,7 +250,12 @@ WITHOUT_START = ["binary", "deep", "mixed", "deep mixed", "thresholds"]
 
 @pytest.mark.parametrize(
     "name",
-    [*CLASSES_WITH_SHARES, "hinge", "number", "numbers", "counts"],
+    [
+        *("binary", "iris", "mixed", "deep mixed", "quantiles", "mean"),
+        *("hinge", "numbers", "counts"),
+        pytest.param("deep", marks=pytest.mark.slow),
+        pytest.param("number", marks=pytest.mark.slow),
+    ],
 )
 def test_what_if_agrees_with_the_model(cases, pages, visit, name):
     model, X, _ = cases[name]
@@ -441,7 +446,12 @@ def test_filtering_shows_exactly_what_matches(cases, pages, visit):
 
 
 @pytest.mark.parametrize(
-    "name", ["binary", "iris", "numbers", "mixed", "deep mixed", "quantiles", "thresholds"]
+    "name",
+    [
+        *("iris", "numbers", "mixed", "deep mixed", "thresholds"),
+        pytest.param("binary", marks=pytest.mark.slow),
+        pytest.param("quantiles", marks=pytest.mark.slow),
+    ],
 )
 def test_a_rules_detail(cases, pages, visit, name):
     model, X, y = cases[name]
@@ -564,7 +574,7 @@ def test_hostile_names_are_only_text(hostile, visit):
     assert "49" not in page.locator("h1").inner_text()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["hostile", "iris", "deep mixed", "numbers"])
 def test_no_sideways_scrolling_on_a_phone(hostile, pages, visit, name, scheme):
     path = hostile[0] if name == "hostile" else pages[name]
@@ -588,8 +598,15 @@ def test_no_sideways_scrolling_on_a_phone(hostile, pages, visit, name, scheme):
     assert sticking == []
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("n_classes", [10, 30])
+@pytest.mark.parametrize(
+    ("n_classes", "width"),
+    [
+        (10, 1280),
+        (30, 390),
+        pytest.param(10, 390, marks=pytest.mark.slow),
+        pytest.param(30, 1280, marks=pytest.mark.slow),
+    ],
+)
 def test_many_classes_keep_their_labels(folder, visit, n_classes, width):
     rng = np.random.RandomState(0)
     codes = rng.randint(0, n_classes, 40 * n_classes)

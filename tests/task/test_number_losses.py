@@ -97,16 +97,20 @@ def test_every_export_predicts_the_same(loss, shape, tmp_path):
     assert back.loss == loss
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=["duckdb", "sqlite", "postgresql"])
+def database(request):
+    with connected(request.param) as connection:
+        yield connection
+
+
 @pytest.mark.parametrize(("loss", "shape"), KINDS)
-def test_databases_predict_the_same(loss, shape, dialect):
+def test_databases_predict_the_same(loss, shape, database):
     model, X, _ = fitted(loss, shape)
     X = np.vstack([X[:50], 1e4 * X[50:60]])
     frame = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(row=range(len(X)))
-    with connected(dialect) as database:
-        database.write("counts", frame)
-        sql = model.to_sql("counts", dialect=dialect, keep=["row"])
-        found = database.read(sql).sort_values("row").drop(columns="row").to_numpy(float)
+    database.write("counts", frame)
+    sql = model.to_sql("counts", dialect=database.dialect, keep=["row"])
+    found = database.read(sql).sort_values("row").drop(columns="row").to_numpy(float)
     expected = model.predict(X).reshape(found.shape)
     np.testing.assert_allclose(found, expected, rtol=2e-3)
     np.testing.assert_allclose(found[:50], expected[:50], rtol=2e-5)

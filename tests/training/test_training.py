@@ -464,7 +464,7 @@ print("usable:", model.interrupted_, model.n_iter_ > 0, model.score(X, y) > 0.6)
 """
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_ctrl_c_leaves_a_usable_model_and_says_so(n_jobs):
     script = textwrap.dedent(INTERRUPTED.format(n_jobs=n_jobs))
     process = subprocess.Popen(
