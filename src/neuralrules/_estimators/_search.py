@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import math
 import warnings
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -23,7 +23,7 @@ from neuralrules._data._encoding import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import NeuralRuleModel, unchanged_on_error
 from neuralrules._estimators._candidates import default_candidates
-from neuralrules._io._progress import ProgressLine
+from neuralrules._estimators._search_progress import SearchProgress
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._task._task import Task
@@ -224,7 +224,8 @@ class RuleSearch(NeuralRuleModel):
                 for (place, fold), member in zip(jobs, trained, strict=True):
                     self._check_score(member.score)
                     members[place].append(member)
-                    bar.update(place, fold, members)
+                    scores = [[one.score for one in own] for own in members]
+                    bar.update(place, fold, scores)
                 if not drops:
                     break
                 means = [-np.mean([one.score for one in members[place]]) for place in running]
@@ -316,31 +317,6 @@ class RuleSearch(NeuralRuleModel):
         """The search with the chosen candidate alone."""
         twin: RuleSearch = clone(self)
         return twin.set_params(candidates=[self.best_params_], verbose=0)
-
-
-class SearchProgress(ProgressLine):
-    """The line of a search, with fold, candidate and the best score so far."""
-
-    def __init__(self, candidates: Sized, folds: Sized, may_drop: bool, *, shown: bool) -> None:
-        super().__init__(shown=shown)
-        self._n_candidates, self._n_folds = len(candidates), len(folds)
-        self._n_done, self._n_fits, running = 0, 0, self._n_candidates
-        for _ in range(self._n_folds):
-            self._n_fits += running
-            running = math.ceil(running / 2) if may_drop else running
-        self.begin(f"fold 1/{self._n_folds} · candidate 1/{self._n_candidates}")
-
-    def update(self, place: int, fold: int, members: list[list[Member]]) -> None:
-        """Show the state after a candidate has been trained and scored on a fold."""
-        self._n_done += 1
-        scores = [[one.score for one in own] for own in members]
-        means = [float(np.mean(own)) if own else -math.inf for own in scores]
-        best = int(np.argmax(means))
-        self.show(
-            self._n_done / self._n_fits,
-            f"fold {fold + 1}/{self._n_folds} · candidate {place + 1}/{self._n_candidates} · "
-            f"best so far candidate {best + 1}, score {means[best]:.4g}",
-        )
 
 
 def scores_of(members: list[list[Member]], n_folds: int) -> np.ndarray:
