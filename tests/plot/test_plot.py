@@ -16,6 +16,7 @@ from matplotlib import pyplot as plt
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._engine._reference import rules_forward
+from neuralrules._reading._names import in_formula
 from neuralrules.plot import (
     HistoryDisplay,
     ImportanceDisplay,
@@ -585,7 +586,7 @@ def test_the_original_split_of_each_literal_is_marked(cancer):
         for edge in display.edges_:
             assert (edge.line.get_marker() == "o") == edge.original
         for split, feature in zip(display.splits, features, strict=True):
-            assert split.startswith(model.encoder_.names[feature])
+            assert split.startswith(in_formula(model.encoder_.names[feature]))
         plt.close("all")
 
 
