@@ -13,8 +13,10 @@ from sklearn.exceptions import NotFittedError
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._data._scaling import Knots
 from neuralrules._engine._reference import rules_forward
+from neuralrules._reading._literals import inequality_text, literal_text
+from neuralrules._reading._numbers import number
 from neuralrules._reading._reach import reach
-from neuralrules._reading._text import inequality_text, literal_text, number, tree_rule_text
+from neuralrules._reading._text import tree_rule_text
 
 
 def fitted(frame, y, **options):

@@ -13,9 +13,9 @@ from models import network_outputs, with_network
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
+from neuralrules._reading._numbers import number as exact
 from neuralrules._reading._reach import cap
 from neuralrules._reading._text import base_text, condition_texts, named_literals
-from neuralrules._reading._text import number as exact
 from neuralrules._report._numbers import short
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")

@@ -180,7 +180,7 @@ def aligned(pairs: list[tuple[str, str]], indent: str = "  ") -> str:
 
 def metric_pairs(metrics: dict[str, float]) -> list[tuple[str, str]]:
     """Numbers about a model, for `aligned`."""
-    from neuralrules._reading._text import number
+    from neuralrules._reading._numbers import number
 
     return [(name, number(value, 4)) for name, value in metrics.items()]
 

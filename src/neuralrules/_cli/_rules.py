@@ -132,7 +132,7 @@ def explain(
     The contributions of the rules and the intercept sum to the decision function exactly.
     """
     from neuralrules._reading._names import printable
-    from neuralrules._reading._text import number as number_text
+    from neuralrules._reading._numbers import number as number_text
 
     loaded = load_model(model)
     with reading.open(data, loaded) as table:

@@ -17,7 +17,7 @@ from neuralrules._counterfactual._solve import TOLERANCE, Change, Problem, Wante
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
-from neuralrules._reading._text import number
+from neuralrules._reading._numbers import number
 
 SAME = 1e-5  # a cost this close to the bound, relatively, is the bound but for rounding
 

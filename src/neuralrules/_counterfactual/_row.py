@@ -17,7 +17,7 @@ from neuralrules._data._dates import as_days, days_of_text, holds_dates
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import Encoder, is_frame
 from neuralrules._data._scaling import Knots
-from neuralrules._reading._text import number as number_text
+from neuralrules._reading._numbers import number as number_text
 
 # Changes by less than so many units are rounding errors of the solver.
 TINY = 1e-9

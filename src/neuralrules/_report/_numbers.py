@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._reading._text import number
+from neuralrules._reading._numbers import number
 
 DIGITS = 3  # significant ones of the numbers that people read
 SHORT_FROM = 1e5  # where zeros become hard to count

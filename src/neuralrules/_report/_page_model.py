@@ -17,9 +17,9 @@ from neuralrules._data._dates import as_days, date_text
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder, as_numbers, column_of
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._reading._literals import column_text
 from neuralrules._reading._names import column_label, in_formula
 from neuralrules._reading._reach import Reach, cap, rule_reaches
-from neuralrules._reading._text import column_text
 from neuralrules._report._numbers import plain_text, short, short_resolved
 from neuralrules._task._losses import LARGEST_OUTPUT
 

@@ -14,9 +14,11 @@ from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import SIZE_ROWS, Performance, perform
 from neuralrules._reading._importance import importances
+from neuralrules._reading._literals import column_text
 from neuralrules._reading._names import column_label
+from neuralrules._reading._numbers import number
 from neuralrules._reading._rules_table import rules_table
-from neuralrules._reading._text import base_text, column_text, date_texts, number, scaled_texts
+from neuralrules._reading._text import base_text, date_texts, scaled_texts
 from neuralrules._report._charts import Chart, Points, bars, chart
 from neuralrules._report._page_model import (
     finite,

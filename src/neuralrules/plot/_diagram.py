@@ -11,8 +11,9 @@ import numpy as np
 
 from neuralrules._estimators._base import NeuralRuleModel, fitted_of
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._reading._literals import indicator_text
 from neuralrules._reading._rules_table import literal_angles
-from neuralrules._reading._text import indicator_text, split_text
+from neuralrules._reading._text import split_text
 from neuralrules.plot._diagram_pen import DiagramLayout, Edge, Pen
 from neuralrules.plot._drawing import (
     check_count,

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from neuralrules._reading._text import letter, number
+from neuralrules._reading._numbers import number
+from neuralrules._reading._text import letter
 from neuralrules.plot._drawing import BLUE, GREY, LIGHT, literally, signed
 
 FONT = 9.0  # points

@@ -16,7 +16,7 @@ import numpy as np
 from neuralrules._data._encoding import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._names import column_label
-from neuralrules._reading._text import number
+from neuralrules._reading._numbers import number
 
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#666666"
 YELLOW, GREEN, PURPLE, LIGHT = "#F0E442", "#009E73", "#CC79A7", "#9A9A9A"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from neuralrules._estimators._base import NeuralRuleModel, checked_table, engine_of, fitted_of
-from neuralrules._reading._text import number
+from neuralrules._reading._numbers import number
 from neuralrules.plot._drawing import (
     GREEN,
     GREY,

@@ -1,0 +1,26 @@
+"""Numbers for people: as many digits as tell something."""
+
+from __future__ import annotations
+
+import numpy as np
+
+MAX_PRECISION = 17  # significant digits of a float64
+
+
+def number(value: float, precision: int) -> str:
+    """A number with some significant digits, in powers of ten only where it must be."""
+    precision = min(precision, MAX_PRECISION)
+    # Beyond six digits more than were asked for, the rest is noise that hides the size.
+    if value == 0 or not 1e-4 <= abs(value) < min(10.0 ** (precision + 6), 1e15):
+        return f"{value:.{precision}g}"
+    decimals = max(precision - 1 - int(np.floor(np.log10(abs(value)))), 0)
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def resolved(value: float, scale: float, precision: int) -> str:
+    """A number with as many digits as tell apart parts of a column's deviation `scale`."""
+    if value == 0:
+        return "0"
+    extra = int(np.ceil(np.log10(abs(value) / scale))) if abs(value) > scale else 0
+    return number(value, precision + extra)

@@ -1,0 +1,289 @@
+"""Exact text read back into rules, line by line; the form is described in `_exact`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from neuralrules._data._encoded_column import LARGEST
+from neuralrules._data._scaling import Knots
+from neuralrules._reading._exact import FIRST_LINE
+from neuralrules._reading._replay import DeclaredColumn, ExactRules, ParsedRule, Sum, Term
+from neuralrules._task._losses import CLASS_LOSSES, NUMBER_LOSSES, SQUARED_ERROR, Loss
+from neuralrules._task._task import Task
+
+STRING = r'"(?:[^"\\]|\\.)*"'
+NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
+SUMMAND = re.compile(
+    rf"\s*(?P<sign>[+-])\s*(?P<number>{NUMBER})"
+    rf"(?:\s*\*\s*(?:(?P<name>{STRING})|scaled\((?P<scaled>{STRING})\)|A(?P<literal>[0-9]{{1,9}})|"
+    rf"\[(?P<column>{STRING})\s+(?:=\s*(?P<category>{STRING})|is\s+(?P<state>missing|rare))\]))?"
+)
+COLUMN = re.compile(
+    rf"column (?P<name>{STRING}) (?:(?:number missing (?P<mean>-?{NUMBER})"
+    rf"(?: deviation (?P<deviation>{NUMBER}))?"
+    r"|scaled (?P<knots>\[.*\])"
+    rf"(?: mean (?P<centre>-?{NUMBER}) deviation (?P<spread>{NUMBER}))?)(?P<dates> dates)?"
+    r"|categories (?P<categories>\[.*\])(?P<missing> missing)?(?P<rare> rare)?)"
+)
+RULE = re.compile(r"rule [0-9]+ value (?P<values>\[.*\])")
+
+
+def read_exact(text: str) -> ExactRules:
+    """Read the text of `exact_text` back into rules that predict; see `read_rules`."""
+    if not isinstance(text, str):
+        raise TypeError(f"read_rules() takes the text as a str, got {type(text).__name__}.")
+    lines = Lines(text)
+    if lines.take() != FIRST_LINE:
+        lines.fail(f"the first line must be {FIRST_LINE!r}")
+    task, scaled = parse_task(lines)
+    named = parse_named(lines)
+    columns: dict[str, DeclaredColumn] = {}
+    while not columns or lines.peek().startswith("column "):
+        column = parse_column(lines)
+        if column.name in columns:
+            lines.fail(f"column {shown(column.name)} is declared twice")
+        columns[column.name] = column
+    intercept = lines.numbers(lines.json("intercept"))
+    if not task.are_classes and not scaled and not task.flat:
+        task = replace(task, centre=np.zeros(len(intercept)), scale=np.ones(len(intercept)))
+    if len(intercept) != task.n_outputs:
+        lines.fail(
+            f"expected an intercept for {task.n_outputs} outputs, found {len(intercept)}"
+        )
+    terms = {term for column in columns.values() for term in column.terms}
+    rules: list[ParsedRule] = []
+    while not rules or lines.peek():
+        rules.append(parse_rule(lines, terms, len(intercept)))
+    return ExactRules(task, list(columns.values()), intercept, rules, named)
+
+
+class Lines:
+    """The lines of a text, one after the other, with errors that name the line."""
+
+    def __init__(self, text: str) -> None:
+        # Not splitlines: a name may hold other line breaks.
+        numbered = list(enumerate((line.rstrip() for line in text.split("\n")), 1))
+        self._left = [pair for pair in reversed(numbered) if pair[1]]
+        self._end = (len(numbered), "")
+        self.number = 1  # of the line taken last
+
+    def peek(self) -> str:
+        """The next line that is not blank; an empty one at the end."""
+        return (self._left or [self._end])[-1][1]
+
+    def take(self) -> str:
+        """The next line that is not blank, and go on behind it."""
+        self.number, line = self._left.pop() if self._left else self._end
+        return line
+
+    def json(self, keyword: str) -> Any:
+        """The value of a line ``keyword value``."""
+        line = self.take()
+        if not line.startswith(f"{keyword} "):
+            self.fail(f"expected {keyword!r}, found {shown(line)}")
+        return self.value(line[len(keyword) + 1 :])
+
+    def value(self, text: str) -> Any:
+        """A JSON value; Python refuses integers of thousands of digits and deep nests."""
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            self.fail(f"{shown(text)} is not a JSON value")
+
+    def numbers(self, items: Any) -> np.ndarray:
+        """A JSON list of at least one number as float64, all of them finite."""
+        if type(items) is not list or not items or {*map(type, items)} - {int, float}:
+            self.fail(f"expected a list of numbers, found {shown(items)}")
+        return np.array([self.finite(item) for item in items])
+
+    def finite(self, item: float | str) -> float:
+        """A number, or the digits of one, as a float that is not infinite or NaN."""
+        try:
+            number = float(item)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            self.fail(f"{shown(item)} is not a finite number of float64")
+        return number
+
+    def fail(self, what: str, line: int | None = None) -> NoReturn:
+        """Refuse the text because of a line, the one taken last unless given."""
+        raise ValueError(
+            f"Line {line or self.number} of the rules: {what}. "
+            "The text must be as exact_text() wrote it."
+        )
+
+
+def shown(item: Any) -> str:
+    """What an error message shows of something that may be long."""
+    return repr(item[:40] if isinstance(item, str) else item)[:60]
+
+
+def parse_task(lines: Lines) -> tuple[Task, bool]:
+    """What is predicted, and whether the text says the scale of its numbers."""
+    kind = lines.json("task")
+    if kind == "numbers":
+        return parse_numbers(lines)
+    if kind != "classes":
+        lines.fail(f'the task must be "classes" or "numbers", not {shown(kind)}')
+    classes = lines.json("classes")
+    if type(classes) is not list or {*map(type, classes)} not in (
+        {str},
+        {int},
+        {float},
+        {bool},
+    ):
+        lines.fail("classes must be a list of strings, of numbers or of booleans")
+    if type(classes[0]) is float:
+        lines.numbers(classes)
+    if len(classes) < 2 or len(set(classes)) < len(classes):
+        lines.fail("there must be at least two classes, and all of them different")
+    loss = parse_loss(lines, CLASS_LOSSES)
+    labels = np.array(classes, object if type(classes[0]) is str else None)
+    return Task.of_classes(labels, loss), False
+
+
+def parse_named(lines: Lines) -> bool | None:
+    """Whether columns have names of their own, which x0, x1, … may be or not."""
+    if not lines.peek().startswith("named "):
+        return None
+    named = lines.json("named")
+    if type(named) is not bool:
+        lines.fail(f"named must be true or false, not {shown(named)}")
+    return named
+
+
+def parse_numbers(lines: Lines) -> tuple[Task, bool]:
+    """The shape, the loss and the scale of numbers, the last two if the text says them."""
+    flat = lines.json("flat")
+    if type(flat) is not bool:
+        lines.fail(f"flat must be true or false, not {shown(flat)}")
+    loss = SQUARED_ERROR.name
+    if lines.peek().startswith("loss "):
+        loss = parse_loss(lines, NUMBER_LOSSES)
+    scale, scaled = np.ones(1), lines.peek().startswith("scale ")
+    if scaled:
+        scale = lines.numbers(lines.json("scale"))
+        if (scale <= 0).any():
+            lines.fail("scales must be above 0")
+        if flat and len(scale) > 1:
+            lines.fail(f"flat targets have one scale, not {len(scale)}")
+    return Task(NUMBER_LOSSES[loss], None, np.zeros(len(scale)), scale, flat), scaled
+
+
+def parse_loss(lines: Lines, known: Mapping[str, Loss]) -> str:
+    loss = lines.json("loss")
+    if type(loss) is not str or loss not in known:
+        lines.fail(f"the loss must be one of {', '.join(known)}, not {shown(loss)}")
+    return loss
+
+
+def parse_column(lines: Lines) -> DeclaredColumn:
+    """A line that declares a column."""
+    line = lines.take()
+    match = COLUMN.fullmatch(line)
+    if match is None:
+        lines.fail(f"{shown(line)} does not declare a column")
+    name, are_dates = lines.value(match["name"]), match["dates"] is not None
+    if match["mean"] is not None:
+        deviation = lines.finite(match["deviation"] or "1")
+        if deviation == 0:
+            lines.fail("a deviation must be above 0")
+        either = (Term(name, "number"), Term(name, "missing"))
+        mean = lines.finite(match["mean"])
+        return DeclaredColumn(name, mean, deviation, either, are_dates=are_dates)
+    if match["knots"] is not None:
+        knots = parse_knots(lines, lines.value(match["knots"]))
+        either = (Term(name, "scaled"), Term(name, "missing"))
+        mean, deviation = (lines.finite(match[part] or "1") for part in ("centre", "spread"))
+        if deviation == 0:
+            lines.fail("a deviation must be above 0")
+        return DeclaredColumn(name, mean, deviation, either, knots, are_dates)
+    categories = lines.value(match["categories"])
+    if {*map(type, categories)} - {str} or len(set(categories)) < len(categories):
+        lines.fail("categories must be strings, and all of them different")
+    terms = [Term(name, "category", category) for category in categories]
+    terms += [Term(name, kind) for kind in ("missing", "rare") if match[kind]]
+    if not terms:
+        lines.fail("a column of categories must have one, or be missing or rare")
+    return DeclaredColumn(name, None, 1.0, tuple(terms))
+
+
+def parse_knots(lines: Lines, points: Any) -> Knots:
+    """The points that a scaled column goes through."""
+    if type(points) is not list or len(points) < 2:
+        lines.fail("a scaled column needs at least two points")
+    pairs = [lines.numbers(point) for point in points]
+    if {len(pair) for pair in pairs} != {2}:
+        lines.fail("the points of a scaled column must be pairs of numbers")
+    x, z = np.transpose(pairs)
+    if (np.diff([x, z]) <= 0).any() or not z[0] <= 0 <= z[-1]:
+        lines.fail("the points of a scaled column must rise, to scaled numbers around 0")
+    if (np.abs([x, z]) > LARGEST).any():
+        lines.fail(f"the points of a scaled column must not go beyond {LARGEST:.2g}")
+    return Knots(tuple(x.tolist()), tuple(z.tolist()))
+
+
+def parse_rule(lines: Lines, terms: set[Term], n_outputs: int) -> ParsedRule:
+    """A line with a rule's values and the sums below it."""
+    line = lines.take()
+    match = RULE.fullmatch(line)
+    if match is None:
+        lines.fail(f"expected a rule, found {shown(line)}")
+    values = lines.numbers(lines.value(match["values"]))
+    if len(values) != n_outputs:
+        lines.fail(f"the rule has {len(values)} values for {n_outputs} outputs")
+    literals = list(parse_sums(lines, terms, 0))
+    if not literals:
+        lines.fail("the rule has no literal")
+    if lines.peek().strip() != "through":
+        return ParsedRule(values, literals, None)
+    lines.take()
+    through = lines.number
+    units = list(parse_sums(lines, set(), len(literals)))
+    if len(units) != len(literals):
+        lines.fail(f"{len(units)} units stand above {len(literals)} literals", through)
+    return ParsedRule(values, literals, units)
+
+
+def parse_sums(lines: Lines, terms: set[Term], n_literals: int) -> Iterator[Sum]:
+    """Indented lines: literals, sums of `terms`, or units, sums of A0, A1, …."""
+    while lines.peek().startswith("  ") and lines.peek().strip() != "through":
+        line, place, summands = lines.take(), 0, []
+        while place < len(line):
+            match = SUMMAND.match(line, place)
+            if match is None:
+                lines.fail(f"cannot read {shown(line[place : place + 40])}")
+            factor = lines.finite(match["sign"] + match["number"])
+            summands.append((factor, parse_term(lines, match, terms, n_literals)))
+            place = match.end()
+        yield tuple(summands)
+
+
+def parse_term(
+    lines: Lines, match: re.Match[str], terms: set[Term], n_literals: int
+) -> Term | int | None:
+    """What the factor of a summand multiplies, if that is declared."""
+    if match["literal"] is not None:
+        literal = int(match["literal"])
+        if literal >= n_literals:
+            lines.fail(f"there is no literal A{literal} here")
+        return literal
+    name = match["name"] or match["scaled"] or match["column"]
+    category = match["category"]
+    if name is None:
+        return None
+    number = "number" if match["scaled"] is None else "scaled"
+    kind = match["state"] or (number if category is None else "category")
+    term = Term(lines.value(name), kind, None if category is None else lines.value(category))
+    if term not in terms:
+        what = term.kind if term.category is None else f"category {shown(term.category)}"
+        lines.fail(f"there is no column {shown(term.column)} with {what} here")
+    return term
