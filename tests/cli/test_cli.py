@@ -212,7 +212,7 @@ def test_completion_prints_a_script_and_where_to_put_it(shell):
     ("words", "start", "expected"),
     [
         ([], "e", {"evaluate", "explain", "export"}),
-        (["fit"], "--max-", {"--max-depth", "--max-depths", "--max-rules"}),
+        (["fit"], "--max-d", {"--max-depth", "--max-depths"}),
         (["fit", "--rule-source"], "", {"boosting", "forest", "tree"}),
         (["fit", "--batch-size"], "a", {"auto"}),
         (["export", "--format"], "", {"onnx", "sql", "python"}),

@@ -73,7 +73,7 @@ def test_defaults_in_the_help_are_the_real_ones():
         assert described[1] == words, name
     assert "[default: 5]" in shown
     assert "[default: other ones, chosen by benchmarks]" in shown
-    assert "[default: average]" in shown
+    assert "[default: auto, the mean unless there is a limit of rules]" in shown
 
 
 def test_every_option_reaches_the_estimator():
@@ -83,6 +83,8 @@ def test_every_option_reaches_the_estimator():
         "--n-trees": ("2", 2),
         "--tree-rate": ("0.3", 0.3),
         "--max-rules": ("7", 7),
+        "--max-literals": ("2", 2),
+        "--max-terms": ("1", 1),
         "--min-samples-leaf": ("4", 4),
         "--literal-columns": ("own", "own"),
         "--start": ("leaf", "leaf"),
@@ -377,7 +379,7 @@ def test_cv_chooses_among_the_depths_given():
     model = load("m.nrules")
     assert isinstance(model, neuralrules.NeuralRuleClassifierCV)
     candidates = [{"max_depth": 3}, {"max_depth": 1}]
-    assert (model.cv, model.refit, list(model.candidates)) == (2, "average", candidates)
+    assert (model.cv, model.refit, list(model.candidates)) == (2, "auto", candidates)
     assert result.record["candidates"] == model.candidates_ == candidates
     assert result.record["best"] == model.best_index_
     assert result.record["cv_scores"] == model.cv_scores_.tolist()

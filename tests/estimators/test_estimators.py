@@ -567,6 +567,8 @@ FORMER = {
     "start": "hinge",
     "fit_intercept": False,
     "scaling": "standard",
+    "max_literals": None,
+    "max_terms": None,
 }
 
 

@@ -126,10 +126,10 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
 )
 @option(
     "--refit",
-    type=click.Choice(["average", "single"]),
+    type=click.Choice(["auto", "average", "single"]),
     section=SEARCH,
     help="Keep the mean of the best candidate's models of all folds, or fit one model on all "
-    "rows.  [default: average]",
+    "rows.  [default: auto, the mean unless there is a limit of rules]",
 )
 @speaking
 @click.pass_context

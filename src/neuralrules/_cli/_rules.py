@@ -77,7 +77,7 @@ def rules(
 
     They are in the columns and units of the table that the model was fitted on.
     """
-    wording = {"precision": precision or 3, "max_terms": max_terms or 3}
+    wording = {"precision": precision or 3, "max_terms": max_terms}
     if exact:
         given = {
             "--max-rules": max_rules,

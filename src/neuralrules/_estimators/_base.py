@@ -39,6 +39,7 @@ from neuralrules._rules._rules import Rules, select
 from neuralrules._rules._sources import SOURCES, SourceOptions
 from neuralrules._task._task import Task
 from neuralrules._training._gain import Comparison, beside_a_constant
+from neuralrules._training._sparse import train_sparse
 from neuralrules._training._split import held_out
 from neuralrules._training._start import tamed
 from neuralrules._training._training import Outcome, Plan, State, train
@@ -85,6 +86,8 @@ class NeuralRuleModel(BaseEstimator):
         "n_trees": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "tree_rate": [Interval(Real, 0, None, closed="neither")],
         "max_rules": [Interval(Integral, 1, None, closed="left"), None],
+        "max_literals": [Interval(Integral, 1, None, closed="left"), None],
+        "max_terms": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "literal_columns": [StrOptions(set(LITERAL_COLUMNS))],
         "start": [StrOptions(set(STARTS))],
@@ -214,7 +217,7 @@ class NeuralRuleModel(BaseEstimator):
             network = tamed(network, rows, order, self._engine())
         # 5. Train all rules together.
         plan = self._plan(rows.task, len(order), course)
-        outcome = train(
+        outcome = train_sparse(
             State.start(network),
             rows,
             order,
@@ -223,12 +226,17 @@ class NeuralRuleModel(BaseEstimator):
             self._engine(),
             random_state,
             self._constraints(network),
+            self.max_terms,
         )
         return rules, outcome
 
-    def _constraints(self, network: Network) -> Constraints | None:
-        """What training may not change: literals that keep to their own column."""
-        return Constraints.keep_columns(network) if self.literal_columns == "own" else None
+    def _constraints(self, network: Network, *, trained: bool = False) -> Constraints | None:
+        """What training may not change: literals that keep to their own column.
+
+        Once trained within `max_terms`, they keep to the columns that they have come to.
+        """
+        keep = self.literal_columns == "own" or (trained and self.max_terms is not None)
+        return Constraints.keep_columns(network) if keep else None
 
     def _resume(self, X: Any, y: Any, sample_weight: Any, course: Course) -> Any:
         """Train the present rules further, with the present encoding."""
@@ -247,7 +255,7 @@ class NeuralRuleModel(BaseEstimator):
             plan,
             self._engine(),
             random_state,
-            self._constraints(fitted.state.network),
+            self._constraints(fitted.state.network, trained=True),
         )
         if course is not ONE_EPOCH:
             self._check_gain(outcome, rows, training, validation)
@@ -262,13 +270,18 @@ class NeuralRuleModel(BaseEstimator):
             n_rows = np.count_nonzero(rows.training_weights)
             in_leaf = int(np.clip(n_rows // 50, FEWEST_IN_LEAF, MOST_IN_LEAF))
         return SourceOptions(
-            max_depth=self.max_depth,
+            max_depth=self._deepest(),
             min_samples_leaf=in_leaf,
             n_trees=n_trees,
             tree_rate=float(self.tree_rate),
             n_jobs=self.n_jobs,
             random_state=random_state,
         )
+
+    def _deepest(self) -> int | None:
+        """The depth of the trees: every split on the way to a leaf becomes a literal."""
+        limits = [limit for limit in (self.max_depth, self.max_literals) if limit is not None]
+        return min(limits, default=None)
 
     def _plan(self, task: Task, n_rows: int, course: Course) -> Plan:
         return Plan(

@@ -56,12 +56,14 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
         *,
         cv: Any = 5,
         scoring: Any = None,
-        refit: str = "average",
+        refit: str = "auto",
         max_depth: int | None = 2,
         rule_source: str = "boosting",
         n_trees: int | str = "auto",
         tree_rate: float = 0.2,
         max_rules: int | None = None,
+        max_literals: int | None = None,
+        max_terms: int | None = None,
         min_samples_leaf: int | str = "auto",
         literal_columns: str = "rule",
         start: str = "hinge",
@@ -93,6 +95,8 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
         self.n_trees = n_trees
         self.tree_rate = tree_rate
         self.max_rules = max_rules
+        self.max_literals = max_literals
+        self.max_terms = max_terms
         self.min_samples_leaf = min_samples_leaf
         self.literal_columns = literal_columns
         self.start = start
@@ -177,12 +181,14 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
         *,
         cv: Any = 5,
         scoring: Any = None,
-        refit: str = "average",
+        refit: str = "auto",
         max_depth: int | None = 2,
         rule_source: str = "boosting",
         n_trees: int | str = "auto",
         tree_rate: float = 0.2,
         max_rules: int | None = None,
+        max_literals: int | None = None,
+        max_terms: int | None = None,
         min_samples_leaf: int | str = "auto",
         literal_columns: str = "rule",
         start: str = "hinge",
@@ -213,6 +219,8 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
         self.n_trees = n_trees
         self.tree_rate = tree_rate
         self.max_rules = max_rules
+        self.max_literals = max_literals
+        self.max_terms = max_terms
         self.min_samples_leaf = min_samples_leaf
         self.literal_columns = literal_columns
         self.start = start

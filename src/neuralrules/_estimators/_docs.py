@@ -37,9 +37,10 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "What candidates are compared by, as in scikit-learn; None means the loss.",
     ),
     "refit": (
-        '{"average", "single"}',
+        '{"auto", "average", "single"}',
         "What to keep of the best candidate: the mean of its models of all folds, each stopped "
-        "early on its own fold, joined into one network; or one model of all rows. Networks to "
+        'early on its own fold, joined into one network; or one model of all rows. "auto" '
+        "means the mean, unless `max_rules` is given, which it would exceed. Networks to "
         "be joined must look at the same columns, so that for them the table is encoded by "
         "all rows; otherwise, as the targets always are, by the training rows of each fold.",
     ),
@@ -71,6 +72,17 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "max_rules": (
         "int or None",
         "Keep only this many rules, those with the highest margin score m^2 (equation 8).",
+    ),
+    "max_literals": (
+        "int or None",
+        "Most literals of a rule, and so the depth of the trees if `max_depth` is larger. The "
+        "cap of a rule that starts as its leaf is not counted: it looks at no column.",
+    ),
+    "max_terms": (
+        "int or None",
+        "Most columns that a literal may look at; an indicator of a category or of missing "
+        "values counts as one. Literals are trained freely for a while, then each keeps its "
+        "largest weights and all are trained on.",
     ),
     "min_samples_leaf": (
         'int or "auto"',

@@ -98,6 +98,7 @@ def estimator_from(contents: Contents) -> Any:
     parameters = contents.value("parameters", dict)
     if contents.version < 3:
         parameters = upgraded_parameters(contents, parameters)
+    parameters = {"max_literals": None, "max_terms": None} | parameters
     if parameters.keys() != ESTIMATORS[name]().get_params(deep=False).keys():
         refuse(f"its parameters are not those of a {name}")
     model = ESTIMATORS[name](**{key: restored(item) for key, item in parameters.items()})

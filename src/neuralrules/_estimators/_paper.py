@@ -14,6 +14,8 @@ PAPER: dict[str, Any] = {
     "start": "hinge",
     "fit_intercept": False,
     "scaling": "standard",
+    "max_literals": None,
+    "max_terms": None,
     "l2": 0.15,
     "rule_dropout": 0.1,
     "learning_rate": 0.01,

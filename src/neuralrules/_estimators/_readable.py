@@ -31,12 +31,16 @@ from neuralrules._simplify._path import (
 )
 from neuralrules._training._training import Plan
 
+SHOWN_TERMS = 3  # columns of a literal in texts, unless a model may have more
+
 
 class ReadableModel(NeuralRuleModel):
     """Rules, explanations, importances, counterfactuals, smaller models, reports."""
 
+    max_terms: int | None
+
     def rules_text(
-        self, *, max_rules: int | None = None, precision: int = 3, max_terms: int = 3
+        self, *, max_rules: int | None = None, precision: int = 3, max_terms: int | None = None
     ) -> str:
         """The rules for people to read, in the table's column names and units.
 
@@ -46,9 +50,10 @@ class ReadableModel(NeuralRuleModel):
             How many rules, the most important ones first.
         precision : int, default=3
             Significant digits.
-        max_terms : int, default=3
+        max_terms : int or None, default=None
             Columns shown in one literal, those of largest weight; "…" stands for the
-            others, which are taken at their means.
+            others, which are taken at their means. None means 3, or as many as the
+            estimator's own `max_terms` allows.
 
         Returns
         -------
@@ -57,9 +62,14 @@ class ReadableModel(NeuralRuleModel):
             that it consists of now.
         """
         check_is_fitted(self)
+        shown = self._shown_terms(max_terms)
         return rules_text(
-            self.fitted_, max_rules=max_rules, precision=precision, max_terms=max_terms
+            self.fitted_, max_rules=max_rules, precision=precision, max_terms=shown
         )
+
+    def _shown_terms(self, asked: int | None) -> int:
+        """So many columns of a literal as asked for, or as the model may have."""
+        return max(SHOWN_TERMS, self.max_terms or 0) if asked is None else asked
 
     def exact_text(self) -> str:
         """The whole model as text that loses nothing: `read_rules` turns it back.
@@ -83,7 +93,7 @@ class ReadableModel(NeuralRuleModel):
         *,
         sample_weight: Any = None,
         precision: int = 3,
-        max_terms: int = 3,
+        max_terms: int | None = None,
     ) -> Any:
         """All rules as a pandas frame, the most important ones first.
 
@@ -94,7 +104,7 @@ class ReadableModel(NeuralRuleModel):
         sample_weight : array-like of shape (n_rows,), optional
         precision : int, default=3
             Significant digits of the texts.
-        max_terms : int, default=3
+        max_terms : int or None, default=None
             Columns shown in one literal.
 
         Returns
@@ -124,7 +134,8 @@ class ReadableModel(NeuralRuleModel):
         if X is not None:
             rows = self._rows(self._check_columns(X, reset=False), y, sample_weight)
             activity = measure(fitted.network, fitted.rules, rows, self._engine())
-        return rules_table(fitted, activity, precision=precision, max_terms=max_terms)
+        shown = self._shown_terms(max_terms)
+        return rules_table(fitted, activity, precision=precision, max_terms=shown)
 
     def explain(self, X: Any) -> Explanation:
         """Which rules fire on each row, what they contribute, and what limits them.

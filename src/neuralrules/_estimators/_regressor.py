@@ -171,6 +171,8 @@ class NeuralRuleRegressor(NumberRules):
         n_trees: int | str = "auto",
         tree_rate: float = 0.2,
         max_rules: int | None = None,
+        max_literals: int | None = None,
+        max_terms: int | None = None,
         min_samples_leaf: int | str = "auto",
         literal_columns: str = "rule",
         start: str = "hinge",
@@ -198,6 +200,8 @@ class NeuralRuleRegressor(NumberRules):
         self.n_trees = n_trees
         self.tree_rate = tree_rate
         self.max_rules = max_rules
+        self.max_literals = max_literals
+        self.max_terms = max_terms
         self.min_samples_leaf = min_samples_leaf
         self.literal_columns = literal_columns
         self.start = start

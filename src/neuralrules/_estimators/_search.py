@@ -84,11 +84,13 @@ class RuleSearch(NeuralRuleModel):
 
     _base: ClassVar[type[NeuralRuleModel]]
     scaling: str
+    refit: str
+    max_rules: int | None
     _search_constraints: ClassVar[dict[str, list[Any]]] = {
         "candidates": ["array-like", dict, None],
         "cv": ["cv_object"],
         "scoring": [str, callable, None],
-        "refit": [StrOptions({"average", "single"})],
+        "refit": [StrOptions({"auto", "average", "single"})],
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -106,6 +108,7 @@ class RuleSearch(NeuralRuleModel):
         """
         with unchanged_on_error(self):
             self._validate_params()
+            self._check_refit()
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             X = self._check_columns(X, reset=True)
             weights = self._check_weights(X, y, sample_weight)
@@ -125,8 +128,20 @@ class RuleSearch(NeuralRuleModel):
         return self
 
     @property
+    def _averages(self) -> bool:
+        """Whether the models of the folds are kept, and not one of all rows."""
+        return self.refit == "average" or (self.refit == "auto" and self.max_rules is None)
+
+    @property
     def best_params_(self) -> dict[str, Any]:
         return self.candidates_[self.best_index_]
+
+    def _check_refit(self) -> None:
+        if self.refit == "average" and self.max_rules is not None:
+            raise ValueError(
+                f"refit='average' joins the models of all folds, which together have more than "
+                f"max_rules={self.max_rules} rules. Give refit='single', or max_rules=None."
+            )
 
     def _check_candidates(self, n_outputs: int) -> list[dict[str, Any]]:
         """What is compared: dicts of parameters, each of which makes a valid estimator."""
@@ -256,7 +271,7 @@ class RuleSearch(NeuralRuleModel):
         models = [self._model(self.candidates_[place], seed + fold) for place, fold in jobs]
         tasks = (
             delayed(train_member)(
-                model, tables[model.scaling], *splits[fold], score, self.refit == "average"
+                model, tables[model.scaling], *splits[fold], score, self._averages
             )
             for model, (_, fold) in zip(models, jobs, strict=True)
         )
@@ -287,7 +302,7 @@ class RuleSearch(NeuralRuleModel):
 
     def _keep(self, table: Table, members: list[Member], seed: int) -> None:
         """Learn the mean of the members, or a model of all rows like them."""
-        if self.refit == "average" and members:
+        if self._averages and members:
             rules = Rules.join([member.rules for member in members])
             outcome = averaged([member.outcome for member in members])
         else:

@@ -49,6 +49,14 @@ class Constraints(NamedTuple):
         kept = cls.keep_columns(network)
         return kept._replace(frozen=kept.frozen._replace(mixing=network.mixing == 0))
 
+    def also(self, other: Constraints) -> Constraints:
+        """The limits of both."""
+        return Constraints(
+            Parameters(*map(np.logical_or, self.frozen, other.frozen)),
+            Parameters(*map(np.maximum, self.lower, other.lower)),
+            Parameters(*map(np.minimum, self.upper, other.upper)),
+        )
+
     def check(self, parameters: Parameters) -> None:
         """Refuse limits of another network, and bounds that leave no number between them."""
         for name, parameter in parameters._asdict().items():

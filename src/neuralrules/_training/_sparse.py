@@ -1,0 +1,66 @@
+"""Training of literals that may look at few columns only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from neuralrules._data._rows import Rows
+from neuralrules._engine._protocol import Engine
+from neuralrules._network._constraints import Constraints
+from neuralrules._network._network import Network
+from neuralrules._training._training import Outcome, Plan, State, train
+
+# Of the epochs: for so long literals may look at all columns of their rule, and show which of
+# them matter.
+FREE_SHARE = 1 / 3
+
+
+def train_sparse(
+    state: State,
+    rows: Rows,
+    order: np.ndarray,
+    validation: np.ndarray,
+    plan: Plan,
+    engine: Engine,
+    random_state: np.random.RandomState,
+    constraints: Constraints | None,
+    max_terms: int | None,
+) -> Outcome:
+    """Train as `train` does; in the end no literal has more than `max_terms` weights.
+
+    Literals are first trained freely, for a part of the epochs. Then each keeps its largest
+    weights, and all that is left is trained on. The best epoch is counted from there.
+    """
+
+    def trained(state: State, plan: Plan, constraints: Constraints | None) -> Outcome:
+        return train(state, rows, order, validation, plan, engine, random_state, constraints)
+
+    if max_terms is None or np.diff(state.network.column_offsets).max() <= max_terms:
+        return trained(state, plan, constraints)
+    n_free = int(np.ceil(FREE_SHARE * plan.n_epochs))
+    free = trained(state, replace(plan, n_epochs=n_free, stop_after=None), constraints)
+    network = with_largest_weights(free.state.network, max_terms)
+    start = State.start(network)
+    if free.interrupted:
+        return replace(free, state=start)
+    limits = Constraints.keep_columns(network)
+    if constraints is not None:
+        limits = constraints.also(limits)
+    sparse = trained(start, plan, limits)
+    return replace(
+        sparse,
+        history={name: free.history[name] + losses for name, losses in sparse.history.items()},
+        n_epochs=free.n_epochs + sparse.n_epochs,
+    )
+
+
+def with_largest_weights(network: Network, max_terms: int) -> Network:
+    """The network with all but the `max_terms` largest weights of each literal zero."""
+    weights = network.own_weights.copy()
+    for rule in range(network.n_rules):
+        own = network.layout.weights_of(weights, rule)  # a view
+        order = np.argsort(-np.abs(own), axis=1, kind="stable")
+        np.put_along_axis(own, order[:, max_terms:], 0, axis=1)
+    return replace(network, own_weights=weights)
