@@ -21,7 +21,7 @@ from neuralrules._reading._exact import exact_text
 from neuralrules._reading._explain import Explanation, explain
 from neuralrules._reading._importance import Importances, column_shares, importances
 from neuralrules._reading._rules_table import rules_table
-from neuralrules._reading._text import rules_text
+from neuralrules._reading._text import check_counts, rules_text
 from neuralrules._report import Given, check_given, report
 from neuralrules._simplify._path import (
     TOLERANCE,
@@ -29,7 +29,8 @@ from neuralrules._simplify._path import (
     check_tolerance,
     simplification_path,
 )
-from neuralrules._training._training import Plan
+from neuralrules._simplify._rounding import Rounding, rounded_network
+from neuralrules._training._training import Plan, mean_loss
 
 SHOWN_TERMS = 3  # columns of a literal in texts, unless a model may have more
 
@@ -466,6 +467,41 @@ class ReadableModel(NeuralRuleModel):
             estimator_of=self._with,
             verbose=bool(self.verbose),
         )
+
+    def round_numbers(
+        self, X: Any, y: Any, *, precision: int = 2, sample_weight: Any = None
+    ) -> Rounding:
+        """The model with the numbers that its text shows, and what that costs.
+
+        Thresholds, factors and values get the digits that `rules_text(precision=...)`
+        prints, so that what is printed is what is computed. Where every row starts from is
+        not rounded.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+            Rows to measure the cost on, best such as the model has not seen.
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+        precision : int, default=2
+            Significant digits; a column far from zero gets more, for the same accuracy.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        Rounding
+            With the new estimator `model`, its mean `loss` and the `loss_before`.
+        """
+        check_is_fitted(self)
+        check_counts(precision=precision)
+        rows = self._rows(self._check_columns(X, reset=False), y, sample_weight)
+        engine, fitted = self._engine(), self.fitted_
+        network = rounded_network(fitted, precision)
+        losses = [
+            mean_loss(one, rows, np.arange(len(rows), dtype=np.int32), engine)
+            for one in (network, fitted.state.network)
+        ]
+        rounded = fitted.with_network(network, fitted.rules, rows, engine)
+        return Rounding(self._with(rounded), *losses)
 
     def _check_rows(self, X: Any) -> Any:
         """A checked table; one row alone may also come as a dict, a Series or a list."""

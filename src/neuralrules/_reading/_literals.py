@@ -65,13 +65,17 @@ def sum_text(encoder: Encoder, terms: list[Summand], divisor: float, precision: 
     """Terms, divided by `divisor`, as a sum."""
     text = ""
     for term in terms:
-        # A column far from zero needs more digits for the same accuracy.
-        unit = term.column.in_sums
-        distance = max(abs(unit.mean) / unit.scale, 1)
-        digits = precision + int(np.ceil(np.log10(distance)))
         name = column_text(encoder, term.column)
+        digits = shown_digits(term, precision)
         text += signed_text(term.factor / divisor, name, digits, text)
     return text
+
+
+def shown_digits(term: Summand, precision: int) -> int:
+    """Digits of a factor: a column far from zero needs more of them for the same accuracy."""
+    unit = term.column.in_sums
+    distance = max(abs(unit.mean) / unit.scale, 1)
+    return precision + int(np.ceil(np.log10(distance)))
 
 
 def most_important(terms: list[Summand], max_terms: int) -> tuple[list[Summand], float]:
@@ -88,10 +92,18 @@ def threshold_text(column: EncodedColumn, bound: float, precision: int) -> str:
 
 def original_text(column: EncodedColumn, value: float, precision: int) -> str:
     """A number of a column, in digits that tell apart parts of its deviation, or a date."""
+    shown = original_number(column, value, precision)
+    if column.is_date:
+        return date_text(shown)
+    return resolved(value, column.unit_at(value), precision)
+
+
+def original_number(column: EncodedColumn, value: float, precision: int) -> float:
+    """The number that `original_text` shows."""
     unit = column.unit_at(value)
     if column.is_date:
-        return date_text(round(value) if unit > DAYS_APART else value)
-    return resolved(value, unit, precision)
+        return float(round(value) if unit > DAYS_APART else round(value * 86_400) / 86_400)
+    return float(resolved(value, unit, precision))
 
 
 def indicator_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True) -> str:

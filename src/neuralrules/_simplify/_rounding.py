@@ -1,0 +1,163 @@
+"""A model whose numbers are those that its text shows.
+
+Every literal is an inequality in the user's columns and units, divided by its first factor.
+Rounding keeps of each number the digits that the text prints: factors, thresholds and values.
+What the digits cannot show is gone. The text of the rounded model is that of the model, and
+now it is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._encoding import Encoder
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._network._network import Network
+from neuralrules._reading._literals import (
+    Summand,
+    in_user_units,
+    lies_between_knots,
+    original_number,
+    shown_digits,
+    telling,
+)
+from neuralrules._reading._numbers import number, resolved
+from neuralrules._task._task import Task
+
+MOST_ROUNDS = 8  # nearly always one is enough
+
+
+class Rounding(NamedTuple):
+    """A rounded model, and what it costs.
+
+    Attributes
+    ----------
+    model : fitted estimator
+    loss, loss_before : float
+        Mean loss on the rows given, of the rounded model and of the one before.
+    """
+
+    model: Any
+    loss: float
+    loss_before: float
+
+    def __str__(self) -> str:
+        change = self.loss / self.loss_before - 1 if self.loss_before else np.inf
+        return (
+            f"Rounding changes the mean loss from {number(self.loss_before, 4)} to "
+            f"{number(self.loss, 4)} ({change:+.2%})."
+        )
+
+
+def rounded_network(fitted: Fitted, precision: int) -> Network:
+    """The network, for standardised targets, with rounded numbers.
+
+    Terms that were almost equal may change places, and are then rounded once more.
+    """
+    network = fitted.state.network
+    for _ in range(MOST_ROUNDS):
+        before = network
+        network = once_rounded(network, fitted.encoder, fitted.task, precision)
+        if all(map(same_numbers, network.parameters, before.parameters)):
+            break
+    return network
+
+
+def same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays differ by no more than float32 does on the way to text and back."""
+    return np.allclose(one, other, rtol=1e-5, atol=1e-7)
+
+
+def once_rounded(network: Network, encoder: Encoder, task: Task, precision: int) -> Network:
+    columns = [encoder.columns[feature] for feature in network.features]
+    weights = network.weights.astype(np.float64)
+    biases = network.biases.astype(np.float64)
+    for literal in range(network.n_literals):
+        terms, constant = in_user_units(
+            encoder, network.features, weights[literal], biases[literal]
+        )
+        if not terms:
+            biases[literal] = float(number(constant, precision))
+            continue
+        terms, constant = telling(terms, constant, precision)
+        if network.deep:
+            terms, constant = rounded_sum(terms, constant, precision)
+        else:
+            terms, constant = rounded_inequality(terms, constant, precision)
+        weights[literal], biases[literal] = standardised(columns, terms, constant)
+    in_units, _ = task.in_units(network.values, network.intercept)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = np.where(in_units == 0, 1, each_rounded(in_units, precision) / in_units)
+    return replace(
+        network.with_weights(weights),
+        biases=biases.astype(np.float32),
+        values=(network.values * change).astype(np.float32),
+        mixing=each_rounded(network.mixing, precision).astype(np.float32),
+        shifts=each_rounded(network.shifts, precision).astype(np.float32),
+    )
+
+
+def rounded_inequality(
+    terms: list[Summand], constant: float, precision: int
+) -> tuple[list[Summand], float]:
+    """A sum that is compared with 0: its threshold and its other factors as they are shown.
+
+    The first factor, which no inequality shows, keeps as many digits.
+    """
+    first, *others = sorted(terms, key=lambda term: -abs(term.weight))
+    column, unit = first.column, float(f"{first.factor:.{precision - 1}e}")
+    if not others and lies_between_knots(first, constant):
+        bound = float(column.encoded(shown_threshold(first, constant, precision)))
+    elif not others and column.is_date and column.knots is None:
+        bound = original_number(column, -constant / first.factor, precision)
+    else:
+        bound = float(resolved(-constant / first.factor, column.in_sums.scale, precision))
+    ratios = [
+        float(number(term.factor / first.factor, shown_digits(term, precision)))
+        for term in others
+    ]
+    kept = [
+        Summand(term.column, unit * ratio) for term, ratio in zip(others, ratios, strict=True)
+    ]
+    return [Summand(column, unit), *kept], -bound * unit
+
+
+def shown_threshold(term: Summand, constant: float, precision: int) -> np.ndarray:
+    """The number of a scaled column alone that a text shows as its threshold."""
+    threshold = term.column.original(-constant / term.factor)
+    return np.array(original_number(term.column, threshold, precision))
+
+
+def rounded_sum(
+    terms: list[Summand], constant: float, precision: int
+) -> tuple[list[Summand], float]:
+    """A sum that is added up by a deep rule: all of its numbers as they are shown."""
+    largest = max(abs(term.weight) for term in terms)
+    rounded = [
+        Summand(term.column, float(number(term.factor, shown_digits(term, precision))))
+        for term in terms
+    ]
+    return rounded, float(resolved(constant, largest, precision))
+
+
+def standardised(
+    columns: Sequence[EncodedColumn], terms: list[Summand], constant: float
+) -> tuple[np.ndarray, float]:
+    """Weights (n_columns,) and bias over standardised columns of a sum in the user's units."""
+    weights = np.zeros(len(columns))
+    for term in terms:
+        unit = term.column.in_sums
+        weights[columns.index(term.column)] = term.factor * unit.scale
+        constant += term.factor * unit.mean
+    return weights, constant
+
+
+def each_rounded(array: np.ndarray, precision: int) -> np.ndarray:
+    """Numbers of any shape as a text shows them."""
+    rounded = [float(number(value, precision)) for value in array.ravel().tolist()]
+    return np.array(rounded, np.float64).reshape(array.shape)
