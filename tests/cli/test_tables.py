@@ -32,7 +32,8 @@ from neuralrules._cli._tables import (
     open_table,
 )
 from neuralrules._cli._tables._cells import NotANumberError, numbers, typed, with_holes
-from neuralrules._data._number_texts import MISSING, TRUTHS
+from neuralrules._data._missing import MISSING
+from neuralrules._data._number_texts import TRUTHS
 
 PEOPLE = "id,age,city\n007,31,Rome\n008,,\n009,42.5,NA\n"
 COMPRESSED = [".gz", ".bz2", ".xz", ".zst"]

@@ -110,15 +110,17 @@ def almost_numbers_note(cells: pd.Series) -> str | None:
 
 def dates_note(cells: pd.Series) -> str | None:
     """For dates, each of which would be a category."""
-    name, what = shlex.quote(str(cells.name)), f"the column {cells.name!r} holds dates such as"
-    if 2 * cells.str.fullmatch(ISO_DATE).sum() > len(cells):
-        return (
-            f"{what} {cells.iloc[0]!r}, each of which is taken for a category: give --dates "
-            f"{name} to count them in days."
-        )
-    if 2 * cells.str.fullmatch(OTHER_DATE).sum() > len(cells):
-        return (
-            f"{what} {cells.iloc[0]!r}, each of which is taken for a category: write them like "
-            f"2020-12-31 and give --dates {name}, or leave the column out with --drop {name}."
-        )
+    name = shlex.quote(str(cells.name))
+    remedies = {
+        ISO_DATE: f"give --dates {name} to count them in days",
+        OTHER_DATE: f"write them like 2020-12-31 and give --dates {name}, or leave the column "
+        f"out with --drop {name}",
+    }
+    for form, remedy in remedies.items():
+        dates = cells[cells.str.fullmatch(form)]
+        if 2 * len(dates) > len(cells):
+            return (
+                f"the column {cells.name!r} holds dates such as {dates.iloc[0]!r}, each of "
+                f"which is taken for a category: {remedy}."
+            )
     return None

@@ -43,13 +43,7 @@ class Reading:
         """Open a table as it is written; what is not told is as it was in a model's fit."""
         from neuralrules._cli._tables import open_table
 
-        noted = Reading(
-            None,
-            None,
-            (),
-            *(next(iter(notes_of(model, mark)), None) for mark in ("decimal", "thousands")),
-        )
-        told = noted if self.decimal is self.thousands is None else self
+        told = self._with_marks_of(model)
         if told.thousands == (told.decimal or "."):
             raise click.UsageError(
                 f"--thousands {told.thousands!r} is the decimal mark as well. Give another "
@@ -63,6 +57,20 @@ class Reading:
             decimal=told.decimal or ".",
             thousands=told.thousands,
         )
+
+    def _with_marks_of(self, model: Any) -> Reading:
+        """The same with the marks of a model's fit, where none are told."""
+        marks = {"decimal": self.decimal, "thousands": self.thousands}
+        for name, told in marks.items():
+            noted = next(iter(notes_of(model, name)), None)
+            if noted is not None and not is_mark(noted):
+                raise InputError(
+                    f"The model notes {noted!r} as its {name} mark, which is none."
+                )
+            marks[name] = noted if told is None else told
+        if self.decimal is not None and self.thousands is None:
+            marks["thousands"] = None  # it may be what is now the decimal mark
+        return replace(self, decimal=marks["decimal"], thousands=marks["thousands"])
 
     def notes(self) -> dict[str, list[str]]:
         """What a model remembers of the table that it was fitted on."""
@@ -155,6 +163,11 @@ def number_mark(
     raise click.BadParameter(
         f"{value!r} is not one character between digits. Give one, for example ',' or '.'."
     )
+
+
+def is_mark(text: str) -> bool:
+    """Whether a text may stand between the digits of numbers."""
+    return len(text) == 1 and not text.isalnum() and text not in '+-"\r\n'
 
 
 def other_mark(mark: str) -> str:
@@ -304,7 +317,7 @@ def find_columns(
 def kind_of(column: EncodedColumn) -> str:
     """What a table must hold where a model has this column."""
     if column.kind != "number":
-        return "text"
+        return "category"
     return "date" if column.is_date else "number"
 
 

@@ -141,12 +141,14 @@ class UnseenCategories:
 
     def __init__(self, model: StoredModel) -> None:
         from neuralrules._data._categories import spellings
+        from neuralrules._data._missing import MISSING
 
         self._known: dict[int, list[Any]] = {}
         for source in range(len(model.encoder_.names)):
             own = model.encoder_.columns_of(source)
             if all(column.kind == "category" for column in own):
-                self._known[source] = list(spellings(column.category for column in own))
+                known = spellings(column.category for column in own)
+                self._known[source] = [*known, *MISSING]
         self._names = model.encoder_.names
         self._counts = dict.fromkeys(self._known, 0)
         self._examples: dict[int, str] = {}

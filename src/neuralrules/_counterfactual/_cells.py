@@ -80,7 +80,8 @@ def _pandas_dates(column: Any, days: float) -> Any:
     if column.dtype == object:
         return type(column)([_date_like(column.iloc[0], days)], column.index, object)
     moment = type(column)([np.datetime64(round(days * DAY), "us")], column.index)
-    zone = getattr(column.dt, "tz", None)
+    arrow = getattr(column.dtype, "pyarrow_dtype", None)
+    zone = getattr(column.dtype, "tz", None) or getattr(arrow, "tz", None)
     if zone is not None:
         return moment.dt.tz_localize("UTC").dt.tz_convert(zone).astype(column.dtype)
     return moment.astype(column.dtype)

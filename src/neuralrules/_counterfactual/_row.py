@@ -12,10 +12,11 @@ import numpy as np
 
 from neuralrules._counterfactual._ball import Moves
 from neuralrules._counterfactual._options import Options, check_pair
-from neuralrules._data._categories import category_name, missing_cells, spellings
+from neuralrules._data._categories import category_name, spellings
 from neuralrules._data._dates import as_days, days_of_text, holds_dates
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import Encoder, is_frame
+from neuralrules._data._missing import is_missing
 from neuralrules._data._scaling import Knots
 from neuralrules._reading._numbers import number as number_text
 
@@ -344,10 +345,6 @@ def cell_at(table: Any, position: int) -> Any:
     """The cell of a table of one row, as a Python object."""
     cell = table.iloc[0, position] if hasattr(table, "iloc") else table[0, position]
     return cell.item() if isinstance(cell, np.generic) else cell
-
-
-def is_missing(cell: Any) -> bool:
-    return bool(missing_cells(np.array([cell], object))[0])
 
 
 def cell_text(cell: Any, precision: int = 6) -> str:

@@ -8,11 +8,15 @@ them, and agree on every cell.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
+
+from neuralrules._data._missing import MISSING, missing_cells
 
 MAX_CATEGORIES = 64  # of one column; the rarer ones share an indicator
 # What databases, files and programs write for booleans.
@@ -20,21 +24,10 @@ TRUTHS = {
     "True": ("true", "TRUE", "t", "T", "1", "1.0"),
     "False": ("false", "FALSE", "f", "F", "0", "0.0"),
 }
+MIDNIGHT = " 00:00:00"
+DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 LONGEST_NUMBER = 400  # characters; the largest double has 309
 MANY_DIGITS = 1e15  # from here on some programs write whole numbers with an exponent
-
-
-def missing_cells(column: Any) -> np.ndarray:
-    """Which cells of a column of objects are missing, (n_rows,) bool."""
-    if hasattr(column, "isna"):  # pandas knows best what it calls missing
-        return np.asarray(column.isna())
-    return np.array([_is_missing(item) for item in np.asarray(column, dtype=object)], bool)
-
-
-def _is_missing(item: Any) -> bool:
-    if isinstance(item, float | np.floating):
-        return bool(np.isnan(item))
-    return item is None or type(item).__name__ == "NAType"  # pandas.NA in a NumPy array
 
 
 def as_categories(column: Any) -> np.ndarray:
@@ -54,21 +47,30 @@ def category_name(item: Any) -> str:
         return str(int(item))
     if isinstance(item, Decimal) and item.is_finite():
         return f"{item.normalize():f}"
+    if isinstance(item, date):
+        return date_name(item)
     return str(item)
+
+
+def date_name(moment: date) -> str:
+    """A date, with its time if that is not midnight."""
+    return str(moment).removesuffix(MIDNIGHT) if isinstance(moment, datetime) else str(moment)
 
 
 def spellings(categories: Iterable[str | None]) -> dict[str | None, str | None]:
     """From all that a column's cells may hold to its category, for the categories given.
 
-    None is a hole, and so is an empty text that is no category. A spelling that is itself
-    the name of a category, or that of an earlier one, stays with that.
+    None is a hole, and so is a text that means missing and is no category. A spelling that
+    is itself the name of a category, or that of an earlier one, stays with that.
     """
     names = list(categories)
     table: dict[str | None, str | None] = {name: name for name in names}
     are_truths = {name for name in names if name is not None} <= TRUTHS.keys()
     for name in names:
         if name is None:
-            others: Iterable[str] = ("",)
+            others: Iterable[str] = sorted(MISSING)
+        elif DAY.fullmatch(name):
+            others = (f"{name}{MIDNIGHT}", f"{name}T00:00:00")
         else:
             others = TRUTHS[name] if are_truths else number_spellings(name)
         for other in others:
@@ -97,12 +99,23 @@ def number_spellings(text: str) -> list[str]:
         spelled.append(str(int(value)))
     else:
         spelled.append(f"{value:.15g}")  # by SQLite
+        spelled += single_spellings(value)
     if value == 0:
         spelled += ["-0", "-0.0"]
     if "e" in repr(value) or abs(value) >= MANY_DIGITS:
         spelled.append(np.format_float_scientific(value, trim="-"))
         spelled.append(np.format_float_scientific(value, trim="0"))
     return spelled if text in spelled else []
+
+
+def single_spellings(value: float) -> list[str]:
+    """How a number is written that went through float32, as in a column of type REAL."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = np.float32(value)
+    if not np.isfinite(single):
+        return []
+    short = [str(single)] if float(single) == value else []
+    return [repr(float(single)), *short]
 
 
 def learn_categories(column: Any) -> tuple[list[str | None], bool]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
+from neuralrules._data._missing import is_missing
+
 EPOCH = "1970-01-01"
+LAST_DAY = 2932896  # of the year 9999
 DAY = 86_400_000_000  # in microseconds
 # A date of ISO 8601, with or without a time and a zone; years 0001 to 9999.
 ISO_DATE = re.compile(
@@ -27,23 +29,17 @@ def holds_dates(column: Any) -> bool:
         return True
     if array.dtype.kind != "O":
         return False
-    present = (cell for cell in array if not is_hole(cell))
+    present = (cell for cell in array if not is_missing(cell))
     first = next(present, None)
-    return isinstance(first, date) and all(isinstance(cell, date) for cell in present)
-
-
-def is_hole(cell: Any) -> bool:
-    """Whether an object is None, NaN, or what pandas takes for missing."""
-    if isinstance(cell, float):
-        return math.isnan(cell)
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
+    dates = (date, np.datetime64)
+    return isinstance(first, dates) and all(isinstance(cell, dates) for cell in present)
 
 
 def as_days(column: Any) -> np.ndarray:
     """A column of dates as days since 1970-01-01, (n_rows,) float64, NaN for missing."""
     array = np.asarray(column)
     if array.dtype.kind == "O":
-        cells = [None if is_hole(cell) else plain(cell) for cell in array]
+        cells = [None if is_missing(cell) else plain(cell) for cell in array]
         array = np.array(cells, "datetime64[us]")
     ticks = array.astype("datetime64[us]")
     days = ticks.astype(np.int64) / DAY
@@ -53,8 +49,10 @@ def as_days(column: Any) -> np.ndarray:
 
 def plain(cell: Any) -> Any:
     """A date without a zone, at UTC if it had one."""
-    if getattr(cell, "tzinfo", None) is not None:
-        return cell.astimezone(UTC).replace(tzinfo=None)
+    zone = getattr(cell, "tzinfo", None)
+    if zone is not None:  # not by astimezone, which fails at the end of all years
+        ahead = cell.utcoffset() or timedelta(0)
+        return np.datetime64(cell.replace(tzinfo=None), "us") - np.timedelta64(ahead, "us")
     return cell
 
 
@@ -63,15 +61,17 @@ def days_of_text(text: str) -> float | None:
     match = ISO_DATE.fullmatch(text.strip())
     if match is None:
         return None
-    second = match["second"] or ":00"
+    second = float((match["second"] or ":00")[1:])
+    ahead = offset(match["zone"])
     try:
         moment = datetime.fromisoformat(f"{match['day']} {match['minute'] or '00:00'}:00")
-        if float(second[1:]) >= 60:
-            return None
     except ValueError:
         return None
-    moment += timedelta(seconds=float(second[1:])) - offset(match["zone"])
-    return (moment - datetime.fromisoformat(EPOCH)) / timedelta(days=1)
+    if second >= 60 or abs(ahead) >= timedelta(days=1):
+        return None
+    # A difference may lie beyond the last year, which a date may not.
+    span = moment - datetime.fromisoformat(EPOCH) + timedelta(seconds=second) - ahead
+    return span / timedelta(days=1)
 
 
 def offset(zone: str | None) -> timedelta:

@@ -26,11 +26,11 @@ import numpy as np
 from neuralrules._data._categories import (
     as_categories,
     learn_categories,
-    missing_cells,
     spellings,
 )
-from neuralrules._data._dates import as_days, holds_dates
+from neuralrules._data._dates import LAST_DAY, as_days, holds_dates
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
+from neuralrules._data._missing import missing_cells
 from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._scaling import learn_knots
 
@@ -313,8 +313,10 @@ class Encoder:
             column = as_numbers(column_of(piece, source), self.names[source])
             if column is None:
                 raise self._other_kind(place, "text or categories")
-            if not self.columns[place].is_date and holds_dates(column_of(piece, source)):
+            if holds_dates(column_of(piece, source)) and not self.columns[place].is_date:
                 raise self._other_kind(place, "dates")
+            if self.columns[place].is_date and (np.abs(column) > LAST_DAY).any():
+                raise self._other_kind(place, "numbers that are no days since 1970-01-01")
             numbers[:, place] = column
         return numbers
 

@@ -39,7 +39,7 @@ from neuralrules._rules._rules import Rules, select
 from neuralrules._rules._sources import SOURCES, SourceOptions
 from neuralrules._task._task import Task
 from neuralrules._training._gain import Comparison, beside_a_constant
-from neuralrules._training._sparse import train_sparse
+from neuralrules._training._sparse import train_sparse, within_terms
 from neuralrules._training._split import held_out
 from neuralrules._training._start import tamed
 from neuralrules._training._training import Outcome, Plan, State, train
@@ -247,15 +247,16 @@ class NeuralRuleModel(BaseEstimator):
             task, rows.targets, rows.training_weights, random_state, course
         )
         plan = self._plan(task, len(training), course)
+        state = within_terms(fitted.state, self.max_terms)
         outcome = train(
-            fitted.state,
+            state,
             rows,
             training,
             validation,
             plan,
             self._engine(),
             random_state,
-            self._constraints(fitted.state.network, trained=True),
+            self._constraints(state.network, trained=True),
         )
         if course is not ONE_EPOCH:
             self._check_gain(outcome, rows, training, validation)

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
-from neuralrules._data._categories import missing_cells
+from neuralrules._data._missing import missing_cells
 from neuralrules._estimators._base import DEPTH_CONSTRAINTS
 from neuralrules._estimators._docs import documented
 from neuralrules._estimators._paper import PAPER

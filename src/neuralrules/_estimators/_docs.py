@@ -81,8 +81,8 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "max_terms": (
         "int or None",
         "Most columns that a literal may look at; an indicator of a category or of missing "
-        "values counts as one. Literals are trained freely for a while, then each keeps its "
-        "largest weights and all are trained on.",
+        "values counts as one. Literals are trained freely for a third of `n_epochs`, then "
+        "each keeps its largest weights and all are trained for `n_epochs`.",
     ),
     "min_samples_leaf": (
         'int or "auto"',

@@ -108,15 +108,15 @@ class RuleSearch(NeuralRuleModel):
         """
         with unchanged_on_error(self):
             self._validate_params()
-            self._check_refit()
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             X = self._check_columns(X, reset=True)
             weights = self._check_weights(X, y, sample_weight)
             y = self._check_y(y)
             task = self._learn_task(y, weights)
             self.candidates_ = self._check_candidates(task.n_outputs)
+            self._check_refit()
             tables = self._encode(X, y, weights, task)
-            splits = self._splits(X, y, seed)
+            splits = with_weighted_rows(self._splits(X, y, seed), weights)
             members, interrupted = self._compare(tables, splits, seed)
             self.cv_scores_ = scores_of(members, len(splits))
             self.best_index_ = self._choose(interrupted)
@@ -130,17 +130,23 @@ class RuleSearch(NeuralRuleModel):
     @property
     def _averages(self) -> bool:
         """Whether the models of the folds are kept, and not one of all rows."""
-        return self.refit == "average" or (self.refit == "auto" and self.max_rules is None)
+        return self.refit == "average" or (self.refit == "auto" and not self._limits_rules)
+
+    @property
+    def _limits_rules(self) -> bool:
+        """Whether any candidate may have only so many rules."""
+        limits = (one.get("max_rules", self.max_rules) for one in self.candidates_)
+        return any(limit is not None for limit in limits)
 
     @property
     def best_params_(self) -> dict[str, Any]:
         return self.candidates_[self.best_index_]
 
     def _check_refit(self) -> None:
-        if self.refit == "average" and self.max_rules is not None:
+        if self.refit == "average" and self._limits_rules:
             raise ValueError(
-                f"refit='average' joins the models of all folds, which together have more than "
-                f"max_rules={self.max_rules} rules. Give refit='single', or max_rules=None."
+                "refit='average' joins the models of all folds, which together have more rules "
+                "than max_rules allows each of them. Give refit='single', or max_rules=None."
             )
 
     def _check_candidates(self, n_outputs: int) -> list[dict[str, Any]]:
@@ -332,6 +338,20 @@ class RuleSearch(NeuralRuleModel):
         """The search with the chosen candidate alone."""
         twin: RuleSearch = clone(self)
         return twin.set_params(candidates=[self.best_params_], verbose=0)
+
+
+def with_weighted_rows(
+    splits: list[tuple[np.ndarray, np.ndarray]], weights: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The folds, of whose rows only those with a weight are measured on."""
+    measured = [(train, test[weights[test] > 0]) for train, test in splits]
+    for fold, (_, test) in enumerate(measured):
+        if not test.size:
+            raise ValueError(
+                f"All rows of fold {fold} of cv have the sample_weight 0, so that nothing can "
+                "be measured on it. Leave such rows out, or give cv fewer or shuffled folds."
+            )
+    return measured
 
 
 def scores_of(members: list[list[Member]], n_folds: int) -> np.ndarray:

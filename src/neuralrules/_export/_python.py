@@ -99,7 +99,7 @@ def head_lines(fitted: Fitted, used: list[EncodedColumn]) -> list[str]:
     if fitted.task.gives_probabilities or link:
         lines += ["import math"]
     if date_names(fitted.encoder, used):
-        lines += ["from datetime import date, datetime, timedelta, timezone"]
+        lines += ["from datetime import datetime, timedelta, timezone"]
     if lines[-1]:
         lines.append("")
     if fitted.task.are_classes:

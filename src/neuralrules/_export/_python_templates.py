@@ -118,9 +118,10 @@ IN_DAYS = """
         cell = days(cell, name)"""
 DAYS = '''def days(cell, name):
     """A date, or a text of ISO 8601, as days since 1970-01-01; days stay what they are."""
-    if hasattr(cell, "__float__") and not isinstance(cell, date):
+    is_numpy_date = type(cell).__name__ == "datetime64"
+    if hasattr(cell, "__float__") and not is_numpy_date:
         return cell
-    text = cell.strip() if isinstance(cell, str) else str(cell)
+    text = str(cell)[:26] if is_numpy_date else str(cell).strip()  # without nanoseconds
     zone = text[-1:] in ("Z", "z")
     try:
         moment = datetime.fromisoformat(text[:-1] + "+00:00" if zone else text)

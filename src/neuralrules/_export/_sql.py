@@ -25,7 +25,7 @@ from neuralrules._export._sql_dialects import (
     checked_table,
     identifier,
 )
-from neuralrules._export._sql_encoding import network_inputs, read_cells
+from neuralrules._export._sql_encoding import Reading, network_inputs, read_cells
 from neuralrules._export._sql_results import compared_outputs, result_columns, result_names
 from neuralrules._export._sql_rules import (
     blocks_of_rules,
@@ -77,8 +77,8 @@ def subquery_columns(
     sources = sorted({encoder.columns[feature].source for feature in network.features})
     kept = [f"k{place}" for place in range(len(keep))]
     cells = [f"t.{identifier(name)} AS k{place}" for place, name in enumerate(keep)]
-    markers = fitted.notes.get("missing", [])
-    yield "cells", cells + read_cells(encoder, sources, dialect, markers)
+    reading = Reading.of(fitted.notes)
+    yield "cells", cells + read_cells(encoder, sources, dialect, reading)
     yield "encoded", kept + [f"{x.expression} AS {x.name}" for x in inputs]
 
     outputs = [f"d{output}" for output in range(network.n_outputs)]

@@ -11,6 +11,12 @@ from neuralrules._reading._names import is_utf8
 # PostgreSQL cuts longer names, in bytes of UTF-8.
 LONGEST_NAME = 63
 CAST = "CAST({cell} AS DOUBLE PRECISION)"
+# Dates of ISO 8601 as `days_of_text` reads them; braces are doubled for `str.format`.
+ZONE = ":[0-9]{{2}}[.0-9]* ?(Z|UTC|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"
+DATE = (
+    "[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,9}})?)?"
+    " ?(Z|UTC|[+-][0-9]{{2}}(:?[0-9]{{2}})?)?)?"
+)
 # Its columns hold anything, and a cast makes 0 of any text. Text is read as the command line
 # reads a file. Compared with a REAL, a text that says a number becomes one, and all others
 # are larger. No function raises an error, but json_extract shows the path it was given.
@@ -19,11 +25,11 @@ SQLITE_NUMBER = """CASE
       WHEN {cell} IS NULL OR {cell} IN ({missing}) THEN NULL
       WHEN LOWER(TRIM({cell})) IN ('true', 'false') THEN LOWER(TRIM({cell})) = 'true'
       ELSE json_extract('{{}}', {remark} || {cell}) END"""
-# Its dates are texts; a number would be taken for a Julian day.
+# Its dates are texts; a number would be taken for a Julian day, and 30 February for 1 March.
 SQLITE_DAYS = """CASE
-      WHEN {cell} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND julianday({cell}) > 0
-      THEN julianday({cell}) - 2440587.5
       WHEN {cell} IS NULL OR {cell} IN ({missing}) THEN NULL
+      WHEN date(substr({cell}, 1, 10)) = substr({cell}, 1, 10) AND julianday({cell}) > 0
+      THEN julianday({cell}) - 2440587.5
       ELSE json_extract('{{}}', {remark} || {cell}) END"""
 
 
@@ -46,6 +52,10 @@ class Dialect:
         A cell as a double, or an error where it holds text that says no number.
     flag : str
         The same of a column of zeros and ones, which may be of type boolean.
+    refused : str
+        A cell of text as an error; ``{remark}`` says why.
+    holds_text : str
+        Whether a cell is text.
     days : str
         A date, with or without a time, as days since 1970-01-01; in UTC if it has a zone.
     advice : tuple of str
@@ -69,6 +79,8 @@ class Dialect:
     code: str
     number: str
     flag: str
+    refused: str
+    holds_text: str
     days: str
     advice: tuple[str, ...]
     fence: str
@@ -108,12 +120,15 @@ POSTGRESQL = Dialect(
     number=CAST,
     flag="CAST(REPLACE(REPLACE(LOWER(CAST({cell} AS TEXT)), 'true', '1'), 'false', '0') "
     "AS DOUBLE PRECISION)",
-    days="CASE WHEN pg_typeof({cell}) = 'timestamptz'::regtype"
-    "\n      THEN EXTRACT(EPOCH FROM CAST(CAST({cell} AS TEXT) AS TIMESTAMPTZ))"
-    # Its words for dates, such as now, are none in a table.
-    "\n      ELSE EXTRACT(EPOCH FROM CAST(CASE WHEN CAST({cell} AS TEXT) ~ '^[0-9]{{4}}-'"
-    "\n      THEN CAST({cell} AS TEXT) ELSE {remark} || CAST({cell} AS TEXT) END AS TIMESTAMP))"
-    "\n      END / 86400.0",
+    refused="CAST({remark} || CAST({cell} AS TEXT) AS DOUBLE PRECISION)",
+    holds_text="pg_typeof({cell}) IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype)",
+    # Other texts, such as now, or dates in words, are none in a table.
+    days="CASE WHEN {cell} IS NULL OR CAST({cell} AS TEXT) IN ({missing}) THEN NULL"
+    f"\n      WHEN CAST({{cell}} AS TEXT) !~ '^{DATE}$'"
+    "\n      THEN CAST({remark} || CAST({cell} AS TEXT) AS DOUBLE PRECISION)"
+    f"\n      WHEN CAST({{cell}} AS TEXT) ~ '{ZONE}$'"
+    "\n      THEN EXTRACT(EPOCH FROM CAST(CAST({cell} AS TEXT) AS TIMESTAMPTZ)) / 86400.0"
+    "\n      ELSE EXTRACT(EPOCH FROM CAST(CAST({cell} AS TEXT) AS TIMESTAMP)) / 86400.0 END",
     # Its costs of compiling a sum grow with the square of the sum's length.
     advice=(
         "Beyond some ten rules run SET jit = off first",
@@ -134,9 +149,14 @@ DUCKDB = Dialect(
     '      ELSE CAST({cell} AS TEXT) END COLLATE "C"',
     number=CAST,
     flag=CAST,
-    days="CASE WHEN typeof({cell}) = 'TIMESTAMP WITH TIME ZONE'"
-    "\n      THEN epoch_us(CAST(CAST({cell} AS TEXT) AS TIMESTAMPTZ))"
-    "\n      ELSE epoch_us(CAST({cell} AS TIMESTAMP)) END / 86400000000.0",
+    refused="CAST(error({remark} || CAST({cell} AS TEXT)) AS DOUBLE)",
+    holds_text="typeof({cell}) = 'VARCHAR'",
+    days="CASE WHEN {cell} IS NULL OR CAST({cell} AS TEXT) IN ({missing}) THEN NULL"
+    f"\n      WHEN NOT regexp_full_match(CAST({{cell}} AS TEXT), '{DATE}')"
+    "\n      THEN CAST(error({remark} || CAST({cell} AS TEXT)) AS DOUBLE)"
+    f"\n      WHEN regexp_matches(CAST({{cell}} AS TEXT), '{ZONE}$')"
+    "\n      THEN epoch_us(CAST(CAST({cell} AS TEXT) AS TIMESTAMPTZ)) / 86400000000.0"
+    "\n      ELSE epoch_us(CAST(CAST({cell} AS TEXT) AS TIMESTAMP)) / 86400000000.0 END",
     advice=(),
     fence="",
     nul="CHR(0)",
@@ -151,6 +171,8 @@ SQLITE = Dialect(
     code="CAST({cell} AS TEXT) COLLATE BINARY",
     number=SQLITE_NUMBER,
     flag=SQLITE_NUMBER,
+    refused="json_extract('{{}}', {remark} || {cell})",
+    holds_text="typeof({cell}) = 'text'",
     days=SQLITE_DAYS,
     advice=(),
     fence="\n  LIMIT -1 OFFSET 0",

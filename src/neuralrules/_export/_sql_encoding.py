@@ -8,14 +8,15 @@ zero: such a column is counted from its mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
 from neuralrules._data._categories import all_spellings, number_spellings, spellings
+from neuralrules._data._dates import days_of_text
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import Encoder
-from neuralrules._data._number_texts import MISSING, NUMBER
+from neuralrules._data._missing import MISSING
+from neuralrules._data._number_texts import NUMBER
 from neuralrules._data._scaling import Knots
 from neuralrules._export._sql_dialects import Dialect, identifier
 from neuralrules._network._network import Network
@@ -46,23 +47,39 @@ class Input(NamedTuple):
     mean: float
 
 
-def read_cells(
-    encoder: Encoder, sources: list[int], dialect: Dialect, markers: Sequence[str]
-) -> list[str]:
-    """Columns of the table ``t`` as numbers or as text, NULL where they are missing.
+class Reading(NamedTuple):
+    """How the table was written that a model was fitted on, as the command line was told.
 
-    `markers` are texts that mean missing beside the usual ones.
+    Attributes
+    ----------
+    missing : list of str
+        Texts that mean missing, beside the usual ones.
+    decimal : str
+        The mark before the decimals of numbers.
     """
+
+    missing: list[str]
+    decimal: str
+
+    @classmethod
+    def of(cls, notes: dict[str, list[str]]) -> Reading:
+        return cls(notes.get("missing", []), (notes.get("decimal") or ["."])[0])
+
+
+def read_cells(
+    encoder: Encoder, sources: list[int], dialect: Dialect, reading: Reading
+) -> list[str]:
+    """Columns of the table ``t`` as numbers or as text, NULL where they are missing."""
     selected = []
     for source in sources:
         column = encoder.columns_of(source)[0]
         cell = f"t.{identifier(encoder.names[source])}"
         if column.kind == "number":
-            value = read_number(column, encoder.names[source], cell, dialect, markers)
+            value = read_number(column, encoder.names[source], cell, dialect, reading)
         else:
             form = dialect.code if has_numbers(encoder, source) else dialect.text
             value = form.format(cell=cell)
-            spelled = chain(*map(all_spellings, markers))
+            spelled = chain(*map(all_spellings, reading.missing))
             for marker in filter(None, map(dialect.string, spelled)):
                 value = f"NULLIF({value}, {marker})"
         selected.append(f"{value} AS {cell_name(encoder, source)}")
@@ -70,21 +87,40 @@ def read_cells(
 
 
 def read_number(
-    column: EncodedColumn, name: str, cell: str, dialect: Dialect, markers: Sequence[str]
+    column: EncodedColumn, name: str, cell: str, dialect: Dialect, reading: Reading
 ) -> str:
     """A cell of a column of numbers or dates, NULL for NaN."""
-    what = "date" if column.is_date else "number"
+    missing = filter(None, map(dialect.string, sorted({*MISSING, *reading.missing})))
+    words = {
+        "cell": cell,
+        "missing": ", ".join(missing),
+        "remark": dialect.string(
+            f"column {name} holds no {'date' if column.is_date else 'number'} but "
+        ),
+    }
+    if column.is_date:
+        value = f"CAST({dialect.days.format(**words)} AS DOUBLE PRECISION)"
+        holes = [days_of_text(marker) for marker in reading.missing]
+        return without(value, [day for day in holes if day is not None])
     form = dialect.flag if is_flag(column) else dialect.number
-    missing = filter(None, map(dialect.string, sorted({*MISSING, *markers})))
-    remark = dialect.string(f"column {name} holds no {what} but ")
-    if column.is_date:
-        form = dialect.days
-    value = form.format(cell=cell, missing=", ".join(missing), remark=remark)
-    if column.is_date:
-        return f"CAST({value} AS DOUBLE PRECISION)"
-    for marker in filter(NUMBER.fullmatch, markers):
-        value = f"NULLIF({value}, {float(marker)!r})"
-    return f"NULLIF({value}, 'NaN')"
+    value = form.format(**words)
+    if reading.decimal != ".":
+        # As text, 1.861 may be the number 1861 there, which no cast knows.
+        marks = (dialect.string(f"%{mark}%") for mark in (".", reading.decimal))
+        has_mark = " OR ".join(f"CAST({cell} AS TEXT) LIKE {mark}" for mark in marks)
+        is_text, refused = (
+            form.format(**words) for form in (dialect.holds_text, dialect.refused)
+        )
+        value = f"CASE WHEN {is_text} AND ({has_mark})\n      THEN {refused} ELSE {value} END"
+    numbers = [float(marker) for marker in reading.missing if NUMBER.fullmatch(marker)]
+    return f"NULLIF({without(value, numbers)}, 'NaN')"
+
+
+def without(value: str, holes: list[float]) -> str:
+    """A number, NULL where it is one of those that mean missing."""
+    for hole in holes:
+        value = f"NULLIF({value}, {hole!r})"
+    return value
 
 
 def network_inputs(encoder: Encoder, network: Network, dialect: Dialect) -> list[Input]:

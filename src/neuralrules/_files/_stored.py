@@ -72,7 +72,9 @@ def model_from(contents: Contents) -> StoredModel:
     if name not in (*CLASSIFIERS, *REGRESSORS):
         refuse(f"it holds a {shown(name)}, not one of {', '.join((*CLASSIFIERS, *REGRESSORS))}")
     engine, n_jobs = parameters.get("engine"), parameters.get("n_jobs")
-    if engine not in ENGINES or not (n_jobs is None or (type(n_jobs) is int and n_jobs != 0)):
+    if not isinstance(engine, str) or engine not in ENGINES:
+        refuse(f"its engine is {shown(engine)}, not one of {', '.join(ENGINES)}")
+    if not (n_jobs is None or (type(n_jobs) is int and n_jobs != 0)):
         refuse("its parameters are not valid")
     for key in TRAINING:
         contents.document.pop(key, None)

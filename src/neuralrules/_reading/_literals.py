@@ -9,6 +9,7 @@ column scaled by its quantiles is ``scaled(income)`` in a sum with others, a dat
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,8 +49,9 @@ class Summand:
 
 def slant(inequality: str) -> tuple[str, bool]:
     """What an inequality is about, and whether that must be large or small."""
-    what, sign, _ = inequality.rsplit(" ", 2)
-    return what, sign == ">"
+    match = re.fullmatch(r"(.*) ([<>]) [^<>]*", inequality)  # no bound holds < or >
+    assert match is not None
+    return match[1], match[2] == ">"
 
 
 def signed_text(factor: float, name: str, precision: int, before: str) -> str:

@@ -30,8 +30,9 @@ def train_sparse(
 ) -> Outcome:
     """Train as `train` does; in the end no literal has more than `max_terms` weights.
 
-    Literals are first trained freely, for a part of the epochs. Then each keeps its largest
-    weights, and all that is left is trained on. The best epoch is counted from there.
+    Literals are first trained freely, for a third as many epochs as are asked for. Then each
+    keeps its largest weights, and all that is left is trained for the epochs asked for, from
+    which the best epoch is counted.
     """
 
     def trained(state: State, plan: Plan, constraints: Constraints | None) -> Outcome:
@@ -54,6 +55,14 @@ def train_sparse(
         history={name: free.history[name] + losses for name, losses in sparse.history.items()},
         n_epochs=free.n_epochs + sparse.n_epochs,
     )
+
+
+def within_terms(state: State, max_terms: int | None) -> State:
+    """The same state, or a new start of a network with fewer terms if it has too many."""
+    n_terms = np.count_nonzero(state.network.weights, axis=1)
+    if max_terms is None or n_terms.max(initial=0) <= max_terms:
+        return state
+    return State.start(with_largest_weights(state.network, max_terms))
 
 
 def with_largest_weights(network: Network, max_terms: int) -> Network:

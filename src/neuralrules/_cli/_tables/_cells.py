@@ -79,15 +79,19 @@ def with_holes(column: Any, markers: Iterable[str]) -> Any:
     Parameters
     ----------
     column : pyarrow.ChunkedArray
-        Text or numbers; other types are returned as they are.
+        Text, numbers or dates; other types are returned as they are.
     markers : texts
-        A number is missing where one of them says the same number.
+        A number or a date is missing where one of them says the same.
     """
     if is_text(column.type):
         known, cells = pa.array(sorted(markers), column.type), column
     elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         said = [float(text) for text in markers if NUMBER.fullmatch(text)]
         known, cells = pa.array(said, pa.float64()), pc.cast(column, pa.float64(), safe=False)
+    elif pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        days = [day for day in map(days_of_text, markers) if day is not None]
+        known = pa.array([round(day * DAY) for day in days], pa.int64())
+        cells = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
     else:
         return column
     if not len(known):

@@ -49,19 +49,27 @@ class Table(ABC):
         For messages: the path as it was given, or "standard input".
     names : list of str
         The names of the columns.
-    markers : texts
-        What means missing.
+    missing : texts
+        What the user says means missing.
+    usual : texts
+        What means missing in any such file.
     marks : Marks
         How numbers are written where they are text.
     """
 
     def __init__(
-        self, name: str, names: list[str], markers: Iterable[str], marks: Marks = PLAIN
+        self,
+        name: str,
+        names: list[str],
+        missing: Iterable[str],
+        usual: Iterable[str] = (),
+        marks: Marks = PLAIN,
     ) -> None:
         self.name = name
         self.names = names
         # A marker -999 is also -999.0, as it reads where a hole has made floats of integers.
-        self._markers = frozenset(text for marker in markers for text in all_spellings(marker))
+        self._told = frozenset(text for marker in missing for text in all_spellings(marker))
+        self._markers = self._told | frozenset(usual)
         self._marks = marks
         self._begun = False
         self._check_names()
@@ -113,11 +121,11 @@ class Table(ABC):
 
         Parameters
         ----------
-        kinds : mapping of str to {"number", "date", "text", "as is"}
+        kinds : mapping of str to {"number", "date", "text", "category", "as is"}
             The columns, in the order that the frames will have. "number" gives float64
-            with NaN; "date" datetime64; "text" objects with None; "as is" what the file
-            holds, in an Arrow type of pandas: of CSV the very text, also where it means
-            missing.
+            with NaN; "date" datetime64; "text" objects with None; "category" the same, but
+            only what the user named is missing; "as is" what the file holds, in an Arrow
+            type of pandas: of CSV the very text, also where it means missing.
         n_rows : int
             Rows of a frame; the last one, and those of wide tables, have fewer.
 
@@ -171,8 +179,9 @@ class Table(ABC):
         column = plain(column)
         if kind == "as is":
             return pd.Series(pd.arrays.ArrowExtensionArray(column))
-        column = with_holes(column, self._markers)
-        if kind == "text":
+        # Of the usual texts for missing, a model itself knows which ones are its categories.
+        column = with_holes(column, self._told if kind == "category" else self._markers)
+        if kind in ("text", "category"):
             return objects(as_text(column))
         if kind == "date":
             return self._dates(column, name, first)

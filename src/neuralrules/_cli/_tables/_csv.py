@@ -27,7 +27,7 @@ from neuralrules._cli._tables._streams import (
     TableError,
     reading,
 )
-from neuralrules._data._number_texts import MISSING
+from neuralrules._data._missing import MISSING
 from neuralrules._reading._names import is_utf8
 
 BLOCK_ROWS = 400  # split at a time: the garbage collector would look at 700 new lists
@@ -113,7 +113,7 @@ class CsvTable(Table):
         # Blank lines are no rows.
         self._reader = filter(None, csv.reader(lines, delimiter=delimiter, strict=True))
         self._row = 0  # the last row that was read; 0 is the header
-        super().__init__(source.name, self._header(), MISSING | set(missing), marks)
+        super().__init__(source.name, self._header(), missing, MISSING, marks)
 
     @property
     def done(self) -> float | None:

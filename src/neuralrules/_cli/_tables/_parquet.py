@@ -48,7 +48,7 @@ class ParquetTable(Table):
     def __init__(self, name: str, file: BinaryIO, missing: Sequence[str], marks: Marks) -> None:
         self._file = opened(name, file)
         self._n_rows = 0
-        super().__init__(name, self._file.schema_arrow.names, missing, marks)
+        super().__init__(name, self._file.schema_arrow.names, missing, marks=marks)
 
     @property
     def done(self) -> float | None:

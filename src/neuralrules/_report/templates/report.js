@@ -174,7 +174,7 @@
 
   const DAY = 864e5; // in milliseconds
 
-  // As original_text in _text.py: days since 1970-01-01 as a date, with its time if days are
+  // As original_text in _literals.py: days since 1970-01-01 as a date, with its time if days are
   // near each other.
   function dateText(days, unit) {
     const moment = new Date(Math.round((unit > 3 ? Math.round(days) : days) * 86400) * 1000);
@@ -293,7 +293,7 @@
       .filter((_, j) => settled[j] === null || settled[j] === "never");
     // Where every row fulfils all of them, they still say how strongly the rule fires.
     const slanted = texts.filter((_, j) => settled[j] === "always").map((text) => {
-      const [, what, sign] = text.match(/^(.*) ([<>]) \S+$/);
+      const [, what, sign] = text.match(/^(.*) ([<>]) [^<>]*$/);
       return `the ${sign === ">" ? "larger" : "smaller"} ${what}`;
     });
     const strength = `every row${slanted.length ? `, the more ${slanted.join(" and ")}` : ""}`;
@@ -610,7 +610,7 @@
 
   function inputText(input, cell) {
     if (input.input === "date" || input.input === "datetime-local") {
-      return new Date(cell * DAY).toISOString().slice(0, input.input === "date" ? 10 : 19);
+      return new Date(Math.round(cell * 86400) * 1000).toISOString().slice(0, input.input === "date" ? 10 : 19);
     }
     return String(cell);
   }
