@@ -178,6 +178,12 @@ def test_a_name_is_never_taken_for_another(names):
     assert table[""] is (None if "" not in names else "")
 
 
+def test_codes_of_one_length_may_have_lost_their_zeros():
+    table = spellings(["00501", "10001", None])
+    assert (table["501"], table["501.0"], table["10001.0"]) == ("00501", "00501", "10001")
+    assert "7" not in spellings(["007", "08"])
+
+
 def test_codes_are_no_numbers():
     assert spellings(["007", "1.10", "1e5", "0x10", "1_000", " 7"]).keys() == {
         *("007", "1.10", "1e5", "0x10", "1_000", " 7")

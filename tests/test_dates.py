@@ -15,8 +15,9 @@ from databases import DIALECTS, connected
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralrules import NeuralRuleRegressor, load, read_rules
+from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, load, read_rules
 from neuralrules._data._dates import as_days, date_text, days_of_text
+from neuralrules._reading._literals import slant
 
 ONE_DAY = dt.date(2019, 5, 1), pd.Timestamp("2019-05-01")
 
@@ -257,3 +258,92 @@ def test_bounds_may_be_dates(table):
         assert answer.x["opened"].iloc[0] > own
     near = {"opened": (own - pd.Timedelta(days=1), own + pd.Timedelta(days=1))}
     assert not model.counterfactual(row, wanted, bounds=near, fixed=["a"]).found
+
+
+@pytest.mark.parametrize("zone", ["+02:00", "-05:30", "Z", ""])
+def test_a_zone_in_a_text_counts(table, database, zone, tmp_path):
+    """As on the command line, in every database."""
+    X, model, _ = table
+    texts = X["opened"].dt.strftime("%Y-%m-%dT22:30:00") + zone
+    expected = model.predict(X.assign(opened=pd.to_datetime(texts, utc=True)))
+    frame = X.assign(opened=texts.astype(object), row=range(len(X)))
+    database.write("rows", frame, {"opened": "text"})
+    scored = database.read(model.to_sql("rows", dialect=database.dialect, keep=["row"]))
+    close(scored.sort_values("row")["prediction"], expected)
+    module: dict = {}
+    exec(model.to_python(), module)
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    close([module["predict"](row) for row in rows], expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2024-02-30", "2024-3-5", "2024-03-05 BC", "infinity", "epoch", "2021-02-03 9 PM"],
+)
+def test_what_the_command_line_refuses_no_database_scores(table, database, text):
+    X, model, _ = table
+    assert days_of_text(text) is None
+    database.write("rows", X.head(1).assign(opened=text), {"opened": "text"})
+    with pytest.raises(Exception, match=r"(?i)no date|path|invalid|convert|range"):
+        database.read(model.to_sql("rows", dialect=database.dialect))
+
+
+def test_a_date_may_mean_missing(table, database, tmp_path):
+    X, _, y = table
+    frame = X.assign(y=y, opened=X["opened"].fillna(pd.Timestamp("1900-01-01")))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    model, out = tmp_path / "m.nrules", tmp_path / "out.csv"
+    told = ("--dates", "opened", "--missing", "1900-01-01", "--n-epochs", 5)
+    done("fit", tmp_path / "t.csv", "-t", "y", "-o", model, *told)
+    expected = load(model).predict(X)
+    for suffix in ("csv", "parquet"):
+        done("predict", model, tmp_path / f"t.{suffix}", "-o", out)
+        close(pd.read_csv(out)["prediction"], expected)
+    for declared in ("date", "text"):
+        cells = frame["opened"].dt.strftime("%Y-%m-%d").astype(object)
+        rows = frame.drop(columns="y").assign(opened=cells, row=range(len(X)))
+        database.write("rows", rows, {"opened": declared})
+        sql = load(model).to_sql("rows", dialect=database.dialect, keep=["row"])
+        close(database.read(sql).sort_values("row")["prediction"], expected)
+
+
+def test_objects_of_numpy_are_dates_and_other_numbers_are_refused(table):
+    X, model, _ = table
+    for unit in ("D", "s", "ns"):
+        cells = [np.datetime64(cell, unit) for cell in X["opened"].dropna().to_numpy()]
+        rows = X.dropna().assign(opened=pd.Series(cells, dtype=object, index=X.dropna().index))
+        close(model.predict(rows), model.predict(X.dropna()))
+    ticks = X.dropna()["opened"].astype("datetime64[ns]").astype("int64")
+    with pytest.raises(ValueError, match="numbers that are no days since 1970-01-01"):
+        model.predict(X.dropna().assign(opened=ticks))
+    module: dict = {}
+    exec(model.to_python(), module)
+    row = {"opened": np.datetime64("2020-01-11T00:00:00.000000000"), "a": 0.0}
+    close(module["predict"](row), module["predict"](row | {"opened": "2020-01-11"}))
+
+
+def test_a_leaf_names_days_that_are_in_it():
+    """A threshold half way between two days: the day before is in, the day after is out."""
+    X = pd.DataFrame({"opened": pd.date_range("2020-01-01", periods=400)})
+    y = np.where(X["opened"] < "2020-07-19", "a", "b")
+    text = NeuralRuleClassifier(n_trees=1, max_depth=1, random_state=0).fit(X, y).rules_text()
+    assert "opened ≤ 2020-07-18" in text
+    assert "opened > 2020-07-18" in text
+
+
+def test_a_row_without_a_date_has_a_smallest_change(table):
+    X, model, _ = table
+    row = X[X["opened"].isna()].head(1)
+    answer = model.counterfactual(row, (model.predict(row)[0] + 0.01, None))
+    assert answer.found or answer.optimal
+
+
+def test_moments_near_each_other_are_told_with_their_time():
+    rng = np.random.default_rng(0)
+    opened = pd.Timestamp("2024-03-01") + pd.to_timedelta(rng.uniform(0, 5, 300), unit="D")
+    X = pd.DataFrame({"opened": opened})
+    y = X["opened"] > "2024-03-03 12:00"
+    model = NeuralRuleClassifier(n_trees=2, max_depth=1, random_state=0).fit(X, y)
+    assert re.search(r"opened [<>] 2024-03-0\d \d\d:\d\d", model.rules_text())
+    assert slant("when > 2024-03-02 17:06") == ("when", True)

@@ -11,7 +11,7 @@ import pytest
 from command_line import done
 from databases import DIALECTS, connected
 
-from neuralrules import NeuralRuleRegressor
+from neuralrules import NeuralRuleRegressor, load
 
 
 @pytest.fixture(scope="module")
@@ -126,3 +126,45 @@ def test_what_fit_was_told_to_be_missing_is_missing_in_a_database(tmp_path, data
     np.testing.assert_allclose(
         scored["prediction"].astype(float), expected, rtol=1e-5, atol=1e-6
     )
+
+
+def test_numbers_with_other_marks_are_never_misread(tmp_path, database):
+    """1.861 is 1861 in the file that the model was fitted on: no cast knows that."""
+    rng = np.random.default_rng(0)
+    amounts = rng.integers(200, 9000, 200)
+    texts = [f"{amount:,}".replace(",", ".") for amount in amounts]
+    frame = pd.DataFrame({"amount": texts, "y": [f"{amount},5" for amount in amounts]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    model = tmp_path / "m.nrules"
+    marks = ("--thousands", ".", "--decimal", ",")
+    done("fit", tmp_path / "t.csv", "-t", "y", "-o", model, "--n-epochs", 5,
+         "--task", "regression", *marks)  # fmt: skip
+    sql = load(model).to_sql("rows", dialect=database.dialect, keep=["row"])
+    rows = pd.DataFrame({"amount": amounts, "row": range(200)})
+    database.write("rows", rows)
+    found = database.read(sql).sort_values("row")["prediction"].astype(float)
+    np.testing.assert_allclose(found, load(model).predict(rows[["amount"]]), rtol=1e-5)
+    database.write("rows", rows.assign(amount=texts))
+    with pytest.raises(Exception, match=r"(?i)no number|path|invalid"):
+        database.read(sql)
+
+
+def test_a_text_that_means_missing_is_so_unless_it_is_a_category(tmp_path, database):
+    """NA is a hole; but if it is the code of Namibia, it is that, in every engine."""
+    rng = np.random.default_rng(0)
+    for known in (["DE", "FR", None], ["DE", "FR", "NA"]):
+        country = rng.choice(np.array(known, object), 240)
+        y = np.array([known.index(one) for one in country]) * 10.0
+        model = NeuralRuleRegressor.paper(4, n_epochs=0, random_state=0)
+        model.fit(pd.DataFrame({"country": pd.Series(country, dtype=object)}), y)
+        model.save(tmp_path / "m.nrules")
+        expected = model.predict(pd.DataFrame({"country": pd.Series(known, dtype=object)}))
+        texts = pd.DataFrame({"country": ["DE", "FR", "NA"]})
+        np.testing.assert_allclose(model.predict(texts), expected, rtol=1e-6)
+        texts.to_csv(tmp_path / "t.csv", index=False)
+        done("predict", tmp_path / "m.nrules", tmp_path / "t.csv", "-o", tmp_path / "out.csv")
+        found = pd.read_csv(tmp_path / "out.csv")["prediction"]
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        database.write("rows", texts.assign(row=range(3)))
+        found = scores(database, model)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)

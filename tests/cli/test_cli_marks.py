@@ -79,8 +79,8 @@ def test_a_cell_of_another_form_is_no_number(here):
     frame.loc[3, "amount"] = "18,61"
     frame.to_csv("wrong.csv", index=False)
     assert refused("predict", "m", "wrong.csv", "-o", "out.csv") == (
-        "wrong.csv, row 4, column 'amount': '18,61' is not a number. Correct the cell, or give "
-        "--missing '18,61' if it means missing."
+        "wrong.csv, row 4, column 'amount': '18,61' is not a number. Give --decimal ',' if "
+        "numbers are written like that."
     )
 
 
@@ -103,7 +103,7 @@ def test_what_other_marks_do_not_make_a_number(text):
 
 
 def note(cells):
-    return column_note(pd.Series(cells, name="a b", dtype=object))
+    return column_note(pd.Series(cells, name="a b", dtype=object), Marks())
 
 
 def test_notes_name_the_column_and_the_remedy():
@@ -135,5 +135,59 @@ def test_ordinary_columns_get_no_note():
     assert note(["a", "b", "1,5", "b"]) is None
     assert note(["10-12", "12-14", "10-12"]) is None
     dates = pd.date_range("2020-01-01", periods=5)
-    assert column_note(pd.Series(dates)) is None
-    assert column_note(pd.Series(dates.date)) is None
+    assert column_note(pd.Series(dates), Marks()) is None
+    assert column_note(pd.Series(dates.date), Marks()) is None
+
+
+def test_codes_are_categories(here):
+    """Digits with leading zeros by themselves, others if they are named."""
+    rng = np.random.default_rng(0)
+    zips = rng.choice(["02139", "10001", "94110"], 200)
+    branches = rng.integers(1, 5, 200)
+    frame = pd.DataFrame({"zip": zips, "branch": branches, "a": rng.normal(size=200)})
+    frame["y"] = np.where((frame["zip"] == "02139") ^ (frame["branch"] == 2), "u", "v")
+    frame.to_csv("codes.csv", index=False)
+    said = done("fit", "codes.csv", "-t", "y", "-o", "m", "--categories", "branch").err
+    assert (
+        "the column 'zip' holds digits with leading zeros such as '02139', which are taken for "
+        "codes, each of them a category" in said
+    )
+    assert "branch" not in said
+    kinds = {column.source: column.kind for column in load("m").encoder_.columns}
+    assert kinds == {0: "category", 1: "category", 2: "number"}
+    done("predict", "m", "codes.csv", "--proba", "-o", "text.csv")
+    # pandas takes the codes for numbers, and writes those with a hole as floats.
+    pd.read_csv("codes.csv").to_csv("numbers.csv", index=False)
+    pd.read_csv("codes.csv").astype({"branch": float}).to_parquet("numbers.parquet")
+    for table in ("numbers.csv", "numbers.parquet"):
+        done("predict", "m", table, "--proba", "-o", "numbers_out.csv")
+        assert (here / "numbers_out.csv").read_text() == (here / "text.csv").read_text()
+    both = ("--categories", "a", "--dates", "a")
+    message = refused("fit", "codes.csv", "-t", "y", "-o", "m", *both, code=2)
+    assert "'a' is given as --dates and --categories" in message
+
+
+def test_notes_compare_with_the_marks_in_use():
+    column = pd.Series(["23.100", "1.526", "4.000"] * 3, name="a", dtype=object)
+    said = column_note(column, Marks(",", None))
+    assert "give --thousands '.' --decimal ',' to read them" in said
+
+
+def test_a_cell_with_other_marks_gets_their_options(here):
+    amounts, y = money(np.random.default_rng(0))
+    pd.DataFrame({"amount": amounts, "y": y}).to_csv("plain.csv", index=False)
+    done("fit", "plain.csv", "-t", "y", "--n-epochs", 1, "-o", "m")
+    pd.DataFrame({"amount": ["3,919"], "y": ["low"]}).to_csv("marks.csv", index=False)
+    assert "Give --thousands ',' if numbers are written like that." in refused(
+        "predict", "m", "marks.csv", "-o", "out.csv"
+    )
+
+
+def test_an_export_says_that_it_does_not_know_what_means_missing(here):
+    amounts, y = money(np.random.default_rng(0))
+    pd.DataFrame({"amount": amounts, "y": y}).to_csv("t.csv", index=False)
+    done("fit", "t.csv", "-t", "y", "--n-epochs", 1, "--missing", "-999", "-o", "m")
+    for form in ("onnx", "python"):
+        said = done("export", "m", "--format", form, "-o", f"out.{form}").err
+        assert "the fit took '-999' for missing; the export does not" in said
+    assert "note" not in done("export", "m", "--format", "sql", "--table", "t").err

@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import sys
 import tracemalloc
 from decimal import Decimal
@@ -125,7 +126,9 @@ def test_read_finds_types_over_all_rows():
 def test_read_takes_some_columns_in_their_order():
     frame = read(saved(PEOPLE), ["city", "id"])
     assert_frame_equal(
-        frame, pd.DataFrame({"city": objects("Rome", None, None), "id": [7, 8, 9]})
+        frame,
+        # Unlike pandas: digits with leading zeros are codes.
+        pd.DataFrame({"city": objects("Rome", None, None), "id": objects("007", "008", "009")}),
     )
 
 
@@ -205,7 +208,8 @@ def test_types_and_values_are_those_of_pandas(table):
     theirs = pd.read_csv("t.csv", skip_blank_lines=False)
     for name in "abc":
         mine, other = ours[name], theirs[name]
-        if other.dtype == bool:
+        codes = [re.fullmatch(r"\s*[+-]?0[0-9]+\s*", row["abc".index(name)]) for row in table]
+        if other.dtype == bool or any(codes):
             assert mine.dtype == object
         elif other.dtype.kind in "if":
             assert mine.dtype == other.dtype

@@ -7,7 +7,7 @@ import pytest
 from joblib import parallel_config
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import log_loss
-from sklearn.model_selection import LeaveOneOut, StratifiedKFold
+from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
 from neuralrules import (
     NeuralRuleClassifier,
@@ -330,3 +330,20 @@ def test_the_joined_network_is_an_ordinary_one():
     np.testing.assert_array_equal(
         explanation.decision[:, 0], search.decision_function(CANCER[0][:3])
     )
+
+
+def test_folds_without_any_weight_are_refused():
+    X, y = load_iris(return_X_y=True)
+    weights = np.ones(150)
+    weights[:50] = 0
+    search = NeuralRuleClassifierCV(cv=KFold(3), n_epochs=1, random_state=0)
+    with pytest.raises(ValueError, match="All rows of fold 0 of cv have the sample_weight 0"):
+        search.fit(X, y, weights)
+
+
+def test_a_limit_of_rules_among_the_candidates_is_kept():
+    X, y = load_iris(return_X_y=True)
+    limits = {"candidates": [{"max_rules": 3}], "cv": 2, "n_epochs": 1, "random_state": 0}
+    assert NeuralRuleClassifierCV(**limits).fit(X, y).network_.n_rules == 3
+    with pytest.raises(ValueError, match="than max_rules allows"):
+        NeuralRuleClassifierCV(refit="average", **limits).fit(X, y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from neuralrules._data._categories import MAX_CATEGORIES
@@ -13,24 +14,28 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from neuralrules._cli._console import Console
+    from neuralrules._cli._tables._cells import Marks
 
-# In the order in which they are asked for: 1,861 has thousands rather than three decimals.
-OTHER_MARKS = ((".", ","), (",", None), (",", "."), (".", " "), (".", "'"), (",", " "))
 LOOKED_AT = 1000  # texts of a column
 OTHER_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d\d)( .*)?|\d{4}[./]\d\d[./]\d\d.*")
 
 
-def note_columns(X: pd.DataFrame, console: Console) -> None:
-    """Point at columns that are probably not meant to be what they are taken for."""
+def note_columns(
+    X: pd.DataFrame, console: Console, marks: Marks, told: Collection[str]
+) -> None:
+    """Point at columns that are probably not meant to be what they are taken for.
+
+    Those `told` are what the user says that they are.
+    """
     if len(X) < 3:
         return
     for name in X.columns:
-        text = column_note(X[name])
+        text = None if name in told else column_note(X[name], marks)
         if text is not None:
             console.note(text)
 
 
-def column_note(column: pd.Series) -> str | None:
+def column_note(column: pd.Series, marks: Marks) -> str | None:
     """The first remark that fits a column."""
     kind = column.dtype.kind
     if kind in "iu" and bool((column.diff().iloc[1:] == 1).all()):
@@ -40,7 +45,12 @@ def column_note(column: pd.Series) -> str | None:
     cells = column.dropna().astype(str)
     found = None
     if column.dtype == object:
-        found = other_numbers_note(cells) or almost_numbers_note(cells) or dates_note(cells)
+        found = (
+            codes_note(cells)
+            or other_numbers_note(cells, marks)
+            or almost_numbers_note(cells)
+            or dates_note(cells)
+        )
     return found or many_texts_note(column, cells.nunique())
 
 
@@ -64,32 +74,38 @@ def identifier_note(column: pd.Series, why: str) -> str:
     )
 
 
-def other_numbers_note(cells: pd.Series) -> str | None:
-    """For numbers that are written with other marks than a decimal point."""
-    from neuralrules._cli._tables._cells import PLAIN, Marks, NotANumberError, number
-
-    def are_numbers(texts: pd.Series, marks: Marks) -> pd.Series:
-        def is_number(text: str) -> bool:
-            try:
-                number(text, {}, marks)
-            except NotANumberError:
-                return False
-            return True
-
-        return texts.map(is_number).astype(bool)
+def other_numbers_note(cells: pd.Series, used: Marks) -> str | None:
+    """For numbers that are written with other marks than those in use."""
+    from neuralrules._cli._tables._cells import OTHER_MARKS, PLAIN, says_number
 
     texts = cells.drop_duplicates().head(LOOKED_AT)
-    plain = are_numbers(texts, PLAIN)
-    by_marks = {marks: are_numbers(texts, Marks(*marks)) for marks in OTHER_MARKS}
-    (decimal, thousands), read = max(by_marks.items(), key=lambda item: item[1].sum())
-    if 2 * read.sum() <= len(read) or not (read & ~plain).any():
+
+    def are_numbers(marks: Marks) -> pd.Series:
+        return texts.map(lambda text: says_number(text, marks)).astype(bool)
+
+    now = are_numbers(used)
+    # Who has named a decimal mark has not named it in vain: others come after those with it.
+    others = sorted((*OTHER_MARKS, PLAIN), key=lambda marks: marks.decimal != used.decimal)
+    by_marks = {marks: are_numbers(marks) for marks in others if marks != used}
+    marks, read = max(by_marks.items(), key=lambda item: item[1].sum())
+    if 2 * read.sum() <= len(read) or not (read & ~now).any():
         return None
-    options = [f"--thousands {thousands!r}"] if thousands else []
-    options += [f"--decimal {decimal!r}"] if decimal != "." else []
     rest = "" if read.all() else f" {texts[~read].iloc[0]!r} will be left, which is no number."
     return (
-        f"the column {cells.name!r} holds numbers such as {texts[read & ~plain].iloc[0]!r}, "
-        f"which are taken for categories: give {' '.join(options)} to read them.{rest}"
+        f"the column {cells.name!r} holds numbers such as {texts[read & ~now].iloc[0]!r}, "
+        f"which are taken for categories: give {marks.options} to read them.{rest}"
+    )
+
+
+def codes_note(cells: pd.Series) -> str | None:
+    """For digits with leading zeros, which are taken for codes."""
+    codes = cells[cells.str.fullmatch(r"\s*[+-]?0[0-9]+\s*")]
+    if 2 * cells.str.fullmatch(r"\s*[+-]?[0-9]+\s*").sum() <= len(cells) or not len(codes):
+        return None
+    return (
+        f"the column {cells.name!r} holds digits with leading zeros such as "
+        f"{codes.iloc[0]!r}, which are taken for codes, each of them a category: write "
+        f"numbers without them, or leave it out with --drop {shlex.quote(str(cells.name))}."
     )
 
 

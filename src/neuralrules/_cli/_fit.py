@@ -103,6 +103,13 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
     help="A column of text that holds dates such as 2020-12-31, to be counted in days; may be "
     "given several times.",
 )
+@option(
+    "--categories",
+    metavar="COL",
+    multiple=True,
+    help="A column of categories, though they may look like numbers; may be given several "
+    "times.",
+)
 @reading_options
 @option(
     "--cv",
@@ -144,6 +151,7 @@ def fit(
     drop: Sequence[str],
     weight: str | None,
     dates: Sequence[str],
+    categories: Sequence[str],
     reading: Reading,
     cv: bool,
     folds: int | None,
@@ -157,12 +165,13 @@ def fit(
     search = search_parameters(cv, folds, max_depths, refit, parameters)
     check_roles(target, drop, weight, task)
     path = checked_output(output, "model.nrules", [data])
+    kinds = told_kinds(dates, categories)
     with reading.open(data) as table:
-        rows = read_training(table, target, drop, weight, dates, console)
+        rows = read_training(table, target, drop, weight, kinds, console)
     found = found_task(rows, task)
     if task is None:
         console.note(f"{found.name}, because {found.reason}; --task overrides this.")
-    note_columns(rows.X, console)
+    note_columns(rows.X, console, reading.marks, kinds)
     y = target_array(rows, found.name)
     check_folds(rows, folds)
     model = estimator(found.name, parameters, search, y)
@@ -174,6 +183,16 @@ def fit(
     if model.interrupted_:
         say(f"interrupted: the model as far as it was trained is in {str(path)!r}.")
         context.exit(130)
+
+
+def told_kinds(dates: Sequence[str], categories: Sequence[str]) -> dict[str, str]:
+    """What the user says is in some columns."""
+    for name in dates:
+        if name in categories:
+            raise click.UsageError(
+                f"The column {name!r} is given as --dates and --categories. Give it once."
+            )
+    return dict.fromkeys(dates, "date") | dict.fromkeys(categories, "text")
 
 
 def search_parameters(

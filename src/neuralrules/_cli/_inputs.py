@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from neuralrules._cli._console import Console
+    from neuralrules._cli._tables._cells import Marks
     from neuralrules._cli._tables._columns import Table
     from neuralrules._data._encoded_column import EncodedColumn
     from neuralrules._estimators._base import NeuralRuleModel
@@ -71,6 +72,13 @@ class Reading:
         if self.decimal is not None and self.thousands is None:
             marks["thousands"] = None  # it may be what is now the decimal mark
         return replace(self, decimal=marks["decimal"], thousands=marks["thousands"])
+
+    @property
+    def marks(self) -> Marks:
+        """How numbers are written, as far as it is told."""
+        from neuralrules._cli._tables._cells import Marks
+
+        return Marks(self.decimal or ".", self.thousands)
 
     def notes(self) -> dict[str, list[str]]:
         """What a model remembers of the table that it was fitted on."""

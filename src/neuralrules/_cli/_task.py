@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from neuralrules._cli._console import Console
     from neuralrules._cli._tables._columns import Table
 
+ROLES = {"date": "--dates", "text": "--categories"}  # options that say what is in a column
 MOST_CLASSES = 20  # more different whole numbers are taken for a quantity
 TIMES = (date, time, timedelta)
 LARGEST_LABEL = 2.0**53  # float64 does not tell whole numbers beyond it apart
@@ -52,7 +53,7 @@ def read_training(
     target: Sequence[str],
     drop: Sequence[str],
     weight: str | None,
-    dates: Sequence[str],
+    kinds: Mapping[str, str],
     console: Console,
 ) -> Training:
     """Read the columns that are wanted, and split them into features, targets, weights."""
@@ -61,18 +62,19 @@ def read_training(
         for name in names:
             if name not in table.names:
                 raise no_column(table, name, role)
-    for name in dates:
+    for name, kind in kinds.items():
+        role = ROLES[kind]
         if name in (*target, *drop, *weights):
-            raise InputError(f"--dates {name!r} is no column to learn from. Leave it out.")
+            raise InputError(f"{role} {name!r} is no column to learn from. Leave it out.")
         if name not in table.names:
-            raise no_column(table, name, "--dates")
+            raise no_column(table, name, role)
     features = [name for name in table.names if name not in {*target, *drop, *weights}]
     if not features:
         raise InputError(
             f"{table.name} has no column to learn from beside {listed([*target, *drop])}."
         )
     with console.progress(f"Reading {table.name}", lambda: table.done):
-        frame = table.read([*features, *target, *weights], dates)
+        frame = table.read([*features, *target, *weights], kinds)
     check_finite(frame, table.name)
     for name in target:
         check_complete(frame[name], table.name, "target")

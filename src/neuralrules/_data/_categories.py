@@ -65,7 +65,8 @@ def spellings(categories: Iterable[str | None]) -> dict[str | None, str | None]:
     """
     names = list(categories)
     table: dict[str | None, str | None] = {name: name for name in names}
-    are_truths = {name for name in names if name is not None} <= TRUTHS.keys()
+    known = [name for name in names if name is not None]
+    are_truths, are_codes = set(known) <= TRUTHS.keys(), are_padded(known)
     for name in names:
         if name is None:
             others: Iterable[str] = sorted(MISSING)
@@ -73,9 +74,21 @@ def spellings(categories: Iterable[str | None]) -> dict[str | None, str | None]:
             others = (f"{name}{MIDNIGHT}", f"{name}T00:00:00")
         else:
             others = TRUTHS[name] if are_truths else number_spellings(name)
+            if are_codes:
+                others = number_spellings(str(int(name)))
         for other in others:
             table.setdefault(other, name)
     return table
+
+
+def are_padded(names: list[str]) -> bool:
+    """Whether all names are digits of one length, some with leading zeros.
+
+    Such codes lose their zeros wherever they are taken for numbers: 501 is "00501".
+    """
+    same_length = len({len(name) for name in names}) == 1
+    digits = all(name.isascii() and name.isdecimal() for name in names)
+    return same_length and digits and any(name[0] == "0" < name for name in names)
 
 
 def all_spellings(text: str) -> list[str]:
@@ -95,10 +108,10 @@ def number_spellings(text: str) -> list[str]:
     if not np.isfinite(value):
         return []
     spelled = [repr(value)]
+    spelled.append(f"{value:.15g}")  # by SQLite
     if value.is_integer():
         spelled.append(str(int(value)))
     else:
-        spelled.append(f"{value:.15g}")  # by SQLite
         spelled += single_spellings(value)
     if value == 0:
         spelled += ["-0", "-0.0"]

@@ -120,11 +120,11 @@ class PortableModel(ReadableModel):
 
         NULL, and NaN in a column of numbers, is a missing value. Numbers may be of any numeric
         type or booleans. Categories are compared as text, byte by byte, with the blanks that
-        pad PostgreSQL's ``CHAR(n)``. They are best stored as text or integers: DuckDB and
-        SQLite write a double as ``1.0`` where the model knows ``1``. Booleans may stand where
-        the model knows the texts ``True`` and ``False``. SQLite reads any text as a number, an
-        empty one as 0. Numbers that the model refuses, infinite or beyond 1.8e19, are not
-        refused.
+        pad PostgreSQL's ``CHAR(n)``; numbers among them also as databases write them, 1.0 for
+        1, and booleans where the model knows ``True`` and ``False``. A column of numbers or
+        dates may be text, too: what is no number or date stops the query, and in SQLite, whose
+        columns hold anything, the usual texts for missing are missing. Numbers that the
+        model refuses, infinite or beyond 1.8e19, are not refused.
 
         A filter on the result does not save scoring the other rows; name a view of the rows to
         score instead. PostgreSQL compiles long sums for minutes unless ``SET jit = off``.

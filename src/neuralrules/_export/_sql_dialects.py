@@ -28,7 +28,8 @@ SQLITE_NUMBER = """CASE
 # Its dates are texts; a number would be taken for a Julian day, and 30 February for 1 March.
 SQLITE_DAYS = """CASE
       WHEN {cell} IS NULL OR {cell} IN ({missing}) THEN NULL
-      WHEN date(substr({cell}, 1, 10)) = substr({cell}, 1, 10) AND julianday({cell}) > 0
+      WHEN date(substr({cell}, 1, 10), '+0 days') = substr({cell}, 1, 10)
+        AND julianday({cell}) > 0
       THEN julianday({cell}) - 2440587.5
       ELSE json_extract('{{}}', {remark} || {cell}) END"""
 
@@ -123,7 +124,11 @@ POSTGRESQL = Dialect(
     refused="CAST({remark} || CAST({cell} AS TEXT) AS DOUBLE PRECISION)",
     holds_text="pg_typeof({cell}) IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype)",
     # Other texts, such as now, or dates in words, are none in a table.
-    days="CASE WHEN {cell} IS NULL OR CAST({cell} AS TEXT) IN ({missing}) THEN NULL"
+    days="CASE WHEN pg_typeof({cell}) IN ('date'::regtype, 'timestamp'::regtype)"
+    "\n      THEN EXTRACT(EPOCH FROM CAST({cell} AS TIMESTAMP)) / 86400.0"
+    "\n      WHEN pg_typeof({cell}) = 'timestamptz'::regtype"
+    "\n      THEN EXTRACT(EPOCH FROM CAST({cell} AS TIMESTAMPTZ)) / 86400.0"
+    "\n      WHEN {cell} IS NULL OR CAST({cell} AS TEXT) IN ({missing}) THEN NULL"
     f"\n      WHEN CAST({{cell}} AS TEXT) !~ '^{DATE}$'"
     "\n      THEN CAST({remark} || CAST({cell} AS TEXT) AS DOUBLE PRECISION)"
     f"\n      WHEN CAST({{cell}} AS TEXT) ~ '{ZONE}$'"

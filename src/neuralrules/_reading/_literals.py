@@ -9,6 +9,7 @@ column scaled by its quantiles is ``scaled(income)`` in a sum with others, a dat
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -87,25 +88,32 @@ def most_important(terms: list[Summand], max_terms: int) -> tuple[list[Summand],
     return order[:max_terms], rest
 
 
-def threshold_text(column: EncodedColumn, bound: float, precision: int) -> str:
-    """A number on an encoded column in the user's units."""
-    return original_text(column, column.original(bound), precision)
+def threshold_text(column: EncodedColumn, bound: float, precision: int, sign: str) -> str:
+    """A bound on an encoded column in the user's units."""
+    return original_text(column, column.original(bound), precision, sign)
 
 
-def original_text(column: EncodedColumn, value: float, precision: int) -> str:
-    """A number of a column, in digits that tell apart parts of its deviation, or a date."""
-    shown = original_number(column, value, precision)
+def original_text(column: EncodedColumn, value: float, precision: int, sign: str = "") -> str:
+    """A number of a column, in digits that tell apart parts of its deviation, or a date.
+
+    Behind a `sign` it is a bound.
+    """
     if column.is_date:
-        return date_text(shown)
+        return date_text(original_number(column, value, precision, sign))
     return resolved(value, column.unit_at(value), precision)
 
 
-def original_number(column: EncodedColumn, value: float, precision: int) -> float:
+def original_number(
+    column: EncodedColumn, value: float, precision: int, sign: str = ""
+) -> float:
     """The number that `original_text` shows."""
     unit = column.unit_at(value)
-    if column.is_date:
-        return float(round(value) if unit > DAYS_APART else round(value * 86_400) / 86_400)
-    return float(resolved(value, unit, precision))
+    if not column.is_date:
+        return float(resolved(value, unit, precision))
+    if unit <= DAYS_APART:
+        return round(value * 86_400) / 86_400
+    # Whole days that are below 8.5 are below 9, and those above it above 8.
+    return float({"<": math.ceil, ">": math.floor, "≤": math.floor}.get(sign, round)(value))
 
 
 def indicator_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True) -> str:
@@ -238,8 +246,9 @@ def sum_bound_text(
 def date_bound_text(encoder: Encoder, term: Summand, constant: float, precision: int) -> str:
     """A literal over one column of dates alone."""
     name = in_formula(encoder.names[term.column.source])
-    bound = original_text(term.column, -constant / term.factor, precision)
-    return f"{name} {'>' if term.factor > 0 else '<'} {bound}"
+    sign = ">" if term.factor > 0 else "<"
+    bound = original_text(term.column, -constant / term.factor, precision, sign)
+    return f"{name} {sign} {bound}"
 
 
 def lies_between_knots(term: Summand, constant: float) -> bool:
@@ -253,6 +262,6 @@ def lies_between_knots(term: Summand, constant: float) -> bool:
 
 def scaled_bound_text(encoder: Encoder, term: Summand, constant: float, precision: int) -> str:
     """A literal over one scaled column alone: a threshold on the column itself."""
-    bound, rises = -constant / term.factor, term.factor > 0
+    bound, sign = -constant / term.factor, ">" if term.factor > 0 else "<"
     name = in_formula(encoder.names[term.column.source])
-    return f"{name} {'>' if rises else '<'} {threshold_text(term.column, bound, precision)}"
+    return f"{name} {sign} {threshold_text(term.column, bound, precision, sign)}"

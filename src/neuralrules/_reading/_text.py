@@ -209,7 +209,7 @@ def condition_texts(fitted: Fitted, rule: int, precision: int, max_terms: int) -
     if telling or not slanted:
         return telling or [EVERY_ROW]
     grows = [f"the {'larger' if rises else 'smaller'} {what}" for what, rises in slanted]
-    return [f"{EVERY_ROW}, the more {' and '.join(grows)}"]
+    return [f"{EVERY_ROW}, the more {' and '.join(dict.fromkeys(grows))}"]
 
 
 def named_literals(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
@@ -320,7 +320,7 @@ def split_text(
         return indicator_text(encoder, column, present=lower is not None)
     name = in_formula(encoder.names[column.source])
     low, high = (
-        None if bound is None else threshold_text(column, bound, precision)
+        None if bound is None else threshold_text(column, bound, precision, "≤")
         for bound in (lower, upper)
     )
     if low is None:

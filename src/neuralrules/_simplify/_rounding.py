@@ -111,10 +111,13 @@ def rounded_inequality(
     """
     first, *others = sorted(terms, key=lambda term: -abs(term.weight))
     column, unit = first.column, float(f"{first.factor:.{precision - 1}e}")
+    sign = ">" if first.factor > 0 else "<"
     if not others and lies_between_knots(first, constant):
-        bound = float(column.encoded(shown_threshold(first, constant, precision)))
+        threshold = column.original(-constant / first.factor)
+        shown = original_number(column, threshold, precision, sign)
+        bound = float(column.encoded(np.array(shown)))
     elif not others and column.is_date and column.knots is None:
-        bound = original_number(column, -constant / first.factor, precision)
+        bound = original_number(column, -constant / first.factor, precision, sign)
     else:
         bound = float(resolved(-constant / first.factor, column.in_sums.scale, precision))
     ratios = [
@@ -125,12 +128,6 @@ def rounded_inequality(
         Summand(term.column, unit * ratio) for term, ratio in zip(others, ratios, strict=True)
     ]
     return [Summand(column, unit), *kept], -bound * unit
-
-
-def shown_threshold(term: Summand, constant: float, precision: int) -> np.ndarray:
-    """The number of a scaled column alone that a text shows as its threshold."""
-    threshold = term.column.original(-constant / term.factor)
-    return np.array(original_number(term.column, threshold, precision))
 
 
 def rounded_sum(

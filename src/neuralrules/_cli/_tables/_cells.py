@@ -43,8 +43,31 @@ class Marks(NamedTuple):
             f"{sign}{digits}.{fraction}{exponent}" if fraction else f"{sign}{digits}{exponent}"
         )
 
+    @property
+    def options(self) -> str:
+        """The options of the command line that name them."""
+        thousands = [f"--thousands {self.thousands!r}"] if self.thousands else []
+        decimal = (
+            [f"--decimal {self.decimal!r}"] if self.decimal != "." or not thousands else []
+        )
+        return " ".join([*thousands, *decimal])
+
 
 PLAIN = Marks()
+# In the order in which they are asked for: 1,861 has thousands rather than three decimals.
+OTHER_MARKS = tuple(
+    Marks(*marks)
+    for marks in (
+        (".", ","),
+        (",", None),
+        (",", "."),
+        (".", " "),
+        (".", "'"),
+        (",", " "),
+        (".", "\u202f"),
+        (".", "\xa0"),
+    )
+)
 
 
 class NotADateError(ValueError):
@@ -71,6 +94,15 @@ def number(text: str, names: Mapping[str, float], marks: Marks = PLAIN) -> float
     if bare.lower() in names:
         return names[bare.lower()]
     raise NotANumberError(text)
+
+
+def says_number(text: str, marks: Marks) -> bool:
+    """Whether a text is a number in these marks."""
+    try:
+        number(text, {}, marks)
+    except NotANumberError:
+        return False
+    return True
 
 
 def with_holes(column: Any, markers: Iterable[str]) -> Any:
@@ -159,8 +191,11 @@ def dates(texts: Any) -> np.ndarray:
 def typed(texts: Any, marks: Marks = PLAIN) -> Any:
     """A column of text as pandas would type it: int64, float64 or objects with None.
 
-    Unlike pandas, whole numbers beyond int64 are float64, and True and False are text.
+    Unlike pandas, whole numbers beyond int64 are float64, and True and False are text. So are
+    codes with leading zeros.
     """
+    if pc.any(pc.match_substring_regex(texts, r"^\s*[+-]?0[0-9]+\s*$")).as_py():
+        return objects(texts)
     try:
         values = numbers(texts, {}, marks)
     except NotANumberError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neuralrules._cli._tables._cells import (
+    OTHER_MARKS,
     PLAIN,
     TEXT,
     Marks,
@@ -22,6 +23,7 @@ from neuralrules._cli._tables._cells import (
     numbers,
     objects,
     plain,
+    says_number,
     with_holes,
 )
 from neuralrules._cli._tables._streams import TableError
@@ -75,7 +77,9 @@ class Table(ABC):
         self._check_names()
 
     def read(
-        self, columns: Sequence[str] | None = None, dated: Collection[str] = ()
+        self,
+        columns: Sequence[str] | None = None,
+        kinds: Mapping[str, str] | None = None,
     ) -> pd.DataFrame:
         """Read all rows of some columns, each column's type found over all its rows.
 
@@ -83,8 +87,9 @@ class Table(ABC):
         ----------
         columns : sequence of str, optional
             By default all.
-        dated : collection of str
-            Those of them that hold dates, as text of ISO 8601 or in a type of dates.
+        kinds : mapping of str to {"date", "text"}, optional
+            What is in some of them: dates, as text of ISO 8601 or in a type of dates, or
+            categories, whatever they look like.
 
         Returns
         -------
@@ -107,10 +112,9 @@ class Table(ABC):
         typed = {}
         for name in wanted:
             column = pa.chunked_array(pieces.pop(name))
+            kind = None if kinds is None else kinds.get(name)
             typed[name] = (
-                self.converted(column, "date", name, 0)
-                if name in dated
-                else self._typed(column)
+                self._typed(column) if kind is None else self.converted(column, kind, name, 0)
             )
         return pd.DataFrame(typed, index=range(n_rows))
 
@@ -218,7 +222,10 @@ class Table(ABC):
 
     def _not_a_number(self, text: str, row: int, column: str) -> TableError:
         remedy = "Correct the cell."
-        if len(text) <= SHOWN_CHARACTERS:
+        other = [marks for marks in (PLAIN, *OTHER_MARKS) if says_number(text, marks)]
+        if other:
+            remedy = f"Give {other[0].options} if numbers are written like that."
+        elif len(text) <= SHOWN_CHARACTERS:
             remedy = f"Correct the cell, or give --missing {text!r} if it means missing."
         return self._error(f"{shown(text)} is not a number. {remedy}", row, column)
 

@@ -135,7 +135,7 @@
     return Math[model.link](Math.max(-model.largestOutput, Math.min(model.largestOutput, output)));
   }
 
-  // ---- Numbers and rules as text, as _text.py writes them --------------------------
+  // ---- Numbers and rules as text, as _text.py and _literals.py do -----------------
 
   function numberText(value, asked) {
     const size = Math.abs(value);
@@ -176,8 +176,9 @@
 
   // As original_text in _literals.py: days since 1970-01-01 as a date, with its time if days are
   // near each other.
-  function dateText(days, unit) {
-    const moment = new Date(Math.round((unit > 3 ? Math.round(days) : days) * 86400) * 1000);
+  function dateText(days, unit, rises) {
+    const whole = rises ? Math.floor(days) : Math.ceil(days);
+    const moment = new Date(Math.round((unit > 3 ? whole : days) * 86400) * 1000);
     if (Number.isNaN(moment.getTime())) return `${days.toFixed(0)} days since 1970-01-01`;
     return moment.toISOString().slice(0, 19).replace("T", " ").replace(/:00$/, "").replace(/ 00:00$/, "");
   }
@@ -238,7 +239,7 @@
     const threshold = onLine(knots.z, knots.x, bound);
     const k = segment(knots.x, threshold);
     const unit = (knots.x[k + 1] - knots.x[k]) / (knots.z[k + 1] - knots.z[k]);
-    const text = date === null ? resolvedText(threshold, unit, FULL) : dateText(threshold, unit);
+    const text = date === null ? resolvedText(threshold, unit, FULL) : dateText(threshold, unit, factor > 0);
     return `${knots.name} ${factor > 0 ? ">" : "<"} ${text}`;
   }
 
@@ -251,7 +252,7 @@
     }
     const unit = terms[0].factor;
     if (terms.length === 1 && terms[0].date !== null && terms[0].knots === null) {
-      const date = dateText(-constant / unit, terms[0].scale);
+      const date = dateText(-constant / unit, terms[0].scale, unit > 0);
       return `${terms[0].date} ${unit > 0 ? ">" : "<"} ${date}`;
     }
     const bound = resolvedText(-constant / unit, terms[0].scale, FULL);
@@ -296,7 +297,8 @@
       const [, what, sign] = text.match(/^(.*) ([<>]) [^<>]*$/);
       return `the ${sign === ">" ? "larger" : "smaller"} ${what}`;
     });
-    const strength = `every row${slanted.length ? `, the more ${slanted.join(" and ")}` : ""}`;
+    const grows = [...new Set(slanted)].join(" and ");
+    const strength = `every row${grows ? `, the more ${grows}` : ""}`;
     return {
       conditions: telling.length ? telling : [strength],
       literals: model.deep
