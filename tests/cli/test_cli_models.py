@@ -191,6 +191,20 @@ def test_rules_are_those_of_the_model():
     assert len(done("rules", "mixed.nrules", "--json").record) == model.network_.n_rules
 
 
+def test_rules_in_sentences():
+    text = load("mixed.nrules").rules_text(style="sentences", max_rules=2)
+    shown = done("rules", "mixed.nrules", "--style", "sentences", "--max-rules", 2).out
+    assert shown == f"{text}\n"
+    plain = done("rules", "mixed.nrules", "--style", "conditions").out
+    assert plain == done("rules", "mixed.nrules").out
+    assert refused("rules", "mixed.nrules", "--style", "sentences", "--json", code=2) == (
+        "--style is for people, not for --json. Leave one out."
+    )
+    assert refused("rules", "mixed.nrules", "--style", "sentences", "--exact", code=2) == (
+        "--style is not for --exact, which is the whole model."
+    )
+
+
 def test_exact_rules_can_be_read_back():
     X = features(mixed(), "grade")
     text = done("rules", "mixed.nrules", "--exact").out

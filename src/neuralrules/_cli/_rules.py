@@ -47,6 +47,7 @@ def wording_options(function: Callback) -> Callback:
     examples=[
         "neuralrules rules iris.nrules",
         "neuralrules rules iris.nrules --max-rules 3 --precision 2",
+        "neuralrules rules iris.nrules --style sentences",
         "neuralrules rules iris.nrules --exact > iris.txt",
     ],
 )
@@ -59,6 +60,12 @@ def wording_options(function: Callback) -> Callback:
 )
 @wording_options
 @option(
+    "--style",
+    type=click.Choice(["conditions", "sentences"]),
+    help="Inequalities, or sentences that say whom each rule concerns and what it adds, those "
+    "for the rarest class first.  [default: conditions]",
+)
+@option(
     "--exact",
     is_flag=True,
     help="The whole model as text without loss, which neuralrules.read_rules turns back.",
@@ -70,6 +77,7 @@ def rules(
     max_rules: int | None,
     precision: int | None,
     max_terms: int | None,
+    style: str | None,
     exact: bool,
     console: Console,
 ) -> None:
@@ -83,6 +91,7 @@ def rules(
             "--max-rules": max_rules,
             "--precision": precision,
             "--max-terms": max_terms,
+            "--style": style,
             "--json": console.as_json or None,
         }
         for name, value in given.items():
@@ -92,10 +101,15 @@ def rules(
         return
     loaded = load_model(model)
     if console.as_json:
+        if style is not None:
+            raise click.UsageError("--style is for people, not for --json. Leave one out.")
         table = loaded.rules_table(**wording).head(max_rules or None).reset_index()
         console.result("", table.to_dict("records"))
     else:
-        text = loaded.rules_text(max_rules=max_rules, **wording)
+        with library_errors():
+            text = loaded.rules_text(
+                max_rules=max_rules, style=style or "conditions", **wording
+            )
         console.result(text, None, prose=True)
 
 

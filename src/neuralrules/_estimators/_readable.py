@@ -21,6 +21,7 @@ from neuralrules._reading._exact import exact_text
 from neuralrules._reading._explain import Explanation, explain
 from neuralrules._reading._importance import Importances, column_shares, importances
 from neuralrules._reading._rules_table import rules_table
+from neuralrules._reading._sentences import rules_sentences
 from neuralrules._reading._text import rules_text
 from neuralrules._report import Given, check_given, report
 from neuralrules._simplify._path import (
@@ -36,30 +37,48 @@ class ReadableModel(NeuralRuleModel):
     """Rules, explanations, importances, counterfactuals, smaller models, reports."""
 
     def rules_text(
-        self, *, max_rules: int | None = None, precision: int = 3, max_terms: int = 3
+        self,
+        *,
+        max_rules: int | None = None,
+        precision: int = 3,
+        max_terms: int = 3,
+        style: str = "conditions",
     ) -> str:
         """The rules for people to read, in the table's column names and units.
 
         Parameters
         ----------
         max_rules : int or None, default=None
-            How many rules, the most important ones first.
+            How many rules, the most important ones first; in sentences those before them that
+            speak for the rarest class.
         precision : int, default=3
             Significant digits.
         max_terms : int, default=3
             Columns shown in one literal, those of largest weight; "…" stands for the
             others, which are taken at their means.
+        style : {"conditions", "sentences"}, default="conditions"
+            Inequalities that can be checked on a row, or sentences for those who decide
+            whether to use the model: whom a rule concerns, what was seen of them in training,
+            what it adds, and how that grows. Sentences round to what the rows can tell, and
+            leave out rules that concern no row or add nothing.
 
         Returns
         -------
         str
             For each rule its value, the tree leaf it started as and the inequalities
-            that it consists of now.
+            that it consists of now; or sentences.
         """
         check_is_fitted(self)
-        return rules_text(
-            self.fitted_, max_rules=max_rules, precision=precision, max_terms=max_terms
-        )
+        if style not in ("conditions", "sentences"):
+            raise ValueError(f"style={style!r} must be 'conditions' or 'sentences'.")
+        wording: dict[str, Any] = {
+            "max_rules": max_rules,
+            "precision": precision,
+            "max_terms": max_terms,
+        }
+        if style == "sentences":
+            return rules_sentences(self.fitted_, **wording, weighted=self._weighs_classes())
+        return rules_text(self.fitted_, **wording)
 
     def exact_text(self) -> str:
         """The whole model as text that loses nothing: `read_rules` turns it back.
