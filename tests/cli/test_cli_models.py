@@ -235,6 +235,30 @@ def test_explanations_are_those_of_the_model_and_rows_count_from_1():
     assert [item["slope"] for item in record["slopes"]] == explanation.slopes.ravel().tolist()
 
 
+def test_reasons_are_those_of_the_model():
+    model = load("iris.nrules")
+    X = features(iris(), "plant", "species")
+    options = ("--row", 150, "--reasons", "--max-reasons", 2, "--adverse", "setosa")
+    found = model.reasons(X.iloc[[149]], 2, adverse="setosa")
+    shown = done("explain", "iris.nrules", "iris.csv", *options).out
+    assert shown == f"Row 150: {found.row_text(0)}\n"
+    (record,) = done("explain", "iris.nrules", "iris.csv", *options, "--json").record
+    assert record["adverse"] == "setosa"
+    assert record["probability"] == found.probabilities[0]
+    assert [reason["text"] for reason in record["reasons"]] == found.to_frame()["text"].tolist()
+    assert record["contributions"]
+    shown = done("explain", "houses.nrules", "houses.parquet", "--row", 2, "--reasons").out
+    assert shown.startswith("Row 2: ")
+    assert "compared with the average row" in shown
+    assert refused(
+        "explain", "iris.nrules", "iris.csv", "--row", 1, "--reasons", "--adverse", "rose"
+    ).startswith("--adverse 'rose' is no class. The classes are ['setosa', ")
+    assert (
+        refused("explain", "iris.nrules", "iris.csv", "--row", 1, "--adverse", "setosa", code=2)
+        == "--adverse is for --reasons. Give both, or neither."
+    )
+
+
 def test_an_explained_regression_and_a_row_with_holes():
     shown = done("explain", "houses.nrules", "houses.parquet", "--row", 2).out
     assert shown.startswith("Row 2: decision ")

@@ -20,6 +20,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._exact import exact_text
 from neuralrules._reading._explain import Explanation, explain
 from neuralrules._reading._importance import Importances, column_shares, importances
+from neuralrules._reading._reasons import Reasons, reasons
 from neuralrules._reading._rules_table import rules_table
 from neuralrules._reading._sentences import rules_sentences
 from neuralrules._reading._text import rules_text
@@ -161,6 +162,32 @@ class ReadableModel(NeuralRuleModel):
         """
         table = self._check_rows(X)
         return explain(self.fitted_, table, self._engine())
+
+    def reasons(self, X: Any, k: int = 4, *, adverse: Any = None) -> Reasons:
+        """What speaks for an adverse outcome of each row, in sentences, the strongest first.
+
+        A rule is a reason by how much worse it leaves the row than the average row of
+        training. Rules that fire and speak for the adverse outcome, and rules that would speak
+        against it but do not fire, with what the row lacks for them.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+            Or one row alone: a dict or Series by column names, or a list of values.
+        k : int, default=4
+            At most so many reasons a row.
+        adverse : object, optional
+            The class to give reasons for; by default the rarest one in training. For a
+            regression "high", the default, or "low".
+
+        Returns
+        -------
+        Reasons
+            Prints as sentences; ``to_frame()`` is the table, and ``explanation`` has all
+            rules that fire, whose contributions sum to the decision exactly.
+        """
+        table = self._check_rows(X)
+        return reasons(self.fitted_, table, self._engine(), k, adverse)
 
     def importances(
         self,

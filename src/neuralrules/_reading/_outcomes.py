@@ -83,6 +83,14 @@ class Outcome:
         text = f"{verb} {size} {to} {self.what}"
         return f"{text} ({self.multiple(effect)})" if self.multiple(effect) else text
 
+    def comparison(self, effect: float) -> str:
+        """An effect above 0 as a difference between rows: "odds of bad times 8.2"."""
+        if self.is_odds or self.is_logarithm:
+            text = self.multiple(self.sign * effect if self.is_logarithm else effect)
+            return text.replace("odds", f"odds of {self.label}", 1) if self.is_odds else text
+        side = "lower" if self.sign < 0 and not self.task.are_classes else "higher"
+        return f"{self.what.removeprefix('the ')} {side} by {size_text(effect)}"
+
     def multiple(self, effect: float) -> str:
         """What an effect does to odds, or to a number that it multiplies; else nothing."""
         if not (self.is_odds or self.is_logarithm):
