@@ -273,10 +273,15 @@ def test_every_kind_of_model_can_be_told(kind, deep):
         assert re.search(r"  (Adds|Takes) up to [\d.]+ ", rest)
 
 
-def test_weighted_classes_are_said_to_be_weighted():
-    X, y = credit_table(600)
+def test_classes_that_are_weighted_in_training_are_counted_as_they_are():
+    X, y = credit_table(1000)
     model = NeuralRuleClassifier(2, n_trees=2, n_epochs=2, class_weight="balanced").fit(X, y)
-    assert "% of the weighted rows are " in model.rules_text(style="sentences")
+    rate, start = re.match(
+        rf"({NUMBER}) % of the rows are bad\. Every row starts at ({NUMBER}) %",
+        model.rules_text(style="sentences"),
+    ).groups()
+    assert float(rate) == pytest.approx(100 * (y == "bad").mean(), abs=0.1)
+    assert float(start) > 30  # as the model was made to believe
 
 
 def test_a_file_without_the_highest_activation_is_told_by_the_mean():

@@ -78,7 +78,7 @@ class ReadableModel(NeuralRuleModel):
             "max_terms": max_terms,
         }
         if style == "sentences":
-            return rules_sentences(self.fitted_, **wording, weighted=self._weighs_classes())
+            return rules_sentences(self.fitted_, **wording)
         return rules_text(self.fitted_, **wording)
 
     def exact_text(self) -> str:

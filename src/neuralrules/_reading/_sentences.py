@@ -35,11 +35,11 @@ from neuralrules._task._task import chosen_classes
 
 
 def rules_sentences(
-    fitted: Fitted, *, max_rules: int | None, precision: int, max_terms: int, weighted: bool
+    fitted: Fitted, *, max_rules: int | None, precision: int, max_terms: int
 ) -> str:
     """Rules of a fitted model in sentences; see `ReadableModel.rules_text`.
 
-    `weighted` says that classes were weighted in training: then rows are weighted ones.
+    Rows count by their sample weights, if training had some, but all classes alike.
     """
     count = 1 if max_rules is None else max_rules
     check_counts(max_rules=count, precision=precision, max_terms=max_terms)
@@ -48,12 +48,11 @@ def rules_sentences(
             "style='sentences' tells what was seen of the training rows, and this model was "
             "read from text and remembers none. Take style='conditions'."
         )
-    rows = "weighted rows" if weighted else "rows"
     rules = told_rules(fitted)
     left_out = fitted.network.n_rules - len(rules)
     rules = rare_first(fitted, rules)[:max_rules]
-    blocks = [start_sentences(fitted, rows, precision)]
-    blocks += [rule_sentences(fitted, rule, rows, precision, max_terms) for rule in rules]
+    blocks = [start_sentences(fitted, precision)]
+    blocks += [rule_sentences(fitted, rule, precision, max_terms) for rule in rules]
     if left_out:
         which = "1 rule that concerns" if left_out == 1 else f"{left_out} rules that concern"
         adds = "adds" if left_out == 1 else "add"
@@ -101,20 +100,20 @@ def mean_activation(fitted: Fitted) -> np.ndarray:
     return activity.activation * activity.n_rows / covered
 
 
-def start_sentences(fitted: Fitted, rows: str, precision: int) -> str:
+def start_sentences(fitted: Fitted, precision: int) -> str:
     """How often each class was seen, or the mean of the targets, and where rows start."""
     seen = seen_texts(fitted, fitted.activity.all_totals, fitted.activity.n_rows)
     if fitted.task.n_classes == 2:
         rare = outcome_of_class(fitted.task, rare_class(fitted))
-        text = f"{seen[rare.place]} of the {rows} are {rare.label}."
+        text = f"{seen[rare.place]} of the rows are {rare.label}."
     elif fitted.task.are_classes:
         parts = [
             f"{share} are {printable(str(label))}"
             for share, label in zip(seen, fitted.task.labels, strict=True)
         ]
-        text = f"Of the {rows} {', '.join(parts)}."
+        text = f"Of the rows {', '.join(parts)}."
     else:
-        text = f"The {mean_words(seen)} over all {rows}."
+        text = f"The {mean_words(seen)} over all rows."
     base = start_text(fitted, precision)
     return f"{text} Every row starts at {base}." if base else text
 
@@ -159,7 +158,7 @@ def share_text(part: float, whole: float) -> str:
     return f"{rounded(100 * share, 100 * (spread / max(whole, 1.0)) ** 0.5, 1)} %"
 
 
-def rule_sentences(fitted: Fitted, rule: int, rows: str, precision: int, max_terms: int) -> str:
+def rule_sentences(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
     """A rule in a few sentences."""
     activity = fitted.activity
     if fitted.network.deep:
@@ -168,7 +167,7 @@ def rule_sentences(fitted: Fitted, rule: int, rows: str, precision: int, max_ter
         says = " and ".join(condition_words(fitted, rule, precision, max_terms)) or EVERY_ROW
     lines = [
         f"Rule {rule}: {says}.",
-        f"  {concern_sentence(fitted, rule, rows)}",
+        f"  {concern_sentence(fitted, rule)}",
         f"  {addition_sentence(fitted, rule, precision, max_terms)}",
     ]
     if fitted.rules.grew and activity.in_both[rule] > 0:
@@ -179,13 +178,13 @@ def rule_sentences(fitted: Fitted, rule: int, rows: str, precision: int, max_ter
     return "\n".join(lines)
 
 
-def concern_sentence(fitted: Fitted, rule: int, rows: str) -> str:
+def concern_sentence(fitted: Fitted, rule: int) -> str:
     """Whom a rule concerns, and what was seen of them."""
     activity = fitted.activity
     covered = float(activity.covered[rule])
     if covered >= activity.n_rows:
-        return f"Concerns all {rows}."
-    text = f"Concerns {share_text(covered, activity.n_rows)} of the {rows}, "
+        return "Concerns all rows."
+    text = f"Concerns {share_text(covered, activity.n_rows)} of the rows, "
     seen = seen_texts(fitted, activity.totals[rule], covered)
     if not fitted.task.are_classes:
         return f"{text}whose {mean_words(seen)}."
