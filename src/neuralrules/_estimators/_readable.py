@@ -22,6 +22,7 @@ from neuralrules._reading._explain import Explanation, explain
 from neuralrules._reading._importance import Importances, column_shares, importances
 from neuralrules._reading._reasons import Reasons, reasons
 from neuralrules._reading._rules_table import rules_table
+from neuralrules._reading._scorecard import ScoreCard, scorecard
 from neuralrules._reading._sentences import rules_sentences
 from neuralrules._reading._text import rules_text
 from neuralrules._report import Given, check_given, report
@@ -188,6 +189,66 @@ class ReadableModel(NeuralRuleModel):
         """
         table = self._check_rows(X)
         return reasons(self.fitted_, table, self._engine(), k, adverse)
+
+    def scorecard(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        points_to_double: float = 20,
+        base: int = 600,
+        unit: float | None = None,
+        levels: int | None = None,
+        adverse: Any = None,
+        sample_weight: Any = None,
+    ) -> ScoreCard:
+        """The model as a score card: whole points for each rule, added to a base.
+
+        For two classes and for one number.
+
+        Parameters
+        ----------
+        X, y : optional
+            Rows to measure on what whole points cost, best such as the model has not seen.
+        points_to_double : float, default=20
+            With so many points more, the odds against the adverse class double.
+        base : int, default=600
+            Points of a row on which no rule fires. Like `points_to_double` for classes only:
+            a regression starts where its intercept is.
+        unit : float, optional
+            What one point is, for a regression; by default a power of ten of which there are
+            ten or more to the deviation of the target.
+        levels : int, optional
+            Cut the activation of each rule into so many levels, for a card on paper. By
+            default points are proportional to it, which loses less.
+        adverse : object, optional
+            The class that takes points; by default the rarest one in training.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        ScoreCard
+            Prints as text; ``to_html(path)`` writes it as a page. ``points(X)`` scores rows,
+            and ``probability(points)`` (for a regression ``prediction``) says what points
+            stand for.
+        """
+        check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise ValueError("X and y belong together: give both to measure on, or neither.")
+        rows = None
+        if X is not None:
+            rows = self._rows(self._check_columns(X, reset=False), y, sample_weight)
+        return scorecard(
+            self.fitted_,
+            rows,
+            self._engine(),
+            self._check_rows,
+            points_to_double=points_to_double,
+            base=base,
+            unit=unit,
+            levels=levels,
+            adverse=adverse,
+        )
 
     def importances(
         self,

@@ -269,7 +269,8 @@ def bound_words(encoder: Encoder, bound: Bound, precision: int, *, reached: bool
 
 def state_words(bound: Bound, move: float, precision: int, *, reached: bool) -> str:
     """Where the numbers of a bound must lie, once its threshold has moved."""
-    passes = bound.passes(move) if bound.moves else None
+    moved = {own.column.kind for own in bound.moves}
+    passes = bound.passes(move) if moved and "number" not in moved else None
     if passes is not None:
         return "of any size" if passes else "of no size"
     side = side_words(bound.column, bound.rises, reached=reached)
