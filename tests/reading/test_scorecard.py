@@ -73,11 +73,15 @@ def test_the_cost_of_whole_points(weighted):
 
 def test_proportional_points_lose_less_than_levels():
     model, X, y = credit("rule")
-    costs = {levels: model.scorecard(X, y, levels=levels).cost for levels in (None, 2, 3, 4)}
-    lost = {levels: abs(cost.after - cost.before) for levels, cost in costs.items()}
-    assert lost[None] < 0.01 * costs[None].before
-    for levels in (2, 3, 4):
-        assert lost[None] < lost[levels] / 2
+    lost, moved = {}, {}
+    for levels in (None, 2, 3, 4, 6):
+        card = model.scorecard(X, y, levels=levels)
+        lost[levels] = card.cost.after - card.cost.before
+        log_odds = np.log(1 / card.probability(card.points(X)) - 1)
+        moved[levels] = np.abs(log_odds - model.decision_function(X)).mean()
+    assert abs(lost[None]) < 0.01 * card.cost.before
+    assert lost[None] < min(lost[2], lost[3]) / 2
+    assert moved[None] < min(moved[levels] for levels in (2, 3, 4, 6)) / 2
 
 
 def test_levels_are_steps_of_the_activation():
