@@ -13,7 +13,9 @@ from models import credit_table, fitted, with_fitted
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
 from neuralrules._engine._reference import rules_forward
 from neuralrules._estimators._base import encoded_rows, engine_of
+from neuralrules._network._network import Network
 
+KEPT = ("biases", "values", "intercept", "mixing", "shifts", "origins")
 NUMBER = r"-?\d[\d.]*(?:e[+-]?\d+)?"
 
 
@@ -223,6 +225,33 @@ def test_dead_rules_and_what_always_holds_are_not_told():
     assert "late_payments" not in told[10][0]
     left_out = network.n_rules - len(told)
     assert f"Left out: {left_out} rules that concern no row, or add next to nothing." in text
+
+
+def test_the_category_of_the_highest_activation_is_named_there():
+    """Also where a term too small to show is what lifts the row there."""
+    X, y = credit_table(300)
+    X = X[["region"]]
+    model = NeuralRuleClassifier(1, n_trees=1, n_epochs=0, random_state=0).fit(X, y)
+    network, encoder = model.network_, model.encoder_
+    (rule,) = [rule for rule in range(2) if network.rule_weights(rule).max() > 0]
+    (main,) = network.rule_columns(rule)
+    other = next(place for place in range(len(encoder.columns)) if place != main)
+    weights = np.zeros((1, 2), np.float32)
+    features = np.array(sorted([main, other]), np.int32)
+    weights[0, list(features).index(main)], weights[0, list(features).index(other)] = 1, -1e-4
+    tilted = Network.dense(
+        weights=weights,
+        features=features,
+        offsets=np.array([0, 1]),
+        **{name: getattr(network.take(np.array([rule])), name) for name in KEPT},
+    )
+    changed = copy.copy(model)
+    changed.fitted_ = model.fitted_.with_network(
+        tilted, model.rules_.take([rule]), encoded_rows(model, X, y), engine_of(model)
+    )
+    ((says, rest),) = blocks(changed.rules_text(style="sentences")).values()
+    assert says == f"region is {encoder.columns[main].category}"
+    assert f"in full at {says};" in rest
 
 
 def test_a_rule_that_left_its_leaf_does_not_name_it():

@@ -35,5 +35,5 @@ def rounded(value: float, unit: float, precision: int) -> str:
     shown = round(value, -place) + 0.0  # never -0
     if not 1e-4 <= abs(shown) < 1e15:
         return number(shown, precision)
-    text = f"{shown:.{max(-place, 0)}f}"
+    text = f"{shown:.{min(max(-place, 0), MAX_PRECISION)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

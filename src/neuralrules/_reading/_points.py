@@ -22,6 +22,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import true_values
 from neuralrules._reading._outcomes import Outcome
 
+MOST_POINTS = 2.0**40  # of one rule, on a row far outside of the table: sums stay whole
 Card = TypeVar("Card", bound="Points")
 
 
@@ -64,9 +65,9 @@ class Points:
     cost : Cost or None
         Where rows were given to measure it on.
     bands : list of (int, float, float)
-        Of the rows given, for each multiple of `step` that points of theirs lie above: that
-        number of points, the share of the rows from there to the next, and the share of the
-        adverse class among them, or the mean of the number.
+        Of the rows given, by steps from the base, those that hold some of them: the points
+        where a step begins, the share of the rows in it, and the share of the adverse class
+        among them, or the mean of the number.
     step : int
         Points from one line of the table to the next.
     """
@@ -99,7 +100,8 @@ class Points:
     def rule_points(self, activations: np.ndarray) -> np.ndarray:
         """Points of each rule for activations (n_rows, n_rules), int64."""
         if self.levels is None:
-            return np.rint(activations * self.rates).astype(np.int64)
+            exact = np.clip(activations * self.rates, -MOST_POINTS, MOST_POINTS)
+            return np.rint(exact).astype(np.int64)
         highest = self._highest()
         share = activations / np.where(highest > 0, highest, np.inf)
         steps = np.clip(np.ceil(share * self.levels), 0, self.levels).astype(np.int64)
@@ -152,15 +154,14 @@ class Points:
     def table(self) -> list[tuple[int, float]]:
         """Points, in steps, and the probability or number that they stand for.
 
-        Over the points of the rows given; without rows, where a class has a probability from
-        0.1 to 99.9 %, or a number lies within three deviations of its mean.
+        The steps that hold rows given; without rows, those where a class has a probability
+        from 0.1 to 99.9 %, or a number lies within three deviations of its mean.
         """
         if self.bands:
-            ends = [self.bands[0][0], self.bands[-1][0]]
+            shown = np.array([points for points, _, _ in self.bands])
         else:
-            ends = [int(end) for end in self._usual_points()]
-        low, high = ((end - self.base) // self.step for end in ends)
-        shown = self.base + self.step * np.arange(low, high + 1)
+            low, high = ((end - self.base) // self.step for end in self._usual_points())
+            shown = self.base + self.step * np.arange(int(low), int(high) + 1)
         return list(zip(shown.tolist(), self._meaning(shown).tolist(), strict=True))
 
     def _usual_points(self) -> tuple[float, float]:
@@ -198,9 +199,9 @@ def measured(card: Card, rows: Rows) -> Card:
         errors = [float(np.sqrt(np.average(own, weights=weight))) for own in squares]
     place = (points - card.base) // card.step
     bands = []
-    for band in range(int(place.min()), int(place.max()) + 1):
+    for band in np.unique(place).tolist():
         own = place == band
         part = float(weight[own].sum())
-        rate = float(weight[own] @ seen[own]) / part if part else np.nan
+        rate = float(weight[own] @ seen[own]) / part
         bands.append((card.base + band * card.step, part / float(weight.sum()), rate))
     return replace(card, cost=Cost(metric, errors[0], errors[1], len(rows)), bands=bands)

@@ -97,8 +97,8 @@ class Reasons:
             share = number(100 * float(self.probabilities[row]), DIGITS)
             label = printable(str(self.adverse))
             return f"{printable(str(prediction))}; {share} % for {label} ({self._base})"
-        if isinstance(self.adverse, str) and self.adverse in ("high", "low"):
-            prediction = number(float(prediction), DIGITS + 1)
+        if not self.explanation.are_classes:
+            prediction = number(float(np.ravel(prediction)[0]), DIGITS + 1)
         return f"{printable(str(prediction))} ({self._base})"
 
     def row_text(self, row: int) -> str:

@@ -139,8 +139,6 @@ def meaning_text(card: Points, meaning: float) -> str:
 
 
 def seen_text(card: Points, rate: float, rows: float) -> str:
-    if not rows:
-        return "–"
     return share_text(rate * rows, rows) if card.adverse is not None else number(rate, 3)
 
 

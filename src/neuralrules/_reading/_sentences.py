@@ -217,7 +217,8 @@ def addition_sentence(fitted: Fitted, rule: int, precision: int, max_terms: int)
     most = [float(one.effects(values)[0]) * top for one in outcomes]
     parts = [one.addition(effect, "up to ") for one, effect in zip(outcomes, most, strict=True)]
     text = ", ".join(parts)
-    grows = growth(fitted, rule, abs(most[0]) / top, precision, max_terms)
+    effect = abs(float(outcomes[0].effects(values)[0]))
+    grows = growth(fitted, rule, effect, precision, max_terms)
     text += f", {grows}" if grows else ""
     return capital(f"{text}; {size_text(mean[0])} on average over these rows.")
 

@@ -20,6 +20,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._literals import (
     DAYS_APART,
     EVERY_ROW,
+    NO_ROW,
     Summand,
     in_user_units,
     indicator_text,
@@ -114,7 +115,8 @@ def rule_bounds(
         own = reach(encoder, network.features, weights, bias)
         if not (own.always or (level > 0 and own.low >= 0)):
             parts = (encoder, network.features, weights, bias, precision, max_terms)
-            result.append(bound_of(*parts))
+            # Terms too small to show may be all that a category lacks for the level.
+            result.append(bound_of(*parts, slack=10.0**-precision if level > 0 else 0.0))
     return result
 
 
@@ -125,8 +127,12 @@ def bound_of(
     bias: float,
     precision: int,
     max_terms: int,
+    slack: float = 0.0,
 ) -> Bound | str:
-    """A literal w . x + a > 0 as a bound, or in words where it bounds no number."""
+    """A literal w . x + a > 0 as a bound, or in words where it bounds no number.
+
+    A category passes, too, that lacks no more than `slack` of the largest factor of any.
+    """
     terms, constant = in_user_units(encoder, features, weights, bias)
     if not terms:
         return inequality_text(encoder, features, weights, bias, precision, max_terms)
@@ -135,7 +141,8 @@ def bound_of(
     if len(kinds) == 1 and terms[0].column.kind == "missing":
         return indicator_text(encoder, terms[0].column, present=terms[0].factor > 0)
     if len(kinds) == 1 and terms[0].column.kind != "number":
-        return category_words(encoder, terms, constant)
+        lacking = slack * max(abs(term.factor) for term in terms)
+        return category_words(encoder, terms, constant + lacking)
     shown, rest = most_important(terms, max_terms)
     constant += rest
     numbers = [term for term in shown if term.column.kind == "number"]
@@ -204,6 +211,8 @@ def category_words(encoder: Encoder, terms: list[Summand], constant: float) -> s
 
 def categories_text(encoder: Encoder, named: list[EncodedColumn], without: bool) -> str:
     """That a column holds one of some categories, or with `without` none of them."""
+    if not named:
+        return EVERY_ROW if without else NO_ROW
     name = in_formula(encoder.names[named[0].source])
     texts = [category_name(column) for column in named]
     return f"{name} is {'not ' if without else ''}{listed(texts, 'or')}"
@@ -335,7 +344,7 @@ def growth_words(fitted: Fitted, rule: int, effect: float, precision: int) -> st
         size = abs(effect * bound.slope) * round_step(bound.column.in_sums.scale)
         what = f"for each {step_words(fitted.encoder, bound.column, rises=bound.rises)}"
         parts[what] = min(size, parts.get(what, np.inf))
-    texts = [f"by {rounded(size, size, 2)} {what}" for what, size in parts.items()]
+    texts = [f"by {rounded(size, size, 2)} {what}" for what, size in parts.items() if size]
     if not texts:
         return ""
     least = ", the least of these counting" if len(texts) > 1 else ""
