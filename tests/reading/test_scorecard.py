@@ -153,6 +153,12 @@ def test_a_row_far_outside_of_the_table_has_points_too():
     assert len(card.bands) == len(card.table()) < 100
 
 
+def test_a_model_without_a_point():
+    card = fitted("constant")[0].scorecard()
+    assert card.to_frame().empty
+    assert "Without a point: 1 of the rules." in str(card)
+
+
 def test_a_card_without_rows_has_a_table_of_usual_points():
     model, _, _ = credit()
     card = model.scorecard()

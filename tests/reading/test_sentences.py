@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from models import credit_table, fitted, with_fitted
+from models import credit_table, fitted, fitted_on_rare_codes, with_fitted
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
 from neuralrules._engine._reference import rules_forward
@@ -251,7 +251,23 @@ def test_the_category_of_the_highest_activation_is_named_there():
     )
     ((says, rest),) = blocks(changed.rules_text(style="sentences")).values()
     assert says == f"region is {encoder.columns[main].category}"
-    assert f"in full at {says};" in rest
+    assert ", in full wherever it holds; " in rest
+
+
+def test_categories_of_one_column_are_told_together():
+    model, X = fitted_on_rare_codes(True)
+    found = blocks(model.rules_text(style="sentences"))
+    active = activations(model, X)
+    codes = model.encoder_.transform(X)
+    spelt = np.array(["another"] * len(X), object)
+    for place, column in enumerate(model.encoder_.columns):
+        name = {"rare": "a rare value"}.get(column.kind, column.category or "missing")
+        spelt[codes[:, place] > 0] = name
+    for rule, (says, _) in found.items():
+        without, names = re.fullmatch(r"x0 is (not )?([^=<>]*)", says).groups()
+        inside = np.isin(spelt, re.split(", | or ", names)) != bool(without)
+        np.testing.assert_array_equal(inside, active[:, rule] > 0, err_msg=says)
+    assert any(" or " in says for says, _ in found.values())
 
 
 def test_a_rule_that_left_its_leaf_does_not_name_it():

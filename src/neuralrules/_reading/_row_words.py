@@ -22,6 +22,7 @@ from neuralrules._reading._words import category_name, listed, round_step, side_
 
 PRECISION = 3  # digits of a column's deviation
 CELL_DIGITS = 6  # of what stands in the row
+RULED_OUT = "which is ruled out"  # where any other category would do
 SURELY = 1e-9  # of a step: what rounding may add to a number that is on it
 
 
@@ -62,18 +63,20 @@ def row_words(fitted: Fitted, rule: int, row: RowOfTable, *, missed: bool) -> st
         telling = [literal for literal in own if not literal_reach(fitted, literal).always]
         chosen = telling or [j for j in own if not literal_reach(fitted, j).flat]
     needs: dict[int, dict[bool, Need]] = {}
-    others: list[str] = []
+    others: dict[str, str] = {}
     for literal in chosen:
         need = need_of(fitted, literal, row)
         if isinstance(need, str):
-            others.append(need)
+            cell = need.partition(", ")[0]
+            if others.get(cell, RULED_OUT).endswith(RULED_OUT):  # the other says more
+                others[cell] = need
             continue
         sides = needs.setdefault(need.column.source, {})
         held = sides.get(need.rises, need)
         further = need.threshold > held.threshold
         sides[need.rises] = need if further == need.rises else held
     texts = [need_words(fitted, sides, row, missed=missed) for sides in needs.values()]
-    return listed(list(dict.fromkeys([*texts, *others])), "and")
+    return listed([*texts, *others.values()], "and")
 
 
 def need_of(fitted: Fitted, literal: int, row: RowOfTable) -> Need | str:
@@ -131,7 +134,7 @@ def category_need(fitted: Fitted, literal: int, source: int, row: RowOfTable) ->
         return f"{name} is {held}"
     passing = [category_name(column) for column, step in steps.items() if without + step > 0]
     if without > 0:
-        return f"{name} is {held}, which is ruled out"
+        return f"{name} is {held}, {RULED_OUT}"
     return f"{name} is {held}, not {listed(passing, 'or')}" if passing else ""
 
 

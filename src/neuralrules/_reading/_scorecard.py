@@ -31,7 +31,8 @@ class ScoreCard(Points):
     def to_frame(self) -> Any:
         """The rules with their points, as a pandas frame, those that take most first."""
         pandas = import_pandas("to_frame")
-        return pandas.DataFrame(told_rules(self)).set_index("rule")
+        names = ["rule", "text", "points", "grows", "levels"]
+        return pandas.DataFrame(told_rules(self), columns=names).set_index("rule")
 
     def to_html(self, path: Any) -> Path:
         """Write the card as one HTML page; an old file stays until the new one is complete."""

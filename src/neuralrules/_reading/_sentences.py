@@ -241,6 +241,8 @@ def growth(fitted: Fitted, rule: int, effect: float, precision: int, max_terms: 
         " and ".join(condition_words(fitted, rule, precision, max_terms, level)) or EVERY_ROW
         for level in (top, top / 2)
     )
+    if full == " and ".join(condition_words(fitted, rule, precision, max_terms)):
+        return "in full wherever it holds"
     return f"in full at {full}" + (f", half at {half}" if half != full else "")
 
 

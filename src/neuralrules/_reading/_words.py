@@ -78,6 +78,22 @@ class Bound:
         return True if low > 0 else False if high <= 0 else None
 
 
+@dataclass(frozen=True)
+class Choice:
+    """A literal as the categories of one column that pass.
+
+    Attributes
+    ----------
+    named : tuple of EncodedColumn
+        Indicators of one column of the table, at least one.
+    without : bool
+        Whether all categories but those named pass, or only these.
+    """
+
+    named: tuple[EncodedColumn, ...]
+    without: bool
+
+
 def condition_words(
     fitted: Fitted, rule: int, precision: int, max_terms: int, level: float = 0.0
 ) -> list[str]:
@@ -88,10 +104,13 @@ def condition_words(
     """
     encoder, reached = fitted.encoder, level > 0
     plain: dict[int, list[Bound]] = {}
+    choices: dict[int, list[Choice]] = {}
     others: list[str] = []
     for found in rule_bounds(fitted, rule, precision, max_terms, level):
         if isinstance(found, str):
             others.append(found)
+        elif isinstance(found, Choice):
+            choices.setdefault(found.named[0].source, []).append(found)
         elif found.moves:
             others.append(bound_words(encoder, found, precision, reached=reached))
         else:
@@ -99,16 +118,17 @@ def condition_words(
     merged = [
         interval_words(encoder, bounds, precision, reached=reached) for bounds in plain.values()
     ]
+    merged += [choice_words(encoder, own) for own in choices.values()]
     return list(dict.fromkeys([*merged, *others]))
 
 
 def rule_bounds(
     fitted: Fitted, rule: int, precision: int, max_terms: int, level: float = 0.0
-) -> list[Bound | str]:
+) -> list[Bound | Choice | str]:
     """What the literals of a shallow rule ask for, without what all rows of training pass."""
     network, encoder = fitted.network, fitted.encoder
     level *= 1 - NEXT_TO
-    result: list[Bound | str] = []
+    result: list[Bound | Choice | str] = []
     for literal in range(network.offsets[rule], network.offsets[rule + 1]):
         weights = network.weights[literal].astype(np.float64)
         bias = float(network.biases[literal]) - level
@@ -128,7 +148,7 @@ def bound_of(
     precision: int,
     max_terms: int,
     slack: float = 0.0,
-) -> Bound | str:
+) -> Bound | Choice | str:
     """A literal w . x + a > 0 as a bound, or in words where it bounds no number.
 
     A category passes, too, that lacks no more than `slack` of the largest factor of any.
@@ -142,7 +162,7 @@ def bound_of(
         return indicator_text(encoder, terms[0].column, present=terms[0].factor > 0)
     if len(kinds) == 1 and terms[0].column.kind != "number":
         lacking = slack * max(abs(term.factor) for term in terms)
-        return category_words(encoder, terms, constant + lacking)
+        return choice_of(terms, constant + lacking)
     shown, rest = most_important(terms, max_terms)
     constant += rest
     numbers = [term for term in shown if term.column.kind == "number"]
@@ -182,8 +202,8 @@ def threshold_of(
     )
 
 
-def without_number(encoder: Encoder, bound: Bound) -> str:
-    """A bound in words where no number decides it, but only indicators; else empty."""
+def without_number(encoder: Encoder, bound: Bound) -> Choice | str:
+    """A bound where no number decides it, but only indicators; else empty."""
     without = bound.passes()
     passes = {move.column: bound.passes(move.factor) for move in bound.moves}
     if not passes or without is None or None in passes.values():
@@ -199,23 +219,27 @@ def without_number(encoder: Encoder, bound: Bound) -> str:
     categorical = {column.kind for column in named} <= {"category", "rare"}
     if len({column.source for column in named}) != 1 or not categorical:
         return ""
-    return categories_text(encoder, named, without)
+    return Choice(tuple(named), without)
 
 
-def category_words(encoder: Encoder, terms: list[Summand], constant: float) -> str:
+def choice_of(terms: list[Summand], constant: float) -> Choice | str:
     """Which categories of one column pass a sum of their indicators and a constant."""
     without = constant > 0  # of all categories that the sum does not speak of
     named = [term.column for term in terms if (constant + term.factor > 0) != without]
-    return categories_text(encoder, named, without)
-
-
-def categories_text(encoder: Encoder, named: list[EncodedColumn], without: bool) -> str:
-    """That a column holds one of some categories, or with `without` none of them."""
     if not named:
         return EVERY_ROW if without else NO_ROW
-    name = in_formula(encoder.names[named[0].source])
-    texts = [category_name(column) for column in named]
-    return f"{name} is {'not ' if without else ''}{listed(texts, 'or')}"
+    return Choice(tuple(named), without)
+
+
+def choice_words(encoder: Encoder, choices: list[Choice]) -> str:
+    """Choices among the categories of one column, all of which must hold, as one."""
+    name = in_formula(encoder.names[choices[0].named[0].source])
+    only = [choice.named for choice in choices if not choice.without]
+    never = [column for choice in choices if choice.without for column in choice.named]
+    if not only:
+        return f"{name} is not {listed([category_name(c) for c in dict.fromkeys(never)], 'or')}"
+    left = [c for c in only[0] if c not in never and all(c in named for named in only)]
+    return f"{name} is {listed([category_name(c) for c in left], 'or')}" if left else NO_ROW
 
 
 def category_name(column: EncodedColumn) -> str:
@@ -339,7 +363,7 @@ def growth_words(fitted: Fitted, rule: int, effect: float, precision: int) -> st
     """
     parts: dict[str, float] = {}
     for bound in rule_bounds(fitted, rule, precision, max_terms=len(fitted.encoder.columns)):
-        if isinstance(bound, str):
+        if not isinstance(bound, Bound):
             continue
         size = abs(effect * bound.slope) * round_step(bound.column.in_sums.scale)
         what = f"for each {step_words(fitted.encoder, bound.column, rises=bound.rises)}"
