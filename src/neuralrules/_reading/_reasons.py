@@ -9,7 +9,7 @@ so rows next to each other have the same reasons.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -133,28 +133,17 @@ def reasons(fitted: Fitted, X: Any, engine: Engine, k: int, adverse: Any) -> Rea
     contributions = active * effects
     shortfalls = contributions - fitted.activity.activation * effects
     table = table_of(fitted, X)
-    told = []
+    told: list[list[Reason]] = []
     for row in range(len(active)):
-        order = np.argsort(-shortfalls[row], kind="stable")[:k].tolist()
-        told.append(
-            [
-                reason_of(
-                    fitted,
-                    outcome,
-                    RowOfTable(*(part[row] for part in table)),
-                    Reason(
-                        row,
-                        rule,
-                        kind_of(effects[rule], active[row, rule]),
-                        float(contributions[row, rule]),
-                        float(shortfalls[row, rule]),
-                        "",
-                    ),
-                )
-                for rule in order
-                if shortfalls[row, rule] > outcome.faint
-            ]
-        )
+        cells = RowOfTable(*(part[row] for part in table))
+        told.append([])
+        for rule in np.argsort(-shortfalls[row], kind="stable")[:k].tolist():
+            if shortfalls[row, rule] <= outcome.faint:
+                break
+            kind = kind_of(effects[rule], active[row, rule])
+            numbers = float(contributions[row, rule]), float(shortfalls[row, rule])
+            text = reason_text(fitted, outcome, cells, rule, kind, numbers[1])
+            told[-1].append(Reason(row, rule, kind, *numbers, text))
     probabilities = None
     if task.gives_probabilities:
         probabilities = task.probabilities(explanation.decision)[:, outcome.place]
@@ -210,17 +199,18 @@ def table_of(fitted: Fitted, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return literals, encoded, cells
 
 
-def reason_of(fitted: Fitted, outcome: Outcome, row: RowOfTable, reason: Reason) -> Reason:
-    """A reason with its sentence."""
-    rule, missed = reason.rule, reason.kind == "missed"
+def reason_text(
+    fitted: Fitted, outcome: Outcome, row: RowOfTable, rule: int, kind: str, shortfall: float
+) -> str:
+    """A reason as a sentence."""
+    missed = kind == "missed"
     if fitted.network.deep:
         says = rule_text(fitted, rule, 3, 3)
         facts = f"it is {'not ' if missed else ''}so that {says}"
     else:
         facts = row_words(fitted, rule, row, missed=missed) or EVERY_ROW
-    compared = f"{outcome.comparison(reason.shortfall)} compared with the average row"
-    does = part_of_rule(outcome, reason.kind)
-    return replace(reason, text=f"{facts}: {compared} (rule {rule} {does}).")
+    compared = f"{outcome.comparison(shortfall)} compared with the average row"
+    return f"{facts}: {compared} (rule {rule} {part_of_rule(outcome, kind)})."
 
 
 def part_of_rule(outcome: Outcome, kind: str) -> str:

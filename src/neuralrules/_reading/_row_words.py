@@ -58,7 +58,9 @@ def row_words(fitted: Fitted, rule: int, row: RowOfTable, *, missed: bool) -> st
     network = fitted.network
     own = range(network.offsets[rule], network.offsets[rule + 1])
     if missed:
-        chosen = [literal for literal in own if row.literals[literal] <= 0]
+        # A row on the bound itself may fail a rule by the rounding of float32 alone.
+        least = max(min(row.literals[literal] for literal in own), 0.0)
+        chosen = [literal for literal in own if row.literals[literal] <= least]
     else:
         telling = [literal for literal in own if not literal_reach(fitted, literal).always]
         chosen = telling or [j for j in own if not literal_reach(fitted, j).flat]
