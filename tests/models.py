@@ -45,6 +45,28 @@ def tailed_table() -> tuple[pd.DataFrame, np.ndarray]:
     return frame, np.array(["poor", "rich"])[enough.astype(int)]
 
 
+def credit_table(n_rows: int = 5000) -> tuple[pd.DataFrame, np.ndarray]:
+    """Applicants of whom some 3 % turned out bad; which, hangs on several columns together."""
+    rng = np.random.RandomState(0)
+    opened = rng.randint(0, 7000, n_rows)
+    frame = pd.DataFrame(
+        {
+            "late_payments": rng.poisson(0.8, n_rows),
+            "utilisation": rng.beta(2, 3, n_rows).round(3),
+            "income": rng.lognormal(10.3, 0.5, n_rows).round(-2),
+            "age": rng.randint(19, 80, n_rows),
+            "opened": np.datetime64("2005-01-01") + opened.astype("timedelta64[D]"),
+            "region": rng.choice(
+                ["north", "south", "east", "west"], n_rows, p=[0.4, 0.3, 0.2, 0.1]
+            ),
+        }
+    )
+    late, full = frame["late_payments"], np.maximum(frame["utilisation"] - 0.5, 0)
+    odds = -6 + 1.2 * np.maximum(late - 1, 0) + 16 * full * (late > 0)
+    odds += (frame["income"] < 20_000) + 0.9 * (opened > 6000) + (frame["region"] == "west")
+    return frame, np.where(rng.rand(n_rows) < 1 / (1 + np.exp(-odds)), "bad", "good")
+
+
 # Together they have every task, rule source, kind of columns, start and scaling, networks
 # with and without intercept, and one that is the mean of several.
 KINDS = {

@@ -191,6 +191,20 @@ def test_rules_are_those_of_the_model():
     assert len(done("rules", "mixed.nrules", "--json").record) == model.network_.n_rules
 
 
+def test_rules_in_sentences():
+    text = load("mixed.nrules").rules_text(style="sentences", max_rules=2)
+    shown = done("rules", "mixed.nrules", "--style", "sentences", "--max-rules", 2).out
+    assert shown == f"{text}\n"
+    plain = done("rules", "mixed.nrules", "--style", "conditions").out
+    assert plain == done("rules", "mixed.nrules").out
+    assert refused("rules", "mixed.nrules", "--style", "sentences", "--json", code=2) == (
+        "--style is for people, not for --json. Leave one out."
+    )
+    assert refused("rules", "mixed.nrules", "--style", "sentences", "--exact", code=2) == (
+        "--style is not for --exact, which is the whole model."
+    )
+
+
 def test_exact_rules_can_be_read_back():
     X = features(mixed(), "grade")
     text = done("rules", "mixed.nrules", "--exact").out
@@ -219,6 +233,30 @@ def test_explanations_are_those_of_the_model_and_rows_count_from_1():
     contributions = explanation.to_frame()["contribution"].tolist()
     assert [item["contribution"] for item in record["contributions"]] == contributions
     assert [item["slope"] for item in record["slopes"]] == explanation.slopes.ravel().tolist()
+
+
+def test_reasons_are_those_of_the_model():
+    model = load("iris.nrules")
+    X = features(iris(), "plant", "species")
+    options = ("--row", 150, "--reasons", "--max-reasons", 2, "--adverse", "setosa")
+    found = model.reasons(X.iloc[[149]], 2, adverse="setosa")
+    shown = done("explain", "iris.nrules", "iris.csv", *options).out
+    assert shown == f"Row 150: {found.row_text(0)}\n"
+    (record,) = done("explain", "iris.nrules", "iris.csv", *options, "--json").record
+    assert record["adverse"] == "setosa"
+    assert record["probability"] == found.probabilities[0]
+    assert [reason["text"] for reason in record["reasons"]] == found.to_frame()["text"].tolist()
+    assert record["contributions"]
+    shown = done("explain", "houses.nrules", "houses.parquet", "--row", 2, "--reasons").out
+    assert shown.startswith("Row 2: ")
+    assert "compared with the average row" in shown
+    assert refused(
+        "explain", "iris.nrules", "iris.csv", "--row", 1, "--reasons", "--adverse", "rose"
+    ).startswith("--adverse 'rose' is no class. The classes are ['setosa', ")
+    assert (
+        refused("explain", "iris.nrules", "iris.csv", "--row", 1, "--adverse", "setosa", code=2)
+        == "--adverse is for --reasons. Give both, or neither."
+    )
 
 
 def test_an_explained_regression_and_a_row_with_holes():

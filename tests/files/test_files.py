@@ -257,6 +257,18 @@ def test_a_file_of_the_first_version_stays_readable():
     model.set_params(early_stopping=False).partial_fit(*mixed_table())
 
 
+def test_a_file_that_does_not_say_how_strongly_rules_fired_stays_so(tmp_path):
+    model = load(KEPT / "version_2.nrules")
+    again = load(model.save(tmp_path / "m"))
+    for one in (model, again):
+        assert one.fitted_.activity.highest is None
+        assert "on average over these rows." in one.rules_text(style="sentences")
+    new, _, _ = fitted("two classes")
+    assert same(
+        load(new.save(tmp_path / "n")).fitted_.activity.highest, new.fitted_.activity.highest
+    )
+
+
 def test_a_file_of_the_second_version_stays_readable():
     """A search, simplified, as the code at commit b2a3c77 wrote it; never written again."""
     model = load(KEPT / "version_2.nrules")

@@ -19,7 +19,7 @@ def test_counts_are_those_of_a_loop_over_the_rows(kind, deep, weighted):
     explanation = model.explain(X)
     each = rows.one_column_each()
     inside_leaf = model.rules_.covers(rows.X)
-    covered, in_both, activation = np.zeros((3, model.network_.n_rules))
+    covered, in_both, activation, highest = np.zeros((4, model.network_.n_rules))
     totals = np.zeros((model.network_.n_rules, each.shape[1]))
     for row, rule, strength in zip(
         explanation.rows, explanation.rules, explanation.activations, strict=True
@@ -29,10 +29,12 @@ def test_counts_are_those_of_a_loop_over_the_rows(kind, deep, weighted):
         totals[rule] += weight * each[row]
         activation[rule] += weight * strength
         in_both[rule] += weight * inside_leaf[row, rule]
+        highest[rule] = max(highest[rule], strength) if weight else highest[rule]
     assert found.n_rows == rows.weights.sum()
     np.testing.assert_allclose(found.covered, covered)
     np.testing.assert_allclose(found.totals, totals, rtol=1e-5, atol=1e-4)
     np.testing.assert_allclose(found.activation, activation / found.n_rows, rtol=1e-6)
+    np.testing.assert_allclose(found.highest, highest)
     np.testing.assert_allclose(found.in_both, in_both)
     np.testing.assert_allclose(found.in_leaf, rows.weights @ inside_leaf.astype(float))
     np.testing.assert_allclose(found.all_totals, rows.weights @ each, rtol=1e-5, atol=1e-3)

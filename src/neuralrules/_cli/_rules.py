@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neuralrules._cli._tables._columns import Table
     from neuralrules._estimators._base import NeuralRuleModel
     from neuralrules._reading._explain import Explanation
+    from neuralrules._reading._reasons import Reasons
 
 
 def wording_options(function: Callback) -> Callback:
@@ -47,6 +48,7 @@ def wording_options(function: Callback) -> Callback:
     examples=[
         "neuralrules rules iris.nrules",
         "neuralrules rules iris.nrules --max-rules 3 --precision 2",
+        "neuralrules rules iris.nrules --style sentences",
         "neuralrules rules iris.nrules --exact > iris.txt",
     ],
 )
@@ -59,6 +61,12 @@ def wording_options(function: Callback) -> Callback:
 )
 @wording_options
 @option(
+    "--style",
+    type=click.Choice(["conditions", "sentences"]),
+    help="Inequalities, or sentences that say whom each rule concerns and what it adds, those "
+    "for the rarest class first.  [default: conditions]",
+)
+@option(
     "--exact",
     is_flag=True,
     help="The whole model as text without loss, which neuralrules.read_rules turns back.",
@@ -70,6 +78,7 @@ def rules(
     max_rules: int | None,
     precision: int | None,
     max_terms: int | None,
+    style: str | None,
     exact: bool,
     console: Console,
 ) -> None:
@@ -83,6 +92,7 @@ def rules(
             "--max-rules": max_rules,
             "--precision": precision,
             "--max-terms": max_terms,
+            "--style": style,
             "--json": console.as_json or None,
         }
         for name, value in given.items():
@@ -92,10 +102,15 @@ def rules(
         return
     loaded = load_model(model)
     if console.as_json:
+        if style is not None:
+            raise click.UsageError("--style is for people, not for --json. Leave one out.")
         table = loaded.rules_table(**wording).head(max_rules or None).reset_index()
         console.result("", table.to_dict("records"))
     else:
-        text = loaded.rules_text(max_rules=max_rules, **wording)
+        with library_errors():
+            text = loaded.rules_text(
+                max_rules=max_rules, style=style or "conditions", **wording
+            )
         console.result(text, None, prose=True)
 
 
@@ -108,6 +123,7 @@ def rules(
     },
     examples=[
         "neuralrules explain iris.nrules iris.csv --row 1",
+        "neuralrules explain iris.nrules iris.csv --row 1 --reasons",
         "neuralrules explain iris.nrules iris.csv --row 1 --row 51 --json",
     ],
 )
@@ -122,10 +138,36 @@ def rules(
     type=click.IntRange(1),
     help="The row to explain, 1 for the first one; may be given several times.",
 )
+@option(
+    "--reasons",
+    is_flag=True,
+    help="In sentences what speaks for the adverse outcome: rules that fire for it, and rules "
+    "against it that do not fire, with what the row lacks for them.",
+)
+@option(
+    "--max-reasons",
+    metavar="N",
+    type=click.IntRange(1),
+    help="How many reasons a row, the strongest first.  [default: 4]",
+)
+@option(
+    "--adverse",
+    metavar="LABEL",
+    help="The class to give reasons for, or high or low for a number.  [default: the rarest "
+    "class; high]",
+)
 @reading_options
 @speaking
 def explain(
-    *, model: str, data: str, numbers: Sequence[int], reading: Reading, console: Console
+    *,
+    model: str,
+    data: str,
+    numbers: Sequence[int],
+    reasons: bool,
+    max_reasons: int | None,
+    adverse: str | None,
+    reading: Reading,
+    console: Console,
 ) -> None:
     """Explain predictions: which rules fire and what they add.
 
@@ -134,6 +176,9 @@ def explain(
     from neuralrules._reading._names import printable
     from neuralrules._reading._numbers import number as number_text
 
+    for name, value in {"--max-reasons": max_reasons, "--adverse": adverse}.items():
+        if value is not None and not reasons:
+            raise click.UsageError(f"{name} is for --reasons. Give both, or neither.")
     loaded = load_model(model)
     with reading.open(data, loaded) as table:
         chosen = dict(rows_by_number(loaded, table, numbers, console))
@@ -143,6 +188,13 @@ def explain(
             explanation = loaded.explain(chosen[number])
         prediction = loaded.predict(chosen[number])[0]
         records.append(explanation_record(number, prediction, explanation))
+        if reasons:
+            wished = label_of(loaded, adverse)
+            with library_errors(["adverse"]):
+                found = loaded.reasons(chosen[number], max_reasons or 4, adverse=wished)
+            records[-1] |= reasons_record(found)
+            texts.append(f"Row {number}: {found.row_text(0)}")
+            continue
         shown = str(explanation).removeprefix("Row 0: ")
         task = loaded.fitted_.task
         if task.are_classes:
@@ -153,6 +205,12 @@ def explain(
             shown = f"prediction {listed}, {shown}"
         texts.append(f"Row {number}: {shown}")
     console.result("\n\n".join(texts), records, prose=True)
+
+
+def label_of(model: NeuralRuleModel, text: str | None) -> Any:
+    """The class that a text names; the text itself where there is none."""
+    labels = {str(label): label for label in model.fitted_.task.labels}
+    return labels.get(text, text) if text is not None else None
 
 
 def rows_by_number(
@@ -190,3 +248,10 @@ def explanation_record(
         "contributions": explanation.to_frame().drop(columns="row").to_dict("records"),
         "slopes": explanation.slopes_frame().drop(columns="row").to_dict("records"),
     }
+
+
+def reasons_record(found: Reasons) -> dict[str, Any]:
+    """One row's reasons for machines."""
+    told = found.to_frame().drop(columns="row").to_dict("records")
+    share = None if found.probabilities is None else found.probabilities[0]
+    return {"adverse": found.adverse, "probability": share, "reasons": told}

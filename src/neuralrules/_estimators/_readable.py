@@ -20,7 +20,10 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._exact import exact_text
 from neuralrules._reading._explain import Explanation, explain
 from neuralrules._reading._importance import Importances, column_shares, importances
+from neuralrules._reading._reasons import Reasons, reasons
 from neuralrules._reading._rules_table import rules_table
+from neuralrules._reading._scorecard import ScoreCard, scorecard
+from neuralrules._reading._sentences import rules_sentences
 from neuralrules._reading._text import check_counts, rules_text
 from neuralrules._report import Given, check_given, report
 from neuralrules._simplify._path import (
@@ -41,32 +44,49 @@ class ReadableModel(NeuralRuleModel):
     max_terms: int | None
 
     def rules_text(
-        self, *, max_rules: int | None = None, precision: int = 3, max_terms: int | None = None
+        self,
+        *,
+        max_rules: int | None = None,
+        precision: int = 3,
+        max_terms: int | None = None,
+        style: str = "conditions",
     ) -> str:
         """The rules for people to read, in the table's column names and units.
 
         Parameters
         ----------
         max_rules : int or None, default=None
-            How many rules, the most important ones first.
+            How many rules, the most important ones first; in sentences those before them that
+            speak for the rarest class.
         precision : int, default=3
             Significant digits.
         max_terms : int or None, default=None
             Columns shown in one literal, those of largest weight; "…" stands for the
             others, which are taken at their means. None means 3, or as many as the
             estimator's own `max_terms` allows.
+        style : {"conditions", "sentences"}, default="conditions"
+            Inequalities that can be checked on a row, or sentences for those who decide
+            whether to use the model: whom a rule concerns, what was seen of them in training,
+            what it adds, and how that grows. Sentences round to what the rows can tell, and
+            leave out rules that concern no row or add nothing.
 
         Returns
         -------
         str
             For each rule its value, the tree leaf it started as and the inequalities
-            that it consists of now.
+            that it consists of now; or sentences.
         """
         check_is_fitted(self)
-        shown = self._shown_terms(max_terms)
-        return rules_text(
-            self.fitted_, max_rules=max_rules, precision=precision, max_terms=shown
-        )
+        if style not in ("conditions", "sentences"):
+            raise ValueError(f"style={style!r} must be 'conditions' or 'sentences'.")
+        wording: dict[str, Any] = {
+            "max_rules": max_rules,
+            "precision": precision,
+            "max_terms": self._shown_terms(max_terms),
+        }
+        if style == "sentences":
+            return rules_sentences(self.fitted_, **wording)
+        return rules_text(self.fitted_, **wording)
 
     def _shown_terms(self, asked: int | None) -> int:
         """So many columns of a literal as asked for, or as the model may have."""
@@ -154,6 +174,92 @@ class ReadableModel(NeuralRuleModel):
         """
         table = self._check_rows(X)
         return explain(self.fitted_, table, self._engine())
+
+    def reasons(self, X: Any, k: int = 4, *, adverse: Any = None) -> Reasons:
+        """What speaks for an adverse outcome of each row, in sentences, the strongest first.
+
+        A rule is a reason by how much worse it leaves the row than the average row of
+        training. Rules that fire and speak for the adverse outcome, and rules that would speak
+        against it but do not fire, with what the row lacks for them.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+            Or one row alone: a dict or Series by column names, or a list of values.
+        k : int, default=4
+            At most so many reasons a row.
+        adverse : object, optional
+            The class to give reasons for; by default the rarest one in training. For a
+            regression "high", the default, or "low".
+
+        Returns
+        -------
+        Reasons
+            Prints as sentences; ``to_frame()`` is the table, and ``explanation`` has all
+            rules that fire, whose contributions sum to the decision exactly.
+        """
+        table = self._check_rows(X)
+        return reasons(self.fitted_, table, self._engine(), k, adverse)
+
+    def scorecard(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        points_to_double: float = 20,
+        base: int = 600,
+        unit: float | None = None,
+        levels: int | None = None,
+        adverse: Any = None,
+        sample_weight: Any = None,
+    ) -> ScoreCard:
+        """The model as a score card: whole points for each rule, added to a base.
+
+        For two classes and for one number.
+
+        Parameters
+        ----------
+        X, y : optional
+            Rows to measure on what whole points cost, best such as the model has not seen.
+        points_to_double : float, default=20
+            With so many points more, the odds against the adverse class double.
+        base : int, default=600
+            Points of a row on which no rule fires. Like `points_to_double` for classes only:
+            a regression starts where its intercept is.
+        unit : float, optional
+            What one point is, for a regression; by default a power of ten of which there are
+            ten or more to the deviation of the target.
+        levels : int, optional
+            Cut the activation of each rule into so many levels, for a card on paper. By
+            default points are proportional to it, which loses less.
+        adverse : object, optional
+            The class that takes points; by default the rarest one in training.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        ScoreCard
+            Prints as text; ``to_html(path)`` writes it as a page. ``points(X)`` scores rows,
+            and ``probability(points)`` (for a regression ``prediction``) says what points
+            stand for.
+        """
+        check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise ValueError("X and y belong together: give both to measure on, or neither.")
+        rows = None
+        if X is not None:
+            rows = self._rows(self._check_columns(X, reset=False), y, sample_weight)
+        return scorecard(
+            self.fitted_,
+            rows,
+            self._engine(),
+            self._check_rows,
+            points_to_double=points_to_double,
+            base=base,
+            unit=unit,
+            levels=levels,
+            adverse=adverse,
+        )
 
     def importances(
         self,

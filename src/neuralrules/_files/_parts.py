@@ -260,7 +260,8 @@ def state_from(contents: Contents, network: Network) -> State:
 def activity_from(contents: Contents, n_rules: int, n_totals: int) -> Activity:
     each = {
         name: contents.array(f"activity.{name}", np.float64, (n_rules,))
-        for name in ("covered", "in_leaf", "in_both", "activation")
+        for name in ("covered", "in_leaf", "in_both", "activation", "highest")
+        if name != "highest" or "activity.highest" in contents.arrays  # files may leave it out
     }
     return Activity(
         n_rows=contents.amount("activity_rows"),

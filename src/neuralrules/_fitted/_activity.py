@@ -36,6 +36,9 @@ class Activity:
         Rows inside both.
     activation : (n_rules,) float64
         Mean of the activation over all rows.
+    highest : (n_rules,) float64 or None
+        The highest activation on any row; None where a file of an earlier version does not
+        say.
     """
 
     n_rows: float
@@ -45,6 +48,7 @@ class Activity:
     in_leaf: np.ndarray
     in_both: np.ndarray
     activation: np.ndarray
+    highest: np.ndarray | None = None
 
 
 def activation_chunks(
@@ -63,12 +67,14 @@ def measure(network: Network, rules: Rules, rows: Rows, engine: Engine) -> Activ
     sums = weight[:, None] * np.hstack([np.ones((len(X), 1)), rows.one_column_each()])
     # A rule that is not trained is positive exactly inside its leaf.
     leaves = Network.from_rules(rules, deep=False)
-    in_leaf, in_both, activation = np.zeros((3, network.n_rules))
+    in_leaf, in_both, activation, highest = np.zeros((4, network.n_rules))
     totals = np.zeros((network.n_rules, sums.shape[1]))
     for some, active in activation_chunks(network, X, engine):
         inside = (active > 0).astype(np.float64)
         leaf = (engine.activations(leaves, X[some]) > 0).astype(np.float64)
         activation += weight[some] @ active
+        counted = active * (weight[some] > 0)[:, None]
+        highest = np.maximum(highest, counted.max(axis=0))
         totals += inside.T @ sums[some]
         in_leaf += weight[some] @ leaf
         in_both += weight[some] @ np.multiply(inside, leaf, out=leaf)
@@ -82,6 +88,7 @@ def measure(network: Network, rules: Rules, rows: Rows, engine: Engine) -> Activ
         in_leaf=in_leaf,
         in_both=in_both,
         activation=activation / n_rows,
+        highest=highest,
     )
 
 

@@ -79,6 +79,11 @@ class Explanation:
         return len(self.decision)
 
     @property
+    def are_classes(self) -> bool:
+        """Whether the decision is about classes, not numbers."""
+        return self._fitted.task.are_classes
+
+    @property
     def base(self) -> str:
         """What the intercept says of a row, such as "3.1 % for ill"."""
         return base_text(self._fitted)

@@ -183,7 +183,7 @@ def leafless_rules(task: Task, network: Network) -> Rules:
 
 def unknown_activity(task: Task, n_rules: int) -> Activity:
     """What rules do on no row at all."""
-    covered, in_leaf, in_both, activation = np.zeros((4, n_rules))
+    covered, in_leaf, in_both, activation, highest = np.zeros((5, n_rules))
     return Activity(
         n_rows=0.0,
         all_totals=np.zeros(task.n_totals),
@@ -192,6 +192,7 @@ def unknown_activity(task: Task, n_rules: int) -> Activity:
         in_leaf=in_leaf,
         in_both=in_both,
         activation=activation,
+        highest=highest,
     )
 
 

@@ -5,8 +5,6 @@ Here what the other modules gather meets the templates, and the file is written.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 from importlib.resources import files
 from numbers import Integral
@@ -15,6 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._io._templates import (
+    digest,
+    escaping_environment,
+    import_jinja2,
+    page_bytes,
+)
 from neuralrules._io._writing import checked_path, whole_file
 from neuralrules._report._numbers import cell_text, plain_text
 from neuralrules._report._sections import Given, report_data
@@ -22,11 +26,6 @@ from neuralrules._simplify._path import SimplificationPath
 
 if TYPE_CHECKING:
     import jinja2
-
-
-# Characters that turn the direction of all text after them: shown, not obeyed, or a
-# column's name could make the rest of a rule read backwards.
-TURNS = {code: f"⟨U+{code:04X}⟩" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
 
 def report(
@@ -39,29 +38,15 @@ def report(
     simplification: SimplificationPath | None = None,
 ) -> Path:
     """See `ReadableModel.report`, which calls it."""
-    jinja = import_jinja2()
+    jinja = import_jinja2("report")
     target = checked_path(path, "report.html")
     check_options(title, simplification)
     check_origin(fitted, simplification)
     heading = f"Report of a {fitted.estimator}" if title is None else title
     with whole_file(target) as file:
         data = report_data(fitted, given, engine, heading, simplification)
-        page = render(environment(jinja), data).translate(TURNS)
-        # A lone surrogate in a name must not cost the report.
-        file.write(page.encode("utf-8", errors="replace"))
+        file.write(page_bytes(render(environment(jinja), data)))
     return target
-
-
-def import_jinja2() -> Any:
-    """jinja2, or an error that says how to get it."""
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError(
-            "report fills templates with jinja2, and jinja2 is not installed. "
-            'Install it with: pip install "neuralrules[report]"'
-        ) from error
-    return jinja2
 
 
 def check_given(X: Any, y: Any, sample_weight: Any, n_examples: Any) -> None:
@@ -117,14 +102,8 @@ def check_origin(fitted: Fitted, simplification: SimplificationPath | None) -> N
 
 
 def environment(jinja: Any) -> jinja2.Environment:
-    """Templates that escape whatever they are given."""
-    result: jinja2.Environment = jinja.Environment(
-        loader=jinja.PackageLoader("neuralrules._report"),
-        autoescape=True,
-        undefined=jinja.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    """The report's templates."""
+    result = escaping_environment(jinja, "neuralrules._report")
     result.policies["json.dumps_kwargs"] = {
         "sort_keys": False,
         "ensure_ascii": False,
@@ -149,9 +128,3 @@ def render(templates: jinja2.Environment, data: dict[str, Any]) -> str:
     )
     template = templates.get_template("report.html")
     return template.render(data, policy=policy, style=Markup(style), script=Markup(script))
-
-
-def digest(text: str) -> str:
-    """The hash by which a content security policy knows an inline block."""
-    code = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"sha256-{code}"

@@ -1,0 +1,49 @@
+"""Pages from jinja2's templates, which escape whatever they are given."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import jinja2
+
+# Characters that turn the direction of all text after them: shown, not obeyed, or a
+# column's name could make the rest of a rule read backwards.
+TURNS = {code: f"⟨U+{code:04X}⟩" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+
+
+def import_jinja2(needed_by: str) -> Any:
+    """jinja2, or an error that says how to get it."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError(
+            f"{needed_by} fills templates with jinja2, and jinja2 is not installed. "
+            'Install it with: pip install "neuralrules[report]"'
+        ) from error
+    return jinja2
+
+
+def escaping_environment(jinja: Any, package: str) -> jinja2.Environment:
+    """The templates of a package."""
+    result: jinja2.Environment = jinja.Environment(
+        loader=jinja.PackageLoader(package),
+        autoescape=True,
+        undefined=jinja.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return result
+
+
+def digest(text: str) -> str:
+    """The hash by which a content security policy knows an inline block."""
+    code = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"sha256-{code}"
+
+
+def page_bytes(page: str) -> bytes:
+    """A page as it is written; a lone surrogate in a name must not cost it."""
+    return page.translate(TURNS).encode("utf-8", errors="replace")

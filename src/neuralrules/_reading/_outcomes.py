@@ -1,0 +1,147 @@
+"""What rules speak about: a class or a number, and what they do to it, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._reading._names import printable
+from neuralrules._reading._numbers import rounded
+from neuralrules._task._task import Task
+
+DIGITS = 2  # of what rules add, which no table tells more exactly
+LARGEST_EXPONENT = 700.0  # an exponential of it is still a float64
+FAINT = 0.005  # of log odds, or of the deviation of a number: what a reader need not know
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One class, or one number, that contributions are told about.
+
+    Attributes
+    ----------
+    task : Task
+    place : int
+        Code of the class, or number of the target.
+    sign : float
+        Whether what is added to the decision speaks for it, or against it: -1 for the first
+        of two classes.
+    """
+
+    task: Task
+    place: int
+    sign: float = 1.0
+
+    def effects(self, contributions: np.ndarray) -> np.ndarray:
+        """What contributions (n, n_outputs) add to this outcome, (n,) float64."""
+        outputs = contributions.astype(np.float64)
+        if outputs.shape[1] == 1:
+            return self.sign * outputs[:, 0]
+        if self.task.are_classes:
+            outputs = self.task.comparable(outputs)
+        return outputs[:, self.place]
+
+    @property
+    def label(self) -> str:
+        """The class in words."""
+        return printable(str(self.task.labels[self.place]))
+
+    @property
+    def is_odds(self) -> bool:
+        """Whether contributions are log odds, so that their exponentials multiply odds."""
+        return self.task.gives_probabilities and self.task.n_classes == 2
+
+    @property
+    def is_logarithm(self) -> bool:
+        """Whether contributions multiply a number."""
+        return not self.task.are_classes and self.task.loss.link.function is not None
+
+    @property
+    def what(self) -> str:
+        """What contributions are added to."""
+        if self.is_odds:
+            return f"the log odds of {self.label}"
+        if self.task.are_classes:
+            return f"the score of {self.label}"
+        of = "" if self.task.n_outputs == 1 else f" of target {self.place}"
+        return f"the {'logarithm of the ' if self.is_logarithm else ''}prediction{of}"
+
+    @property
+    def faint(self) -> float:
+        """Effects below it say nothing."""
+        if self.task.are_classes or self.is_logarithm:
+            return FAINT
+        return FAINT * float(self.task.scale[self.place])
+
+    def addition(self, effect: float, most: str = "") -> str:
+        """An effect as what is added: "adds 1.9 to the log odds of bad (odds times 6.7)"."""
+        size = f"{most}{size_text(effect)}"
+        verb, to = ("takes", "from") if effect < 0 else ("adds", "to")
+        text = f"{verb} {size} {to} {self.what}"
+        return f"{text} ({self.multiple(effect)})" if self.multiple(effect) else text
+
+    def comparison(self, effect: float) -> str:
+        """An effect above 0 as a difference between rows: "odds of bad times 8.2"."""
+        if self.is_odds or self.is_logarithm:
+            text = self.multiple(self.sign * effect if self.is_logarithm else effect)
+            return text.replace("odds", f"odds of {self.label}", 1) if self.is_odds else text
+        side = "lower" if self.sign < 0 and not self.task.are_classes else "higher"
+        return f"{self.what.removeprefix('the ')} {side} by {size_text(effect)}"
+
+    def multiple(self, effect: float) -> str:
+        """What an effect does to odds, or to a number that it multiplies; else nothing."""
+        if not (self.is_odds or self.is_logarithm):
+            return ""
+        factor = float(np.exp(min(abs(effect), LARGEST_EXPONENT)))
+        what = "odds" if self.is_odds else "prediction"
+        # What matters is how far it is from 1, where nothing changes.
+        size = rounded(factor, factor - 1, DIGITS) if factor > 1 else "1"
+        return f"{what} {'divided by' if effect < 0 else 'times'} {size}"
+
+
+def size_text(size: float) -> str:
+    """A number without its sign, to a few digits."""
+    size = abs(size)
+    return rounded(size, size, DIGITS) if size else "0"
+
+
+def rare_class(fitted: Fitted) -> int:
+    """Code of the class with the fewest rows in training; of equally rare ones the last."""
+    totals = fitted.activity.all_totals
+    # Weights that balance classes make them equal but for rounding.
+    return int(np.flatnonzero(totals <= totals.min() * (1 + 1e-6))[-1])
+
+
+def outcome_of_class(task: Task, code: int) -> Outcome:
+    return Outcome(task, code, -1.0 if task.n_classes == 2 and code == 0 else 1.0)
+
+
+def adverse_outcome(fitted: Fitted, adverse: Any) -> Outcome:
+    """The outcome that a person is told reasons for.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    adverse : object
+        A class; by default the rarest one. Of a number "high", the default, or "low".
+    """
+    task = fitted.task
+    if not task.are_classes:
+        if task.n_outputs > 1:
+            raise ValueError(
+                f"The model predicts {task.n_outputs} numbers, and reasons are those of one. "
+                "Fit a model for each target."
+            )
+        if adverse not in (None, "high", "low"):
+            raise ValueError(
+                f"adverse={adverse!r} must be 'high' or 'low' for a model of numbers."
+            )
+        return Outcome(task, 0, -1.0 if adverse == "low" else 1.0)
+    if adverse is None:
+        return outcome_of_class(task, rare_class(fitted))
+    if adverse not in task.labels:
+        raise ValueError(f"adverse={adverse!r} is no class. The classes are {task.labels}.")
+    return outcome_of_class(task, task.labels.index(adverse))

@@ -1,0 +1,226 @@
+"""Reasons for one case: what speaks for an adverse outcome, in sentences.
+
+A rule is a reason by how much worse it leaves the row than the average row of training: its
+contribution to the adverse outcome less its mean contribution. A rule that speaks for the
+outcome is a reason where it fires more than usual; one that speaks against it, where it does
+not fire, or less than usual. That measure has no jump, also not where a rule begins to fire,
+so rows next to each other have the same reasons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from neuralrules._data._encoding import as_numbers, column_of
+from neuralrules._engine._protocol import Engine
+from neuralrules._engine._reference import literals_forward
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._io._frames import import_pandas
+from neuralrules._network._parameters import Parameters
+from neuralrules._reading._explain import SHOWN_ROWS, Explanation, explain
+from neuralrules._reading._literals import EVERY_ROW
+from neuralrules._reading._names import printable
+from neuralrules._reading._numbers import number
+from neuralrules._reading._outcomes import Outcome, adverse_outcome
+from neuralrules._reading._row_words import RowOfTable, row_words
+from neuralrules._reading._sentences import mean_words, seen_texts
+from neuralrules._reading._text import check_counts, rule_text
+
+DIGITS = 3  # significant ones of predictions
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One rule that leaves a row worse than the average row.
+
+    Attributes
+    ----------
+    row, rule : int
+    kind : {"against", "missed", "weak"}
+        The rule fires and speaks for the adverse outcome; it would speak against it, but does
+        not fire; or it does, but less than on the average row.
+    contribution : float
+        What the rule adds to the adverse outcome: 0 if it does not fire.
+    shortfall : float
+        That less its mean over the rows of training.
+    text : str
+        A sentence.
+    """
+
+    row: int
+    rule: int
+    kind: str
+    contribution: float
+    shortfall: float
+    text: str
+
+
+@dataclass(frozen=True, repr=False)
+class Reasons:
+    """Predictions for some rows, and what speaks for the adverse outcome in each.
+
+    Attributes
+    ----------
+    predictions : (n_rows,) array
+        Labels or numbers.
+    probabilities : (n_rows,) float64 or None
+        Of the adverse class, where the model gives probabilities.
+    adverse : object
+        The adverse class; of numbers "high" or "low".
+    reasons : list of list of Reason
+        Of each row, the strongest first.
+    explanation : Explanation
+        All rules that fire, with contributions that sum to the decision exactly.
+    """
+
+    predictions: np.ndarray
+    probabilities: np.ndarray | None
+    adverse: Any
+    reasons: list[list[Reason]]
+    explanation: Explanation
+    _base: str
+
+    def to_frame(self) -> Any:
+        """One line for each row and reason, as a pandas frame."""
+        pandas = import_pandas("to_frame")
+        names = list(Reason.__dataclass_fields__)
+        told = [vars(reason) for own in self.reasons for reason in own]
+        return pandas.DataFrame(told, columns=names)
+
+    def heading(self, row: int) -> str:
+        """What the model says of a row, and what is usual."""
+        prediction = self.predictions[row]
+        if self.probabilities is not None:
+            share = number(100 * float(self.probabilities[row]), DIGITS)
+            label = printable(str(self.adverse))
+            return f"{printable(str(prediction))}; {share} % for {label} ({self._base})"
+        if not self.explanation.are_classes:
+            prediction = number(float(np.ravel(prediction)[0]), DIGITS + 1)
+        return f"{printable(str(prediction))} ({self._base})"
+
+    def row_text(self, row: int) -> str:
+        """The heading of a row, and its reasons, one a line."""
+        own = self.reasons[row]
+        lines = [f"{place + 1}. {reason.text}" for place, reason in enumerate(own)]
+        return "\n".join([self.heading(row), *(lines or ["No rule speaks for it."])])
+
+    def __str__(self) -> str:
+        shown = range(min(len(self.reasons), SHOWN_ROWS))
+        texts = [f"Row {row}: {self.row_text(row)}" for row in shown]
+        if len(self.reasons) > SHOWN_ROWS:
+            texts.append(f"… and {len(self.reasons) - SHOWN_ROWS} more rows: see to_frame().")
+        return "\n\n".join(texts)
+
+    __repr__ = __str__
+
+
+def reasons(fitted: Fitted, X: Any, engine: Engine, k: int, adverse: Any) -> Reasons:
+    """The strongest reasons of each row of a checked table; see `ReadableModel.reasons`."""
+    check_counts(k=k)
+    if not fitted.activity.n_rows:
+        raise ValueError(
+            "reasons compares a row with those of training, and this model was read from text "
+            "and remembers none. Take explain."
+        )
+    outcome = adverse_outcome(fitted, adverse)
+    task, explanation = fitted.task, explain(fitted, X, engine)
+    effects = outcome.effects(fitted.network.values)
+    active = np.zeros((explanation.n_rows, fitted.network.n_rules))
+    active[explanation.rows, explanation.rules] = explanation.activations
+    contributions = active * effects
+    shortfalls = contributions - fitted.activity.activation * effects
+    table = table_of(fitted, X)
+    told: list[list[Reason]] = []
+    for row in range(len(active)):
+        cells = RowOfTable(*(part[row] for part in table))
+        told.append([])
+        for rule in np.argsort(-shortfalls[row], kind="stable")[:k].tolist():
+            if shortfalls[row, rule] <= outcome.faint:
+                break
+            kind = kind_of(effects[rule], active[row, rule])
+            numbers = float(contributions[row, rule]), float(shortfalls[row, rule])
+            text = reason_text(fitted, outcome, cells, rule, kind, numbers[1])
+            told[-1].append(Reason(row, rule, kind, *numbers, text))
+    probabilities = None
+    if task.gives_probabilities:
+        probabilities = task.probabilities(explanation.decision)[:, outcome.place]
+    return Reasons(
+        predictions=task.predictions(explanation.decision),
+        probabilities=probabilities,
+        adverse=task.labels[outcome.place] if task.are_classes else side_of(outcome),
+        reasons=told,
+        explanation=explanation,
+        _base=usual_text(fitted, outcome),
+    )
+
+
+def side_of(outcome: Outcome) -> str:
+    return "low" if outcome.sign < 0 else "high"
+
+
+def kind_of(effect: float, activation: float) -> str:
+    if effect > 0:
+        return "against"
+    return "weak" if activation > 0 else "missed"
+
+
+def usual_text(fitted: Fitted, outcome: Outcome) -> str:
+    """What is usual among the rows of training."""
+    activity = fitted.activity
+    seen = seen_texts(fitted, activity.all_totals, activity.n_rows)
+    if fitted.task.are_classes:
+        return f"{seen[outcome.place]} of all rows are {outcome.label}"
+    return f"{mean_words(seen)} over all rows"
+
+
+def table_of(fitted: Fitted, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each row the literals, the encoded columns, and the numbers of the table's columns.
+
+    Returns
+    -------
+    literals : (n_rows, n_literals) float64
+    encoded : (n_rows, n_encoded) float64
+    cells : (n_rows, n_columns) float64
+        NaN for what is missing or no number.
+    """
+    network, encoder = fitted.network, fitted.encoder
+    encoded = encoder.transform(X).astype(np.float64)
+    parameters = Parameters(*(array.astype(np.float64) for array in network.parameters))
+    literals = literals_forward(parameters, network.layout, encoded[:, network.features])
+    cells = np.full((len(encoded), len(encoder.names)), np.nan)
+    for column in encoder.columns:
+        if column.kind == "number":
+            numbers = as_numbers(column_of(X, column.source), encoder.names[column.source])
+            assert numbers is not None  # or it could not have been encoded
+            cells[:, column.source] = numbers
+    return literals, encoded, cells
+
+
+def reason_text(
+    fitted: Fitted, outcome: Outcome, row: RowOfTable, rule: int, kind: str, shortfall: float
+) -> str:
+    """A reason as a sentence."""
+    missed = kind == "missed"
+    if fitted.network.deep:
+        says = rule_text(fitted, rule, 3, 3)
+        facts = f"it is {'not ' if missed else ''}so that {says}"
+    else:
+        facts = row_words(fitted, rule, row, missed=missed) or EVERY_ROW
+    compared = f"{outcome.comparison(shortfall)} compared with the average row"
+    return f"{facts}: {compared} (rule {rule} {part_of_rule(outcome, kind)})."
+
+
+def part_of_rule(outcome: Outcome, kind: str) -> str:
+    """What a rule does to the adverse outcome, in words."""
+    if outcome.task.are_classes:
+        verbs = f"speaks for {outcome.label}", f"speak against {outcome.label}"
+    elif outcome.sign > 0:
+        verbs = "raises the prediction", "lower the prediction"
+    else:
+        verbs = "lowers the prediction", "raise the prediction"
+    if kind == "against":
+        return verbs[0]
+    return f"would {verbs[1]}" if kind == "missed" else f"does {verbs[1]}, less than usual"

@@ -1,0 +1,132 @@
+"""A model as a score card: whole points for each rule, added to what a row starts with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neuralrules._data._rows import Rows
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._io._frames import import_pandas
+from neuralrules._reading._outcomes import adverse_outcome
+from neuralrules._reading._points import Points, measured
+from neuralrules._reading._scorecard_text import card_text, told_rules, write_page
+from neuralrules._reading._text import check_counts
+
+# Points of a regression: some ten of them to its deviation, so that half a point is little.
+POINTS_PER_DEVIATION = 10
+
+
+class ScoreCard(Points):
+    """Whole points for each rule of a model, as text, as a table and as a page.
+
+    Its attributes, and what scores rows, are those of `Points`.
+    """
+
+    def to_frame(self) -> Any:
+        """The rules with their points, as a pandas frame, those that take most first."""
+        pandas = import_pandas("to_frame")
+        names = ["rule", "text", "points", "grows", "levels"]
+        return pandas.DataFrame(told_rules(self), columns=names).set_index("rule")
+
+    def to_html(self, path: Any) -> Path:
+        """Write the card as one HTML page; an old file stays until the new one is complete."""
+        return write_page(self, path)
+
+    def __str__(self) -> str:
+        return card_text(self)
+
+    __repr__ = __str__
+
+
+def scorecard(
+    fitted: Fitted,
+    rows: Rows | None,
+    engine: Engine,
+    check: Callable[[Any], Any],
+    *,
+    points_to_double: float,
+    base: int,
+    unit: float | None,
+    levels: int | None,
+    adverse: Any,
+) -> ScoreCard:
+    """See `ReadableModel.scorecard`; `check` checks tables that the card is to score."""
+    check_options(fitted, points_to_double, base, unit, levels, adverse)
+    task, network = fitted.task, fitted.network
+    outcome = adverse_outcome(fitted, adverse)
+    effects = outcome.effects(network.values)
+    if task.are_classes:
+        unit = np.log(2) / float(points_to_double)
+        rates, step = -effects / unit, max(round(points_to_double), 1)
+    else:
+        if unit is None:
+            digits = np.floor(np.log10(task.scale[0] / POINTS_PER_DEVIATION))
+            unit = float(10.0**digits)
+        base = round(float(network.intercept[0]) / unit)
+        rates, step = effects / unit, round(float(task.scale[0]) / unit / 2) or 1
+    card = ScoreCard(
+        base=int(base),
+        unit=float(unit),
+        rates=rates,
+        levels=levels,
+        adverse=task.labels[outcome.place] if task.are_classes else None,
+        cost=None,
+        bands=[],
+        step=int(step),
+        _fitted=fitted,
+        _outcome=outcome,
+        _engine=engine,
+        _check=check,
+    )
+    return card if rows is None else measured(card, rows)
+
+
+def check_options(
+    fitted: Fitted, points_to_double: Any, base: Any, unit: Any, levels: Any, adverse: Any
+) -> None:
+    """Refuse models that have no score card, and options that make none."""
+    task = fitted.task
+    if task.n_classes > 2:
+        raise ValueError(
+            f"The model has {task.n_classes} classes, and a score card is one of two. Fit a "
+            "model of one class against the others."
+        )
+    if task.n_outputs > 1:
+        raise ValueError(
+            f"The model predicts {task.n_outputs} numbers, and a score card is one of one. Fit "
+            "a model for each target."
+        )
+    if task.are_classes and not task.gives_probabilities:
+        raise ValueError(
+            f"The model was fitted with loss={task.loss.name!r}, which gives no probabilities "
+            "for points to stand for. Fit it with loss='logistic'."
+        )
+    if not task.are_classes and task.loss.link.function is not None:
+        raise ValueError(
+            f"The model was fitted with loss={task.loss.name!r}, whose rules multiply where a "
+            "score card adds. Fit it with loss='squared' or 'huber'."
+        )
+    if fitted.activity.highest is None or not fitted.activity.n_rows:
+        raise ValueError(
+            "The model does not remember how strongly its rules fired in training, since it "
+            "was read from text or from a file of an earlier version. Fit it again."
+        )
+    for name, value in {"points_to_double": points_to_double, "unit": unit}.items():
+        given = isinstance(value, Real) and not isinstance(value, bool)
+        if not (given and 0 < value < np.inf) and not (name == "unit" and value is None):
+            raise ValueError(f"{name}={value!r} must be a number above 0.")
+    if not isinstance(base, Integral) or isinstance(base, bool):
+        raise ValueError(f"base={base!r} must be a whole number.")
+    if levels is not None:
+        check_counts(levels=levels)
+    if not task.are_classes and adverse is not None:
+        raise ValueError(
+            f"adverse={adverse!r} names a class, but the model is a regression, whose points "
+            "grow with the number. Leave it out."
+        )

@@ -1,0 +1,199 @@
+"""A score card as text, and as a page."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neuralrules._fitted._activity import rule_importance
+from neuralrules._io._templates import (
+    digest,
+    escaping_environment,
+    import_jinja2,
+    page_bytes,
+)
+from neuralrules._io._writing import checked_path, whole_file
+from neuralrules._reading._literals import EVERY_ROW
+from neuralrules._reading._numbers import number, rounded
+from neuralrules._reading._points import Points
+from neuralrules._reading._sentences import growth, share_text
+from neuralrules._reading._text import rule_text
+from neuralrules._reading._words import condition_words
+
+WORDING = (3, 3)  # digits, and columns of a literal
+
+
+def told_rules(card: Points) -> list[dict[str, Any]]:
+    """The rules that have points: those that take some first, the most important ones first.
+
+    Of each its number, what it says, its points where it fires most, how they grow, and for a
+    card with levels what is asked for each level and its points.
+    """
+    fitted, most = card._fitted, card.most_points()
+    importance = rule_importance(fitted.task, fitted.network, fitted.activity.activation)
+    order = [rule for rule in np.argsort(-importance, kind="stable") if most[rule]]
+    told = []
+    for rule in sorted(map(int, order), key=lambda rule: most[rule] > 0):
+        if fitted.network.deep:
+            says = rule_text(fitted, rule, *WORDING)
+        else:
+            says = " and ".join(condition_words(fitted, rule, *WORDING)) or EVERY_ROW
+        grows = growth(fitted, rule, abs(float(card.rates[rule])), *WORDING)
+        told.append(
+            {
+                "rule": rule,
+                "text": says,
+                "points": int(most[rule]),
+                "grows": "" if card.levels else grows,
+                "levels": level_texts(card, rule),
+            }
+        )
+    return told
+
+
+def level_texts(card: Points, rule: int) -> list[tuple[str, int]]:
+    """What a rule asks for each of its levels, and the points for it; the first one first."""
+    fitted = card._fitted
+    if card.levels is None:
+        return []
+    assert fitted.activity.highest is not None
+    top = float(fitted.activity.highest[rule])
+    result = []
+    for level, points in enumerate(card.level_points()[rule, 1:].tolist()):
+        if fitted.network.deep or not level:
+            part = number(top * level / card.levels, 3)
+            asked = f"activation above {part}" if level else ""
+        else:
+            words = condition_words(fitted, rule, *WORDING, level=top * level / card.levels)
+            asked = " and ".join(words) or EVERY_ROW
+        result.append((asked, points))
+    return result
+
+
+def card_data(card: Points) -> dict[str, Any]:
+    """What stands on a card, in words."""
+    rules = told_rules(card)
+    return {
+        "title": title(card),
+        "start": start_sentence(card),
+        "rules": rules,
+        "which": which_points(card),
+        "left_out": card._fitted.network.n_rules - len(rules),
+        "heading": "probability" if card.adverse is not None else "prediction",
+        "seen": f"of them {card.adverse}" if card.adverse is not None else "their mean",
+        "lines": table_lines(card),
+        "cost": cost_sentence(card),
+    }
+
+
+def title(card: Points) -> str:
+    if card.adverse is None:
+        return f"Score card: one point is {number(card.unit, 3)}"
+    return f"Score card: the more points, the less {card._outcome.label}"
+
+
+def start_sentence(card: Points) -> str:
+    """Where rows start, and what points mean."""
+    if card.adverse is None:
+        unit = number(card.unit, 3)
+        return (
+            f"Every row starts at {card.base} points. A prediction is the points times {unit}."
+        )
+    start = number(100 * float(card.probability(card.base)), 3)
+    label, double = card._outcome.label, number(np.log(2) / card.unit, 6)
+    return (
+        f"Every row starts at {card.base} points, which stand for {start} % {label}. "
+        f"With {double} points more the odds of {label} are half."
+    )
+
+
+def which_points(card: Points) -> str:
+    """What the points beside a rule are."""
+    if card.levels:
+        return "Points of each rule, on each of its levels"
+    return "Points of each rule where it fires most; where it fires less, in proportion"
+
+
+def table_lines(card: Points) -> list[tuple[str, ...]]:
+    """Points, what they stand for and, of rows given, their share and what was seen of them."""
+    n_rows = 0 if card.cost is None else card.cost.n_rows
+    seen = {points: (share, rate) for points, share, rate in card.bands}
+    lines = []
+    for points, meaning in card.table():
+        line = [str(points), meaning_text(card, meaning)]
+        if seen:
+            share, rate = seen[points]
+            rows = share * n_rows
+            line += [share_text(rows, n_rows), seen_text(card, rate, rows)]
+        lines.append(tuple(line))
+    return lines
+
+
+def meaning_text(card: Points, meaning: float) -> str:
+    if card.adverse is None:
+        return rounded(meaning, card.unit, 2)
+    return f"{rounded(100 * meaning, 100 * min(meaning, 1 - meaning), 2)} %"
+
+
+def seen_text(card: Points, rate: float, rows: float) -> str:
+    return share_text(rate * rows, rows) if card.adverse is not None else number(rate, 3)
+
+
+def cost_sentence(card: Points) -> str:
+    """What whole points cost; empty where no rows were given."""
+    if card.cost is None:
+        return ""
+    cost = card.cost
+    how = f"{card.levels} levels" if card.levels else "whole points"
+    return (
+        f"On the {cost.n_rows} rows given the {cost.metric} is {number(cost.before, 4)} by the "
+        f"model and {number(cost.after, 4)} by {how}."
+    )
+
+
+def card_text(card: Points) -> str:
+    """A card as text."""
+    data = card_data(card)
+    lines = [f"{data['which']}:"]
+    for line in data["rules"]:
+        grows = f"; {line['grows']}" if line["grows"] else ""
+        if not line["levels"]:
+            lines.append(f"{line['points']:+5d}  {line['text']} (rule {line['rule']}{grows})")
+            continue
+        lines.append(f"       {line['text']} (rule {line['rule']})")
+        lines += [f"{points:+5d}    {asked or 'at all'}" for asked, points in line["levels"]]
+    rows = data["lines"]
+    heads = ["points", data["heading"], "rows from there", data["seen"]][
+        : len(rows[0]) if rows else 0
+    ]
+    widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
+    table = [
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in [heads, *rows]
+    ]
+    rules = "\n".join(lines if data["rules"] else [])
+    parts = [f"{data['title']}.\n{data['start']}", rules, "\n".join(table)]
+    if data["left_out"]:
+        parts.insert(2, f"Without a point: {data['left_out']} of the rules.")
+    return "\n\n".join(part for part in [*parts, data["cost"]] if part)
+
+
+def write_page(card: Points, path: Any) -> Path:
+    """A card as one HTML page that needs nothing else."""
+    from markupsafe import Markup
+
+    jinja = import_jinja2("to_html")
+    target = checked_path(path, "scorecard.html")
+    folder = files("neuralrules._reading").joinpath("templates")
+    style = folder.joinpath("scorecard.css").read_text("utf-8")
+    policy = f"default-src 'none'; style-src '{digest(style)}'; base-uri 'none'"
+    templates = escaping_environment(jinja, "neuralrules._reading")
+    page = templates.get_template("scorecard.html").render(
+        card_data(card), policy=policy, style=Markup(style)
+    )
+    with whole_file(target) as file:
+        file.write(page_bytes(page))
+    return target

@@ -1,0 +1,250 @@
+"""The rules in sentences: whom each concerns, what was seen of them, and what it adds.
+
+The rules that speak for the rarest class stand first, as that is what a model of a rare
+class is asked about. Rules that concern no row of training, or add nothing, are not told.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neuralrules._fitted._activity import rule_importance
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._reading._literals import EVERY_ROW
+from neuralrules._reading._names import printable
+from neuralrules._reading._numbers import number, rounded
+from neuralrules._reading._outcomes import Outcome, outcome_of_class, rare_class, size_text
+from neuralrules._reading._rules_table import overlaps
+from neuralrules._reading._text import (
+    base_text,
+    check_counts,
+    date_texts,
+    rule_text,
+    scaled_texts,
+    stand_in_texts,
+    tree_rule_text,
+)
+from neuralrules._reading._words import (
+    Bound,
+    condition_words,
+    growth_words,
+    listed,
+    rule_bounds,
+)
+from neuralrules._task._task import chosen_classes
+
+
+def rules_sentences(
+    fitted: Fitted, *, max_rules: int | None, precision: int, max_terms: int
+) -> str:
+    """Rules of a fitted model in sentences; see `ReadableModel.rules_text`.
+
+    Rows count by their sample weights, if training had some, but all classes alike.
+    """
+    count = 1 if max_rules is None else max_rules
+    check_counts(max_rules=count, precision=precision, max_terms=max_terms)
+    if not fitted.activity.n_rows:
+        raise ValueError(
+            "style='sentences' tells what was seen of the training rows, and this model was "
+            "read from text and remembers none. Take style='conditions'."
+        )
+    rules = told_rules(fitted)
+    left_out = fitted.network.n_rules - len(rules)
+    rules = rare_first(fitted, rules)[:max_rules]
+    blocks = [start_sentences(fitted, precision)]
+    blocks += [rule_sentences(fitted, rule, precision, max_terms) for rule in rules]
+    if left_out:
+        which = "1 rule that concerns" if left_out == 1 else f"{left_out} rules that concern"
+        adds = "adds" if left_out == 1 else "add"
+        blocks.append(f"Left out: {which} no row, or {adds} next to nothing.")
+    encoder, shown = fitted.encoder, "\n".join(blocks)
+    foot = [*scaled_texts(encoder, shown, precision), *date_texts(encoder, shown)]
+    if rules:
+        foot += stand_in_texts(encoder, fitted.network.take(np.array(rules)), precision)
+    return "\n\n".join([*blocks, *foot])
+
+
+def told_rules(fitted: Fitted) -> list[int]:
+    """The rules that are worth a sentence, the most important ones first."""
+    activity = fitted.activity
+    strength = mean_activation(fitted) if activity.highest is None else activity.highest
+    most = strength[:, None] * fitted.network.values
+    faint = np.all(
+        [np.abs(one.effects(most)) < one.faint for one in all_outcomes(fitted)], axis=0
+    )
+    importance = rule_importance(fitted.task, fitted.network, activity.activation)
+    order = np.argsort(-importance, kind="stable")
+    return [rule for rule in order.tolist() if activity.covered[rule] > 0 and not faint[rule]]
+
+
+def rare_first(fitted: Fitted, rules: list[int]) -> list[int]:
+    """The rules that speak for the rarest class before the others; numbers as they are."""
+    if not fitted.task.are_classes:
+        return rules
+    rare, spoken = rare_class(fitted), chosen_classes(fitted.network.values)
+    return sorted(rules, key=lambda rule: spoken[rule] != rare)
+
+
+def all_outcomes(fitted: Fitted) -> list[Outcome]:
+    """What rules can be told about: of two classes only one, since the other is its mirror."""
+    task = fitted.task
+    if task.n_classes == 2:
+        return [outcome_of_class(task, rare_class(fitted))]
+    return [Outcome(task, place) for place in range(task.n_outputs)]
+
+
+def mean_activation(fitted: Fitted) -> np.ndarray:
+    """Mean activation of each rule over the rows that it covers; 0 for none."""
+    activity = fitted.activity
+    covered = np.where(activity.covered > 0, activity.covered, np.inf)
+    return activity.activation * activity.n_rows / covered
+
+
+def start_sentences(fitted: Fitted, precision: int) -> str:
+    """How often each class was seen, or the mean of the targets, and where rows start."""
+    seen = seen_texts(fitted, fitted.activity.all_totals, fitted.activity.n_rows)
+    if fitted.task.n_classes == 2:
+        rare = outcome_of_class(fitted.task, rare_class(fitted))
+        text = f"{seen[rare.place]} of the rows are {rare.label}."
+    elif fitted.task.are_classes:
+        parts = [
+            f"{share} are {printable(str(label))}"
+            for share, label in zip(seen, fitted.task.labels, strict=True)
+        ]
+        text = f"Of the rows {', '.join(parts)}."
+    else:
+        text = f"The {mean_words(seen)} over all rows."
+    base = start_text(fitted, precision)
+    return f"{text} Every row starts at {base}." if base else text
+
+
+def start_text(fitted: Fitted, precision: int) -> str:
+    """What every row gets before any rule; of two classes that of the rarest."""
+    task, intercept = fitted.task, fitted.network.intercept
+    if task.n_classes != 2 or not intercept.any():
+        return base_text(fitted, precision)
+    rare = outcome_of_class(task, rare_class(fitted))
+    if not task.gives_probabilities:
+        score = number(float(rare.sign * intercept[0]), precision)
+        return f"a score of {score} for {rare.label}"
+    share = 100 * task.probabilities(intercept[None])[0, rare.place]
+    return f"{number(float(share), precision)} % for {rare.label}"
+
+
+def seen_texts(fitted: Fitted, totals: np.ndarray, n_rows: float) -> list[str]:
+    """Shares of each class, or mean targets, to what so many rows can tell."""
+    task = fitted.task
+    if task.are_classes:
+        return [share_text(total, n_rows) for total in totals.tolist()]
+    means = totals / n_rows * task.scale + task.centre
+    return [
+        rounded(mean, scale / max(n_rows, 1.0) ** 0.5, 1)
+        for mean, scale in zip(means.tolist(), task.scale.tolist(), strict=True)
+    ]
+
+
+def mean_words(means: list[str]) -> str:
+    """Mean targets as a sentence says them."""
+    return f"mean target{' is' if len(means) == 1 else 's are'} {listed(means, 'and')}"
+
+
+def share_text(part: float, whole: float) -> str:
+    """A share in percent, to the digit that its standard error begins with.
+
+    Of few rows, or none, that is the error of a share of one row.
+    """
+    share = part / whole
+    spread = max(share * (1 - share), 1 / max(whole, 2.0))
+    return f"{rounded(100 * share, 100 * (spread / max(whole, 1.0)) ** 0.5, 1)} %"
+
+
+def rule_sentences(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
+    """A rule in a few sentences."""
+    activity = fitted.activity
+    if fitted.network.deep:
+        says = rule_text(fitted, rule, precision, max_terms)
+    else:
+        says = " and ".join(condition_words(fitted, rule, precision, max_terms)) or EVERY_ROW
+    lines = [
+        f"Rule {rule}: {says}.",
+        f"  {concern_sentence(fitted, rule)}",
+        f"  {addition_sentence(fitted, rule, precision, max_terms)}",
+    ]
+    if fitted.rules.grew and activity.in_both[rule] > 0:
+        leaf = tree_rule_text(fitted, rule, precision)
+        if leaf != EVERY_ROW:
+            share = number(100 * overlaps(activity)[rule], 2)
+            lines.append(f"  It grew from {leaf}; {share} % of the rows in either are in both.")
+    return "\n".join(lines)
+
+
+def concern_sentence(fitted: Fitted, rule: int) -> str:
+    """Whom a rule concerns, and what was seen of them."""
+    activity = fitted.activity
+    covered = float(activity.covered[rule])
+    if covered >= activity.n_rows:
+        return "Concerns all rows."
+    text = f"Concerns {share_text(covered, activity.n_rows)} of the rows, "
+    seen = seen_texts(fitted, activity.totals[rule], covered)
+    if not fitted.task.are_classes:
+        return f"{text}whose {mean_words(seen)}."
+    spoken = told_outcomes(fitted, rule)[0]
+    return f"{text}of which {seen[spoken.place]} are {spoken.label}."
+
+
+def told_outcomes(fitted: Fitted, rule: int) -> list[Outcome]:
+    """What a rule is told about: of several classes, that it speaks most for and against."""
+    outcomes = all_outcomes(fitted)
+    if fitted.task.n_classes < 3:
+        return outcomes
+    effects = [float(one.effects(fitted.network.values[[rule]])[0]) for one in outcomes]
+    return [outcomes[int(np.argmax(effects))], outcomes[int(np.argmin(effects))]]
+
+
+def addition_sentence(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
+    """What a rule adds where it concerns a row, and how that grows.
+
+    The activation is the least of the literals, so it reaches a level exactly where all of
+    them do; what it is at most, or half of that, is a rule of the same kind.
+    """
+    outcomes, highest = told_outcomes(fitted, rule), fitted.activity.highest
+    values = fitted.network.values[[rule]]
+    mean = [float(one.effects(values)[0] * mean_activation(fitted)[rule]) for one in outcomes]
+    if highest is None:  # a file of an earlier version does not say
+        parts = [one.addition(effect) for one, effect in zip(outcomes, mean, strict=True)]
+        return capital(f"{', '.join(parts)}, on average over these rows.")
+    top = float(highest[rule])
+    most = [float(one.effects(values)[0]) * top for one in outcomes]
+    parts = [one.addition(effect, "up to ") for one, effect in zip(outcomes, most, strict=True)]
+    text = ", ".join(parts)
+    effect = abs(float(outcomes[0].effects(values)[0]))
+    grows = growth(fitted, rule, effect, precision, max_terms)
+    text += f", {grows}" if grows else ""
+    return capital(f"{text}; {size_text(mean[0])} on average over these rows.")
+
+
+def growth(fitted: Fitted, rule: int, effect: float, precision: int, max_terms: int) -> str:
+    """How what a rule adds grows: where it is reached in full and by half.
+
+    Where columns move each other's thresholds that would be told at means that no such row
+    has. Then it is told by steps, as for every margin. Empty for a deep rule, whose margins
+    are those of sums.
+    """
+    if fitted.network.deep:
+        return ""
+    assert fitted.activity.highest is not None
+    top = float(fitted.activity.highest[rule])
+    bounds = rule_bounds(fitted, rule, precision, max_terms, top)
+    if any(isinstance(bound, Bound) and bound.moves for bound in bounds):
+        return growth_words(fitted, rule, effect, precision)
+    full, half = (
+        " and ".join(condition_words(fitted, rule, precision, max_terms, level)) or EVERY_ROW
+        for level in (top, top / 2)
+    )
+    if full == " and ".join(condition_words(fitted, rule, precision, max_terms)):
+        return "in full wherever it holds"
+    return f"in full at {full}" + (f", half at {half}" if half != full else "")
+
+
+def capital(text: str) -> str:
+    return text[0].upper() + text[1:]
