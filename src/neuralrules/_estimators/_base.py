@@ -26,6 +26,7 @@ from sklearn.utils.validation import (
 )
 
 from neuralrules._data._encoding import Encoder, check_table
+from neuralrules._data._restrictions import Restrictions, restrictions_of
 from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import SCALINGS
 from neuralrules._engine import ENGINES, Engine, get_engine
@@ -35,6 +36,7 @@ from neuralrules._fitted._performance import perform
 from neuralrules._network._columns import LITERAL_COLUMNS
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import STARTS, Network
+from neuralrules._network._restricted import restricted
 from neuralrules._rules._rules import Rules, select
 from neuralrules._rules._sources import SOURCES, SourceOptions
 from neuralrules._task._task import Task
@@ -87,6 +89,9 @@ class NeuralRuleModel(BaseEstimator):
         "max_rules": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "literal_columns": [StrOptions(set(LITERAL_COLUMNS))],
+        "monotone": [dict, None],
+        "interactions": ["array-like", None],
+        "exclude": ["array-like", None],
         "start": [StrOptions(set(STARTS))],
         "fit_intercept": ["boolean"],
         "scaling": [StrOptions(set(SCALINGS))],
@@ -155,7 +160,7 @@ class NeuralRuleModel(BaseEstimator):
             X, own_weights, named=hasattr(self, "feature_names_in_"), scaling=self.scaling
         )
         rows = Rows(encoder.transform(X), targets, row_weights, weights, task)
-        rules, outcome = self._build(rows, validation, random_state, course)
+        rules, outcome = self._build(encoder, rows, validation, random_state, course)
         if course is ONE_EPOCH:
             warn_of_few_rows(rules, len(training))
         else:
@@ -188,6 +193,7 @@ class NeuralRuleModel(BaseEstimator):
 
     def _build(
         self,
+        encoder: Encoder,
         rows: Rows,
         validation: np.ndarray,
         random_state: np.random.RandomState,
@@ -197,9 +203,10 @@ class NeuralRuleModel(BaseEstimator):
         weights = rows.training_weights.copy()
         weights[validation] = 0
         own = replace(rows, training_weights=weights)
+        restrictions = self._restrictions(encoder, rows.task)
         # 2. Grow trees, and take every leaf as a rule.
         grow = SOURCES[self.rule_source]
-        grown, order = grow(own, self._source_options(own, random_state))
+        grown, order = grow(own, self._source_options(own, restrictions, random_state))
         # 3. Keep the best rules.
         rules = select(grown, self.max_rules)
         # 4. Turn every rule into a neural rule that starts as its leaf.
@@ -209,7 +216,9 @@ class NeuralRuleModel(BaseEstimator):
             literal_columns=self.literal_columns,
             start=self.start,
             intercept=own.prior() if self.fit_intercept else None,
+            groups=None if restrictions is None else restrictions.groups,
         )
+        network = restricted(network, restrictions)
         if self.fit_intercept:
             network = tamed(network, rows, order, self._engine())
         # 5. Train all rules together.
@@ -222,13 +231,29 @@ class NeuralRuleModel(BaseEstimator):
             plan,
             self._engine(),
             random_state,
-            self._constraints(network),
+            self._constraints(network, restrictions),
         )
         return rules, outcome
 
-    def _constraints(self, network: Network) -> Constraints | None:
-        """What training may not change: literals that keep to their own column."""
-        return Constraints.keep_columns(network) if self.literal_columns == "own" else None
+    def _restrictions(self, encoder: Encoder, task: Task) -> Restrictions | None:
+        """What rules may not do with some columns; None if they may do all."""
+        return restrictions_of(
+            encoder,
+            task,
+            monotone=self.monotone,
+            interactions=self.interactions,
+            exclude=self.exclude,
+        )
+
+    def _constraints(
+        self, network: Network, restrictions: Restrictions | None
+    ) -> Constraints | None:
+        """What training may not change; literals may have to keep to their own column."""
+        if self.literal_columns == "own":
+            return Constraints.keep_columns(network).within(network, restrictions)
+        if restrictions is None:
+            return None
+        return Constraints.free(network).within(network, restrictions)
 
     def _resume(self, X: Any, y: Any, sample_weight: Any, course: Course) -> Any:
         """Train the present rules further, with the present encoding."""
@@ -239,22 +264,29 @@ class NeuralRuleModel(BaseEstimator):
             task, rows.targets, rows.training_weights, random_state, course
         )
         plan = self._plan(task, len(training), course)
+        restrictions = self._restrictions(fitted.encoder, task)
+        state = resumed(fitted.state, restrictions)
         outcome = train(
-            fitted.state,
+            state,
             rows,
             training,
             validation,
             plan,
             self._engine(),
             random_state,
-            self._constraints(fitted.state.network),
+            self._constraints(state.network, restrictions),
         )
         if course is not ONE_EPOCH:
             self._check_gain(outcome, rows, training, validation)
         encoder = fitted.encoder.covering(rows.X)
         return self._learn(encoder, fitted.rules, outcome, rows, fitted.notes)
 
-    def _source_options(self, rows: Rows, random_state: np.random.RandomState) -> SourceOptions:
+    def _source_options(
+        self,
+        rows: Rows,
+        restrictions: Restrictions | None,
+        random_state: np.random.RandomState,
+    ) -> SourceOptions:
         n_trees, in_leaf = self.n_trees, self.min_samples_leaf
         if n_trees == "auto":
             n_trees = TREES if rows.task.n_outputs == 1 else TREES_EACH
@@ -268,6 +300,7 @@ class NeuralRuleModel(BaseEstimator):
             tree_rate=float(self.tree_rate),
             n_jobs=self.n_jobs,
             random_state=random_state,
+            restrictions=restrictions,
         )
 
     def _plan(self, task: Task, n_rows: int, course: Course) -> Plan:
@@ -493,6 +526,12 @@ def encoded_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = No
 def engine_of(model: NeuralRuleModel) -> Engine:
     """What an estimator computes with."""
     return model._engine()
+
+
+def resumed(state: State, restrictions: Restrictions | None) -> State:
+    """Where training goes on: if restrictions are new to the network, it starts from there."""
+    network = restricted(state.network, restrictions)
+    return state if network is state.network else State.start(network)
 
 
 def warn_of_few_rows(rules: Rules, n_rows: int) -> None:

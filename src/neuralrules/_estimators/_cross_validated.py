@@ -64,6 +64,9 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
         max_rules: int | None = None,
         min_samples_leaf: int | str = "auto",
         literal_columns: str = "rule",
+        monotone: Mapping[Any, int] | None = None,
+        interactions: Sequence[Sequence[Any]] | None = None,
+        exclude: Sequence[Any] | None = None,
         start: str = "hinge",
         fit_intercept: bool = True,
         scaling: str = "standard",
@@ -95,6 +98,9 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
         self.max_rules = max_rules
         self.min_samples_leaf = min_samples_leaf
         self.literal_columns = literal_columns
+        self.monotone = monotone
+        self.interactions = interactions
+        self.exclude = exclude
         self.start = start
         self.fit_intercept = fit_intercept
         self.scaling = scaling
@@ -185,6 +191,9 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
         max_rules: int | None = None,
         min_samples_leaf: int | str = "auto",
         literal_columns: str = "rule",
+        monotone: Mapping[Any, int] | None = None,
+        interactions: Sequence[Sequence[Any]] | None = None,
+        exclude: Sequence[Any] | None = None,
         start: str = "hinge",
         fit_intercept: bool = True,
         scaling: str = "standard",
@@ -215,6 +224,9 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
         self.max_rules = max_rules
         self.min_samples_leaf = min_samples_leaf
         self.literal_columns = literal_columns
+        self.monotone = monotone
+        self.interactions = interactions
+        self.exclude = exclude
         self.start = start
         self.fit_intercept = fit_intercept
         self.scaling = scaling
