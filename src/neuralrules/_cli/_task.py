@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,27 +52,31 @@ def read_training(
     target: Sequence[str],
     drop: Sequence[str],
     weight: str | None,
-    dates: Sequence[str],
+    named: Mapping[str, Sequence[str]],
     console: Console,
 ) -> Training:
-    """Read the columns that are wanted, and split them into features, targets, weights."""
+    """Read the columns that are wanted, and split them into features, targets, weights.
+
+    `named` are options with the features that they name; --dates makes some of them dates.
+    """
     weights = [] if weight is None else [weight]
     for role, names in (("--target", target), ("--drop", drop), ("--weight", weights)):
         for name in names:
             if name not in table.names:
                 raise no_column(table, name, role)
-    for name in dates:
-        if name in (*target, *drop, *weights):
-            raise InputError(f"--dates {name!r} is no column to learn from. Leave it out.")
-        if name not in table.names:
-            raise no_column(table, name, "--dates")
+    for option, names in named.items():
+        for name in names:
+            if name in (*target, *drop, *weights):
+                raise InputError(f"{option} {name!r} is no column to learn from. Leave it out.")
+            if name not in table.names:
+                raise no_column(table, name, option)
     features = [name for name in table.names if name not in {*target, *drop, *weights}]
     if not features:
         raise InputError(
             f"{table.name} has no column to learn from beside {listed([*target, *drop])}."
         )
     with console.progress(f"Reading {table.name}", lambda: table.done):
-        frame = table.read([*features, *target, *weights], dates)
+        frame = table.read([*features, *target, *weights], named["--dates"])
     check_finite(frame, table.name)
     for name in target:
         check_complete(frame[name], table.name, "target")

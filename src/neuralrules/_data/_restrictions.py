@@ -59,8 +59,8 @@ def restrictions_of(
     excluded = places("exclude", encoder, () if exclude is None else exclude)
     if len(excluded) == len(encoder.names):
         raise ValueError(
-            f"exclude names all of the columns {encoder.names}, so that there is nothing to "
-            "learn from. Leave out those that rules may use."
+            f"exclude={list(exclude)!r} names all columns, so that there is nothing to learn "
+            "from. Leave out those that rules may use."
         )
     sources = np.array([column.source for column in encoder.columns])
     numbers = np.array([column.kind == "number" for column in encoder.columns])
@@ -92,8 +92,8 @@ def directions_of(encoder: Encoder, monotone: Any) -> dict[int, int]:
             )
         if encoder.columns_of(source)[0].kind != "number":
             raise ValueError(
-                f"monotone names the column {key!r}, which holds categories: they have no "
-                "order to rise along. Give it as numbers, or leave it out."
+                f"monotone={{{key!r}: {direction}}} names a column of categories, which have "
+                "no order to rise along. Give it as numbers, or leave it out."
             )
         directions[source] = int(direction)
     return directions

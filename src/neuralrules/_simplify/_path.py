@@ -348,8 +348,7 @@ def walk(
         smaller, still = drop_idle(smaller, *rows, directions)
         if smaller.n_parameters >= network.n_parameters:
             return
-        limits = Constraints.keep_zeros(smaller).within(smaller, restrictions)
-        network = trained(smaller, given, plan, limits, engine, random_state)
+        network = trained(smaller, given, plan, engine, random_state, restrictions)
         rules = rules.take(kept[still])
         yield step()
 
@@ -363,11 +362,11 @@ def trained(
     network: Network,
     rows: Rows,
     plan: Plan,
-    limits: Constraints,
     engine: Engine,
     random_state: np.random.RandomState,
+    restrictions: Restrictions | None = None,
 ) -> Network:
-    """Train what is left of a network within limits."""
+    """Train what is left of a network; weights that are zero stay zero."""
     order = np.flatnonzero(rows.training_weights).astype(np.int32)
     n_batches = math.ceil(len(order) / plan.batch_size)
     plan = replace(
@@ -385,7 +384,7 @@ def trained(
         plan,
         engine,
         random_state,
-        limits,
+        Constraints.keep_zeros(network).within(network, restrictions),
     )
     if outcome.interrupted:
         raise KeyboardInterrupt
