@@ -20,7 +20,7 @@ def starting_columns(
 
     With "tree", the paper's choice, also all that any rule of the pool splits on, so that
     every literal may turn towards any of them; with `groups`, of which each rule keeps to one,
-    towards those in the first group that holds all columns of its rule.
+    towards those in the first group that holds most of its rule's columns.
 
     Returns
     -------
@@ -44,11 +44,11 @@ def starting_columns(
 def companions(
     rules: Rules, used: np.ndarray, groups: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of columns in use, those that are in a group with all splits of each rule."""
+    """The columns of each rule's splits, and those in use that are in a group with them."""
     each = []
     for first, last in zip(rules.offsets[:-1], rules.offsets[1:], strict=True):
         own = rules.features[first:last]
-        group = next(one for one in groups if np.isin(own, one).all())
-        each.append(used[np.isin(used, group)])
+        group = max(groups, key=lambda group: np.isin(own, group).sum())
+        each.append(np.union1d(own, used[np.isin(used, group)]))
     ends = np.cumsum([0, *map(len, each)])
-    return np.concatenate(each), ends.astype(np.int64)
+    return np.concatenate(each).astype(np.int32), ends.astype(np.int64)

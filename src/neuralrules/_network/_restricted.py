@@ -48,9 +48,9 @@ def unproven_columns(
     slopes = np.sign(network.rule_weights(rule))
     if network.deep:
         slopes = np.sign(network.second_layer(rule))[:, :, None] * slopes
-    slopes = slopes.reshape(-1, len(columns)) * directions[columns]
-    wrong = (slopes > 0).any(axis=0) & (values < 0).any()
-    wrong |= (slopes < 0).any(axis=0) & (values > 0).any()
+    slopes, all_but_columns = slopes * directions[columns], tuple(range(slopes.ndim - 1))
+    wrong = (slopes > 0).any(axis=all_but_columns) & (values < 0).any()
+    wrong |= (slopes < 0).any(axis=all_but_columns) & (values > 0).any()
     return columns[wrong]
 
 
