@@ -103,6 +103,16 @@ def test_models_obey_and_predict_so(task, sign, **options):
     assert_monotone(model, monotone)
 
 
+@pytest.mark.parametrize("literal_columns", ["own", "rule", "tree"])
+@pytest.mark.parametrize("rule_source", ["boosting", "forest", "tree"])
+@pytest.mark.parametrize("task", list(ESTIMATORS))
+def test_the_start_obeys(task, rule_source, literal_columns):
+    options = {"rule_source": rule_source, "literal_columns": literal_columns}
+    model = fitted(task, n_epochs=0, max_depth=3, n_trees=8, **options)
+    assert_obeys(model)
+    assert_monotone(model)
+
+
 @pytest.mark.parametrize("task", ["numbers", "classes"])
 def test_what_may_be_learned_is_learned(task):
     model = fitted(task, n_trees=30, n_epochs=60, learning_rate=0.01, exclude=["d"])
@@ -195,6 +205,15 @@ def test_every_step_of_a_simplification_obeys(joined, deep):
     for step in range(len(path)):
         assert_obeys(path.model(step))
     assert_monotone(path.model(len(path) // 2))
+
+
+def test_a_model_that_is_told_later_obeys_once_it_is_simplified():
+    X, y = table("numbers")
+    model = fitted("numbers", n_trees=8, max_depth=3, **dict.fromkeys(LIMITS))
+    path = model.set_params(**LIMITS).simplification_path(X, y, X_val=X, y_val=y)
+    assert path.model(0).check_monotone()
+    for step in range(1, len(path)):
+        assert_obeys(path.model(step))
 
 
 def test_a_model_whose_literals_went_can_be_read_saved_and_read_back(tmp_path):

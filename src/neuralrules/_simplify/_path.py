@@ -20,6 +20,7 @@ from neuralrules._io._frames import import_pandas
 from neuralrules._io._progress import ProgressLine
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
+from neuralrules._network._restricted import restricted
 from neuralrules._rules._rules import Rules
 from neuralrules._simplify._pruning import drop_idle, prune
 from neuralrules._task._task import chosen_classes
@@ -337,7 +338,8 @@ def walk(
     rows, directions = (given.X, given.training_weights), None
     if restrictions is not None:
         directions = restrictions.directions
-    network, kept = drop_idle(network, *rows, directions)
+    # A model may have been told more since its fit.
+    network, kept = drop_idle(restricted(network, restrictions), *rows, directions)
     rules = rules.take(kept)
     yield step()
     # Rules without any weight are the end: what they add goes to the intercept, and comes back
