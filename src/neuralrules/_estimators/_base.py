@@ -206,7 +206,7 @@ class NeuralRuleModel(BaseEstimator):
         restrictions = self._restrictions(encoder, rows.task)
         # 2. Grow trees, and take every leaf as a rule.
         grow = SOURCES[self.rule_source]
-        grown, order = grow(own, self._source_options(own, restrictions, random_state))
+        grown, order = grow(own, self._source_options(own, random_state, restrictions))
         # 3. Keep the best rules.
         rules = select(grown, self.max_rules)
         # 4. Turn every rule into a neural rule that starts as its leaf.
@@ -284,8 +284,8 @@ class NeuralRuleModel(BaseEstimator):
     def _source_options(
         self,
         rows: Rows,
-        restrictions: Restrictions | None,
         random_state: np.random.RandomState,
+        restrictions: Restrictions | None = None,
     ) -> SourceOptions:
         n_trees, in_leaf = self.n_trees, self.min_samples_leaf
         if n_trees == "auto":
