@@ -160,7 +160,7 @@ class NeuralRuleModel(BaseEstimator):
             X, own_weights, named=hasattr(self, "feature_names_in_"), scaling=self.scaling
         )
         rows = Rows(encoder.transform(X), targets, row_weights, weights, task)
-        rules, outcome = self._build(encoder, rows, validation, random_state, course)
+        rules, outcome = self._build(rows, validation, random_state, course, encoder)
         if course is ONE_EPOCH:
             warn_of_few_rows(rules, len(training))
         else:
@@ -193,11 +193,11 @@ class NeuralRuleModel(BaseEstimator):
 
     def _build(
         self,
-        encoder: Encoder,
         rows: Rows,
         validation: np.ndarray,
         random_state: np.random.RandomState,
         course: Course,
+        encoder: Encoder,
     ) -> tuple[Rules, Outcome]:
         """From encoded rows to trained rules; `validation` are those to stop early on."""
         weights = rows.training_weights.copy()

@@ -84,7 +84,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "monotone": (
         "dict or None",
-        "Columns with a direction, as in {'age': 1, 'income': -1}: with 1 the output never "
+        'Columns with a direction, as in {"age": 1, "income": -1}: with 1 the output never '
         "falls where the column rises, with -1 it never rises, for all rows, seen or not. That "
         "is the log odds of the second of two classes, or each target of a regression; more "
         "classes have no such order. Training keeps the signs that prove it (see "
@@ -93,7 +93,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "interactions": (
         "list of lists of columns, or None",
-        "Columns that a rule may look at together, as in [['age', 'income'], ['debt', 'age']]; "
+        'Columns that a rule may look at together, as in [["age", "income"], ["debt", "age"]]; '
         "those in no list stay alone, so that [] makes a sum of functions of one column each. "
         'With "tree" and "forest" each list has trees of its own. None lets all go together.',
     ),
