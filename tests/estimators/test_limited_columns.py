@@ -1,5 +1,6 @@
 """Models that keep to directions, groups and exclusions of columns, in all they do."""
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -83,7 +84,7 @@ def assert_monotone(model, monotone=MONOTONE):
         assert (np.diff(outputs, axis=1) * direction).min() >= -1e-5 * sizes.max()
 
 
-@settings(max_examples=30)
+@settings(max_examples=25)
 @given(
     task=st.sampled_from(list(ESTIMATORS)),
     joined=st.booleans(),
@@ -216,27 +217,28 @@ def test_a_model_that_is_told_later_obeys_once_it_is_simplified():
         assert_obeys(path.model(step))
 
 
-def test_a_model_whose_literals_went_can_be_read_saved_and_read_back(tmp_path):
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_model_whose_literals_went_can_be_read_saved_and_read_back(deep, tmp_path):
     directions = {"monotone": {"a": -1, "b": 1}, "interactions": []}
-    model = fitted("numbers", rule_source="tree", max_depth=4, **directions)
-    constant = [
-        rule
-        for rule in range(model.network_.n_rules)
-        if not model.network_.rule_weights(rule).any()
-    ]
-    assert constant  # the targets go the other way
-    assert model.rules_text().count("\n") > 5
-    X, _ = table("numbers")
+    model = fitted("two numbers", rule_source="forest", n_trees=8, deep=deep, **directions)
+    network, rules = model.network_, model.rules_
+    had_splits = np.diff(rules.offsets) > 0
+    blind = [not network.rule_weights(rule).any() for rule in range(network.n_rules)]
+    assert network.n_literals < rules.n_literals
+    assert (had_splits & blind).any()  # constant now
+    X, y = table("two numbers")
+    assert re.search(r"^  now   (every|no) row$", model.rules_text(), re.MULTILINE)
     replayed = read_rules(model.exact_text()).predict(X)
     np.testing.assert_allclose(replayed, model.predict(X), rtol=1e-4, atol=1e-4)
     again = load(model.save(tmp_path / "m.nrules"))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    assert (again.monotone, again.interactions, again.exclude) == (
-        {"a": -1, "b": 1},
-        (),
-        ("e",),
-    )
+    assert again.monotone == {"a": -1, "b": 1}
+    assert (again.interactions, again.exclude) == ((), ("e",))
     assert again.check_monotone() == []
+    assert len(model.rules_table()) == network.n_rules
+    path = model.simplification_path(X, y, X_val=X, y_val=y)
+    rest = path.steps[1].network
+    assert all(rest.rule_weights(rule).any() for rule in range(rest.n_rules))
 
 
 def test_dates_rise_and_holes_are_left_out_of_it():
