@@ -112,6 +112,11 @@ def test_the_start_obeys(task, rule_source, literal_columns):
     model = fitted(task, n_epochs=0, max_depth=3, n_trees=8, **options)
     assert_obeys(model)
     assert_monotone(model)
+    # Weights on other columns do not even exist.
+    network, sources = model.network_, [column.source for column in model.encoder_.columns]
+    for rule in range(network.n_rules):
+        owned = {sources[column] for column in network.rule_columns(rule)}
+        assert owned <= {0, 2} or len(owned) == 1
 
 
 @pytest.mark.parametrize("task", ["numbers", "classes"])
