@@ -21,6 +21,7 @@ ESTIMATORS = [
     for item in vars(neuralrules).values()
     if inspect.isclass(item) and issubclass(item, BaseEstimator)
 ]
+PETALS = (("petal length (cm)", "petal width (cm)"),)
 QUICK = ("--n-epochs", 2, "--max-depth", 2, "--n-trees", 2)
 
 
@@ -87,6 +88,8 @@ def test_every_option_reaches_the_estimator():
         "--max-terms": ("1", 1),
         "--min-samples-leaf": ("4", 4),
         "--literal-columns": ("own", "own"),
+        "--interactions": ("petal length (cm),petal width (cm)", PETALS),
+        "--exclude": ("plant", ("plant",)),
         "--start": ("leaf", "leaf"),
         "--no-fit-intercept": (None, False),
         "--scaling": ("quantile", "quantile"),
@@ -108,7 +111,8 @@ def test_every_option_reaches_the_estimator():
     }
     known = {name for one in estimator_options() for name in (*one.opts, *one.secondary_opts)}
     given = {name.replace("--no-", "--") for name in options}
-    assert {option.opts[-1] for option in estimator_options()} == given
+    # Three classes have no direction; see below.
+    assert {option.opts[-1] for option in estimator_options()} == given | {"--monotone"}
     assert set(options) <= known
     words = [word for name, (text, _) in options.items() for word in (name, text)]
     model = fitted("iris.csv", "-t", "species", *(word for word in words if word is not None))
@@ -116,11 +120,70 @@ def test_every_option_reaches_the_estimator():
     weights = {"setosa": 2, "versicolor": 1.5, "virginica": 1}
     assert parameters.pop("class_weight") == weights
     assert (parameters.pop("verbose"), parameters.pop("warm_start")) == (0, False)
+    assert parameters.pop("monotone") is None
     assert parameters == {
         name[2:].removeprefix("no-").replace("-", "_"): value
         for name, (_, value) in options.items()
         if name != "--class-weight"
     }
+
+
+def test_columns_with_directions_and_those_that_may_go_together():
+    model = fitted(
+        *("houses.parquet", "-t", "price", "--drop", "id", *QUICK),
+        *("--monotone", "bmi=1", "--monotone", "s3=-1", "--interactions", "bmi,bp"),
+        *("--interactions", "s3,s5", "--exclude", "sex", "--exclude", "age"),
+    )
+    assert model.monotone == {"bmi": 1, "s3": -1}
+    assert model.check_monotone() == []
+    assert model.interactions == (("bmi", "bp"), ("s3", "s5"))
+    assert model.exclude == ("sex", "age")
+    frame = houses().drop(columns=["id", "price"])
+    assert_same(model, clone(model).fit(frame, houses()["price"].to_numpy()))
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (
+            ["--monotone", "bmi"],
+            2,
+            "Invalid value for '--monotone': 'bmi' is not a column with its direction, such as "
+            "age=1 or income=-1.",
+        ),
+        (
+            ["--monotone", "bmi=1", "--monotone", "bmi=-1"],
+            2,
+            "--monotone gives 'bmi' both directions. Give one, or none.",
+        ),
+        (
+            ["--monotone", "bmj=1"],
+            1,
+            "--monotone: houses.parquet has no column 'bmj'. Did you mean 'bmi'?",
+        ),
+        (
+            ["--interactions", "bmi,,bp"],
+            2,
+            "Invalid value for '--interactions': 'bmi,,bp' is not a list of columns, such as "
+            "age,income.",
+        ),
+        (
+            ["--exclude", "price"],
+            1,
+            "--exclude 'price' is no column to learn from. Leave it out.",
+        ),
+    ],
+)
+def test_columns_that_cannot_be_limited(options, code, message):
+    words = ("fit", "houses.parquet", "-t", "price", "--drop", "id", "-o", "m", *options)
+    assert refused(*words, code=code) == message
+
+
+def test_directions_of_three_classes():
+    words = ("fit", "iris.csv", "-t", "species", "-o", "m", "--monotone")
+    assert refused(*words, "sepal length (cm)=1").startswith(
+        "--monotone {'sepal length (cm)': 1} needs one output that rises or falls, but y has 3 "
+    )
 
 
 @pytest.mark.parametrize(

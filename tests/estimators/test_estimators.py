@@ -541,6 +541,8 @@ def test_numbers_cannot_be_learned_from_text(name, kind):
 
 # Defaults of release 0.1.0, when there was no other way than the paper's.
 FORMER = {
+    # There were no limits of columns.
+    **dict.fromkeys(("monotone", "interactions", "exclude")),
     "max_depth": 6,
     "rule_source": "tree",
     "n_trees": 10,

@@ -29,6 +29,7 @@ from neuralrules import (
     NeuralRuleRegressorCV,
     load,
 )
+from neuralrules._files import _save
 from neuralrules._files._container import (
     DTYPES,
     MAX_HEADER_BYTES,
@@ -196,6 +197,19 @@ def test_parameters_come_back_and_objects_fall_back_to_their_default(tmp_path):
     with pytest.warns(UserWarning, match="cv=5, its default"):
         search.save(path)
     assert load(path).cv == 5
+
+
+def test_a_file_from_before_columns_could_be_limited(tmp_path, monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    model = NeuralRuleClassifier(1, n_trees=1, n_epochs=1).fit(X, y)
+    later = ("monotone", "interactions", "exclude")
+
+    def before(told):
+        return {key: value for key, value in as_now(told).items() if key not in later}
+
+    as_now = _save.plain_parameters
+    monkeypatch.setattr(_save, "plain_parameters", before)
+    assert load(model.save(tmp_path / "m")).get_params() == model.get_params()
 
 
 def test_notes_stay_with_the_model(tmp_path):

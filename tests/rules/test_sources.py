@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from strategies import class_rows, number_rows, rules_of, source_options, tables
 
 from neuralrules import NeuralRuleClassifier
+from neuralrules._data._restrictions import Restrictions
 from neuralrules._rules import _sources
 from neuralrules._rules._rules import Rules, decompose
 from neuralrules._rules._sources import SOURCES
@@ -63,6 +64,58 @@ def test_counts_that_are_all_zero_have_one_leaf():
     rules, _ = SOURCES["boosting"](rows, source_options())
     assert rules.n_rules == 1
     assert rules.values.tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_trees_keep_to_groups_and_leave_columns_out(source, n_outputs):
+    rng = np.random.RandomState(0)
+    X, groups = rng.randn(300, 6).astype(np.float32), ([0, 1], [1, 2], [4], [5])
+    y = np.stack([X[:, :5].prod(axis=1) + X.sum(axis=1), X[:, 0] * X[:, 2]], axis=1)
+    rows = number_rows(X, y[:, :n_outputs], np.ones(300, np.float32))
+    options = source_options(n_trees=30)
+    mixed, _ = SOURCES[source](rows, options)
+    limits = Restrictions(
+        directions=np.zeros(6, np.int8),
+        excluded=np.arange(6) == 3,
+        groups=tuple(map(np.array, groups)),
+    )
+    kept, _ = SOURCES[source](rows, replace(options, restrictions=limits))
+
+    def paths(rules):
+        ends = zip(rules.offsets[:-1], rules.offsets[1:], strict=True)
+        return [set(rules.features[first:last].tolist()) for first, last in ends]
+
+    assert any(3 in path for path in paths(mixed))
+    assert not all(any(path <= set(group) for group in groups) for path in paths(mixed))
+    assert all(any(path <= set(group) for group in groups) for path in paths(kept))
+    assert set().union(*paths(kept)) >= {0, 1, 2, 4}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("classes", [False, True])
+def test_trees_grow_along_directions(source, classes):
+    rng = np.random.RandomState(0)
+    X, weights = rng.randn(300, 2).astype(np.float32), np.ones(300, np.float32)
+    y = np.sin(3 * X[:, 0]) + np.cos(2 * X[:, 1]) + 0.3 * rng.randn(300)
+    rows = number_rows(X, y[:, None], weights)
+    if classes:
+        rows = class_rows(X, (y > 0.3).astype(int), weights)
+    line = np.zeros((100, 2), np.float32)
+    line[:, 0] = np.linspace(-3, 3, 100)
+
+    def falls(direction):
+        """How far the trees' output falls along the first column, in all its steps."""
+        directions = np.array([direction, 0], np.int8)
+        limits = Restrictions(directions, np.zeros(2, bool), None)
+        rules, _ = SOURCES[source](rows, source_options(restrictions=limits))
+        assert directions.tolist() == [direction, 0]
+        steps = np.diff((rules.covers(line) @ rules.values)[:, 0])
+        return -steps[steps < 0].sum()
+
+    # Leaves of a forest have the values of all rows, though trees grow on some.
+    assert falls(1) <= (0.1 * falls(0) if source == "forest" else 0)
+    assert falls(0) > 0.3
 
 
 def test_a_new_source_is_one_function(monkeypatch):

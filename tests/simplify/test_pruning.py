@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from strategies import networks, random_network, seeds
 
 from neuralrules._engine._reference import NumpyEngine
+from neuralrules._network._network import Network
+from neuralrules._network._restricted import violations
 from neuralrules._simplify._pruning import drop_idle, prune, without_weights, worth
 
 ENGINE = NumpyEngine()
@@ -151,6 +153,30 @@ def test_equal_rules_become_one(deep):
     alone, _ = drop_idle(network, X, np.ones(len(X), "f4"))
     assert smaller.n_rules == alone.n_rules
     np.testing.assert_allclose(outputs(smaller, X), outputs(twice, X), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("value", [-3, 3])
+def test_rules_are_not_merged_into_one_that_would_turn_against_a_direction(value):
+    """Alike where two columns are; elsewhere the first would fall with its own column."""
+    network = Network.dense(
+        weights=np.eye(2, dtype="f4"),
+        features=np.arange(2, dtype=np.int32),
+        biases=np.zeros(2, "f4"),
+        offsets=np.arange(3),
+        values=np.array([[1], [value]], "f4"),
+        intercept=np.zeros(1),
+        mixing=np.empty(0, "f4"),
+        shifts=np.empty(0, "f4"),
+        origins=np.zeros(2, int),
+    )
+    X = np.repeat(rows_for(network, 0)[:, :1], 2, axis=1)
+    weights, directions = np.ones(len(X), "f4"), np.array([1, 0])
+    smaller, kept = drop_idle(network, X, weights, directions)
+    np.testing.assert_allclose(outputs(smaller, X), outputs(network, X), rtol=1e-5)
+    assert violations(smaller, directions) == []
+    assert kept.tolist() == ([0] if value > 0 else [0, 1])
+    freely, _ = drop_idle(network, X, weights)
+    assert freely.values.tolist() == [[1 + value]]
 
 
 @pytest.mark.parametrize("deep", [False, True])

@@ -12,6 +12,7 @@ import click
 import numpy as np
 
 from neuralrules._cli._column_notes import note_columns
+from neuralrules._cli._column_options import named_columns
 from neuralrules._cli._console import Console, aligned, bytes_text, metric_pairs
 from neuralrules._cli._errors import in_options, library_errors, listed, say
 from neuralrules._cli._help import option, output_option, speaking
@@ -167,7 +168,8 @@ def fit(
     path = checked_output(output, "model.nrules", [data])
     kinds = told_kinds(dates, categories)
     with reading.open(data) as table:
-        rows = read_training(table, target, drop, weight, kinds, console)
+        named = {"--dates": dates, "--categories": categories, **named_columns(parameters)}
+        rows = read_training(table, target, drop, weight, named, kinds, console)
     found = found_task(rows, task)
     if task is None:
         console.note(f"{found.name}, because {found.reason}; --task overrides this.")

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from neuralrules._cli._column_options import COLUMN_OPTIONS, as_parameter
 from neuralrules._cli._errors import option_name
 from neuralrules._cli._help import Command, Option
 
@@ -209,6 +210,12 @@ def estimator_option(name: str, defaults: dict[str, Any], constraints: list[Any]
     from neuralrules._estimators._docs import PARAMETERS
 
     names, text = [name, option_name(name)], TEXTS.get(name, PARAMETERS[name][1])
+    if name in COLUMN_OPTIONS:
+        own = COLUMN_OPTIONS[name]
+        text = f"{own.text}  [default: {default_text(name, defaults)}]"
+        return Option(
+            names, section=SECTION, type=own.type, metavar=own.metavar, multiple=True, help=text
+        )
     if len(defaults) == 1:
         text += f" For {next(iter(defaults))} only."
     text += f"  [default: {default_text(name, defaults)}]"
@@ -242,6 +249,7 @@ def given_parameters(context: click.Context) -> dict[str, Any]:
         for name in parameter_names()
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
+    given |= {name: as_parameter(name, given[name]) for name in COLUMN_OPTIONS if name in given}
     if given.get("n_jobs") == 0:
         raise click.BadParameter(
             "0 is not a number of threads. Give 1 or more, or -1 for all cores.",
@@ -269,6 +277,8 @@ def check_values(task: str, parameters: dict[str, Any], known: Any) -> None:
     for name, value in parameters.items():
         if name not in known:
             raise click.UsageError(f"{option_name(name)} is not for {task}. Leave it out.")
+        if name in COLUMN_OPTIONS:  # they mean the same for both
+            continue
         made = [one for part in known[name] for one in allowed_values(part)]
         if not any(one.constraint.is_satisfied_by(value) for one in made):
             words = " or ".join(one.words for one in made)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from neuralrules._cli._console import Console
     from neuralrules._cli._tables._columns import Table
 
-ROLES = {"date": "--dates", "text": "--categories"}  # options that say what is in a column
 MOST_CLASSES = 20  # more different whole numbers are taken for a quantity
 TIMES = (date, time, timedelta)
 LARGEST_LABEL = 2.0**53  # float64 does not tell whole numbers beyond it apart
@@ -53,21 +52,25 @@ def read_training(
     target: Sequence[str],
     drop: Sequence[str],
     weight: str | None,
+    named: Mapping[str, Sequence[str]],
     kinds: Mapping[str, str],
     console: Console,
 ) -> Training:
-    """Read the columns that are wanted, and split them into features, targets, weights."""
+    """Read the columns that are wanted, and split them into features, targets, weights.
+
+    `named` are options with the features that they name; --dates makes some of them dates.
+    """
     weights = [] if weight is None else [weight]
     for role, names in (("--target", target), ("--drop", drop), ("--weight", weights)):
         for name in names:
             if name not in table.names:
                 raise no_column(table, name, role)
-    for name, kind in kinds.items():
-        role = ROLES[kind]
-        if name in (*target, *drop, *weights):
-            raise InputError(f"{role} {name!r} is no column to learn from. Leave it out.")
-        if name not in table.names:
-            raise no_column(table, name, role)
+    for option, names in named.items():
+        for name in names:
+            if name in (*target, *drop, *weights):
+                raise InputError(f"{option} {name!r} is no column to learn from. Leave it out.")
+            if name not in table.names:
+                raise no_column(table, name, option)
     features = [name for name in table.names if name not in {*target, *drop, *weights}]
     if not features:
         raise InputError(

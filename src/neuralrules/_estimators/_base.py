@@ -26,6 +26,7 @@ from sklearn.utils.validation import (
 )
 
 from neuralrules._data._encoding import Encoder, check_table
+from neuralrules._data._restrictions import Restrictions, restrictions_of
 from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import SCALINGS
 from neuralrules._engine import ENGINES, Engine, get_engine
@@ -35,6 +36,7 @@ from neuralrules._fitted._performance import perform
 from neuralrules._network._columns import LITERAL_COLUMNS
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import STARTS, Network
+from neuralrules._network._restricted import restricted
 from neuralrules._rules._rules import Rules, select
 from neuralrules._rules._sources import SOURCES, SourceOptions
 from neuralrules._task._task import Task
@@ -90,6 +92,9 @@ class NeuralRuleModel(BaseEstimator):
         "max_terms": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "literal_columns": [StrOptions(set(LITERAL_COLUMNS))],
+        "monotone": [dict, None],
+        "interactions": ["array-like", None],
+        "exclude": ["array-like", None],
         "start": [StrOptions(set(STARTS))],
         "fit_intercept": ["boolean"],
         "scaling": [StrOptions(set(SCALINGS))],
@@ -158,7 +163,7 @@ class NeuralRuleModel(BaseEstimator):
             X, own_weights, named=hasattr(self, "feature_names_in_"), scaling=self.scaling
         )
         rows = Rows(encoder.transform(X), targets, row_weights, weights, task)
-        rules, outcome = self._build(rows, validation, random_state, course)
+        rules, outcome = self._build(rows, validation, random_state, course, encoder)
         if course is ONE_EPOCH:
             warn_of_few_rows(rules, len(training))
         else:
@@ -195,14 +200,16 @@ class NeuralRuleModel(BaseEstimator):
         validation: np.ndarray,
         random_state: np.random.RandomState,
         course: Course,
+        encoder: Encoder,
     ) -> tuple[Rules, Outcome]:
         """From encoded rows to trained rules; `validation` are those to stop early on."""
         weights = rows.training_weights.copy()
         weights[validation] = 0
         own = replace(rows, training_weights=weights)
+        restrictions = self._restrictions(encoder, rows.task)
         # 2. Grow trees, and take every leaf as a rule.
         grow = SOURCES[self.rule_source]
-        grown, order = grow(own, self._source_options(own, random_state))
+        grown, order = grow(own, self._source_options(own, random_state, restrictions))
         # 3. Keep the best rules.
         rules = select(grown, self.max_rules)
         # 4. Turn every rule into a neural rule that starts as its leaf.
@@ -212,7 +219,9 @@ class NeuralRuleModel(BaseEstimator):
             literal_columns=self.literal_columns,
             start=self.start,
             intercept=own.prior() if self.fit_intercept else None,
+            groups=None if restrictions is None else restrictions.groups,
         )
+        network = restricted(network, restrictions)
         if self.fit_intercept:
             network = tamed(network, rows, order, self._engine())
         # 5. Train all rules together.
@@ -225,18 +234,33 @@ class NeuralRuleModel(BaseEstimator):
             plan,
             self._engine(),
             random_state,
-            self._constraints(network),
+            self._constraints(network, restrictions),
             self.max_terms,
         )
         return rules, outcome
 
-    def _constraints(self, network: Network, *, trained: bool = False) -> Constraints | None:
-        """What training may not change: literals that keep to their own column.
+    def _restrictions(self, encoder: Encoder, task: Task) -> Restrictions | None:
+        """What rules may not do with some columns; None if they may do all."""
+        return restrictions_of(
+            encoder,
+            task,
+            monotone=self.monotone,
+            interactions=self.interactions,
+            exclude=self.exclude,
+        )
+
+    def _constraints(
+        self, network: Network, restrictions: Restrictions | None, *, trained: bool = False
+    ) -> Constraints | None:
+        """What training may not change; literals may have to keep to their own column.
 
         Once trained within `max_terms`, they keep to the columns that they have come to.
         """
-        keep = self.literal_columns == "own" or (trained and self.max_terms is not None)
-        return Constraints.keep_columns(network) if keep else None
+        if self.literal_columns == "own" or (trained and self.max_terms is not None):
+            return Constraints.keep_columns(network).within(network, restrictions)
+        if restrictions is None:
+            return None
+        return Constraints.free(network).within(network, restrictions)
 
     def _resume(self, X: Any, y: Any, sample_weight: Any, course: Course) -> Any:
         """Train the present rules further, with the present encoding."""
@@ -247,7 +271,8 @@ class NeuralRuleModel(BaseEstimator):
             task, rows.targets, rows.training_weights, random_state, course
         )
         plan = self._plan(task, len(training), course)
-        state = within_terms(fitted.state, self.max_terms)
+        restrictions = self._restrictions(fitted.encoder, task)
+        state = within_terms(resumed(fitted.state, restrictions), self.max_terms)
         outcome = train(
             state,
             rows,
@@ -256,14 +281,19 @@ class NeuralRuleModel(BaseEstimator):
             plan,
             self._engine(),
             random_state,
-            self._constraints(state.network, trained=True),
+            self._constraints(state.network, restrictions, trained=True),
         )
         if course is not ONE_EPOCH:
             self._check_gain(outcome, rows, training, validation)
         encoder = fitted.encoder.covering(rows.X)
         return self._learn(encoder, fitted.rules, outcome, rows, fitted.notes)
 
-    def _source_options(self, rows: Rows, random_state: np.random.RandomState) -> SourceOptions:
+    def _source_options(
+        self,
+        rows: Rows,
+        random_state: np.random.RandomState,
+        restrictions: Restrictions | None = None,
+    ) -> SourceOptions:
         n_trees, in_leaf = self.n_trees, self.min_samples_leaf
         if n_trees == "auto":
             n_trees = TREES if rows.task.n_outputs == 1 else TREES_EACH
@@ -277,6 +307,7 @@ class NeuralRuleModel(BaseEstimator):
             tree_rate=float(self.tree_rate),
             n_jobs=self.n_jobs,
             random_state=random_state,
+            restrictions=restrictions,
         )
 
     def _deepest(self) -> int | None:
@@ -507,6 +538,12 @@ def encoded_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = No
 def engine_of(model: NeuralRuleModel) -> Engine:
     """What an estimator computes with."""
     return model._engine()
+
+
+def resumed(state: State, restrictions: Restrictions | None) -> State:
+    """Where training goes on: if restrictions are new to the network, it starts from there."""
+    network = restricted(state.network, restrictions)
+    return state if network is state.network else State.start(network)
 
 
 def warn_of_few_rows(rules: Rules, n_rows: int) -> None:

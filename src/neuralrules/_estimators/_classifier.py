@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -217,6 +218,9 @@ class NeuralRuleClassifier(ClassRules):
         max_terms: int | None = None,
         min_samples_leaf: int | str = "auto",
         literal_columns: str = "rule",
+        monotone: Mapping[Any, int] | None = None,
+        interactions: Sequence[Sequence[Any]] | None = None,
+        exclude: Sequence[Any] | None = None,
         start: str = "hinge",
         fit_intercept: bool = True,
         scaling: str = "standard",
@@ -247,6 +251,9 @@ class NeuralRuleClassifier(ClassRules):
         self.max_terms = max_terms
         self.min_samples_leaf = min_samples_leaf
         self.literal_columns = literal_columns
+        self.monotone = monotone
+        self.interactions = interactions
+        self.exclude = exclude
         self.start = start
         self.fit_intercept = fit_intercept
         self.scaling = scaling

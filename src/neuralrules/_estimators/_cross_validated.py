@@ -66,6 +66,9 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
         max_terms: int | None = None,
         min_samples_leaf: int | str = "auto",
         literal_columns: str = "rule",
+        monotone: Mapping[Any, int] | None = None,
+        interactions: Sequence[Sequence[Any]] | None = None,
+        exclude: Sequence[Any] | None = None,
         start: str = "hinge",
         fit_intercept: bool = True,
         scaling: str = "standard",
@@ -99,6 +102,9 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
         self.max_terms = max_terms
         self.min_samples_leaf = min_samples_leaf
         self.literal_columns = literal_columns
+        self.monotone = monotone
+        self.interactions = interactions
+        self.exclude = exclude
         self.start = start
         self.fit_intercept = fit_intercept
         self.scaling = scaling
@@ -191,6 +197,9 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
         max_terms: int | None = None,
         min_samples_leaf: int | str = "auto",
         literal_columns: str = "rule",
+        monotone: Mapping[Any, int] | None = None,
+        interactions: Sequence[Sequence[Any]] | None = None,
+        exclude: Sequence[Any] | None = None,
         start: str = "hinge",
         fit_intercept: bool = True,
         scaling: str = "standard",
@@ -223,6 +232,9 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
         self.max_terms = max_terms
         self.min_samples_leaf = min_samples_leaf
         self.literal_columns = literal_columns
+        self.monotone = monotone
+        self.interactions = interactions
+        self.exclude = exclude
         self.start = start
         self.fit_intercept = fit_intercept
         self.scaling = scaling

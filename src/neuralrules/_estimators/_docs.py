@@ -94,6 +94,25 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "Columns that a literal may come to look at: only its own, so that its threshold and "
         "slope may move; all columns of its rule; or all that the trees use, as in the paper.",
     ),
+    "monotone": (
+        "dict or None",
+        'Columns with a direction, as in {"age": 1, "income": -1}: with 1 the output never '
+        "falls where the column rises, with -1 it never rises, for all rows, seen or not. That "
+        "is the log odds of the second of two classes, or each target of a regression; more "
+        "classes have no such order. Training keeps the signs that prove it (see "
+        "`check_monotone`), from trees grown alike. Columns of numbers and dates by name, "
+        "those of arrays also by position. What a missing cell does is not promised.",
+    ),
+    "interactions": (
+        "list of lists of columns, or None",
+        'Columns that a rule may look at together, as in [["age", "income"], ["debt", "age"]]; '
+        "those in no list stay alone, so that [] makes a sum of functions of one column each. "
+        'With "tree" and "forest" each list has trees of its own. None lets all go together.',
+    ),
+    "exclude": (
+        "list of columns or None",
+        "Columns that no rule may use, though tables have them.",
+    ),
     "start": (
         '{"hinge", "leaf"}',
         "How a neural rule starts: as in the paper, growing with the distance from its "

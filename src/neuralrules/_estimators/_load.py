@@ -36,6 +36,8 @@ LATER_PARAMETERS = {
     name: PAPER[name]
     for name in ("tree_rate", "literal_columns", "start", "fit_intercept", "scaling")
 }
+# And those that came without a new version of the format.
+NEWEST_PARAMETERS: dict[str, Any] = dict.fromkeys(("monotone", "interactions", "exclude"))
 MAX_CANDIDATES = 10_000  # of a search: a few lists of values have more combinations than memory
 DEEPEST = 4  # lists within lists of a parameter: a list of candidates, each a dict of lists
 
@@ -95,7 +97,7 @@ def estimator_from(contents: Contents) -> Any:
     name = contents.value("estimator", str)
     if name not in ESTIMATORS:
         refuse(f"it holds a {shown(name)}, not one of {', '.join(ESTIMATORS)}")
-    parameters = contents.value("parameters", dict)
+    parameters = NEWEST_PARAMETERS | contents.value("parameters", dict)
     if contents.version < 3:
         parameters = upgraded_parameters(contents, parameters)
     parameters = {"max_literals": None, "max_terms": None} | parameters

@@ -13,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._counterfactual import Counterfactual, counterfactual
 from neuralrules._data._one_row import as_table
+from neuralrules._data._restrictions import Restrictions, restrictions_of
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import NeuralRuleModel
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._network._restricted import violations
 from neuralrules._reading._exact import exact_text
 from neuralrules._reading._explain import Explanation, explain
 from neuralrules._reading._importance import Importances, column_shares, importances
@@ -314,6 +316,53 @@ class ReadableModel(NeuralRuleModel):
         check_is_fitted(self)
         return column_shares(self.fitted_)
 
+    def check_monotone(
+        self, monotone: Mapping[Any, int] | None = None
+    ) -> list[tuple[int, Any]]:
+        """Prove from the rules alone that outputs are monotone in some columns.
+
+        The proof is of all rows without missing cells in these columns, seen or not. It looks
+        at signs only: a rule that goes up where the column does must have a value, weights
+        and, if it is deep, a second layer of signs that agree.
+
+        Parameters
+        ----------
+        monotone : dict, optional
+            Directions to prove, 1 or -1 by column; by default those that the model was
+            trained with. Any model may be asked.
+
+        Returns
+        -------
+        list of (rule, column)
+            What stands against it: places of rules in `network_`, and names of columns.
+            Empty if it is proven.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleRegressor
+        >>> X = np.linspace(0, 6, 100)[:, None]
+        >>> model = NeuralRuleRegressor(monotone={0: 1}, n_epochs=5).fit(X, np.sin(X[:, 0]))
+        >>> model.check_monotone()
+        []
+        """
+        check_is_fitted(self)
+        chosen = self._chosen().monotone if monotone is None else monotone
+        if chosen is None:
+            raise ValueError(
+                "This model was fitted with monotone=None and promises nothing. Say what to "
+                f"prove, for example monotone={{{self.encoder_.names[0]!r}: 1}}."
+            )
+        encoder = self.encoder_
+        asked = restrictions_of(
+            encoder, self.fitted_.task, monotone=chosen, interactions=None, exclude=None
+        )
+        assert asked is not None  # since something is asked
+        return [
+            (rule, encoder.names[encoder.columns[column].source])
+            for rule, column in violations(self.network_, asked.directions)
+        ]
+
     def counterfactual(
         self,
         x: Any,
@@ -562,12 +611,16 @@ class ReadableModel(NeuralRuleModel):
             chosen = self._chosen()
             return chosen._plan(given.task, n_rows, chosen._course())
 
+        def restrictions_for(fitted: Fitted) -> Restrictions | None:
+            return self._chosen()._restrictions(fitted.encoder, fitted.task)
+
         return simplification_path(
             self.fitted_,
             given,
             validation,
             fit_twin=fit_twin,
             plan_for=plan_for,
+            restrictions_for=restrictions_for,
             engine=self._engine(),
             random_state=check_random_state(self.random_state),
             estimator_of=self._with,

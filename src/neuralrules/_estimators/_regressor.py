@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -175,6 +176,9 @@ class NeuralRuleRegressor(NumberRules):
         max_terms: int | None = None,
         min_samples_leaf: int | str = "auto",
         literal_columns: str = "rule",
+        monotone: Mapping[Any, int] | None = None,
+        interactions: Sequence[Sequence[Any]] | None = None,
+        exclude: Sequence[Any] | None = None,
         start: str = "hinge",
         fit_intercept: bool = True,
         scaling: str = "standard",
@@ -204,6 +208,9 @@ class NeuralRuleRegressor(NumberRules):
         self.max_terms = max_terms
         self.min_samples_leaf = min_samples_leaf
         self.literal_columns = literal_columns
+        self.monotone = monotone
+        self.interactions = interactions
+        self.exclude = exclude
         self.start = start
         self.fit_intercept = fit_intercept
         self.scaling = scaling

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from neuralrules._rules._rules import Rules
@@ -11,11 +13,14 @@ from neuralrules._rules._rules import Rules
 LITERAL_COLUMNS = ("own", "rule", "tree")
 
 
-def starting_columns(rules: Rules, literal_columns: str) -> tuple[np.ndarray, np.ndarray]:
+def starting_columns(
+    rules: Rules, literal_columns: str, groups: Sequence[np.ndarray] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Columns that each neural rule starts with: always those of its own splits.
 
     With "tree", the paper's choice, also all that any rule of the pool splits on, so that
-    every literal may turn towards any of them.
+    every literal may turn towards any of them; with `groups`, of which each rule keeps to one,
+    towards those in the first group that holds most of its rule's columns.
 
     Returns
     -------
@@ -26,9 +31,24 @@ def starting_columns(rules: Rules, literal_columns: str) -> tuple[np.ndarray, np
     """
     if literal_columns == "tree":
         used = np.unique(rules.features).astype(np.int32)
+        if groups is not None:
+            return companions(rules, used, groups)
         columns = np.tile(used, rules.n_rules)
         return columns, np.arange(rules.n_rules + 1, dtype=np.int64) * used.size
     owner = np.repeat(np.arange(rules.n_rules), np.diff(rules.offsets))
     pairs = np.unique(np.stack([owner, rules.features]), axis=1)
     column_offsets = np.searchsorted(pairs[0], np.arange(rules.n_rules + 1))
     return pairs[1].astype(np.int32), column_offsets.astype(np.int64)
+
+
+def companions(
+    rules: Rules, used: np.ndarray, groups: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The columns of each rule's splits, and those in use that are in a group with them."""
+    each = []
+    for first, last in zip(rules.offsets[:-1], rules.offsets[1:], strict=True):
+        own = rules.features[first:last]
+        group = max(groups, key=lambda group: np.isin(own, group).sum())
+        each.append(np.union1d(own, used[np.isin(used, group)]))
+    ends = np.cumsum([0, *map(len, each)])
+    return np.concatenate(each).astype(np.int32), ends.astype(np.int64)

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neuralrules._data._restrictions import Restrictions
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
+from neuralrules._network._restricted import Sides, allowed_weights
 
 
 class Constraints(NamedTuple):
@@ -56,6 +58,28 @@ class Constraints(NamedTuple):
             Parameters(*map(np.maximum, self.lower, other.lower)),
             Parameters(*map(np.minimum, self.upper, other.upper)),
         )
+
+    def within(self, network: Network, restrictions: Restrictions | None) -> Constraints:
+        """These limits, and those that keep a `restricted` network so.
+
+        Weights on columns that their rule may not look at stay as they are, at zero. In rules
+        that look at a column with a direction, values, weights on it and second layers stay on
+        their side of zero.
+        """
+        if restrictions is None:
+            return self
+        frozen = self.frozen.weights | ~allowed_weights(network, restrictions)
+        sides = Sides.of(network, restrictions.directions)
+        lower, upper = (
+            bounds._replace(
+                **{
+                    name: np.where(side == way, np.float32(0), getattr(bounds, name))
+                    for name, side in sides._asdict().items()
+                }
+            )
+            for way, bounds in ((1, self.lower), (-1, self.upper))
+        )
+        return Constraints(self.frozen._replace(weights=frozen), lower, upper)
 
     def check(self, parameters: Parameters) -> None:
         """Refuse limits of another network, and bounds that leave no number between them."""

@@ -79,6 +79,7 @@ class Network:
         literal_columns: str = "tree",
         start: str = "hinge",
         intercept: np.ndarray | None = None,
+        groups: Sequence[np.ndarray] | None = None,
     ) -> Network:
         """Start each neural rule as its tree rule.
 
@@ -99,12 +100,14 @@ class Network:
         start : {"hinge", "leaf"}
         intercept : (n_outputs,) float64, optional
             Where outputs start before any rule adds to them; zero by default.
+        groups : sequence of (n,) int, optional
+            Columns that a rule may look at together.
         """
         n_splits = np.diff(rules.offsets)
         steep = start == "leaf"
         lengths = n_splits + 1 if steep else np.maximum(n_splits, 1)
         offsets = starts(lengths)
-        columns, column_offsets = starting_columns(rules, literal_columns)
+        columns, column_offsets = starting_columns(rules, literal_columns, groups)
         n_columns = np.diff(column_offsets)
         slopes = rules.signs * np.float32(STEEPNESS if steep else 1)
         owner = np.repeat(np.arange(rules.n_rules), n_splits)

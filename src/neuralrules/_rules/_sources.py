@@ -6,7 +6,7 @@ A source is a function from rows to rules, listed in `SOURCES`; one more is one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn._loss.loss import HuberLoss
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._rules._histograms import Bins, boost
 from neuralrules._rules._rules import Rules, decompose
@@ -40,15 +41,29 @@ class SourceOptions:
     n_jobs: int | None
     random_state: np.random.RandomState
     tree_rate: float = 0.1
+    restrictions: Restrictions | None = None
 
-    @property
-    def of_each_tree(self) -> dict[str, Any]:
-        """Parameters of scikit-learn's trees."""
-        return {
+    def of_each_tree(self, n_outputs: int = 1) -> dict[str, Any]:
+        """Parameters of scikit-learn's trees for so many outputs.
+
+        Only those for one can be grown monotone: of others, rules lose more when they are
+        made so.
+        """
+        parameters: dict[str, Any] = {
             "max_depth": self.max_depth,
             "min_samples_leaf": self.min_samples_leaf,
             "random_state": self.random_state,
         }
+        limits = self.restrictions
+        if n_outputs == 1 and limits is not None and limits.directions.any():
+            # A list: scikit-learn's classifier turns the signs of an array in place.
+            parameters["monotonic_cst"] = limits.directions.tolist()
+        return parameters
+
+    @property
+    def groups(self) -> tuple[np.ndarray, ...] | None:
+        """Columns that may be on one path; None if any may."""
+        return None if self.restrictions is None else self.restrictions.groups
 
 
 # From rows to rules, and to the rows that take part, (n,) int32, so ordered that rows of
@@ -62,7 +77,7 @@ def one_tree(rows: Rows, options: SourceOptions) -> list[Tree]:
     """One tree, by the paper's margin criterion."""
     kind = DecisionTreeClassifier if rows.task.are_classes else DecisionTreeRegressor
     some = sample(rows, MAX_ROWS, options.random_state)
-    model = kind(**options.of_each_tree)
+    model = kind(**options.of_each_tree(rows.task.n_outputs))
     model.fit(some.X, some.tree_targets, sample_weight=some.training_weights)
     return trees_of_rows([Splits.of(model.tree_)], rows)
 
@@ -72,7 +87,10 @@ def forest_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
     kind = RandomForestClassifier if rows.task.are_classes else RandomForestRegressor
     # scikit-learn's classifiers look at sqrt(columns) a split; do so for both.
     model = kind(
-        options.n_trees, max_features="sqrt", n_jobs=options.n_jobs, **options.of_each_tree
+        options.n_trees,
+        max_features="sqrt",
+        n_jobs=options.n_jobs,
+        **options.of_each_tree(rows.task.n_outputs),
     )
     some = sample(rows, MAX_ROWS, options.random_state)
     model.fit(some.X, some.tree_targets, sample_weight=some.training_weights)
@@ -101,6 +119,7 @@ def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
             effects = effects[present]
             if len(present) == 2:  # one tree a round, for the second and against the first
                 effects = effects[1:] - effects[:1]
+    groups = None if options.groups is None else [own.tolist() for own in options.groups]
     bins = Bins.fit(used.X)
     binned = bins.transform(used.X)
     grown, values = [], []
@@ -112,7 +131,8 @@ def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
             loss=loss,
             max_iter=options.n_trees,
             learning_rate=options.tree_rate,
-            **options.of_each_tree,
+            interaction_cst=groups,
+            **options.of_each_tree(),
         )
         for stage in model._predictors:
             for predictor, effect in zip(stage, outputs, strict=True):
@@ -144,10 +164,34 @@ def boosted_loss(loss: Loss, y: np.ndarray) -> str | HuberLoss:
     return "squared_error"
 
 
+def group_by_group(grow: Growth) -> Growth:
+    """Trees of the columns of each group alone, where there are groups.
+
+    For trees that scikit-learn cannot keep to groups. In one tree all paths share the column
+    of its first split, so that one of all columns would see little of most groups.
+    """
+
+    def grow_each(rows: Rows, options: SourceOptions) -> list[Tree]:
+        if options.groups is None:
+            return grow(rows, options)
+        share = 1 / len(options.groups)
+        fewer = replace(options, n_trees=max(1, round(share * options.n_trees)))
+        trees = []
+        for group in options.groups:
+            X = np.zeros_like(rows.X)
+            X[:, group] = rows.X[:, group]
+            trees += grow(replace(rows, X=X), fewer)
+        return [replace(tree, values=share * tree.values) for tree in trees]
+
+    return grow_each
+
+
 def leaves_of(grow: Growth) -> Source:
     """The source whose rules are the leaves of grown trees."""
 
     def rules_and_order(rows: Rows, options: SourceOptions) -> tuple[Rules, np.ndarray]:
+        if options.restrictions is not None:
+            rows = replace(rows, X=options.restrictions.visible(rows.X))
         trees = grow(rows, options)
         counted = np.flatnonzero(rows.training_weights).astype(np.int32)
         leaves = trees[0].apply(rows.X)[counted]
@@ -167,7 +211,7 @@ def target_means(rows: Rows) -> np.ndarray | float:
 
 
 SOURCES: dict[str, Source] = {
-    "tree": leaves_of(one_tree),
-    "forest": leaves_of(forest_trees),
+    "tree": leaves_of(group_by_group(one_tree)),
+    "forest": leaves_of(group_by_group(forest_trees)),
     "boosting": leaves_of(boosted_trees),
 }

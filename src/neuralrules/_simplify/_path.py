@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
@@ -19,6 +20,7 @@ from neuralrules._io._frames import import_pandas
 from neuralrules._io._progress import ProgressLine
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
+from neuralrules._network._restricted import restricted
 from neuralrules._rules._rules import Rules
 from neuralrules._simplify._pruning import drop_idle, prune
 from neuralrules._task._task import chosen_classes
@@ -215,6 +217,7 @@ def simplification_path(
     *,
     fit_twin: Callable[[np.ndarray], tuple[Fitted, Rows]],
     plan_for: Callable[[int], Plan],
+    restrictions_for: Callable[[Fitted], Restrictions | None],
     engine: Engine,
     random_state: np.random.RandomState,
     estimator_of: Callable[[Fitted], Any],
@@ -238,6 +241,8 @@ def simplification_path(
         given in the twin's own encoding.
     plan_for : callable
         How the model would be trained on so many rows.
+    restrictions_for : callable
+        What the rules of a model or its twin may not do with their columns.
     engine : Engine
     random_state : RandomState
     estimator_of : callable
@@ -246,7 +251,8 @@ def simplification_path(
         Whether to show the steps while they are made.
     """
     if validation is not None:
-        steps = walk(fitted, given, validation, plan_for, engine, random_state)
+        restrictions = restrictions_for(fitted)
+        steps = walk(fitted, given, validation, plan_for, restrictions, engine, random_state)
         with PathProgress(shown=verbose) as bar:
             own_steps = tuple(map(bar.passing, steps))
         constant = ConstantLosses.of(given, validation)
@@ -256,8 +262,10 @@ def simplification_path(
         bar.begin("fitting a twin without a fifth of the rows, to measure on them")
         twin, rows = fit_twin(rest)
         seen, unseen = rows.take(rest), rows.take(held)
-        shown = walk(twin, seen, unseen, plan_for, engine, random_state)
-        own = walk(fitted, given, given, plan_for, engine, random_state)
+        shown, own = (
+            walk(model, *both, plan_for, restrictions_for(model), engine, random_state)
+            for model, both in ((twin, (seen, unseen)), (fitted, (given, given)))
+        )
         own_steps = tuple(
             mine._replace(validation=theirs.validation)
             for mine, theirs in zip(map(bar.passing, own), shown, strict=False)
@@ -313,6 +321,7 @@ def walk(
     given: Rows,
     validation: Rows,
     plan_for: Callable[[int], Plan],
+    restrictions: Restrictions | None,
     engine: Engine,
     random_state: np.random.RandomState,
 ) -> Iterator[Step]:
@@ -326,18 +335,22 @@ def walk(
     yield step()
     whole = network.n_parameters
     plan = plan_for(int(np.count_nonzero(given.training_weights)))
-    network, kept = drop_idle(network, given.X, given.training_weights)
+    rows, directions = (given.X, given.training_weights), None
+    if restrictions is not None:
+        directions = restrictions.directions
+    # A model may have been told more since its fit.
+    network, kept = drop_idle(restricted(network, restrictions), *rows, directions)
     rules = rules.take(kept)
     yield step()
     # Rules without any weight are the end: what they add goes to the intercept, and comes back
     # when they are trained.
     while network.n_parameters > smallest_size(whole) and network.own_weights.any():
         share = LARGE_SHARE if network.n_parameters > LARGE else SHARE
-        smaller, kept = prune(network, given.X, given.training_weights, share)
-        smaller, still = drop_idle(smaller, given.X, given.training_weights)
+        smaller, kept = prune(network, *rows, share)
+        smaller, still = drop_idle(smaller, *rows, directions)
         if smaller.n_parameters >= network.n_parameters:
             return
-        network = trained(smaller, given, plan, engine, random_state)
+        network = trained(smaller, given, plan, engine, random_state, restrictions)
         rules = rules.take(kept[still])
         yield step()
 
@@ -353,6 +366,7 @@ def trained(
     plan: Plan,
     engine: Engine,
     random_state: np.random.RandomState,
+    restrictions: Restrictions | None = None,
 ) -> Network:
     """Train what is left of a network; weights that are zero stay zero."""
     order = np.flatnonzero(rows.training_weights).astype(np.int32)
@@ -372,7 +386,7 @@ def trained(
         plan,
         engine,
         random_state,
-        Constraints.keep_zeros(network),
+        Constraints.keep_zeros(network).within(network, restrictions),
     )
     if outcome.interrupted:
         raise KeyboardInterrupt

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from neuralrules._network._network import Network
+from neuralrules._network._restricted import unproven_columns
 
 # Values of literals and columns that are held in memory at a time.
 CHUNK_CELLS = 2**18
@@ -197,14 +198,18 @@ def activations_without_each(network: Network, own: Block) -> np.ndarray:
 
 
 def drop_idle(
-    network: Network, X: np.ndarray, weights: np.ndarray
+    network: Network,
+    X: np.ndarray,
+    weights: np.ndarray,
+    directions: np.ndarray | None = None,
 ) -> tuple[Network, np.ndarray]:
     """Drop rules that are redundant or never fire, and literals that never decide.
 
     The outputs on the rows X (n_rows, n_columns) stay as they are. Also returns the
-    indices of the rules that are left, of which there is at least one.
+    indices of the rules that are left, of which there is at least one. With the `directions`
+    (n_columns,) of columns, rules that keep to them still do.
     """
-    network = merge_redundant(constants_to_intercept(network), X, weights)
+    network = merge_redundant(constants_to_intercept(network), X, weights, directions)
     lengths, literals = np.diff(network.offsets), np.ones(network.n_literals, bool)
     rules, worth_of_rules = np.arange(network.n_rules), np.zeros(network.n_rules)
     while rules.size:
@@ -240,17 +245,25 @@ def constants_to_intercept(network: Network) -> Network:
     )
 
 
-def merge_redundant(network: Network, X: np.ndarray, weights: np.ndarray) -> Network:
+def merge_redundant(
+    network: Network,
+    X: np.ndarray,
+    weights: np.ndarray,
+    directions: np.ndarray | None = None,
+) -> Network:
     """Merge rules whose activations are multiples of each other on all rows given.
 
     Such rules are equal, or limited by the same literal everywhere, or constant. The first
-    of them takes over the values of the others, which are left with the value 0.
+    of them takes over the values of the others, which are left with the value 0; but not
+    where it would turn against the direction of a column, on rows other than these.
     """
     sizes, pairs = multiples(network, X, weights)
     values = network.values.astype(np.float64)
     for first, rule in pairs.tolist():
-        values[first] += values[rule] * sizes[rule] / sizes[first]
-        values[rule] = 0
+        merged = values[first] + values[rule] * sizes[rule] / sizes[first]
+        if directions is not None and unproven_columns(network, first, merged, directions).size:
+            continue
+        values[first], values[rule] = merged, 0
     return replace(network, values=values.astype(np.float32))
 
 

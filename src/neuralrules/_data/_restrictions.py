@@ -1,0 +1,128 @@
+"""What a user forbids rules to do with columns: directions, mixtures, exclusions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from neuralrules._data._encoding import Encoder
+from neuralrules._data._one_row import column_position
+from neuralrules._task._task import Task
+
+
+@dataclass(frozen=True, eq=False)
+class Restrictions:
+    """What rules may not do, by encoded columns.
+
+    Attributes
+    ----------
+    directions : (n_columns,) int8
+        1 for columns with which no output may fall, -1 for those with which none may rise,
+        else 0.
+    excluded : (n_columns,) bool
+        Columns that no rule may look at.
+    groups : tuple of (n,) int64, or None
+        A rule may only look at columns that are together in one of these, each ascending.
+        All columns that are not excluded are in some group. None if any may go together.
+    """
+
+    directions: np.ndarray
+    excluded: np.ndarray
+    groups: tuple[np.ndarray, ...] | None
+
+    def visible(self, X: np.ndarray) -> np.ndarray:
+        """Encoded rows (n_rows, n_columns) in which no excluded column tells anything."""
+        return X if not self.excluded.any() else np.where(self.excluded, np.float32(0), X)
+
+
+def restrictions_of(
+    encoder: Encoder, task: Task, *, monotone: Any, interactions: Any, exclude: Any
+) -> Restrictions | None:
+    """The estimators' parameters of these names, by encoded columns; None if nothing is said.
+
+    A column of the table stands for all that it is encoded as: the number and whether it is
+    missing, or all categories. Only the number itself has a direction.
+    """
+    if monotone is None and interactions is None and exclude is None:
+        return None
+    directions = directions_of(encoder, {} if monotone is None else monotone)
+    if directions and task.n_classes > 2:
+        raise ValueError(
+            f"monotone={monotone!r} needs one output that rises or falls, but y has "
+            f"{task.n_classes} classes: where one becomes more probable, others become less "
+            "so. Fit two classes, for example one against the others, or numbers in their "
+            "order; or leave monotone out."
+        )
+    excluded = places("exclude", encoder, () if exclude is None else exclude)
+    if len(excluded) == len(encoder.names):
+        raise ValueError(
+            f"exclude={list(exclude)!r} names all columns, so that there is nothing to learn "
+            "from. Leave out those that rules may use."
+        )
+    sources = np.array([column.source for column in encoder.columns])
+    numbers = np.array([column.kind == "number" for column in encoder.columns])
+    wanted = np.array([directions.get(source, 0) for source in sources.tolist()], np.int8)
+    out = np.isin(sources, sorted(excluded))
+    groups = None
+    if interactions is not None:
+        named = groups_of(encoder, interactions)
+        found = (np.flatnonzero(np.isin(sources, sorted(own)) & ~out) for own in named)
+        groups = tuple(own for own in found if own.size)
+    return Restrictions(wanted * numbers, out, groups)
+
+
+def directions_of(encoder: Encoder, monotone: Any) -> dict[int, int]:
+    """The direction of each column of the table that has one."""
+    if not isinstance(monotone, Mapping):
+        raise TypeError(
+            f"monotone must be a dict from columns to 1 or -1, got {monotone!r}. For example "
+            f"monotone={{{encoder.names[0]!r}: 1}}."
+        )
+    directions = {}
+    for key, direction in monotone.items():
+        source = column_position(encoder, "monotone", key)
+        if isinstance(direction, bool) or direction not in (1, -1):
+            raise ValueError(
+                f"monotone[{key!r}] must be 1, for outputs that never fall with the column, "
+                f"or -1, for those that never rise, got {direction!r}. Leave the column out "
+                "if they may do both."
+            )
+        if encoder.columns_of(source)[0].kind != "number":
+            raise ValueError(
+                f"monotone={{{key!r}: {direction}}} names a column of categories, which have "
+                "no order to rise along. Give it as numbers, or leave it out."
+            )
+        directions[source] = int(direction)
+    return directions
+
+
+def groups_of(encoder: Encoder, interactions: Any) -> list[set[int]]:
+    """Columns of the table that may go together; those in no group stay alone."""
+    example = f"For example interactions=[[{encoder.names[0]!r}, {encoder.names[-1]!r}]]."
+    if isinstance(interactions, str | Mapping) or not isinstance(interactions, Iterable):
+        raise TypeError(
+            f"interactions must be a list of lists of columns, got {interactions!r}. {example}"
+        )
+    groups = []
+    for group in interactions:
+        if isinstance(group, str | Mapping) or not isinstance(group, Iterable):
+            raise TypeError(
+                f"interactions must hold lists of columns, but holds {group!r}. {example}"
+            )
+        groups.append(places("interactions", encoder, group))
+    grouped = set().union(*groups)
+    alone = [{source} for source in range(len(encoder.names)) if source not in grouped]
+    return [*groups, *alone]
+
+
+def places(option: str, encoder: Encoder, columns: Any) -> set[int]:
+    """The places of columns in the table."""
+    if isinstance(columns, str | Mapping) or not isinstance(columns, Iterable):
+        raise TypeError(
+            f"{option} must be a list of columns, got {columns!r}. "
+            f"For example {option}=[{encoder.names[0]!r}]."
+        )
+    return {column_position(encoder, option, key) for key in columns}

@@ -1,0 +1,124 @@
+"""From what a user forbids by columns of the table to encoded columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from neuralrules._data._encoding import Encoder
+from neuralrules._data._restrictions import restrictions_of
+from neuralrules._task._task import Task
+
+NUMBERS = Task.of_numbers(np.arange(4.0)[:, None], np.ones(4, "f4"), "squared")
+FRAME = pd.DataFrame(
+    {
+        "age": [1.0, 2.0, np.nan, 4.0],
+        "city": ["Oslo", "Rome", "Oslo", "Lima"],
+        "since": pd.date_range("2020-01-01", periods=4),
+        "debt": [3.0, 1.0, 2.0, 0.0],
+    }
+)
+
+
+def encoder_of(table):
+    return Encoder.fit(table, np.ones(len(table), "f4"), named=isinstance(table, pd.DataFrame))
+
+
+def read(table=FRAME, task=NUMBERS, **given):
+    nothing = {"monotone": None, "interactions": None, "exclude": None}
+    return restrictions_of(encoder_of(table), task, **{**nothing, **given})
+
+
+def named(columns):
+    """Encoded columns of the frame by the names of their sources."""
+    encoder = encoder_of(FRAME)
+    return [
+        (encoder.names[encoder.columns[i].source], encoder.columns[i].kind) for i in columns
+    ]
+
+
+def test_nothing_forbidden_is_none():
+    assert read() is None
+
+
+def test_only_the_number_itself_has_a_direction():
+    directions = read(monotone={"age": -1, "since": 1}).directions
+    assert directions.dtype == np.int8
+    assert named(np.flatnonzero(directions == -1)) == [("age", "number")]
+    assert named(np.flatnonzero(directions == 1)) == [("since", "number")]
+
+
+def test_a_column_stands_for_all_that_it_is_encoded_as():
+    out = read(exclude=["age", "city"]).excluded
+    kinds = [("age", "number"), ("age", "missing"), *[("city", "category")] * 3]
+    assert named(np.flatnonzero(out)) == kinds
+
+
+def test_columns_in_no_group_stay_alone_and_excluded_ones_are_in_none():
+    groups = read(interactions=[["debt", "age"], ["age", "since"]], exclude=["debt"]).groups
+    age = [("age", "number"), ("age", "missing")]
+    assert [named(group) for group in groups] == [
+        age,
+        [("age", "number"), ("since", "number"), ("age", "missing")],
+        [("city", "category")] * 3,
+    ]
+
+
+def test_columns_of_arrays_have_positions_and_names():
+    given = {"monotone": {0: 1, "x2": -1}, "exclude": [1], "interactions": [[0, "x2"]]}
+    found = read(np.arange(12.0).reshape(4, 3) ** 2, **given)
+    assert found.directions.tolist() == [1, 0, -1]
+    assert found.excluded.tolist() == [False, True, False]
+    assert [group.tolist() for group in found.groups] == [[0, 2]]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (
+            {"monotone": {"city": 1}},
+            ValueError,
+            "monotone={'city': 1} names a column of categories, which have no order to rise "
+            "along. Give it as numbers, or leave it out.",
+        ),
+        (
+            {"monotone": {"age": 2}},
+            ValueError,
+            "monotone['age'] must be 1, for outputs that never fall with the column, or -1, "
+            "for those that never rise, got 2. Leave the column out if they may do both.",
+        ),
+        (
+            {"monotone": {"agee": 1}},
+            ValueError,
+            "monotone names the column 'agee', which the model was not fitted on. Its columns "
+            "are ['age', 'city', 'since', 'debt'].",
+        ),
+        (
+            {"interactions": ["age", "city"]},
+            TypeError,
+            "interactions must hold lists of columns, but holds 'age'. For example "
+            "interactions=[['age', 'debt']].",
+        ),
+        (
+            {"exclude": "age"},
+            TypeError,
+            "exclude must be a list of columns, got 'age'. For example exclude=['age'].",
+        ),
+        (
+            {"exclude": ["age", "city", "since", "debt"]},
+            ValueError,
+            "exclude=['age', 'city', 'since', 'debt'] names all columns, so that there is "
+            "nothing to learn from. Leave out those that rules may use.",
+        ),
+        (
+            {"monotone": {"age": 1}, "task": Task.of_classes(np.arange(3), "logistic")},
+            ValueError,
+            "monotone={'age': 1} needs one output that rises or falls, but y has 3 classes: "
+            "where one becomes more probable, others become less so. Fit two classes, for "
+            "example one against the others, or numbers in their order; or leave monotone out.",
+        ),
+    ],
+)
+def test_what_cannot_be_forbidden(given, error, message):
+    with pytest.raises(error) as raised:
+        read(**given)
+    assert str(raised.value) == message
