@@ -201,10 +201,14 @@ class ReadableModel(NeuralRuleModel):
         x: Any,
         target: Any = None,
         *,
+        probability: Any = None,
         units: Mapping[Any, float] | None = None,
         fixed: Iterable[Any] = (),
         integer: Iterable[Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,
+        directions: Mapping[Any, str] | None = None,
+        max_changes: int | None = None,
+        n_answers: int = 1,
         time_limit: float = 60.0,
     ) -> Counterfactual:
         """Find the smallest change of one row that gives it another prediction.
@@ -222,6 +226,10 @@ class ReadableModel(NeuralRuleModel):
             For a classifier the class wanted; by default the other one of two, or whichever
             costs least of several. For a regressor a pair (low, high) with low < high, either
             of them None for no bound; for several targets a list of such pairs.
+        probability : float or pair, optional
+            For a classifier of two classes: the probability of `target` must become at least
+            this, or lie between the two numbers of a pair, either of them None. The target
+            may be the class that is predicted; by default it is the other one.
         units : dict, optional
             What change of a column costs 1, up to 1e6 times as much or as little as by
             default: a number's standard deviation in training, and 1 for categories and
@@ -237,8 +245,18 @@ class ReadableModel(NeuralRuleModel):
             For a column of numbers a pair (low, high), either of them None; the row's own
             value must lie in it. For one of categories a list of those that the cell may
             switch to; it may also stay what it is.
+        directions : dict, optional
+            Which way a column may go: "increase" or "decrease" for numbers and dates, or
+            "fixed".
+        max_changes : int, optional
+            How many columns may change at most.
+        n_answers : int, default=1
+            How many answers to look for. The others are in `others`: each is the smallest
+            change that leaves as it is at least one column of those that each answer before
+            it changes.
         time_limit : float, default=60.0
-            Seconds. Where they do not suffice, the best found so far is returned.
+            Seconds for each answer. Where they do not suffice, the best found so far is
+            returned.
 
         Returns
         -------
@@ -280,10 +298,14 @@ class ReadableModel(NeuralRuleModel):
             table,
             self._engine(),
             target,
+            probability=probability,
             units=units,
             fixed=fixed,
             integer=integer,
             bounds=bounds,
+            directions=directions,
+            max_changes=max_changes,
+            n_answers=n_answers,
             time_limit=time_limit,
         )
 
