@@ -13,7 +13,7 @@ import numpy as np
 
 from neuralrules._cli._column_notes import note_columns
 from neuralrules._cli._console import Console, aligned, bytes_text, metric_pairs
-from neuralrules._cli._errors import in_options, library_errors, listed, say
+from neuralrules._cli._errors import InputError, in_options, library_errors, listed, say
 from neuralrules._cli._help import option, output_option, speaking
 from neuralrules._cli._inputs import Reading, checked_output, note, reading_options
 from neuralrules._cli._parameters import (
@@ -103,6 +103,13 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
     help="A column of text that holds dates such as 2020-12-31, to be counted in days; may be "
     "given several times.",
 )
+@option(
+    "--expert-rules",
+    metavar="FILE",
+    type=click.Path(),
+    help="A text file with rules to begin with, one on a line, such as: late > 2 and region = "
+    "north. Lines that start with # are comments.",
+)
 @reading_options
 @option(
     "--cv",
@@ -144,6 +151,7 @@ def fit(
     drop: Sequence[str],
     weight: str | None,
     dates: Sequence[str],
+    expert_rules: str | None,
     reading: Reading,
     cv: bool,
     folds: int | None,
@@ -156,7 +164,8 @@ def fit(
     parameters = given_parameters(context)
     search = search_parameters(cv, folds, max_depths, refit, parameters)
     check_roles(target, drop, weight, task)
-    path = checked_output(output, "model.nrules", [data])
+    experts = None if expert_rules is None else read_expert_rules(expert_rules)
+    path = checked_output(output, "model.nrules", [data, *filter(None, [expert_rules])])
     with reading.open(data) as table:
         rows = read_training(table, target, drop, weight, dates, console)
     found = found_task(rows, task)
@@ -166,6 +175,7 @@ def fit(
     y = target_array(rows, found.name)
     check_folds(rows, folds)
     model = estimator(found.name, parameters, search, y)
+    model.set_params(expert_rules=experts)
     fit_with_progress(model, rows, y, console)
     note(model, targets=list(target), **reading.notes())
     with library_errors():
@@ -174,6 +184,21 @@ def fit(
     if model.interrupted_:
         say(f"interrupted: the model as far as it was trained is in {str(path)!r}.")
         context.exit(130)
+
+
+def read_expert_rules(path: str) -> list[str]:
+    """The lines of a file of rules, without blank ones and comments."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            lines = [line.strip() for line in file]
+    except UnicodeDecodeError:
+        raise InputError(
+            f"--expert-rules: {path!r} is not text in UTF-8. Save it as such."
+        ) from None
+    rules = [line for line in lines if line and not line.startswith("#")]
+    if not rules:
+        raise InputError(f"--expert-rules: {path!r} holds no rules. Write one on each line.")
+    return rules
 
 
 def search_parameters(
@@ -268,7 +293,7 @@ def fit_with_progress(
     model: NeuralRuleModel, rows: Training, y: np.ndarray, console: Console
 ) -> None:
     """Fit, with a bar for the epochs or for the steps of the search."""
-    with library_errors(parameter_names()), interrupts_raised():
+    with library_errors([*parameter_names(), "expert_rules"]), interrupts_raised():
         model.set_params(verbose=int(console.shows_progress))
         with notes_of_convergence(console):
             model.fit(rows.X, y, rows.weights)

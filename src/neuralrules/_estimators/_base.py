@@ -35,6 +35,7 @@ from neuralrules._fitted._performance import perform
 from neuralrules._network._columns import LITERAL_COLUMNS
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import STARTS, Network
+from neuralrules._rules._expert import expert_rules
 from neuralrules._rules._rules import Rules, select
 from neuralrules._rules._sources import SOURCES, SourceOptions
 from neuralrules._task._task import Task
@@ -49,6 +50,7 @@ DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
     "warm_start": ["boolean"],
 }
 
+EXPERT = "expert"  # rules that people write
 
 # Trees of boosting with n_trees="auto": in all for one output, else of each.
 TREES, TREES_EACH = 32, 16
@@ -81,7 +83,9 @@ class NeuralRuleModel(BaseEstimator):
     """What the classifier and the regressor share: everything but their targets."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "rule_source": [StrOptions(set(SOURCES))],
+        "rule_source": [StrOptions({*SOURCES, EXPERT})],
+        "expert_rules": [list, tuple, None],
+        "frozen_rules": [StrOptions({EXPERT}), None],
         "n_trees": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "tree_rate": [Interval(Real, 0, None, closed="neither")],
         "max_rules": [Interval(Integral, 1, None, closed="left"), None],
@@ -155,7 +159,7 @@ class NeuralRuleModel(BaseEstimator):
             X, own_weights, named=hasattr(self, "feature_names_in_"), scaling=self.scaling
         )
         rows = Rows(encoder.transform(X), targets, row_weights, weights, task)
-        rules, outcome = self._build(rows, validation, random_state, course)
+        rules, outcome = self._build(encoder, rows, validation, random_state, course)
         if course is ONE_EPOCH:
             warn_of_few_rows(rules, len(training))
         else:
@@ -188,6 +192,7 @@ class NeuralRuleModel(BaseEstimator):
 
     def _build(
         self,
+        encoder: Encoder,
         rows: Rows,
         validation: np.ndarray,
         random_state: np.random.RandomState,
@@ -197,11 +202,10 @@ class NeuralRuleModel(BaseEstimator):
         weights = rows.training_weights.copy()
         weights[validation] = 0
         own = replace(rows, training_weights=weights)
-        # 2. Grow trees, and take every leaf as a rule.
-        grow = SOURCES[self.rule_source]
-        grown, order = grow(own, self._source_options(own, random_state))
-        # 3. Keep the best rules.
-        rules = select(grown, self.max_rules)
+        # 2. Grow trees, take every leaf as a rule, and keep the best.
+        rules, order = self._grow(own, random_state)
+        # 3. Put the rules of experts before them.
+        rules = self._with_experts(rules, encoder, own)
         # 4. Turn every rule into a neural rule that starts as its leaf.
         network = Network.from_rules(
             rules,
@@ -222,13 +226,41 @@ class NeuralRuleModel(BaseEstimator):
             plan,
             self._engine(),
             random_state,
-            self._constraints(network),
+            self._constraints(network, rules),
         )
         return rules, outcome
 
-    def _constraints(self, network: Network) -> Constraints | None:
-        """What training may not change: literals that keep to their own column."""
-        return Constraints.keep_columns(network) if self.literal_columns == "own" else None
+    def _grow(
+        self, rows: Rows, random_state: np.random.RandomState
+    ) -> tuple[Rules | None, np.ndarray]:
+        """The best rules that grow from rows, if any are to, and the order to train them in."""
+        if self.rule_source == EXPERT:
+            return None, np.flatnonzero(rows.training_weights).astype(np.int32)
+        grow = SOURCES[self.rule_source]
+        grown, order = grow(rows, self._source_options(rows, random_state))
+        return select(grown, self.max_rules), order
+
+    def _with_experts(self, grown: Rules | None, encoder: Encoder, rows: Rows) -> Rules:
+        """The rules of experts, then those that grew: the first rule is the first expert's."""
+        texts = [] if self.expert_rules is None else self.expert_rules
+        if not len(texts):
+            if grown is None:
+                raise ValueError(
+                    "rule_source='expert' needs rules: give expert_rules a list of them, such "
+                    f"as ['{encoder.names[0]} > 0'], or another rule_source, one of "
+                    f"{sorted(SOURCES)}."
+                )
+            return grown
+        written = expert_rules(texts, encoder, rows, frozen=self.frozen_rules == EXPERT)
+        return written if grown is None else Rules.join([written, grown])
+
+    def _constraints(self, network: Network, rules: Rules) -> Constraints | None:
+        """What training may not change: frozen rules, and the columns of literals."""
+        own = self.literal_columns == "own"
+        if not own and rules.frozen is None:
+            return None
+        limits = Constraints.keep_columns(network) if own else Constraints.free(network)
+        return limits.freezing(network, rules.frozen)
 
     def _resume(self, X: Any, y: Any, sample_weight: Any, course: Course) -> Any:
         """Train the present rules further, with the present encoding."""
@@ -247,7 +279,7 @@ class NeuralRuleModel(BaseEstimator):
             plan,
             self._engine(),
             random_state,
-            self._constraints(fitted.state.network),
+            self._constraints(fitted.state.network, fitted.rules),
         )
         if course is not ONE_EPOCH:
             self._check_gain(outcome, rows, training, validation)

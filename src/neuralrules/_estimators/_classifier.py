@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -210,6 +211,8 @@ class NeuralRuleClassifier(ClassRules):
         max_depth: int | None = 2,
         *,
         rule_source: str = "boosting",
+        expert_rules: Sequence[str] | None = None,
+        frozen_rules: str | None = None,
         n_trees: int | str = "auto",
         tree_rate: float = 0.2,
         max_rules: int | None = None,
@@ -238,6 +241,8 @@ class NeuralRuleClassifier(ClassRules):
     ) -> None:
         self.max_depth = max_depth
         self.rule_source = rule_source
+        self.expert_rules = expert_rules
+        self.frozen_rules = frozen_rules
         self.n_trees = n_trees
         self.tree_rate = tree_rate
         self.max_rules = max_rules

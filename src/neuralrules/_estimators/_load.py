@@ -36,6 +36,8 @@ LATER_PARAMETERS = {
     name: PAPER[name]
     for name in ("tree_rate", "literal_columns", "start", "fit_intercept", "scaling")
 }
+# What parameters mean that came within version 3, for files that do not have them.
+ADDED_PARAMETERS = {"expert_rules": None, "frozen_rules": None}
 MAX_CANDIDATES = 10_000  # of a search: a few lists of values have more combinations than memory
 DEEPEST = 4  # lists within lists of a parameter: a list of candidates, each a dict of lists
 
@@ -98,6 +100,7 @@ def estimator_from(contents: Contents) -> Any:
     parameters = contents.value("parameters", dict)
     if contents.version < 3:
         parameters = upgraded_parameters(contents, parameters)
+    parameters = ADDED_PARAMETERS | parameters
     if parameters.keys() != ESTIMATORS[name]().get_params(deep=False).keys():
         refuse(f"its parameters are not those of a {name}")
     model = ESTIMATORS[name](**{key: restored(item) for key, item in parameters.items()})

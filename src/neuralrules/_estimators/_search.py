@@ -301,7 +301,9 @@ class RuleSearch(NeuralRuleModel):
                 course = course._replace(early_stopping=False, stop_after=round(np.mean(best)))
             nothing = np.empty(0, np.int32)
             random_state = check_random_state(seed)
-            rules, outcome = model._build(table.rows, nothing, random_state, course)
+            rules, outcome = model._build(
+                table.encoder, table.rows, nothing, random_state, course
+            )
         self._learn(table.encoder, rules, outcome, table.rows)
 
     def _told(self) -> Told:
@@ -381,7 +383,9 @@ def train_member(
     weights[validation] = table.rows.training_weights[validation]
     rows = replace(table.rows, training_weights=weights)
     random_state = check_random_state(model.random_state)
-    rules, outcome = model._build(rows, validation.astype(np.int32), random_state, course)
+    rules, outcome = model._build(
+        table.encoder, rows, validation.astype(np.int32), random_state, course
+    )
     if outcome.interrupted:
         raise KeyboardInterrupt
     network = outcome.state.network

@@ -8,6 +8,7 @@ import numpy as np
 
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
+from neuralrules._rules._rules import ALL_FROZEN, LITERALS_FROZEN
 
 
 class Constraints(NamedTuple):
@@ -48,6 +49,28 @@ class Constraints(NamedTuple):
         """
         kept = cls.keep_columns(network)
         return kept._replace(frozen=kept.frozen._replace(mixing=network.mixing == 0))
+
+    def freezing(self, network: Network, parts: np.ndarray | None) -> Constraints:
+        """The same limits, with the rules frozen that `parts` (n_rules,) says, if any.
+
+        See `Rules.frozen`. The intercept belongs to no rule and stays as free as it is.
+        """
+        if parts is None:
+            return self
+        lengths = np.diff(network.offsets)
+        literals, n_columns = parts >= LITERALS_FROZEN, np.diff(network.column_offsets)
+        of_literals = np.repeat(literals, lengths)
+        frozen = self.frozen._replace(
+            weights=self.frozen.weights | np.repeat(literals, lengths * n_columns),
+            biases=self.frozen.biases | of_literals,
+            values=self.frozen.values | (parts == ALL_FROZEN)[:, None],
+        )
+        if network.deep:
+            frozen = frozen._replace(
+                mixing=frozen.mixing | np.repeat(literals, lengths**2),
+                shifts=frozen.shifts | of_literals,
+            )
+        return self._replace(frozen=frozen)
 
     def check(self, parameters: Parameters) -> None:
         """Refuse limits of another network, and bounds that leave no number between them."""
