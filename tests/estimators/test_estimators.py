@@ -543,6 +543,8 @@ def test_numbers_cannot_be_learned_from_text(name, kind):
 FORMER = {
     "max_depth": 6,
     "rule_source": "tree",
+    "expert_rules": None,
+    "frozen_rules": None,
     "n_trees": 10,
     "max_rules": None,
     "min_samples_leaf": 1,

@@ -159,7 +159,7 @@ class NeuralRuleModel(BaseEstimator):
             X, own_weights, named=hasattr(self, "feature_names_in_"), scaling=self.scaling
         )
         rows = Rows(encoder.transform(X), targets, row_weights, weights, task)
-        rules, outcome = self._build(encoder, rows, validation, random_state, course)
+        rules, outcome = self._build(rows, validation, random_state, course, encoder)
         if course is ONE_EPOCH:
             warn_of_few_rows(rules, len(training))
         else:
@@ -192,11 +192,11 @@ class NeuralRuleModel(BaseEstimator):
 
     def _build(
         self,
-        encoder: Encoder,
         rows: Rows,
         validation: np.ndarray,
         random_state: np.random.RandomState,
         course: Course,
+        encoder: Encoder,
     ) -> tuple[Rules, Outcome]:
         """From encoded rows to trained rules; `validation` are those to stop early on."""
         weights = rows.training_weights.copy()
@@ -384,6 +384,12 @@ class NeuralRuleModel(BaseEstimator):
             if hasattr(self, "fitted_"):
                 return self._resume(X, y, sample_weight, ONE_EPOCH)
             return self._fit_from_scratch(X, y, sample_weight, ONE_EPOCH, classes)
+
+    def _refit(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        check_is_fitted(self)
+        with unchanged_on_error(self):
+            self._validate_params()
+            return self._resume(X, y, sample_weight, self._course())
 
     def _check_columns(self, X: Any, *, reset: bool) -> Any:
         """A table whose columns are those of the fit (or, with `reset`, become them)."""

@@ -284,6 +284,24 @@ class NeuralRuleClassifier(ClassRules):
         """
         return cls(max_depth, **{**PAPER, **parameters})
 
+    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train the present rules further, but for those that are frozen.
+
+        As `fit` does with ``warm_start=True``: none grow, the columns keep their scale, and
+        frozen rules, of `edit` or `frozen_rules`, keep their bits.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+        """
+        return self._refit(X, y, sample_weight)
+
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -23,6 +24,7 @@ from neuralrules._reading._importance import Importances, column_shares, importa
 from neuralrules._reading._rules_table import rules_table
 from neuralrules._reading._text import rules_text
 from neuralrules._report import Given, check_given, report
+from neuralrules._simplify._edit import edited, read_edits
 from neuralrules._simplify._path import (
     TOLERANCE,
     SimplificationPath,
@@ -362,10 +364,10 @@ class ReadableModel(NeuralRuleModel):
         """The rows of a report, encoded once for all that is measured on them."""
         weighted = sample_weight is not None or self._weighs_classes()
         if X is None:
-            if not self.fitted_.activity.n_rows:
+            if not self.fitted_.performance.n_rows:
+                was = "edited" if self.fitted_.rules.grew else "read from text"
                 raise ValueError(
-                    "This model was read from text and remembers no rows. Give X and y to "
-                    "report on."
+                    f"This model was {was} and remembers no rows. Give X and y to report on."
                 )
             return Given(weighted=weighted)
         table = self._check_columns(X, reset=False)
@@ -374,6 +376,51 @@ class ReadableModel(NeuralRuleModel):
             return Given(table, encoded=encoded, weighted=weighted, n_examples=n_examples)
         rows = self._rows(table, y, sample_weight)
         return Given(table, y, rows.X, rows, sample_weight, weighted, n_examples)
+
+    def edit(
+        self,
+        *,
+        drop: Iterable[int] = (),
+        freeze: Iterable[int] = (),
+        unfreeze: Iterable[int] = (),
+        replace: Mapping[int, str] | None = None,
+        values: Mapping[int, Any] | None = None,
+    ) -> Any:
+        """A fitted estimator with some rules changed by hand; this one stays as it is.
+
+        Rules are named by their numbers in this model, as `rules_table` and `rules_text` show
+        them. `refit` then trains what is not frozen.
+
+        Parameters
+        ----------
+        drop : list of int, default=()
+            Rules to leave out. Those behind them move up.
+        freeze : list of int, default=()
+            Rules that no training changes any more, neither their literals nor their values.
+        unfreeze : list of int, default=()
+            Rules that are free again.
+        replace : dict from int to str, optional
+            Rules to write anew, as in `expert_rules`. They keep the value of the rule that
+            they replace, and stay as frozen or free.
+        values : dict from int to float, optional
+            Values of rules in the units of the outputs; for several outputs a list each.
+
+        Returns
+        -------
+        fitted estimator
+            Of the same class; of a search, of the class that it compared, with the
+            parameters that it chose. It does not know how good it is before it is refitted.
+        """
+        check_is_fitted(self)
+        n_rules = self.fitted_.network.n_rules
+        edits = read_edits(n_rules, drop, freeze, unfreeze, replace, values)
+        chosen = self._chosen()
+        origin = dataclasses.replace(self.fitted_, estimator=type(chosen).__name__)
+        model = chosen._with(edited(origin, edits, chosen.start))
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        return model
 
     def simplify(
         self,

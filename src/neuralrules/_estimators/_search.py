@@ -302,7 +302,7 @@ class RuleSearch(NeuralRuleModel):
             nothing = np.empty(0, np.int32)
             random_state = check_random_state(seed)
             rules, outcome = model._build(
-                table.encoder, table.rows, nothing, random_state, course
+                table.rows, nothing, random_state, course, table.encoder
             )
         self._learn(table.encoder, rules, outcome, table.rows)
 
@@ -384,7 +384,7 @@ def train_member(
     rows = replace(table.rows, training_weights=weights)
     random_state = check_random_state(model.random_state)
     rules, outcome = model._build(
-        table.encoder, rows, validation.astype(np.int32), random_state, course
+        rows, validation.astype(np.int32), random_state, course, table.encoder
     )
     if outcome.interrupted:
         raise KeyboardInterrupt
