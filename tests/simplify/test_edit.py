@@ -143,6 +143,20 @@ def test_what_is_known_of_the_rules_that_stay_is_kept(model, people, tmp_path):
     assert other.simplify(*people, X_val=people[0], y_val=people[1]).network_.n_rules
 
 
+@pytest.mark.parametrize("deep", [False, True])
+def test_simplify_keeps_frozen_rules(people, deep):
+    frame, y = people
+    whole = NeuralRuleClassifier(2, n_trees=3, n_epochs=10, deep=deep, random_state=0)
+    whole = whole.fit(frame, y).edit(freeze=[0, 3], values={3: 0.01})
+    path = whole.simplification_path(frame, y, X_val=frame, y_val=y)
+    last = path.model(len(path.to_frame()) - 1)
+    assert last.network_.n_rules < whole.network_.n_rules
+    frozen = [rule_bits(whole.fitted_.state.network, rule) for rule in (0, 3)]
+    kept = np.flatnonzero(last.rules_.frozen)
+    assert [rule_bits(last.fitted_.state.network, rule) for rule in kept] == frozen
+    assert np.isfinite(last.decision_function(frame)).all()
+
+
 def test_files_remember_what_was_edited_and_frozen(model, people, tmp_path):
     other = model.edit(freeze=[1], replace={0: "age >= 65"})
     other.save(tmp_path / "edited.nrules")

@@ -459,7 +459,8 @@ class ReadableModel(NeuralRuleModel):
         Returns
         -------
         fitted estimator
-            Of the same class. Training it further lets its zeros grow again.
+            Of the same class. Training it further lets its zeros grow again. Frozen rules
+            are in it as they were.
         """
         check_tolerance(tolerance)
         path = self.simplification_path(
