@@ -213,7 +213,7 @@ def test_completion_prints_a_script_and_where_to_put_it(shell):
     [
         ([], "e", {"evaluate", "explain", "export"}),
         (["fit"], "--max-d", {"--max-depth", "--max-depths"}),
-        (["fit", "--rule-source"], "", {"boosting", "forest", "tree"}),
+        (["fit", "--rule-source"], "", {"boosting", "expert", "forest", "tree"}),
         (["fit", "--batch-size"], "a", {"auto"}),
         (["export", "--format"], "", {"onnx", "sql", "python"}),
     ],

@@ -81,6 +81,7 @@ def test_every_option_reaches_the_estimator():
     options = {
         "--max-depth": ("3", 3),
         "--rule-source": ("forest", "forest"),
+        "--frozen-rules": ("expert", "expert"),
         "--n-trees": ("2", 2),
         "--tree-rate": ("0.3", 0.3),
         "--max-rules": ("7", 7),
@@ -119,6 +120,7 @@ def test_every_option_reaches_the_estimator():
     parameters = model.get_params()
     weights = {"setosa": 2, "versicolor": 1.5, "virginica": 1}
     assert parameters.pop("class_weight") == weights
+    assert parameters.pop("expert_rules") is None  # which come from a file
     assert (parameters.pop("verbose"), parameters.pop("warm_start")) == (0, False)
     assert parameters.pop("monotone") is None
     assert parameters == {

@@ -545,6 +545,8 @@ FORMER = {
     **dict.fromkeys(("monotone", "interactions", "exclude")),
     "max_depth": 6,
     "rule_source": "tree",
+    "expert_rules": None,
+    "frozen_rules": None,
     "n_trees": 10,
     "max_rules": None,
     "min_samples_leaf": 1,

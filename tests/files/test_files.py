@@ -29,7 +29,7 @@ from neuralrules import (
     NeuralRuleRegressorCV,
     load,
 )
-from neuralrules._files import _save
+from neuralrules._files import _save, stored_model
 from neuralrules._files._container import (
     DTYPES,
     MAX_HEADER_BYTES,
@@ -596,3 +596,21 @@ def test_an_absurd_shape_asks_for_no_memory(whole, tmp_path):
     assert refusal(hostile, tmp_path) == f"it is cut short, within the array 'big'. {DAMAGED}"
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
+
+
+def test_files_before_expert_rules_are_read_and_frozen_parts_are_checked(tmp_path):
+    model = fitted("two classes")[0].edit(freeze=[1])
+    path = model.save(tmp_path / "model.nrules")
+    assert stored_model(path).fitted_.rules.frozen.tolist() == model.rules_.frozen.tolist()
+    arrays, text, _ = unpack(path.read_bytes())
+    document = json.loads(text)
+    for name in ("expert_rules", "frozen_rules"):
+        del document["parameters"][name]
+    before = arrays.pop("rules.frozen")
+    path.write_bytes(sealed(arrays, document))
+    old = load(path)
+    assert (old.expert_rules, old.frozen_rules, old.rules_.frozen) == (None, None, None)
+    for frozen in (before + 2, before[1:], before.astype(np.int64)):
+        path.write_bytes(sealed(arrays | {"rules.frozen": frozen}, document))
+        with pytest.raises(ModelFileError, match=r"rules\.frozen"):
+            load(path)

@@ -14,7 +14,7 @@ import numpy as np
 from neuralrules._cli._column_notes import note_columns
 from neuralrules._cli._column_options import named_columns
 from neuralrules._cli._console import Console, aligned, bytes_text, metric_pairs
-from neuralrules._cli._errors import in_options, library_errors, listed, say
+from neuralrules._cli._errors import InputError, in_options, library_errors, listed, say
 from neuralrules._cli._help import option, output_option, speaking
 from neuralrules._cli._inputs import Reading, checked_output, note, reading_options
 from neuralrules._cli._parameters import (
@@ -111,6 +111,13 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
     help="A column of categories, though they may look like numbers; may be given several "
     "times.",
 )
+@option(
+    "--expert-rules",
+    metavar="FILE",
+    type=click.Path(),
+    help="A text file with rules to begin with, one on a line, such as: late > 2 and region = "
+    "north. Lines that start with # are comments.",
+)
 @reading_options
 @option(
     "--cv",
@@ -153,6 +160,7 @@ def fit(
     weight: str | None,
     dates: Sequence[str],
     categories: Sequence[str],
+    expert_rules: str | None,
     reading: Reading,
     cv: bool,
     folds: int | None,
@@ -165,7 +173,8 @@ def fit(
     parameters = given_parameters(context)
     search = search_parameters(cv, folds, max_depths, refit, parameters)
     check_roles(target, drop, weight, task)
-    path = checked_output(output, "model.nrules", [data])
+    experts = None if expert_rules is None else read_expert_rules(expert_rules)
+    path = checked_output(output, "model.nrules", [data, *filter(None, [expert_rules])])
     kinds = told_kinds(dates, categories)
     with reading.open(data) as table:
         named = {"--dates": dates, "--categories": categories, **named_columns(parameters)}
@@ -177,6 +186,7 @@ def fit(
     y = target_array(rows, found.name)
     check_folds(rows, folds)
     model = estimator(found.name, parameters, search, y)
+    model.set_params(expert_rules=experts)
     fit_with_progress(model, rows, y, console)
     note(model, targets=list(target), **reading.notes())
     with library_errors():
@@ -195,6 +205,21 @@ def told_kinds(dates: Sequence[str], categories: Sequence[str]) -> dict[str, str
                 f"The column {name!r} is given as --dates and --categories. Give it once."
             )
     return dict.fromkeys(dates, "date") | dict.fromkeys(categories, "text")
+
+
+def read_expert_rules(path: str) -> list[str]:
+    """The lines of a file of rules, without blank ones and comments."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            lines = [line.strip() for line in file]
+    except UnicodeDecodeError:
+        raise InputError(
+            f"--expert-rules: {path!r} is not text in UTF-8. Save it as such."
+        ) from None
+    rules = [line for line in lines if line and not line.startswith("#")]
+    if not rules:
+        raise InputError(f"--expert-rules: {path!r} holds no rules. Write one on each line.")
+    return rules
 
 
 def search_parameters(
@@ -289,7 +314,7 @@ def fit_with_progress(
     model: NeuralRuleModel, rows: Training, y: np.ndarray, console: Console
 ) -> None:
     """Fit, with a bar for the epochs or for the steps of the search."""
-    with library_errors(parameter_names()), interrupts_raised():
+    with library_errors([*parameter_names(), "expert_rules"]), interrupts_raised():
         model.set_params(verbose=int(console.shows_progress))
         with notes_of_convergence(console):
             model.fit(rows.X, y, rows.weights)

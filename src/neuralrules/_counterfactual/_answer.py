@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
+import scipy  # its parts load when they are used
 
-from neuralrules._counterfactual._options import as_float, check_pair, read_options
+from neuralrules._counterfactual._options import (
+    as_float,
+    check_count,
+    check_pair,
+    read_options,
+)
 from neuralrules._counterfactual._program import Goal
 from neuralrules._counterfactual._row import cell_text, read_columns
-from neuralrules._counterfactual._solve import TOLERANCE, Change, Problem, Wanted, search
+from neuralrules._counterfactual._solve import (
+    TOLERANCE,
+    Change,
+    Found,
+    Problem,
+    Wanted,
+    predicted,
+    search,
+)
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
 from neuralrules._reading._numbers import number
+from neuralrules._task._task import chosen_classes
 
+LEAST = 1e-6  # probabilities nearer to 0 or 1 lose the digits that a proof needs
 SAME = 1e-5  # a cost this close to the bound, relatively, is the bound but for rounding
 
 
@@ -44,6 +60,14 @@ class Counterfactual:
         What the model predicts; `prediction_after` is None if none was found.
     seconds : float
         How long the search took.
+    probability_of : object
+        The class whose probability was asked for; None where none was.
+    probability_before, probability_after : float or None
+        That probability.
+    others : tuple of Counterfactual
+        Further answers, if several were asked for: each is the smallest change that leaves
+        as it is at least one column of those that each answer before it changes. Where
+        there are not so many, the last one is not `found`, and tells whether that is proven.
     """
 
     x: Any
@@ -55,6 +79,10 @@ class Counterfactual:
     prediction_before: Any
     prediction_after: Any
     seconds: float
+    probability_of: Any = None
+    probability_before: float | None = None
+    probability_after: float | None = None
+    others: tuple[Counterfactual, ...] = ()
 
     def to_frame(self) -> Any:
         """The changes as a pandas frame with the columns column, before, after and cost."""
@@ -64,24 +92,37 @@ class Counterfactual:
         return pd.DataFrame(cells, columns=names)
 
     def __str__(self) -> str:
-        before = cell_text(self.prediction_before)
+        others = [other._sentence(first=False) for other in self.others]
+        return "\n".join([self._sentence(), *others])
+
+    def _sentence(self, *, first: bool = True) -> str:
+        """The answer in words, which tell whether it is the first one."""
+        what, digits = "prediction", 6
+        before, after = self.prediction_before, self.prediction_after
+        if self.probability_before is not None:
+            what, digits = f"probability of {cell_text(self.probability_of)}", 3
+            before, after = self.probability_before, self.probability_after
+        before, after = cell_text(before, digits), cell_text(after, digits)
         if not self.found:
             known = f", because none costs up to {number(self.bound, 3)}: proven."
             if np.isinf(self.bound):
                 known = ", because there is none: proven."
             elif not self.optimal:
                 known = f" so far; every one costs at least {number(self.bound, 3)}."
-            return f"No counterfactual for the prediction {before} was found{known}"
+            which = "counterfactual" if first else "other counterfactual"
+            return f"No {which} for the {what} {before} was found{known}"
         parts = [str(change) for change in self.changes]
         listed = " and ".join([*([", ".join(parts[:-1])] if parts[1:] else []), parts[-1]])
-        known = "proven smallest"
+        smallest = "smallest" if first else "smallest of the others"
+        known = f"proven {smallest}"
         if self.optimal and self.bound < self.cost * (1 - SAME):
             known += f" to {100 * TOLERANCE:g} %"
         if not self.optimal:
-            known = f"the smallest is at least {number(self.bound, 3)}"
+            known = f"the {smallest} is at least {number(self.bound, 3)}"
+        start = "Changing" if first else "Or changing"
         return (
-            f"Changing {listed} turns the prediction from {before} into "
-            f"{cell_text(self.prediction_after)}. Cost {number(self.cost, 3)} ({known})."
+            f"{start} {listed} turns the {what} from {before} into {after}. "
+            f"Cost {number(self.cost, 3)} ({known})."
         )
 
     def __repr__(self) -> str:
@@ -94,10 +135,14 @@ def counterfactual(
     engine: Engine,
     target: Any = None,
     *,
+    probability: Any = None,
     units: Mapping[Any, float] | None = None,
     fixed: Iterable[Any] = (),
     integer: Iterable[Any] | None = None,
     bounds: Mapping[Any, Any] | None = None,
+    directions: Mapping[Any, str] | None = None,
+    max_changes: int | None = None,
+    n_answers: int = 1,
     time_limit: float = 60.0,
 ) -> Counterfactual:
     """See `ReadableModel.counterfactual`, which calls it with a checked table."""
@@ -106,18 +151,39 @@ def counterfactual(
         raise ValueError(
             f"time_limit must be a positive number of seconds, got {time_limit!r}."
         )
-    options = read_options(fitted.encoder, units, fixed, integer, bounds)
+    most = None if max_changes is None else check_count("max_changes", max_changes)
+    check_count("n_answers", n_answers)
+    options = read_options(fitted.encoder, units, fixed, integer, bounds, directions)
     if table.shape[0] != 1:
         raise ValueError(
             f"x must be one row, got {table.shape[0]} rows. Pass for example X.iloc[[0]], "
             f"X[:1] or a dict with the columns {fitted.encoder.names}."
         )
     columns = read_columns(fitted.encoder, table, options)
-    before = fitted.predict(table, engine)[0]
-    wanted = read_target(fitted, target, before)
-    problem = Problem.of(fitted, engine, table, columns, wanted)
-    outcome = search(problem, start + as_float(time_limit))
-    best = outcome.best
+    outputs = fitted.decide(table, engine)
+    before = fitted.task.predictions(outputs)[0]
+    if probability is None:
+        wanted = read_target(fitted, target, before)
+    else:
+        wanted = read_probability(fitted, target, probability, outputs)
+    problem = Problem.of(fitted, engine, table, columns, wanted, most)
+    answers: list[Counterfactual] = []
+    for _ in range(n_answers):
+        known = answers[-1].bound if answers else 0.0
+        outcome = search(problem, start + as_float(time_limit), known)
+        answers.append(answer_of(problem, outcome, start))
+        if outcome.best is None:
+            break
+        problem = problem.excluding(outcome.best.positions)
+        start = time.perf_counter()
+    return replace(answers[0], others=tuple(answers[1:]))
+
+
+def answer_of(problem: Problem, outcome: Found, start: float) -> Counterfactual:
+    """What a search that began at `start` has found, for its user."""
+    best, of_class = outcome.best, problem.wanted.of_class
+    fitted = problem.fitted
+    before, probability = predicted(fitted, problem.table, problem.engine, of_class)
     return Counterfactual(
         x=None if best is None else best.table,
         changes=() if best is None else best.changes,
@@ -128,6 +194,9 @@ def counterfactual(
         prediction_before=before,
         prediction_after=None if best is None else best.prediction,
         seconds=time.perf_counter() - start,
+        probability_of=None if of_class is None else fitted.task.labels[of_class],
+        probability_before=probability,
+        probability_after=None if best is None else best.probability,
     )
 
 
@@ -136,14 +205,71 @@ def read_target(fitted: Fitted, target: Any, before: Any) -> Wanted:
     return (_read_classes if fitted.task.are_classes else _read_ranges)(fitted, target, before)
 
 
+def read_probability(
+    fitted: Fitted, target: Any, probability: Any, outputs: np.ndarray
+) -> Wanted:
+    """The probability that `counterfactual` is asked for, of a row with outputs (1, 1)."""
+    task = fitted.task
+    if not task.are_classes:
+        raise ValueError(
+            "probability is for classifiers. Ask a regressor for target=(low, high)."
+        )
+    if task.n_classes != 2 or not task.gives_probabilities:
+        has = f"{task.n_classes} classes and loss={task.loss.name!r}"
+        raise ValueError(
+            f"probability needs two classes and loss='logistic'; this model has {has}. "
+            "Leave it out to ask for another class."
+        )
+    low, high = probability_range(probability)
+    code = 1 - int(chosen_classes(outputs)[0])
+    if target is not None:
+        (code,) = _codes_of(task.labels, target)
+    now = float(task.probabilities(outputs)[0, code])
+    if low <= now <= high:
+        raise ValueError(
+            f"probability={probability!r} holds already: that of class {task.labels[code]!r} "
+            f"is {now:.6g} for the row. Ask for another range or target."
+        )
+    sign = 1 if code == 1 else -1
+    ends = [np.array([scipy.special.logit(np.clip(end, 0, 1))]) for end in (low, high)]
+    values = sign * fitted.network.values.T.astype(float)
+    goal = range_goal(values, sign * fitted.network.intercept, *ends)
+    return Wanted([goal], lambda chance: low <= chance <= high, code)
+
+
+def probability_range(probability: Any) -> tuple[float, float]:
+    """A number, which is meant as the least, or a pair (low, high), as two floats."""
+    alone = isinstance(probability, Real) and not isinstance(probability, bool)
+    pair = (probability, None) if alone else probability
+    try:
+        low, high = check_pair("probability", pair)
+    except ValueError:
+        low = high = np.nan
+    inside = [LEAST <= end <= 1 - LEAST for end in (low, high) if np.isfinite(end)]
+    if not low < high or not inside or not all(inside):
+        raise ValueError(
+            "probability must be a number p, for at least p, or a pair (low, high) with "
+            f"low < high, one of which may be None; all between {LEAST:g} and 1 - {LEAST:g}. "
+            f"Got {probability!r}."
+        )
+    return low, high
+
+
+def _codes_of(classes: list[Any], target: Any) -> list[int]:
+    """The position of the class that a target names."""
+    codes = [code for code, label in enumerate(classes) if _is_class(label, target)]
+    if not codes:
+        raise ValueError(f"target={target!r} is none of the model's classes {classes}.")
+    return codes
+
+
 def _read_classes(fitted: Fitted, target: Any, before: Any) -> Wanted:
     network, classes = fitted.network, fitted.task.labels
-    codes = [code for code, label in enumerate(classes) if _is_class(label, target)]
     if target is None:
         codes = [code for code, label in enumerate(classes) if label != before]
-    elif not codes:
-        raise ValueError(f"target={target!r} is none of the model's classes {classes}.")
-    elif target == before:
+    else:
+        codes = _codes_of(classes, target)
+    if target is not None and target == before:
         raise ValueError(
             f"target={target!r} is what the model predicts for the row already. Ask for "
             f"another of its classes {classes}, or leave target out."
@@ -212,7 +338,6 @@ def _read_ranges(fitted: Fitted, target: Any, before: Any) -> Wanted:
             "row. Ask for another range."
         )
     values = network.values.T.astype(float)
-    gains = np.concatenate([values, -values])
     low, high = fitted.task.loss.link.inverse(pairs).T
     for pair, lowest, highest in zip(given, low, high, strict=True):
         if lowest == np.inf or highest == -np.inf:
@@ -220,10 +345,23 @@ def _read_ranges(fitted: Fitted, target: Any, before: Any) -> Wanted:
                 f"target must be a range that predictions can reach, got {pair!r}: with "
                 f"loss={fitted.task.loss.name!r} they are above 0. Ask for another range."
             )
-    constants = np.concatenate([network.intercept - low, high - network.intercept])
+    return Wanted([range_goal(values, network.intercept, low, high)], accepts)
+
+
+def range_goal(
+    values: np.ndarray, intercept: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> Goal:
+    """When outputs lie between `low` and `high`, which may be infinite.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_outputs, n_rules), float64
+    intercept, low, high : ndarray of shape (n_outputs,), float64
+    """
+    gains = np.concatenate([values, -values])
+    constants = np.concatenate([intercept - low, high - intercept])
     bounded = np.isfinite(constants)
     widths = np.tile(high - low, 2)
-    goal = Goal(
+    return Goal(
         gains[bounded], constants[bounded], np.zeros(bounded.sum(), bool), widths[bounded]
     )
-    return Wanted([goal], accepts)

@@ -24,6 +24,29 @@ def round_down(amounts: np.ndarray, whole: np.ndarray, first: np.ndarray) -> np.
     return np.where(whole, np.where(steps < 0, 0, first + steps), amounts)
 
 
+class Together(NamedTuple):
+    """Which columns may change together.
+
+    Attributes
+    ----------
+    most : int or None
+        How many at most; None for any number.
+    excluded : tuple of frozenset of int
+        Positions of columns that may not all change: at least one of each set stays.
+    """
+
+    most: int | None = None
+    excluded: tuple[frozenset[int], ...] = ()
+
+    def allows(self, changed: set[int]) -> bool:
+        """Whether these columns may change together; if they may, so may fewer of them."""
+        few = self.most is None or len(changed) <= self.most
+        return few and not any(together <= changed for together in self.excluded)
+
+
+ANY = Together()
+
+
 @dataclass(frozen=True)
 class Moves:
     """The ways in which a row may change, as amounts that are 0 in the row itself.
@@ -46,6 +69,8 @@ class Moves:
     segments : ndarray of shape (n_moves,), int64
         For a segment of a scaled column, how many segments must be passed before it: those
         just before it in all arrays. -1 for other moves.
+    together : Together
+        Which of the groups may change together.
     """
 
     effects: np.ndarray
@@ -55,6 +80,7 @@ class Moves:
     first: np.ndarray
     groups: np.ndarray
     segments: np.ndarray
+    together: Together = ANY
 
     def within(self, radius: float) -> Moves:
         """The same moves, cut to what a cost of `radius` pays for."""
@@ -145,8 +171,23 @@ def highest_in(ball: Ball, gains: np.ndarray, constants: np.ndarray) -> np.ndarr
     prices = np.take_along_axis(prices, order, axis=1)
     left = ball.radius - (np.cumsum(prices, axis=1) - prices)
     share = np.clip(left / np.where(prices > 0, prices, 1), 0, 1)
-    best = constants + (values * share).sum(axis=1)
+    gained = (values * share).sum(axis=1)
+    if moves.together.most is not None:
+        gained = np.minimum(gained, most_of_few(moves, gains, moves.together.most))
+    best = constants + gained
     return best + SLACK * (1 + np.abs(best))
+
+
+def most_of_few(moves: Moves, gains: np.ndarray, n_columns: int) -> np.ndarray:
+    """What so many columns gain at most, whatever they cost together, (n,) float64.
+
+    Each column counts with the better of its two ways, as far as it may go.
+    """
+    values = np.maximum.reduceat(np.maximum(gains * moves.most, 0), moves.starts, axis=1)
+    groups = moves.groups[moves.starts]
+    firsts = np.flatnonzero(np.diff(groups, prepend=-1))
+    columns = np.sort(np.add.reduceat(values, firsts, axis=1), axis=1)
+    return columns[:, -n_columns:].sum(axis=1)
 
 
 def highest_of_rectified(

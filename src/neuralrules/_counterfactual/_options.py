@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,30 @@ import numpy as np
 from neuralrules._data._encoding import Encoder
 from neuralrules._data._one_row import column_position
 
+DIRECTIONS = ("increase", "decrease", "fixed")
+
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `counterfactual` by column position; see there."""
+    """The options of `counterfactual` by column position; see there.
+
+    Columns whose direction is "fixed" are among the `fixed` ones.
+    """
 
     units: dict[int, Any]
     fixed: set[int]
     integer: set[int] | None
     bounds: dict[int, Any]
+    directions: dict[int, str]
 
 
 def read_options(
-    encoder: Encoder, units: Any, fixed: Any, integer: Any, bounds: Any
+    encoder: Encoder,
+    units: Any,
+    fixed: Any,
+    integer: Any,
+    bounds: Any,
+    directions: Any = None,
 ) -> Options:
     """The options with positions in the place of column names."""
     names = encoder.names
@@ -45,15 +56,25 @@ def read_options(
             )
         return {column_position(encoder, option, key) for key in given}
 
+    ways = values("directions", {} if directions is None else directions)
+    for position, way in ways.items():
+        if not isinstance(way, str) or way not in DIRECTIONS:
+            raise ValueError(
+                f"directions[{names[position]!r}] must be one of {list(DIRECTIONS)}, got "
+                f"{way!r}. Leave out columns that may go either way."
+            )
+    held = {position for position, way in ways.items() if way == "fixed"}
     options = Options(
         units=values("units", {} if units is None else units),
-        fixed=positions("fixed", fixed),
+        fixed=positions("fixed", fixed) | held,
         integer=None if integer is None else positions("integer", integer),
         bounds=values("bounds", {} if bounds is None else bounds),
+        directions=ways,
     )
     if len(options.fixed) == len(names):
+        option = "directions hold" if held else "fixed names"
         raise ValueError(
-            f"fixed names all of the model's columns, {names}, so that nothing can change. "
+            f"{option} all of the model's columns, {names}, so that nothing can change. "
             "Leave out those that may."
         )
     for position, unit in options.units.items():
@@ -64,6 +85,13 @@ def read_options(
                 "keep the column as it is, name it in fixed."
             )
     return options
+
+
+def check_count(option: str, given: Any) -> int:
+    """A number of columns or answers: 1, 2 and so on."""
+    if not isinstance(given, Integral) or isinstance(given, bool) or given < 1:
+        raise ValueError(f"{option} must be a whole number of at least 1, got {given!r}.")
+    return int(given)
 
 
 def as_float(number: Any) -> float:

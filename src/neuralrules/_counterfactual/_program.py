@@ -15,9 +15,7 @@ too: where a sum must be positive, some rule that helps must be on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,13 +25,13 @@ from neuralrules._counterfactual._ball import (
     Affine,
     Ball,
     Highest,
-    Moves,
     highest_in,
     highest_of_rectified,
 )
+from neuralrules._counterfactual._linear import GAP, Program
+from neuralrules._counterfactual._moving import add_moves
 from neuralrules._network._network import Network
 
-GAP = 1e-6  # how close to the optimum HiGHS must come, relative to the radius
 UNIT_ROUNDOFF = 2.0**-24  # of float32
 SOLVER_SLACK = 1e-7  # added to the rounding errors in the relaxed program
 
@@ -68,62 +66,6 @@ class Answer(NamedTuple):
     amounts: np.ndarray | None
     bound: float
     solved: bool
-
-
-@dataclass
-class Program:
-    """A mixed-integer linear program in the making: variables and rows."""
-
-    lower: list[float] = field(default_factory=list)
-    upper: list[float] = field(default_factory=list)
-    integral: list[bool] = field(default_factory=list)
-    n_rows: int = 0
-    _entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
-    _lows: list[float] = field(default_factory=list)
-
-    def variables(self, upper: Any, *, lower: float = 0.0, integral: Any = False) -> np.ndarray:
-        """Add variables up to `upper`, (n,) or a number; returns their numbers, (n,) int64."""
-        upper = np.atleast_1d(np.asarray(upper, float))
-        first = len(self.upper)
-        self.lower += [lower] * len(upper)
-        self.upper += upper.tolist()
-        self.integral += np.broadcast_to(integral, upper.shape).tolist()
-        return np.arange(first, first + len(upper))
-
-    def require(self, *terms: tuple[Any, Any], at_least: float) -> None:
-        """Add the row: sum of coefficients . variables over the terms >= at_least."""
-        variables = np.concatenate([np.atleast_1d(variable) for _, variable in terms])
-        coefficients = np.concatenate([np.atleast_1d(factor) for factor, _ in terms])
-        kept = coefficients != 0
-        row = np.full(kept.sum(), self.n_rows)
-        self._entries.append((coefficients[kept], row, variables[kept]))
-        self._lows.append(at_least)
-        self.n_rows += 1
-
-    def solve(
-        self, costs: np.ndarray, time_limit: float, fixed: np.ndarray | None = None
-    ) -> Any:
-        """Minimise costs . variables with HiGHS; integers may be held at those of `fixed`."""
-        from scipy.optimize import Bounds, LinearConstraint, milp
-        from scipy.sparse import csr_array
-
-        lower, upper = np.array(self.lower), np.array(self.upper)
-        integral = np.array(self.integral)
-        if fixed is not None:
-            lower[integral] = upper[integral] = np.round(fixed[integral])
-            integral = np.zeros_like(integral)
-        numbers, rows, columns = (
-            np.concatenate(part) for part in zip(*self._entries, strict=True)
-        )
-        places = rows.astype(np.int32), columns.astype(np.int32)  # SciPy 1.13 wants no others
-        matrix = csr_array((numbers, places), (self.n_rows, len(upper)))
-        return milp(
-            np.concatenate([costs, np.zeros(len(upper) - len(costs))]),
-            integrality=integral,
-            bounds=Bounds(lower, upper),
-            constraints=LinearConstraint(matrix, lb=np.array(self._lows)),
-            options={"disp": False, "time_limit": time_limit, "mip_rel_gap": GAP},
-        )
 
 
 class Units(NamedTuple):
@@ -334,52 +276,6 @@ def rule_units(
     rectified, positive = add_layer(program, literals, low, high, errors)
     covers = literal_covers(mixing, shifts, positive, low, high, errors) if relaxed else []
     return bounded_units(Affine(mixing, rectified, shifts), highest, margin, covers)
-
-
-def add_moves(program: Program, ball: Ball) -> np.ndarray:
-    """Variables for the amounts, with what keeps them whole, exclusive and affordable."""
-    moves = ball.moves
-    plain = moves.whole & (moves.first == 1)
-    amounts = program.variables(moves.most, integral=plain)
-    started = amounts.copy()  # positive where the move is made at all
-    for move in np.flatnonzero(moves.whole & ~plain & (moves.most > 0)):
-        first, more = moves.first[move], moves.most[move] - moves.first[move]
-        started[move] = program.variables(1, integral=True)[0]
-        steps = program.variables(more, integral=True)
-        terms = (1, amounts[move]), (-first, started[move]), (-1, steps)
-        program.require(*terms, at_least=0)
-        program.require(*[(-factor, variable) for factor, variable in terms], at_least=0)
-        program.require((more, started[move]), (-1, steps), at_least=0)
-    for group in np.unique(moves.groups):
-        own = np.flatnonzero(moves.groups == group)
-        single = (moves.most[own] <= 1) | (started[own] != amounts[own])
-        # Categories must not be mixed, and going up and down at once could miss whole
-        # numbers if the first steps are parts of one. Elsewhere it is just a waste.
-        straight = (moves.segments[own] < 0).all()
-        if len(own) > 1 and straight and (moves.whole[own] & single).all():
-            program.require((-np.ones(len(own)), started[own]), at_least=-1)
-    add_segments(program, moves, amounts)
-    program.require((-moves.rates / ball.radius, amounts), at_least=-1)
-    return amounts
-
-
-def add_segments(program: Program, moves: Moves, amounts: np.ndarray) -> None:
-    """What lets scaled columns go segment after segment.
-
-    Otherwise a steep segment could be had without the flat ones before it. Whole numbers go
-    up or down only: both at once would make numbers between them. Elsewhere that is a waste.
-    """
-    for move in np.flatnonzero((moves.segments > 0) & (moves.most > 0)):
-        entered = program.variables(1, integral=True)
-        program.require((1, amounts[move - 1]), (-moves.most[move - 1], entered), at_least=0)
-        program.require((moves.most[move], entered), (-1, amounts[move]), at_least=0)
-    first = np.flatnonzero((moves.segments == 0) & moves.whole & (moves.most > 0))
-    for one, other in pairwise(first):
-        if moves.groups[one] == moves.groups[other]:
-            up = program.variables(1, integral=True)
-            program.require((moves.most[one], up), (-1, amounts[one]), at_least=0)
-            most = moves.most[other]
-            program.require((-most, up), (-1, amounts[other]), at_least=-most)
 
 
 def add_goal(

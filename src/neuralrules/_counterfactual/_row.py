@@ -123,8 +123,12 @@ def _number_column(
                 "Widen them, or change x first."
             )
         low, high = max(low, pair[0]), min(high, pair[1])
-    if position in options.fixed:
-        low = high = number
+    # A missing number has no way to go.
+    way = options.directions.get(position)
+    if position in options.fixed or way == "increase":
+        low = number
+    if position in options.fixed or way == "decrease":
+        high = number
     usual = 1.0 if kind == "boolean" else own.scale
     unit = _unit(options, position, name, usual)
     return CellChoices(name, number, unit, low, high, whole, ())
@@ -170,6 +174,12 @@ def _category_column(
         raise ValueError(
             f"integer names the column {name!r}, which holds categories. Name columns of "
             "numbers only."
+        )
+    if options.directions.get(position, "fixed") != "fixed":
+        raise ValueError(
+            f"directions[{name!r}] must be 'fixed' or left out, because the column holds "
+            f"categories; got {options.directions[position]!r}. Name in bounds those that the "
+            "cell may switch to."
         )
     known = [
         str(column.category)

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._counterfactual._ball import SLACK, Ball, Moves, round_down
+from neuralrules._counterfactual._ball import SLACK, Ball, Moves, Together, round_down
 from neuralrules._counterfactual._cells import write_cells
 from neuralrules._counterfactual._program import Goal, solve_in_ball
 from neuralrules._counterfactual._row import (
@@ -68,20 +68,26 @@ class Change:
 
 
 class Wanted(NamedTuple):
-    """Goals of which any will do, and whether a prediction is one that is wanted."""
+    """Goals of which any will do, and whether a prediction is one that is wanted.
+
+    With `of_class`, the position of a class, its probability takes the prediction's place.
+    """
 
     goals: list[Goal]
     accepts: Callable[[Any], bool]
+    of_class: int | None = None
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A row that the model predicts as wanted."""
+    """A row that the model predicts as wanted, and the positions of the columns changed."""
 
     table: Any
     changes: tuple[Change, ...]
+    positions: frozenset[int]
     cost: float
     prediction: Any
+    probability: float | None
 
 
 class Found(NamedTuple):
@@ -127,20 +133,35 @@ class Problem:
         table: Any,
         columns: list[CellChoices],
         wanted: Wanted,
+        max_changes: int | None = None,
     ) -> Problem:
         features = fitted.network.features
         row = fitted.encoder.transform(table)[0, features].astype(float)
         moves, meanings = moves_of(fitted.encoder, features, row, columns)
+        moves = replace(moves, together=Together(max_changes))
         return cls(fitted, engine, table, columns, wanted, row, moves, meanings)
+
+    def excluding(self, positions: frozenset[int]) -> Problem:
+        """The same problem where at least one of some columns stays as it is."""
+        moves = self.moves
+        together = moves.together._replace(excluded=(*moves.together.excluded, positions))
+        # A column that must stay alone has no way to go, which tightens all bounds.
+        stays = np.isin(moves.groups, list(positions)) & (len(positions) == 1)
+        most = np.where(stays, 0, moves.most)
+        return replace(self, moves=replace(moves, most=most, together=together))
 
     def candidate(self, amounts: np.ndarray | None) -> Candidate | None:
         """The moved row, if the model predicts it as wanted."""
         if amounts is None:
             return None
         cells = changed_cells(self.columns, self.meanings, amounts)
+        if not self.moves.together.allows(set(cells)):
+            return None
         table = write_cells(self.table, cells)
-        prediction = self.fitted.predict(table, self.engine)[0]
-        if not self.wanted.accepts(prediction):
+        prediction, probability = predicted(
+            self.fitted, table, self.engine, self.wanted.of_class
+        )
+        if not self.wanted.accepts(prediction if probability is None else probability):
             return None
         changes = []
         for position in cells:
@@ -149,7 +170,8 @@ class Problem:
             changes.append(Change(column.name, before, after, column.cost(before, after)))
         changes.sort(key=lambda change: -change.cost)
         cost = sum(change.cost for change in changes)
-        return Candidate(table, tuple(changes), cost, prediction)
+        positions = frozenset(cells)
+        return Candidate(table, tuple(changes), positions, cost, prediction, probability)
 
     def radii(self) -> tuple[float, float]:
         """The first radius to look in, and the largest."""
@@ -165,7 +187,18 @@ class Problem:
         return FIRST_RADIUS * float(smallest), min(float(largest), moves.total_cost)
 
 
-def search(problem: Problem, deadline: float) -> Found:
+def predicted(
+    fitted: Fitted, table: Any, engine: Engine, of_class: int | None
+) -> tuple[Any, float | None]:
+    """The prediction for a table of one row, and the probability of a class if one is given."""
+    outputs = fitted.decide(table, engine)
+    prediction = fitted.task.predictions(outputs)[0]
+    if of_class is None:
+        return prediction, None
+    return prediction, float(fitted.task.probabilities(outputs)[0, of_class])
+
+
+def search(problem: Problem, deadline: float, known: float = 0.0) -> Found:
     """Look in wider and wider balls until the best row is proven to be it.
 
     Parameters
@@ -173,11 +206,15 @@ def search(problem: Problem, deadline: float) -> Found:
     problem : Problem
     deadline : float
         On the clock of `time.perf_counter`.
+    known : float, default=0.0
+        A cost that none is below: smaller balls are not looked at.
     """
-    if not problem.meanings:
+    if not problem.moves.most.any():
         return Found(None, np.inf, True)
     radius, largest = problem.radii()
-    best, bound = quick_candidate(problem, deadline), 0.0
+    while radius < known:
+        radius *= 2
+    best, bound = quick_candidate(problem, deadline), known
     while True:
         bounds = []
         for goal in problem.wanted.goals:
@@ -276,6 +313,8 @@ def quick_amounts(problem: Problem, goal: Goal, deadline: float) -> np.ndarray |
         rows = (others @ moves.effects + before)[move] + tried[:, None] * moves.effects[move]
         costs = (others @ moves.rates + moves.lead)[move] + tried * moves.rates[move]
         good, lacking = judge(problem, goal, rows)
+        allowed = may_change(moves, amounts)[move] | ((tried == 0) & (moves.lead[move] == 0))
+        good &= allowed
         cost = float(amounts @ moves.rates)
         if good.any():
             choice = int(np.where(good, costs, np.inf).argmin())
@@ -285,6 +324,7 @@ def quick_amounts(problem: Problem, goal: Goal, deadline: float) -> np.ndarray |
         else:
             _, now = judge(problem, goal, amounts[None] @ moves.effects)
             gain = (now - lacking) / np.where(costs > cost, costs - cost, np.inf)
+            gain = np.where(allowed, gain, 0)
             choice = int(gain.argmax())
             if gain[choice] <= 0:
                 break
@@ -294,6 +334,14 @@ def quick_amounts(problem: Problem, goal: Goal, deadline: float) -> np.ndarray |
         amounts[passed] = moves.most[passed]
         amounts[chosen] = tried[choice]
     return amounts if met else None
+
+
+def may_change(moves: Moves, amounts: np.ndarray) -> np.ndarray:
+    """Whether each move's column may change beside those that already do, (n_moves,) bool."""
+    changed = set(moves.groups[amounts > 0].tolist())
+    groups = moves.groups.tolist()
+    allowed = {group: moves.together.allows(changed | {group}) for group in set(groups)}
+    return np.array([allowed[group] for group in groups])
 
 
 def judge(problem: Problem, goal: Goal, shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

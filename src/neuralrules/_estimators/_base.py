@@ -37,6 +37,7 @@ from neuralrules._network._columns import LITERAL_COLUMNS
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import STARTS, Network
 from neuralrules._network._restricted import restricted
+from neuralrules._rules._expert import expert_rules
 from neuralrules._rules._rules import Rules, select
 from neuralrules._rules._sources import SOURCES, SourceOptions
 from neuralrules._task._task import Task
@@ -52,6 +53,7 @@ DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
     "warm_start": ["boolean"],
 }
 
+EXPERT = "expert"  # rules that people write
 
 # Trees of boosting with n_trees="auto": in all for one output, else of each.
 TREES, TREES_EACH = 32, 16
@@ -84,7 +86,9 @@ class NeuralRuleModel(BaseEstimator):
     """What the classifier and the regressor share: everything but their targets."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "rule_source": [StrOptions(set(SOURCES))],
+        "rule_source": [StrOptions({*SOURCES, EXPERT})],
+        "expert_rules": [list, tuple, None],
+        "frozen_rules": [StrOptions({EXPERT}), None],
         "n_trees": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "tree_rate": [Interval(Real, 0, None, closed="neither")],
         "max_rules": [Interval(Integral, 1, None, closed="left"), None],
@@ -207,11 +211,10 @@ class NeuralRuleModel(BaseEstimator):
         weights[validation] = 0
         own = replace(rows, training_weights=weights)
         restrictions = self._restrictions(encoder, rows.task)
-        # 2. Grow trees, and take every leaf as a rule.
-        grow = SOURCES[self.rule_source]
-        grown, order = grow(own, self._source_options(own, random_state, restrictions))
-        # 3. Keep the best rules.
-        rules = select(grown, self.max_rules)
+        # 2. Grow trees, take every leaf as a rule, and keep the best.
+        rules, order = self._grow(own, random_state, restrictions)
+        # 3. Put the rules of experts before them.
+        rules = self._with_experts(rules, encoder, own)
         # 4. Turn every rule into a neural rule that starts as its leaf.
         network = Network.from_rules(
             rules,
@@ -234,10 +237,37 @@ class NeuralRuleModel(BaseEstimator):
             plan,
             self._engine(),
             random_state,
-            self._constraints(network, restrictions),
+            self._constraints(network, rules, restrictions),
             self.max_terms,
         )
         return rules, outcome
+
+    def _grow(
+        self,
+        rows: Rows,
+        random_state: np.random.RandomState,
+        restrictions: Restrictions | None,
+    ) -> tuple[Rules | None, np.ndarray]:
+        """The best rules that grow from rows, if any are to, and the order to train them in."""
+        if self.rule_source == EXPERT:
+            return None, np.flatnonzero(rows.training_weights).astype(np.int32)
+        grow = SOURCES[self.rule_source]
+        grown, order = grow(rows, self._source_options(rows, random_state, restrictions))
+        return select(grown, self.max_rules), order
+
+    def _with_experts(self, grown: Rules | None, encoder: Encoder, rows: Rows) -> Rules:
+        """The rules of experts, then those that grew: the first rule is the first expert's."""
+        texts = [] if self.expert_rules is None else self.expert_rules
+        if not len(texts):
+            if grown is None:
+                raise ValueError(
+                    "rule_source='expert' needs rules: give expert_rules a list of them, such "
+                    f"as ['{encoder.names[0]} > 0'], or another rule_source, one of "
+                    f"{sorted(SOURCES)}."
+                )
+            return grown
+        written = expert_rules(texts, encoder, rows, frozen=self.frozen_rules == EXPERT)
+        return written if grown is None else Rules.join([written, grown])
 
     def _restrictions(self, encoder: Encoder, task: Task) -> Restrictions | None:
         """What rules may not do with some columns; None if they may do all."""
@@ -250,17 +280,22 @@ class NeuralRuleModel(BaseEstimator):
         )
 
     def _constraints(
-        self, network: Network, restrictions: Restrictions | None, *, trained: bool = False
+        self,
+        network: Network,
+        rules: Rules,
+        restrictions: Restrictions | None,
+        *,
+        trained: bool = False,
     ) -> Constraints | None:
-        """What training may not change; literals may have to keep to their own column.
+        """What training may not change: frozen rules, and the columns of literals.
 
         Once trained within `max_terms`, they keep to the columns that they have come to.
         """
-        if self.literal_columns == "own" or (trained and self.max_terms is not None):
-            return Constraints.keep_columns(network).within(network, restrictions)
-        if restrictions is None:
+        own = self.literal_columns == "own" or (trained and self.max_terms is not None)
+        if not own and rules.frozen is None and restrictions is None:
             return None
-        return Constraints.free(network).within(network, restrictions)
+        limits = Constraints.keep_columns(network) if own else Constraints.free(network)
+        return limits.within(network, restrictions).freezing(network, rules.frozen)
 
     def _resume(self, X: Any, y: Any, sample_weight: Any, course: Course) -> Any:
         """Train the present rules further, with the present encoding."""
@@ -281,7 +316,7 @@ class NeuralRuleModel(BaseEstimator):
             plan,
             self._engine(),
             random_state,
-            self._constraints(state.network, restrictions, trained=True),
+            self._constraints(state.network, fitted.rules, restrictions, trained=True),
         )
         if course is not ONE_EPOCH:
             self._check_gain(outcome, rows, training, validation)
@@ -397,6 +432,12 @@ class NeuralRuleModel(BaseEstimator):
             if hasattr(self, "fitted_"):
                 return self._resume(X, y, sample_weight, ONE_EPOCH)
             return self._fit_from_scratch(X, y, sample_weight, ONE_EPOCH, classes)
+
+    def _refit(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        check_is_fitted(self)
+        with unchanged_on_error(self):
+            self._validate_params()
+            return self._resume(X, y, sample_weight, self._course())
 
     def _check_columns(self, X: Any, *, reset: bool) -> Any:
         """A table whose columns are those of the fit (or, with `reset`, become them)."""

@@ -211,6 +211,8 @@ class NeuralRuleClassifier(ClassRules):
         max_depth: int | None = 2,
         *,
         rule_source: str = "boosting",
+        expert_rules: Sequence[str] | None = None,
+        frozen_rules: str | None = None,
         n_trees: int | str = "auto",
         tree_rate: float = 0.2,
         max_rules: int | None = None,
@@ -244,6 +246,8 @@ class NeuralRuleClassifier(ClassRules):
     ) -> None:
         self.max_depth = max_depth
         self.rule_source = rule_source
+        self.expert_rules = expert_rules
+        self.frozen_rules = frozen_rules
         self.n_trees = n_trees
         self.tree_rate = tree_rate
         self.max_rules = max_rules
@@ -289,6 +293,24 @@ class NeuralRuleClassifier(ClassRules):
             Others than the paper's.
         """
         return cls(max_depth, **{**PAPER, **parameters})
+
+    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train the present rules further, but for those that are frozen.
+
+        As `fit` does with ``warm_start=True``: none grow, the columns keep their scale, and
+        frozen rules, of `edit` or `frozen_rules`, keep their bits.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+        """
+        return self._refit(X, y, sample_weight)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None

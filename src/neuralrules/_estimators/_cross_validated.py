@@ -59,6 +59,8 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
         refit: str = "auto",
         max_depth: int | None = 2,
         rule_source: str = "boosting",
+        expert_rules: Sequence[str] | None = None,
+        frozen_rules: str | None = None,
         n_trees: int | str = "auto",
         tree_rate: float = 0.2,
         max_rules: int | None = None,
@@ -95,6 +97,8 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
         self.refit = refit
         self.max_depth = max_depth
         self.rule_source = rule_source
+        self.expert_rules = expert_rules
+        self.frozen_rules = frozen_rules
         self.n_trees = n_trees
         self.tree_rate = tree_rate
         self.max_rules = max_rules
@@ -190,6 +194,8 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
         refit: str = "auto",
         max_depth: int | None = 2,
         rule_source: str = "boosting",
+        expert_rules: Sequence[str] | None = None,
+        frozen_rules: str | None = None,
         n_trees: int | str = "auto",
         tree_rate: float = 0.2,
         max_rules: int | None = None,
@@ -225,6 +231,8 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
         self.refit = refit
         self.max_depth = max_depth
         self.rule_source = rule_source
+        self.expert_rules = expert_rules
+        self.frozen_rules = frozen_rules
         self.n_trees = n_trees
         self.tree_rate = tree_rate
         self.max_rules = max_rules

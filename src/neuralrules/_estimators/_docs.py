@@ -55,9 +55,23 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "that matters most; the CV estimators choose it.",
     ),
     "rule_source": (
-        '{"boosting", "forest", "tree"}',
+        '{"boosting", "expert", "forest", "tree"}',
         "Where rules come from: gradient boosting, a random forest, or one tree as in the "
-        "paper.",
+        'paper; with "expert" none grow, and those of `expert_rules` stand alone.',
+    ),
+    "expert_rules": (
+        "list of str or None",
+        "Rules that people wrote, which stand before those that grow, whatever `max_rules` is: "
+        "conditions with \"and\" between them, such as 'late_payments > 2 and region = north', "
+        "'opened < 2019-01-01' or '\"loan amount\" is missing', in the table's own columns and "
+        "units. Their values start from the rows that they hold for. A missing number counts "
+        "as its mean, as everywhere.",
+    ),
+    "frozen_rules": (
+        '{"expert"} or None',
+        "Whose literals training must keep, bit for bit: those of `expert_rules`, or none. The "
+        "values of such rules are trained: experts know when a rule speaks, the rows how much "
+        "it should count.",
     ),
     "n_trees": (
         'int or "auto"',

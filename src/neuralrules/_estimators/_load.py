@@ -37,7 +37,17 @@ LATER_PARAMETERS = {
     for name in ("tree_rate", "literal_columns", "start", "fit_intercept", "scaling")
 }
 # And those that came without a new version of the format.
-NEWEST_PARAMETERS: dict[str, Any] = dict.fromkeys(("monotone", "interactions", "exclude"))
+NEWEST_PARAMETERS: dict[str, Any] = dict.fromkeys(
+    (
+        "monotone",
+        "interactions",
+        "exclude",
+        "max_literals",
+        "max_terms",
+        "expert_rules",
+        "frozen_rules",
+    )
+)
 MAX_CANDIDATES = 10_000  # of a search: a few lists of values have more combinations than memory
 DEEPEST = 4  # lists within lists of a parameter: a list of candidates, each a dict of lists
 
@@ -100,7 +110,6 @@ def estimator_from(contents: Contents) -> Any:
     parameters = NEWEST_PARAMETERS | contents.value("parameters", dict)
     if contents.version < 3:
         parameters = upgraded_parameters(contents, parameters)
-    parameters = {"max_literals": None, "max_terms": None} | parameters
     if parameters.keys() != ESTIMATORS[name]().get_params(deep=False).keys():
         refuse(f"its parameters are not those of a {name}")
     model = ESTIMATORS[name](**{key: restored(item) for key, item in parameters.items()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -28,6 +29,7 @@ from neuralrules._reading._scorecard import ScoreCard, scorecard
 from neuralrules._reading._sentences import rules_sentences
 from neuralrules._reading._text import check_counts, rules_text
 from neuralrules._report import Given, check_given, report
+from neuralrules._simplify._edit import edited, read_edits
 from neuralrules._simplify._path import (
     TOLERANCE,
     SimplificationPath,
@@ -368,10 +370,14 @@ class ReadableModel(NeuralRuleModel):
         x: Any,
         target: Any = None,
         *,
+        probability: Any = None,
         units: Mapping[Any, float] | None = None,
         fixed: Iterable[Any] = (),
         integer: Iterable[Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,
+        directions: Mapping[Any, str] | None = None,
+        max_changes: int | None = None,
+        n_answers: int = 1,
         time_limit: float = 60.0,
     ) -> Counterfactual:
         """Find the smallest change of one row that gives it another prediction.
@@ -389,6 +395,10 @@ class ReadableModel(NeuralRuleModel):
             For a classifier the class wanted; by default the other one of two, or whichever
             costs least of several. For a regressor a pair (low, high) with low < high, either
             of them None for no bound; for several targets a list of such pairs.
+        probability : float or pair, optional
+            For a classifier of two classes: the probability of `target` must become at least
+            this, or lie between the two numbers of a pair, either of them None. The target
+            may be the class that is predicted; by default it is the other one.
         units : dict, optional
             What change of a column costs 1, up to 1e6 times as much or as little as by
             default: a number's standard deviation in training, and 1 for categories and
@@ -404,8 +414,18 @@ class ReadableModel(NeuralRuleModel):
             For a column of numbers a pair (low, high), either of them None; the row's own
             value must lie in it. For one of categories a list of those that the cell may
             switch to; it may also stay what it is.
+        directions : dict, optional
+            Which way a column may go: "increase" or "decrease" for numbers and dates, or
+            "fixed".
+        max_changes : int, optional
+            How many columns may change at most.
+        n_answers : int, default=1
+            How many answers to look for. The others are in `others`: each is the smallest
+            change that leaves as it is at least one column of those that each answer before
+            it changes.
         time_limit : float, default=60.0
-            Seconds. Where they do not suffice, the best found so far is returned.
+            Seconds for each answer. Where they do not suffice, the best found so far is
+            returned.
 
         Returns
         -------
@@ -447,10 +467,14 @@ class ReadableModel(NeuralRuleModel):
             table,
             self._engine(),
             target,
+            probability=probability,
             units=units,
             fixed=fixed,
             integer=integer,
             bounds=bounds,
+            directions=directions,
+            max_changes=max_changes,
+            n_answers=n_answers,
             time_limit=time_limit,
         )
 
@@ -507,10 +531,10 @@ class ReadableModel(NeuralRuleModel):
         """The rows of a report, encoded once for all that is measured on them."""
         weighted = sample_weight is not None or self._weighs_classes()
         if X is None:
-            if not self.fitted_.activity.n_rows:
+            if not self.fitted_.performance.n_rows:
+                was = "edited" if self.fitted_.rules.grew else "read from text"
                 raise ValueError(
-                    "This model was read from text and remembers no rows. Give X and y to "
-                    "report on."
+                    f"This model was {was} and remembers no rows. Give X and y to report on."
                 )
             return Given(weighted=weighted)
         table = self._check_columns(X, reset=False)
@@ -519,6 +543,51 @@ class ReadableModel(NeuralRuleModel):
             return Given(table, encoded=encoded, weighted=weighted, n_examples=n_examples)
         rows = self._rows(table, y, sample_weight)
         return Given(table, y, rows.X, rows, sample_weight, weighted, n_examples)
+
+    def edit(
+        self,
+        *,
+        drop: Iterable[int] = (),
+        freeze: Iterable[int] = (),
+        unfreeze: Iterable[int] = (),
+        replace: Mapping[int, str] | None = None,
+        values: Mapping[int, Any] | None = None,
+    ) -> Any:
+        """A fitted estimator with some rules changed by hand; this one stays as it is.
+
+        Rules are named by their numbers in this model, as `rules_table` and `rules_text` show
+        them. `refit` then trains what is not frozen.
+
+        Parameters
+        ----------
+        drop : list of int, default=()
+            Rules to leave out. Those behind them move up.
+        freeze : list of int, default=()
+            Rules that no training changes any more, neither their literals nor their values.
+        unfreeze : list of int, default=()
+            Rules that are free again.
+        replace : dict from int to str, optional
+            Rules to write anew, as in `expert_rules`. They keep the value of the rule that
+            they replace, and stay as frozen or free.
+        values : dict from int to float, optional
+            Values of rules in the units of the outputs; for several outputs a list each.
+
+        Returns
+        -------
+        fitted estimator
+            Of the same class; of a search, of the class that it compared, with the
+            parameters that it chose. It does not know how good it is before it is refitted.
+        """
+        check_is_fitted(self)
+        n_rules = self.fitted_.network.n_rules
+        edits = read_edits(n_rules, drop, freeze, unfreeze, replace, values)
+        chosen = self._chosen()
+        origin = dataclasses.replace(self.fitted_, estimator=type(chosen).__name__)
+        model = chosen._with(edited(origin, edits, chosen.start))
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        return model
 
     def simplify(
         self,
@@ -557,7 +626,8 @@ class ReadableModel(NeuralRuleModel):
         Returns
         -------
         fitted estimator
-            Of the same class. Training it further lets its zeros grow again.
+            Of the same class. Training it further lets its zeros grow again. Frozen rules
+            are in it as they were.
         """
         check_tolerance(tolerance)
         path = self.simplification_path(

@@ -16,7 +16,7 @@ from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._performance import BINS, Performance
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
-from neuralrules._rules._rules import Rules
+from neuralrules._rules._rules import ALL_FROZEN, FREE, Rules
 from neuralrules._training._training import State
 
 KINDS = ("number", "missing", "category", "rare")  # of encoded columns, in their order
@@ -230,7 +230,15 @@ def rules_from(
         trees=contents.indices("rules.trees", np.int32, n_rules, 0, 2**31),
         n_training=contents.amount("n_training"),
         n_classes=n_classes,
+        frozen=frozen_from(contents, n_rules),
     )
+
+
+def frozen_from(contents: Contents, n_rules: int) -> np.ndarray | None:
+    """How much of each rule is frozen; files of models without frozen rules leave it out."""
+    if "rules.frozen" not in contents.arrays:
+        return None
+    return contents.indices("rules.frozen", np.int8, n_rules, FREE, ALL_FROZEN + 1)
 
 
 def state_from(contents: Contents, network: Network) -> State:

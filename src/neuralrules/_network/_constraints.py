@@ -10,6 +10,7 @@ from neuralrules._data._restrictions import Restrictions
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
 from neuralrules._network._restricted import Sides, allowed_weights
+from neuralrules._rules._rules import ALL_FROZEN, LITERALS_FROZEN
 
 
 class Constraints(NamedTuple):
@@ -80,6 +81,28 @@ class Constraints(NamedTuple):
             for way, bounds in ((1, self.lower), (-1, self.upper))
         )
         return Constraints(self.frozen._replace(weights=frozen), lower, upper)
+
+    def freezing(self, network: Network, parts: np.ndarray | None) -> Constraints:
+        """The same limits, with the rules frozen that `parts` (n_rules,) says, if any.
+
+        See `Rules.frozen`. The intercept belongs to no rule and stays as free as it is.
+        """
+        if parts is None:
+            return self
+        lengths = np.diff(network.offsets)
+        literals, n_columns = parts >= LITERALS_FROZEN, np.diff(network.column_offsets)
+        of_literals = np.repeat(literals, lengths)
+        frozen = self.frozen._replace(
+            weights=self.frozen.weights | np.repeat(literals, lengths * n_columns),
+            biases=self.frozen.biases | of_literals,
+            values=self.frozen.values | (parts == ALL_FROZEN)[:, None],
+        )
+        if network.deep:
+            frozen = frozen._replace(
+                mixing=frozen.mixing | np.repeat(literals, lengths**2),
+                shifts=frozen.shifts | of_literals,
+            )
+        return self._replace(frozen=frozen)
 
     def check(self, parameters: Parameters) -> None:
         """Refuse limits of another network, and bounds that leave no number between them."""

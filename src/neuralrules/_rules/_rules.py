@@ -12,6 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from neuralrules._rules._trees import Tree
+from neuralrules._task._task import Task
+
+# How much of a rule training must leave as it is: nothing; its literals, with a second layer
+# where there is one; or its value as well.
+FREE, LITERALS_FROZEN, ALL_FROZEN = range(3)
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,8 @@ class Rules:
         All training rows (their weight, if they are weighted).
     n_classes : int
         Number of classes; 0 for a regression.
+    frozen : ndarray of shape (n_rules,), int8, or None
+        FREE, LITERALS_FROZEN or ALL_FROZEN; None where all rules are free.
     """
 
     features: np.ndarray
@@ -55,6 +62,7 @@ class Rules:
     trees: np.ndarray
     n_training: float
     n_classes: int
+    frozen: np.ndarray | None = None
 
     @property
     def n_rules(self) -> int:
@@ -123,7 +131,19 @@ class Rules:
             totals=self.totals[kept],
             scores=self.scores[kept],
             trees=self.trees[kept],
+            frozen=None if self.frozen is None else self.frozen[kept],
         )
+
+    @property
+    def frozen_parts(self) -> np.ndarray:
+        """How much of each rule is frozen, (n_rules,) int8, also where that is nothing."""
+        return np.zeros(self.n_rules, np.int8) if self.frozen is None else self.frozen
+
+    def freezing(self, rules: np.ndarray, part: int) -> Rules:
+        """The same rules, with such a part of some of them frozen, or none of it."""
+        frozen = self.frozen_parts.copy()
+        frozen[rules] = part
+        return replace(self, frozen=frozen if frozen.any() else None)
 
     @classmethod
     def join(cls, pools: Sequence[Rules]) -> Rules:
@@ -157,6 +177,11 @@ class Rules:
             ).astype(np.int32),
             n_training=max(pool.n_training for pool in pools),
             n_classes=first.n_classes,
+            frozen=(
+                None
+                if all(pool.frozen is None for pool in pools)
+                else np.concatenate([pool.frozen_parts for pool in pools])
+            ),
         )
 
     def __repr__(self) -> str:
@@ -261,6 +286,26 @@ def decompose(
         trees=np.array(origins, np.int32),
         n_training=float(trees[0].n.sum()),
         n_classes=n_classes,
+    )
+
+
+def unmeasured(paths: Sequence[Sequence[tuple[int, int, np.float32]]], task: Task) -> Rules:
+    """Rules of such literals, of which no row is known: values and counts are zero."""
+    n_rules, literals = len(paths), [literal for path in paths for literal in path]
+    return Rules(
+        features=np.array([feature for feature, _, _ in literals], np.int32),
+        signs=np.array([sign for _, sign, _ in literals], np.int8),
+        thresholds=np.array([threshold for _, _, threshold in literals], np.float32),
+        offsets=np.concatenate([[0], np.cumsum([len(path) for path in paths])]).astype(
+            np.int64
+        ),
+        values=np.zeros((n_rules, task.n_outputs)),
+        n=np.zeros(n_rules),
+        totals=np.zeros((n_rules, task.n_totals)),
+        scores=np.zeros(n_rules),
+        trees=np.zeros(n_rules, np.int32),
+        n_training=0.0,
+        n_classes=task.n_classes,
     )
 
 

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._restricted import restricted
 from neuralrules._rules._rules import Rules
+from neuralrules._simplify._frozen import around_frozen, free_part
 from neuralrules._simplify._pruning import drop_idle, prune
 from neuralrules._task._task import chosen_classes
 from neuralrules._training._training import Plan, State, train
@@ -335,24 +337,38 @@ def walk(
     yield step()
     whole = network.n_parameters
     plan = plan_for(int(np.count_nonzero(given.training_weights)))
-    rows, directions = (given.X, given.training_weights), None
-    if restrictions is not None:
-        directions = restrictions.directions
+    directions = None if restrictions is None else restrictions.directions
     # A model may have been told more since its fit.
-    network, kept = drop_idle(restricted(network, restrictions), *rows, directions)
+    network = restricted(network, restrictions)
+    network, kept = around_frozen(
+        network,
+        rules,
+        lambda free: drop_idle(free, given.X, given.training_weights, directions),
+    )
     rules = rules.take(kept)
     yield step()
     # Rules without any weight are the end: what they add goes to the intercept, and comes back
     # when they are trained.
-    while network.n_parameters > smallest_size(whole) and network.own_weights.any():
+    while network.n_parameters > smallest_size(whole) and free_part(network, rules).any():
         share = LARGE_SHARE if network.n_parameters > LARGE else SHARE
-        smaller, kept = prune(network, *rows, share)
-        smaller, still = drop_idle(smaller, *rows, directions)
+        shrink = partial(shrunk, rows=given, share=share, directions=directions)
+        smaller, kept = around_frozen(network, rules, shrink)
         if smaller.n_parameters >= network.n_parameters:
             return
-        network = trained(smaller, given, plan, engine, random_state, restrictions)
-        rules = rules.take(kept[still])
+        rules = rules.take(kept)
+        limits = Constraints.keep_zeros(smaller).within(smaller, restrictions)
+        limits = limits.freezing(smaller, rules.frozen)
+        network = trained(smaller, given, plan, engine, random_state, limits)
         yield step()
+
+
+def shrunk(
+    network: Network, rows: Rows, share: float, directions: np.ndarray | None
+) -> tuple[Network, np.ndarray]:
+    """A network without about a share of its parameters, and the rules that are left."""
+    smaller, kept = prune(network, rows.X, rows.training_weights, share)
+    smaller, still = drop_idle(smaller, rows.X, rows.training_weights, directions)
+    return smaller, kept[still]
 
 
 def smallest_size(whole: int) -> float:
@@ -366,9 +382,9 @@ def trained(
     plan: Plan,
     engine: Engine,
     random_state: np.random.RandomState,
-    restrictions: Restrictions | None = None,
+    limits: Constraints | None = None,
 ) -> Network:
-    """Train what is left of a network; weights that are zero stay zero."""
+    """Train what is left of a network; weights that are zero, and frozen rules, stay so."""
     order = np.flatnonzero(rows.training_weights).astype(np.int32)
     n_batches = math.ceil(len(order) / plan.batch_size)
     plan = replace(
@@ -386,7 +402,7 @@ def trained(
         plan,
         engine,
         random_state,
-        Constraints.keep_zeros(network).within(network, restrictions),
+        Constraints.keep_zeros(network) if limits is None else limits,
     )
     if outcome.interrupted:
         raise KeyboardInterrupt
