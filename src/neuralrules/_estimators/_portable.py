@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sklearn.utils.validation import check_is_fitted
 
-from neuralrules._estimators._readable import ReadableModel
+from neuralrules._estimators._changeable import ChangeableModel
 
 if TYPE_CHECKING:
     import onnx
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from neuralrules._files import Told
 
 
-class PortableModel(ReadableModel):
+class PortableModel(ChangeableModel):
     """Saved models; ONNX, SQL and Python."""
 
     def save(self, path: str | os.PathLike[str]) -> Path:

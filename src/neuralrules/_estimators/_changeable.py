@@ -1,0 +1,266 @@
+"""Changes of a model by those who have read it: smaller, rounder, edited, and checked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from neuralrules._data._restrictions import Restrictions, restrictions_of
+from neuralrules._data._rows import Rows
+from neuralrules._estimators._readable import ReadableModel
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._network._restricted import violations
+from neuralrules._reading._text import check_counts
+from neuralrules._simplify._edit import edited, read_edits
+from neuralrules._simplify._path import (
+    TOLERANCE,
+    SimplificationPath,
+    check_tolerance,
+    simplification_path,
+)
+from neuralrules._simplify._rounding import Rounding, rounded_network
+from neuralrules._training._training import Plan, mean_loss
+
+
+class ChangeableModel(ReadableModel):
+    """Smaller and rounder models, edited rules, and the proof of what was promised."""
+
+    def check_monotone(
+        self, monotone: Mapping[Any, int] | None = None
+    ) -> list[tuple[int, Any]]:
+        """Prove from the rules alone that outputs are monotone in some columns.
+
+        The proof is of all rows without missing cells in these columns, seen or not. It looks
+        at signs only: a rule that goes up where the column does must have a value, weights
+        and, if it is deep, a second layer of signs that agree.
+
+        Parameters
+        ----------
+        monotone : dict, optional
+            Directions to prove, 1 or -1 by column; by default those that the model was
+            trained with. Any model may be asked.
+
+        Returns
+        -------
+        list of (rule, column)
+            What stands against it: places of rules in `network_`, and names of columns.
+            Empty if it is proven.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleRegressor
+        >>> X = np.linspace(0, 6, 100)[:, None]
+        >>> model = NeuralRuleRegressor(monotone={0: 1}, n_epochs=5).fit(X, np.sin(X[:, 0]))
+        >>> model.check_monotone()
+        []
+        """
+        check_is_fitted(self)
+        chosen = self._chosen().monotone if monotone is None else monotone
+        if chosen is None:
+            raise ValueError(
+                "This model was fitted with monotone=None and promises nothing. Say what to "
+                f"prove, for example monotone={{{self.encoder_.names[0]!r}: 1}}."
+            )
+        encoder = self.encoder_
+        asked = restrictions_of(
+            encoder, self.fitted_.task, monotone=chosen, interactions=None, exclude=None
+        )
+        assert asked is not None  # since something is asked
+        return [
+            (rule, encoder.names[encoder.columns[column].source])
+            for rule, column in violations(self.network_, asked.directions)
+        ]
+
+    def edit(
+        self,
+        *,
+        drop: Iterable[int] = (),
+        freeze: Iterable[int] = (),
+        unfreeze: Iterable[int] = (),
+        replace: Mapping[int, str] | None = None,
+        values: Mapping[int, Any] | None = None,
+    ) -> Any:
+        """A fitted estimator with some rules changed by hand; this one stays as it is.
+
+        Rules are named by their numbers in this model, as `rules_table` and `rules_text` show
+        them. `refit` then trains what is not frozen.
+
+        Parameters
+        ----------
+        drop : list of int, default=()
+            Rules to leave out. Those behind them move up.
+        freeze : list of int, default=()
+            Rules that no training changes any more, neither their literals nor their values.
+        unfreeze : list of int, default=()
+            Rules that are free again.
+        replace : dict from int to str, optional
+            Rules to write anew, as in `expert_rules`. They keep the value of the rule that
+            they replace, and stay as frozen or free.
+        values : dict from int to float, optional
+            Values of rules in the units of the outputs; for several outputs a list each.
+
+        Returns
+        -------
+        fitted estimator
+            Of the same class; of a search, of the class that it compared, with the
+            parameters that it chose. It does not know how good it is before it is refitted.
+        """
+        check_is_fitted(self)
+        n_rules = self.fitted_.network.n_rules
+        edits = read_edits(n_rules, drop, freeze, unfreeze, replace, values)
+        chosen = self._chosen()
+        origin = dataclasses.replace(self.fitted_, estimator=type(chosen).__name__)
+        model = chosen._with(edited(origin, edits, chosen.start))
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        return model
+
+    def simplify(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        tolerance: float = TOLERANCE,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Any:
+        """A smaller fitted estimator that is hardly worse; this one stays as it is.
+
+        Rules that never fire and literals that never decide are dropped, then, step by
+        step, the rules, literals and weights that matter least, with the rest trained
+        again after each step. The smallest model wins that has given up no more than a share
+        `tolerance` of what this one knows, both on the rows given and on rows that the model
+        has not seen.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+            As a rule the rows of `fit`: the smaller model is trained on them.
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+        tolerance : float, default=0.02
+            The share that may be lost of the gain over a constant: of the mean loss of the
+            best constant prediction less that of this model. So it means as much for a rare
+            class, where the whole gain may be a log loss of 0.02, as for any other. Where
+            there is no gain, a warning says so and nothing more may be lost.
+        sample_weight : array-like of shape (n_rows,), optional
+        X_val, y_val : optional
+            Rows that the model has not seen. Without them a twin is fitted on four
+            fifths of the rows and simplified too, and what it loses on the last fifth
+            counts; that takes one more fit.
+
+        Returns
+        -------
+        fitted estimator
+            Of the same class. Training it further lets its zeros grow again. Frozen rules
+            are in it as they were.
+        """
+        check_tolerance(tolerance)
+        path = self.simplification_path(
+            X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val
+        )
+        return path.model(path.within(float(tolerance)))
+
+    def simplification_path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> SimplificationPath:
+        """Error against size, to pick a model from; `simplify` says how it is made.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+        sample_weight : array-like of shape (n_rows,), optional
+        X_val, y_val : optional
+
+        Returns
+        -------
+        SimplificationPath
+            ``path.to_frame()`` is the table of steps, ``path.model(step)`` the fitted
+            estimator of one, and ``path.knee()`` the smallest step whose error is within
+            one standard error of the lowest.
+        """
+        check_is_fitted(self)
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val belong together: give both or neither.")
+        given = self._rows(self._check_columns(X, reset=False), y, sample_weight)
+        validation = None
+        if X_val is not None:
+            validation = self._rows(self._check_columns(X_val, reset=False), y_val, None)
+
+        def fit_twin(rest: np.ndarray) -> tuple[Fitted, Rows]:
+            twin = self._unfitted_twin()
+            weights = None if sample_weight is None else given.weights[rest]
+            twin.fit(_safe_indexing(X, rest), _safe_indexing(y, rest), weights)
+            if twin.interrupted_:
+                raise KeyboardInterrupt
+            table = twin._check_columns(X, reset=False)
+            return twin.fitted_, twin._rows(table, y, sample_weight)
+
+        def plan_for(n_rows: int) -> Plan:
+            chosen = self._chosen()
+            return chosen._plan(given.task, n_rows, chosen._course())
+
+        def restrictions_for(fitted: Fitted) -> Restrictions | None:
+            return self._chosen()._restrictions(fitted.encoder, fitted.task)
+
+        return simplification_path(
+            self.fitted_,
+            given,
+            validation,
+            fit_twin=fit_twin,
+            plan_for=plan_for,
+            restrictions_for=restrictions_for,
+            engine=self._engine(),
+            random_state=check_random_state(self.random_state),
+            estimator_of=self._with,
+            verbose=bool(self.verbose),
+        )
+
+    def round_numbers(
+        self, X: Any, y: Any, *, precision: int = 2, sample_weight: Any = None
+    ) -> Rounding:
+        """The model with the numbers that its text shows, and what that costs.
+
+        Thresholds, factors and values get the digits that `rules_text(precision=...)`
+        prints, so that what is printed is what is computed. Where every row starts from is
+        not rounded.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+            Rows to measure the cost on, best such as the model has not seen.
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+        precision : int, default=2
+            Significant digits; a column far from zero gets more, for the same accuracy.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        Rounding
+            With the new estimator `model`, its mean `loss` and the `loss_before`.
+        """
+        check_is_fitted(self)
+        check_counts(precision=precision)
+        rows = self._rows(self._check_columns(X, reset=False), y, sample_weight)
+        engine, fitted = self._engine(), self.fitted_
+        network = rounded_network(fitted, precision)
+        losses = [
+            mean_loss(one, rows, np.arange(len(rows), dtype=np.int32), engine)
+            for one in (network, fitted.state.network)
+        ]
+        rounded = fitted.with_network(network, fitted.rules, rows, engine)
+        return Rounding(self._with(rounded), *losses)
