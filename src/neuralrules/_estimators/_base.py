@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import copy
-import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -26,26 +23,24 @@ from sklearn.utils.validation import (
 )
 
 from neuralrules._data._encoding import Encoder, check_table
-from neuralrules._data._restrictions import Restrictions, restrictions_of
+from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import SCALINGS
-from neuralrules._engine import ENGINES, Engine, get_engine
+from neuralrules._engine import ENGINES, Engine
+from neuralrules._estimators._building import EXPERT, ONE_EPOCH, Course, RuleBuilder
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted, in_target_units, remembered_rows
 from neuralrules._fitted._performance import perform
 from neuralrules._network._columns import LITERAL_COLUMNS
-from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import STARTS, Network
 from neuralrules._network._restricted import restricted
-from neuralrules._rules._expert import expert_rules
-from neuralrules._rules._rules import Rules, select
-from neuralrules._rules._sources import SOURCES, SourceOptions
+from neuralrules._rules._rules import Rules
+from neuralrules._rules._sources import SOURCES
 from neuralrules._task._task import Task
 from neuralrules._training._gain import Comparison, beside_a_constant
-from neuralrules._training._sparse import train_sparse, within_terms
+from neuralrules._training._sparse import within_terms
 from neuralrules._training._split import held_out
-from neuralrules._training._start import tamed
-from neuralrules._training._training import Outcome, Plan, State, train
+from neuralrules._training._training import Outcome, State, train
 
 # Constraints of the parameters that the CV estimators do without.
 DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
@@ -53,12 +48,7 @@ DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
     "warm_start": ["boolean"],
 }
 
-EXPERT = "expert"  # rules that people write
 
-# Trees of boosting with n_trees="auto": in all for one output, else of each.
-TREES, TREES_EACH = 32, 16
-# Rows in a leaf with min_samples_leaf="auto": a fiftieth of the table, within these bounds.
-FEWEST_IN_LEAF, MOST_IN_LEAF = 5, 20
 # With early_stopping="auto", tables with fewer rows cannot spare any: a fifth of them says
 # less of when to stop than they lose by it.
 STOPPING_ROWS = 200
@@ -67,22 +57,7 @@ STOPPING_ROWS = 200
 ROWS_PER_RULE = 10
 
 
-class Course(NamedTuple):
-    """How training goes on: the estimators' parameters, but for `partial_fit`.
-
-    With `stop_after`, training ends after that many epochs of a schedule made for `n_epochs`.
-    """
-
-    n_epochs: int
-    schedule: str
-    early_stopping: bool | str
-    stop_after: int | None = None
-
-
-ONE_EPOCH = Course(1, "constant", early_stopping=False)  # of `partial_fit`
-
-
-class NeuralRuleModel(BaseEstimator):
+class NeuralRuleModel(RuleBuilder):
     """What the classifier and the regressor share: everything but their targets."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -198,105 +173,6 @@ class NeuralRuleModel(BaseEstimator):
             stacklevel=5,
         )
 
-    def _build(
-        self,
-        rows: Rows,
-        validation: np.ndarray,
-        random_state: np.random.RandomState,
-        course: Course,
-        encoder: Encoder,
-    ) -> tuple[Rules, Outcome]:
-        """From encoded rows to trained rules; `validation` are those to stop early on."""
-        weights = rows.training_weights.copy()
-        weights[validation] = 0
-        own = replace(rows, training_weights=weights)
-        restrictions = self._restrictions(encoder, rows.task)
-        # 2. Grow trees, take every leaf as a rule, and keep the best.
-        rules, order = self._grow(own, random_state, restrictions)
-        # 3. Put the rules of experts before them.
-        rules = self._with_experts(rules, encoder, own)
-        # 4. Turn every rule into a neural rule that starts as its leaf.
-        network = Network.from_rules(
-            rules,
-            deep=self.deep,
-            literal_columns=self.literal_columns,
-            start=self.start,
-            intercept=own.prior() if self.fit_intercept else None,
-            groups=None if restrictions is None else restrictions.groups,
-        )
-        network = restricted(network, restrictions)
-        if self.fit_intercept:
-            network = tamed(network, rows, order, self._engine())
-        # 5. Train all rules together.
-        plan = self._plan(rows.task, len(order), course)
-        outcome = train_sparse(
-            State.start(network),
-            rows,
-            order,
-            validation,
-            plan,
-            self._engine(),
-            random_state,
-            self._constraints(network, rules, restrictions),
-            self.max_terms,
-        )
-        return rules, outcome
-
-    def _grow(
-        self,
-        rows: Rows,
-        random_state: np.random.RandomState,
-        restrictions: Restrictions | None,
-    ) -> tuple[Rules | None, np.ndarray]:
-        """The best rules that grow from rows, if any are to, and the order to train them in."""
-        if self.rule_source == EXPERT:
-            return None, np.flatnonzero(rows.training_weights).astype(np.int32)
-        grow = SOURCES[self.rule_source]
-        grown, order = grow(rows, self._source_options(rows, random_state, restrictions))
-        return select(grown, self.max_rules), order
-
-    def _with_experts(self, grown: Rules | None, encoder: Encoder, rows: Rows) -> Rules:
-        """The rules of experts, then those that grew: the first rule is the first expert's."""
-        texts = [] if self.expert_rules is None else self.expert_rules
-        if not len(texts):
-            if grown is None:
-                raise ValueError(
-                    "rule_source='expert' needs rules: give expert_rules a list of them, such "
-                    f"as ['{encoder.names[0]} > 0'], or another rule_source, one of "
-                    f"{sorted(SOURCES)}."
-                )
-            return grown
-        written = expert_rules(texts, encoder, rows, frozen=self.frozen_rules == EXPERT)
-        return written if grown is None else Rules.join([written, grown])
-
-    def _restrictions(self, encoder: Encoder, task: Task) -> Restrictions | None:
-        """What rules may not do with some columns; None if they may do all."""
-        return restrictions_of(
-            encoder,
-            task,
-            monotone=self.monotone,
-            interactions=self.interactions,
-            exclude=self.exclude,
-        )
-
-    def _constraints(
-        self,
-        network: Network,
-        rules: Rules,
-        restrictions: Restrictions | None,
-        *,
-        trained: bool = False,
-    ) -> Constraints | None:
-        """What training may not change: frozen rules, and the columns of literals.
-
-        Once trained within `max_terms`, they keep to the columns that they have come to.
-        """
-        own = self.literal_columns == "own" or (trained and self.max_terms is not None)
-        if not own and rules.frozen is None and restrictions is None:
-            return None
-        limits = Constraints.keep_columns(network) if own else Constraints.free(network)
-        return limits.within(network, restrictions).freezing(network, rules.frozen)
-
     def _resume(self, X: Any, y: Any, sample_weight: Any, course: Course) -> Any:
         """Train the present rules further, with the present encoding."""
         random_state = check_random_state(self.random_state)
@@ -322,48 +198,6 @@ class NeuralRuleModel(BaseEstimator):
             self._check_gain(outcome, rows, training, validation)
         encoder = fitted.encoder.covering(rows.X)
         return self._learn(encoder, fitted.rules, outcome, rows, fitted.notes)
-
-    def _source_options(
-        self,
-        rows: Rows,
-        random_state: np.random.RandomState,
-        restrictions: Restrictions | None = None,
-    ) -> SourceOptions:
-        n_trees, in_leaf = self.n_trees, self.min_samples_leaf
-        if n_trees == "auto":
-            n_trees = TREES if rows.task.n_outputs == 1 else TREES_EACH
-        if in_leaf == "auto":
-            n_rows = np.count_nonzero(rows.training_weights)
-            in_leaf = int(np.clip(n_rows // 50, FEWEST_IN_LEAF, MOST_IN_LEAF))
-        return SourceOptions(
-            max_depth=self._deepest(),
-            min_samples_leaf=in_leaf,
-            n_trees=n_trees,
-            tree_rate=float(self.tree_rate),
-            n_jobs=self.n_jobs,
-            random_state=random_state,
-            restrictions=restrictions,
-        )
-
-    def _deepest(self) -> int | None:
-        """The depth of the trees: every split on the way to a leaf becomes a literal."""
-        limits = [limit for limit in (self.max_depth, self.max_literals) if limit is not None]
-        return min(limits, default=None)
-
-    def _plan(self, task: Task, n_rows: int, course: Course) -> Plan:
-        return Plan(
-            loss=task.loss,
-            fit_intercept=self.fit_intercept,
-            l2=float(self.l2),
-            rule_dropout=float(self.rule_dropout),
-            learning_rate=float(self.learning_rate),
-            schedule=course.schedule,
-            n_epochs=course.n_epochs,
-            stop_after=course.stop_after,
-            batch_size=self._rows_per_batch(n_rows),
-            patience=self.patience,
-            verbose=bool(self.verbose),
-        )
 
     def _learn(
         self,
@@ -520,16 +354,6 @@ class NeuralRuleModel(BaseEstimator):
         if course.early_stopping == "auto":
             return n_rows >= STOPPING_ROWS
         return bool(course.early_stopping)
-
-    def _rows_per_batch(self, n_rows: int) -> int:
-        if isinstance(self.batch_size, str):
-            smallest = 128 if self.batch_size == "paper" else 32
-            return int(min(np.clip(n_rows // 16, smallest, 256), n_rows))
-        return int(min(self.batch_size, n_rows))
-
-    def _engine(self) -> Engine:
-        n_threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
-        return get_engine(self.engine, n_threads)
 
     def _decide(self, X: Any) -> np.ndarray:
         """Outputs of the network, (n_rows, n_outputs) float64."""

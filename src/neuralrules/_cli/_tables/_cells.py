@@ -70,20 +70,20 @@ OTHER_MARKS = tuple(
 )
 
 
-class NotADateError(ValueError):
-    """The first cell of a column that is no date."""
+class UnreadableError(ValueError):
+    """The first cell of a column that is not what the column should hold."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.text = text
 
 
-class NotANumberError(ValueError):
-    """The first cell of a column that is no number."""
+class NotADateError(UnreadableError):
+    """A cell that is no date."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
+
+class NotANumberError(UnreadableError):
+    """A cell that is no number."""
 
 
 def number(text: str, names: Mapping[str, float], marks: Marks = PLAIN) -> float:
