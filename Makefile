@@ -7,7 +7,7 @@ PYTEST_WORKERS ?= 2
 # over from the others when it is done.
 PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --durations=25
 
-.PHONY: demo test test-slow lint servers kernels wheel figures reproduce frontier simplification benchmark exports streaming clean
+.PHONY: demo test test-slow lint servers kernels wheel figures reproduce frontier readability simplification benchmark exports streaming clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
@@ -43,6 +43,9 @@ reproduce: $(VENV)/.reproduction  ## measure the paper's table (hours; resumes);
 frontier: $(VENV)/.frontier  ## measure our models and their peers (hours; resumes); ARGS=--quick for a look
 	$(BIN)/python -m benchmarks.frontier $(ARGS)
 
+readability: $(VENV)/.readability  ## measure what contracts cost, beside readable peers (an hour; resumes)
+	$(BIN)/python -m benchmarks.readability --write $(ARGS)
+
 simplification: $(VENV)/.reproduction  ## measure simplified models on held-out rows
 	$(BIN)/python -m benchmarks.simplification --write
 
@@ -73,6 +76,10 @@ $(VENV)/.reproduction: $(VENV)/.installed
 
 $(VENV)/.frontier: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group frontier
+	touch $@
+
+$(VENV)/.readability: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group readability
 	touch $@
 
 $(VENV)/.benchmarks: $(VENV)/.installed

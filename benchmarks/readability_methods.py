@@ -1,0 +1,228 @@
+"""Models that are meant to be read: ours under one contract after the other, and peers.
+
+Each is fitted to the training rows of a split and becomes a `Read`: its loss, its text and
+how much of it takes part in the score of one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+from sklearn.tree import export_text
+
+from benchmarks import frontier_methods as peers
+from benchmarks.frontier_protocol import Split, log_loss, shares
+from neuralrules._simplify._path import TOLERANCE
+
+PAGE = {"max_rules": 16, "max_literals": 2, "max_terms": 2}
+SIZES = (8, 16, 32, 64, 128)  # of contracts that are the page's in all else
+N_MONOTONE = 3
+
+
+@dataclass(frozen=True)
+class Read:
+    """A fitted model as its readers meet it.
+
+    Attributes
+    ----------
+    loss : float
+        Log loss or mean squared error on the test rows.
+    rules : float
+        Rules, leaves, coefficients or terms.
+    fire : float
+        How many of them take part in the score of one test row, on average.
+    text, short_text : str
+        All that is to be read; for ours in sentences, and as conditions.
+    """
+
+    loss: float
+    rules: float
+    fire: float
+    text: str
+    short_text: str = ""
+
+    def record(self) -> dict[str, Any]:
+        words = len(self.text.split())
+        return {
+            "loss": self.loss,
+            "rules": self.rules,
+            "fire": self.fire,
+            "words": words,
+            "short_words": len(self.short_text.split()) or words,
+        }
+
+
+@dataclass(frozen=True)
+class Readable:
+    """A way to a readable model.
+
+    Attributes
+    ----------
+    name : str
+    read : callable (Split) -> Read
+        Fits to the training rows, scores the test rows.
+    packages : tuple of str
+        Whose versions belong to its records.
+    """
+
+    name: str
+    read: Callable[[Split], Read]
+    packages: tuple[str, ...] = ()
+
+    @property
+    def is_ours(self) -> bool:
+        return not self.packages and self.name not in SCIKIT_LEARNS
+
+
+def outputs_loss(rows: Split, outputs: np.ndarray) -> float:
+    """Of shares of classes, or of numbers."""
+    if rows.n_classes:
+        return log_loss(rows.y_test, shares(outputs))
+    return float(np.mean((outputs - rows.y_test) ** 2))
+
+
+def outputs(model: Any, rows: Split) -> np.ndarray:
+    return model.predict_proba(rows.X_test) if rows.n_classes else model.predict(rows.X_test)
+
+
+# Ours
+
+
+def ours(rows: Split, **contract: Any) -> Any:
+    """Our search within a contract: one network."""
+    import neuralrules
+
+    kind = "Classifier" if rows.n_classes else "Regressor"
+    make = getattr(neuralrules, f"NeuralRule{kind}CV")
+    return make(refit="single", n_jobs=1, random_state=0, **contract).fit(rows.X, rows.y)
+
+
+def read_ours(model: Any, rows: Split, loss: float | None = None) -> Read:
+    return Read(
+        outputs_loss(rows, outputs(model, rows)) if loss is None else loss,
+        model.network_.n_rules,
+        len(model.explain(rows.X_test).activations) / len(rows.y_test),
+        model.rules_text(style="sentences"),
+        model.rules_text(),
+    )
+
+
+def contract(rows: Split, **limits: Any) -> Read:
+    return read_ours(ours(rows, **limits), rows)
+
+
+def monotone(rows: Split) -> Read:
+    """The page's contract, and a direction for the columns that follow the target closest."""
+    by_column = [spearmanr(column, rows.y).statistic for column in rows.X.T]
+    strength = np.nan_to_num(by_column)
+    chosen = np.argsort(-np.abs(strength), kind="stable")[:N_MONOTONE]
+    directions = {int(column): int(np.sign(strength[column]) or 1) for column in chosen}
+    model = ours(rows, monotone=directions, **PAGE)
+    if model.check_monotone():
+        raise AssertionError("a promise was broken")
+    return read_ours(model, rows)
+
+
+def whole_points(rows: Split, **limits: Any) -> Read:
+    """The page's contract as a score card: whole points for each rule."""
+    model = ours(rows, **PAGE)
+    card = model.scorecard(**limits)
+    points = card.points(rows.X_test)
+    if rows.n_classes:
+        adverse = card.probability(points)
+        found = np.column_stack([1 - adverse, adverse])
+        found = found if card.adverse == model.classes_[1] else found[:, ::-1]
+    else:
+        found = card.prediction(points)
+    return read_ours(model, rows, outputs_loss(rows, found))
+
+
+def rounded(rows: Split, **how: Any) -> Read:
+    """The page's contract with the numbers that its text shows."""
+    model = ours(rows, **PAGE)
+    return read_ours(model.round_numbers(rows.X, rows.y, **how).model, rows)
+
+
+# Peers
+
+
+def tree(rows: Split) -> Read:
+    model = peers.decision_tree(rows.n_classes, n_leaves=16).fit(rows.X, rows.y)
+    loss = outputs_loss(rows, outputs(model, rows))
+    return Read(loss, int(model.get_n_leaves()), 1, export_text(model))
+
+
+def linear(rows: Split) -> Read:
+    model = peers.linear(rows.n_classes).fit(rows.X, rows.y)
+    coefficients = np.ravel(model[-1].coef_)
+    lines = [f"x{column} {value:.3g}" for column, value in enumerate(coefficients)]
+    loss = outputs_loss(rows, outputs(model, rows))
+    return Read(loss, len(lines), len(lines), "\n".join(lines))
+
+
+def figs(rows: Split) -> Read:
+    model = peers.figs(rows.n_classes, 16).fit(rows.X, rows.y)
+    found = peers.figs_probabilities(model, rows.X_test) if rows.n_classes else None
+    loss = best_loss(rows, found or [model.predict(rows.X_test)])
+    n_leaves = sum(len(peers.counting.linked_depths(one)) for one in model.trees_)
+    return Read(loss, n_leaves, len(model.trees_), str(model))
+
+
+def rulefit(rows: Split) -> Read:
+    model = peers.rulefit(rows.n_classes, 16).fit(rows.X, rows.y)
+    found = peers.rulefit_probabilities(model, rows.X_test) if rows.n_classes else None
+    loss = best_loss(rows, found or [model.predict(rows.X_test)])
+    linear = int(np.count_nonzero(model.coef[: model.n_features_]))
+    fire = model.transform(
+        rows.X_test, [str(rule) for rule in model.rules_without_feature_names_]
+    )
+    table = model._get_rules(exclude_zero_coef=True)[["rule", "coef"]]
+    return Read(
+        loss,
+        len(model.rules_) + linear,
+        float(np.asarray(fire).sum(axis=1).mean()) + linear,
+        table.round(3).to_string(index=False),
+    )
+
+
+def best_loss(rows: Split, found: list[np.ndarray]) -> float:
+    """Where a library has several ways to a probability, the one that is best for it."""
+    return min(outputs_loss(rows, one) for one in found)
+
+
+def ebm(rows: Split, **changed: Any) -> Read:
+    """It is read from graphs: a line or a map a term. Their scores stand for words."""
+    model = peers.ebm(rows.n_classes).set_params(**changed).fit(rows.X, rows.y)
+    scores = [f"{score:.3g}" for term in model.term_scores_ for score in np.ravel(term)]
+    n_terms = len(model.term_scores_)
+    return Read(outputs_loss(rows, outputs(model, rows)), n_terms, n_terms, " ".join(scores))
+
+
+SCIKIT_LEARNS = ("tree of 16 leaves", "linear")
+OURS = [
+    Readable("free", contract),
+    *(Readable(f"{n} rules", partial(contract, max_rules=n)) for n in (8, 16, 32)),
+    *(Readable(f"{n} term{'s' * (n > 1)}", partial(contract, max_terms=n)) for n in (1, 2, 3)),
+    *(Readable(f"page of {n}", partial(contract, **{**PAGE, "max_rules": n})) for n in SIZES),
+    Readable("page, own columns", partial(contract, **{**PAGE, "max_terms": 1})),
+    Readable("page, whole points", whole_points),
+    Readable("page, 5 levels", partial(whole_points, levels=5)),
+    Readable("page, 3 digits", partial(rounded, precision=3)),
+    Readable("page, 2 digits", partial(rounded, precision=2)),
+    Readable("page, friendly", partial(rounded, tolerance=TOLERANCE)),
+    Readable("page, monotone", monotone),
+]
+PEERS = [
+    Readable("tree of 16 leaves", tree),
+    Readable("linear", linear),
+    Readable("FIGS of 16", figs, ("imodels",)),
+    Readable("RuleFit of 16", rulefit, ("imodels",)),
+    Readable("EBM", ebm, ("interpret-core",)),
+    Readable("EBM without pairs", partial(ebm, interactions=0), ("interpret-core",)),
+]
+METHODS = {method.name: method for method in (*OURS, *PEERS)}

@@ -1,0 +1,257 @@
+"""Make docs/readability.md from docs/readability.csv: `make readability`, or
+`python -m benchmarks.readability_page` where there is nothing to measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks import summary
+from benchmarks.datasets import FRONTIER, TABLES
+from benchmarks.pages import DOCS, write_page
+from benchmarks.readability_methods import METHODS, OURS, PEERS, SIZES
+from benchmarks.tables import markdown, yes
+
+PATH = DOCS / "readability.csv"
+KEY = ["data", "method", "split"]
+COLUMNS = ("loss", "constant_loss", "rules", "fire", "words", "short_words", "train_rows")
+PAGE = "page of 16"
+BEATEN = ("tree of 16 leaves", "linear", "FIGS of 16", "RuleFit of 16")
+WORDS_A_PAGE = 600
+BAR = 6  # data sets
+DESCRIPTIONS = {
+    "free": "no limits: whatever the search takes",
+    "page, own columns": "16 rules of two conditions on one column each",
+    "page, whole points": "as a score card with whole points",
+    "page, 5 levels": "as a score card on paper, each rule in five levels",
+    "page, 3 digits": "numbers rounded to three digits",
+    "page, 2 digits": "numbers rounded to two digits",
+    "page, friendly": "numbers as round as 2 % of the gain allows",
+    "page, monotone": "a direction for the three columns that follow the target closest",
+}
+
+
+def line(record: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: record.get(name) for name in COLUMNS}
+    for name in ("loss", "constant_loss", "fire"):
+        kept[name] = None if kept[name] is None else float(f"{kept[name]:.7g}")
+    key = {"data": record["data"], "method": record["method"], "split": record["fold"]}
+    return {**key, **kept, **summary.where(record["environment"])}
+
+
+def read() -> pd.DataFrame:
+    """The committed records; empty when there are none."""
+    return pd.read_csv(PATH) if PATH.exists() else pd.DataFrame(columns=[*KEY, *COLUMNS])
+
+
+def merge(records: Iterable[dict[str, Any]]) -> None:
+    """Put records into the table, in place of those of the same tasks."""
+    summary.put(PATH, KEY, pd.DataFrame([line(record) for record in records]), read)
+
+
+def losses(table: pd.DataFrame) -> pd.DataFrame:
+    """Logarithms of losses, (data, split) by methods."""
+    found = table.dropna(subset="loss")
+    return np.log(found.pivot(index=["data", "split"], columns="method", values="loss"))
+
+
+def by_data(logs: pd.DataFrame) -> pd.DataFrame:
+    """Means over splits: geometric means of losses."""
+    means = logs.groupby(level="data").mean()
+    return means.reindex(sorted(means.index, key=lambda data: (is_numbers(data), data)))
+
+
+def is_numbers(data: str) -> bool:
+    return not (TABLES.get(data) or FRONTIER[data]).counts
+
+
+def ratio(logs: pd.DataFrame, one: str, other: str) -> float:
+    return float(np.exp((logs[one] - logs[other]).mean()))
+
+
+def kept_gain(table: pd.DataFrame, method: str) -> float:
+    """Of the free model's gain over a constant, in per cent; the mean over data sets."""
+    own = table.set_index(["data", "split"])
+    one, free = (own[own["method"] == name] for name in (method, "free"))
+    shares = (one["constant_loss"] - one["loss"]) / (free["constant_loss"] - free["loss"])
+    return float(100 * shares.groupby(level="data").mean().mean())
+
+
+def contracts_table(table: pd.DataFrame) -> list[str]:
+    logs = losses(table)
+    medians = table.groupby("method")[["rules", "fire", "short_words", "words"]].median()
+    rows = []
+    for name in (method.name for method in OURS if method.name in logs):
+        rules, fire, short, words = medians.loc[name]
+        rows.append(
+            (
+                f"**{name}**" if name == PAGE else name,
+                DESCRIPTIONS.get(name, ""),
+                f"{ratio(logs, name, 'free'):.3f}",
+                f"{kept_gain(table, name):.0f} %",
+                f"{rules:.0f}",
+                f"{fire:.1f}",
+                f"{short:,.0f}",
+                f"{words:,.0f}",
+            )
+        )
+    header = (
+        "contract",
+        "",
+        "loss / free",
+        "gain kept",
+        "rules",
+        "fire on a row",
+        "words, conditions",
+        "words, sentences",
+    )
+    return markdown(header, rows, 2)
+
+
+def peers_table(table: pd.DataFrame) -> list[str]:
+    logs = losses(table)
+    means = by_data(logs)
+    medians = table.groupby("method")[["rules", "fire", "short_words"]].median()
+    rows = []
+    for name in (PAGE, *(method.name for method in PEERS if method.name in logs)):
+        rules, fire, words = medians.loc[name]
+        rows.append(
+            (
+                f"**{name}**" if name == PAGE else name,
+                f"{ratio(logs, name, PAGE):.3f}",
+                "" if name == PAGE else f"{(means[PAGE] < means[name]).sum()} of {len(means)}",
+                f"{rules:.0f}",
+                f"{fire:.1f}",
+                f"{words:,.0f}",
+            )
+        )
+    header = ("model", "loss / ours", "ours is ahead on", "rules", "fire on a row", "words")
+    return markdown(header, rows)
+
+
+def sets_table(table: pd.DataFrame) -> list[str]:
+    means = np.exp(by_data(losses(table)))
+    shown = [name for name in (PAGE, *(m.name for m in PEERS), "free") if name in means]
+    rows = []
+    for data, own in means.iterrows():
+        best = own[[name for name in (PAGE, *BEATEN) if name in means]].min()
+        cells = [f"**{v:.4g}**" if v == best else f"{v:.4g}" for v in own[shown]]
+        rows.append((data, *cells, yes(is_ahead(own))))
+    return markdown(("data", *shown, "ahead of the four"), rows)
+
+
+def is_ahead(means: pd.Series) -> bool:
+    return bool(means[PAGE] < means[list(BEATEN)].min())
+
+
+def reach_table(table: pd.DataFrame) -> list[str]:
+    """With how many rules of the page's kind EBM's loss is reached."""
+    means = by_data(losses(table))
+    rows = []
+    for data, own in means.iterrows():
+        behind = {n: float(np.exp(own[f"page of {n}"] - own["EBM"])) for n in SIZES}
+        reached = [n for n in SIZES if behind[n] <= 1]
+        whole = np.exp(own["free"] - own["EBM"])
+        rows.append(
+            (
+                data,
+                reached[0] if reached else f"more than {SIZES[-1]}",
+                *(f"{behind[n]:.3f}" for n in SIZES),
+                f"{whole:.3f}",
+            )
+        )
+    header = ("data", "rules", *(f"{n} / EBM" for n in SIZES), "free / EBM")
+    return markdown(header, rows)
+
+
+def in_short(table: pd.DataFrame) -> list[str]:
+    logs = losses(table)
+    means = by_data(logs)
+    ahead = [data for data, own in means.iterrows() if is_ahead(own)]
+    behind = [str(data) for data in means.index if data not in ahead]
+    page = table[table["method"] == PAGE]
+    words = page["short_words"].median()
+    verdict = "reached" if len(ahead) >= BAR and words <= WORDS_A_PAGE else "**not reached**"
+    lost = f" We lose on {', '.join(behind)}." if behind else ""
+    better = int((means[PAGE] <= means["EBM"]).sum())
+    return [
+        f"With at most 16 rules of at most two conditions on at most two columns, told in "
+        f"{words:.0f} words (the median; at most {page['short_words'].max():.0f}), the loss "
+        f"is lower than that of a tree, FIGS and RuleFit of as many leaves or rules and of "
+        f"logistic or ridge regression on {len(ahead)} of {len(means)} tables. The bar, "
+        f"{BAR} of {len(means)} in a text of one page ({WORDS_A_PAGE} words), is "
+        f"{verdict}.{lost} Against the model without limits it costs "
+        f"{100 * (ratio(logs, PAGE, 'free') - 1):.0f} % of the loss. EBM, with its "
+        f"{table.loc[table['method'] == 'EBM', 'words'].median():,.0f} scores, is behind it "
+        f"on {better} of {len(means)} tables.",
+    ]
+
+
+def where(table: pd.DataFrame) -> list[str]:
+    versions = sorted({one for line in table["versions"] for one in line.split()})
+    return [
+        f"- CPU: {'; '.join(sorted(set(table['cpu'])))}",
+        f"- Commits: {', '.join(sorted(set(table['commit'])))}",
+        f"- Versions: {', '.join(versions)}",
+    ]
+
+
+def render(table: pd.DataFrame) -> str:
+    n_splits = table["split"].nunique()
+    missing = table[table["loss"].isna()]
+    lacking = sorted({f"{row.method} on {row.data}" for row in missing.itertuples()})
+    lines = [
+        "## In short",
+        "",
+        *in_short(table),
+        "",
+        "## What each contract costs",
+        "",
+        f"Geometric means of the loss over that of the free model, over nine tables and "
+        f"{n_splits} splits. *Gain kept*: of what the free model gains over a constant, the "
+        "mean over tables. Rules, rules that fire on a test row and words are medians over "
+        "tables and splits. *page of n* has at most n rules of two literals with two terms.",
+        "",
+        *contracts_table(table),
+        "",
+        "## Beside readable peers",
+        "",
+        "Leaves, rules, coefficients or terms count as rules, and take part in a score as "
+        "often as they fire. EBM is read from graphs; its scores are counted as words.",
+        "",
+        *peers_table(table),
+        "",
+        "## Each table",
+        "",
+        "Log loss or mean squared error on held-out rows, geometric means over splits; the "
+        "best of ours and the four in bold.",
+        "",
+        *sets_table(table),
+        "",
+        "## How many rules it takes to reach EBM",
+        "",
+        "The smallest page, of those measured, whose loss is not above EBM's.",
+        "",
+        *reach_table(table),
+        "",
+    ]
+    if lacking:
+        lines += [f"Over the time limit: {', '.join(lacking)}.", ""]
+    return "\n".join([*lines, "## Where", "", *where(table)])
+
+
+def write() -> None:
+    table = read()
+    lacking = [name for name in METHODS if name not in set(table["method"])]
+    if lacking:
+        print(f"{PATH} is renewed. The page needs {', '.join(lacking)}.")
+        return
+    write_page("readability.md", render(table))
+
+
+if __name__ == "__main__":
+    write()
