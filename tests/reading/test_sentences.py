@@ -14,6 +14,7 @@ from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
 from neuralrules._engine._reference import rules_forward
 from neuralrules._estimators._base import encoded_rows, engine_of
 from neuralrules._network._network import Network
+from neuralrules._reading._words import condition_words
 
 KEPT = ("biases", "values", "intercept", "mixing", "shifts", "origins")
 NUMBER = r"-?\d[\d.]*(?:e[+-]?\d+)?"
@@ -88,10 +89,11 @@ def moves(X, notes):
     total = np.zeros(len(X))
     for change in changes:
         size, direction, step, name = re.fullmatch(
-            rf"({NUMBER}) (?:days )?(more|less|later|earlier) for each ({NUMBER}) "
-            r"(?:days )?that (\w+) is (?:higher|later)",
+            rf"({NUMBER}) (?:days )?(more|less|later|earlier) per ({NUMBER}) "
+            r"(?:more of (\w+)|days that \w+ is later)",
             change,
         ).groups()
+        name = name or change.split()[-3]
         sign = 1 if direction in ("more", "later") else -1
         away = numbers(X, name) - as_number(means[name])
         total += sign * float(size) * away / float(step)
@@ -133,22 +135,19 @@ def test_every_number_of_a_rule_is_that_of_a_slow_count():
         error = (max(bad * (1 - bad), 1 / fires.sum()) / fires.sum()) ** 0.5
         assert abs(float(rate) - 100 * bad) <= 50 * error  # half a standard error
         match = re.search(
-            rf"(Adds|Takes) up to ({NUMBER}) (?:to|from) the log odds of bad \(odds "
-            rf"(times|divided by) ({NUMBER})\), in full at (.*?)(?:, half at (.*?))?; "
-            rf"({NUMBER}) on average over these rows\.",
+            rf"Odds of bad (times|divided by) ({NUMBER}) on average, ({NUMBER}) in full at "
+            r"(.*?)\.\n",
             rest,
         )
-        verb, most, sense, odds, full, half, mean = match.groups()
-        assert (verb == "Adds") == (sense == "times") == (values[rule] < 0)
-        assert close(most, abs(values[rule]) * own.max())
-        assert close(odds, np.exp(abs(values[rule]) * own.max()))
-        assert close(mean, abs(values[rule]) * own[fires].mean())
-        for part, conditions in ((1.0, full), (0.5, half or full)):
-            inside, unclear = rows_where(X, conditions)
-            reached = own >= part * own.max() * (1 - 1e-5)
-            np.testing.assert_array_equal(inside[~unclear], reached[~unclear], err_msg=rest)
+        sense, mean, most, full = match.groups()
+        assert (sense == "times") == (values[rule] < 0)
+        assert close(float(most) - 1, np.expm1(abs(values[rule]) * own.max()))
+        assert close(float(mean) - 1, np.expm1(abs(values[rule]) * own[fires].mean()))
+        inside, unclear = rows_where(X, full)
+        reached = own >= own.max() * (1 - 1e-5)
+        np.testing.assert_array_equal(inside[~unclear], reached[~unclear], err_msg=rest)
         overlap = (fires & leaves[:, rule]).sum() / (fires | leaves[:, rule]).sum()
-        shown = re.search(rf"It grew from .*; ({NUMBER}) % of the rows", rest)
+        shown = re.search(rf"Grew from .* \(({NUMBER}) % in common\)\.", rest)
         assert close(shown[1], 100 * overlap) if overlap else shown is None
 
 
@@ -156,17 +155,21 @@ def test_thresholds_that_other_columns_move():
     """With digits enough, the words say exactly where a rule of several columns fires."""
     model, X, _ = credit("rule")
     active = activations(model, X)
-    found = blocks(model.rules_text(style="sentences", precision=9))
-    assert sum("for each" in says for says, _ in found.values()) > 20
+    found, n_growths = blocks(model.rules_text(style="sentences", precision=9)), 0
+    assert sum(" per " in says for says, _ in found.values()) > 20
     for rule, (says, rest) in found.items():
         inside, unclear = rows_where(X, says)
         clear = ~unclear & (active[:, rule] != 0)
         assert (inside[clear] == (active[clear, rule] > 0)).all(), says
-        for size, step, name in re.findall(
-            rf"by ({NUMBER}) for each ({NUMBER}) (?:days )?that (\w+) is", rest
+        for factor, step, number, date in re.findall(
+            rf"a factor ({NUMBER}) per ({NUMBER}) "
+            r"(?:(?:more|less) of (\w+)|days that (\w+) is)",
+            rest,
         ):
-            slopes = np.abs(slopes_of(model, rule, name)) * float(step)
-            assert np.isclose(float(size), slopes, rtol=0.06).any(), rest
+            slopes = np.abs(slopes_of(model, rule, number or date)) * float(step)
+            assert np.isclose(float(factor) - 1, np.expm1(slopes), rtol=0.06).any(), rest
+            n_growths += 1
+    assert n_growths > 20
 
 
 def slopes_of(model, rule, name):
@@ -189,7 +192,7 @@ def test_the_base_rate_stands_first_and_the_rare_class_before_the_other():
     log_odds = model.network_.intercept[0]  # of "good", the second class
     assert close(start, 100 / (1 + np.exp(log_odds)), rel=5e-3)
     order = list(blocks(text))
-    speaks = ["Adds" in blocks(text)[rule][1] for rule in order]
+    speaks = [" bad times " in blocks(text)[rule][1] for rule in order]
     assert speaks == sorted(speaks, reverse=True)
     assert any(speaks)
     assert not all(speaks)
@@ -251,7 +254,7 @@ def test_the_category_of_the_highest_activation_is_named_there():
     )
     ((says, rest),) = blocks(changed.rules_text(style="sentences")).values()
     assert says == f"region is {encoder.columns[main].category}"
-    assert ", in full wherever it holds; " in rest
+    assert re.search(r"Odds of \w+ (?:times|divided by) \S+ wherever it holds\.", rest)
 
 
 def test_categories_of_one_column_are_told_together():
@@ -275,11 +278,11 @@ def test_a_rule_that_left_its_leaf_does_not_name_it():
     activity = model.fitted_.activity
     text = model.rules_text(style="sentences")
     rule = next(iter(blocks(text)))
-    assert "It grew from" in blocks(text)[rule][1]
+    assert "Grew from" in blocks(text)[rule][1]
     in_both = activity.in_both.copy()
     in_both[rule] = 0
     moved = with_fitted(model, activity=replace(activity, in_both=in_both))
-    assert "It grew from" not in blocks(moved.rules_text(style="sentences"))[rule][1]
+    assert "Grew from" not in blocks(moved.rules_text(style="sentences"))[rule][1]
 
 
 @pytest.mark.parametrize("loss", ["squared", "poisson"])
@@ -294,12 +297,16 @@ def test_numbers_are_told_in_their_units(loss):
     active, values = activations(model, X), model.network_.values[:, 0]
     for rule, (_, rest) in blocks(text).items():
         own = active[:, rule]
-        most = re.search(rf"(?:Adds|Takes) up to ({NUMBER}) (?:to|from) the ", rest)[1]
-        assert close(most, abs(values[rule]) * own.max())
-        factor = re.search(rf"\(prediction (?:times|divided by) ({NUMBER})\)", rest)
-        assert (factor is not None) == (loss == "poisson")
-        if factor:
-            assert close(factor[1], np.exp(abs(values[rule]) * own.max()))
+        usual, most = abs(values[rule]) * np.array([own[own > 0].mean(), own.max()])
+        if loss == "poisson":
+            pattern = rf"Prediction (?:times|divided by) ({NUMBER}) on average, ({NUMBER}) "
+            shown = [float(size) - 1 for size in re.search(pattern, rest).groups()]
+            usual, most = np.expm1([usual, most])
+        else:
+            pattern = rf"(?:Adds|Takes) ({NUMBER}) (?:to|from) the prediction on average, "
+            shown = re.search(rf"{pattern}({NUMBER}) ", rest).groups()
+        assert close(shown[0], usual)
+        assert close(shown[1], most)
         if shown := re.search(rf"whose mean target is ({NUMBER})\.", rest):
             error = y.std() / np.sqrt((own > 0).sum())
             assert abs(float(shown[1]) - y[own > 0].mean()) <= error / 2
@@ -315,7 +322,8 @@ def test_every_kind_of_model_can_be_told(kind, deep):
     assert "[]" not in text
     for _, rest in blocks(text).values():
         assert re.search(r"  Concerns (all rows\.|[\d.]+ % of the rows, )", rest)
-        assert re.search(r"  (Adds|Takes) up to [\d.]+ ", rest)
+        does = r"(Adds|Takes) [\d.]+ (to|from)|Odds of \S+ (times|divided by) [\d.]+"
+        assert re.search(rf"  ({does}) .*(on average, [\d.]+|wherever it holds)", rest)
 
 
 def test_classes_that_are_weighted_in_training_are_counted_as_they_are():
@@ -337,8 +345,8 @@ def test_a_file_without_the_highest_activation_is_told_by_the_mean():
     for rule, (_, rest) in blocks(text).items():
         own = active[:, rule]
         mean = abs(model.network_.values[rule, 0]) * own[own > 0].mean()
-        shown = re.search(rf"(?:Adds|Takes) ({NUMBER}) .* on average over these rows\.", rest)
-        assert close(shown[1], mean)
+        shown = re.search(rf"Odds of bad (?:times|divided by) ({NUMBER}) on average\.", rest)
+        assert close(float(shown[1]) - 1, np.expm1(mean))
 
 
 def test_what_is_refused():
@@ -349,3 +357,52 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match=r"read from text and remembers none\. Take style="):
         again.rules_text(style="sentences")
     assert model.rules_text() == model.rules_text(style="conditions")
+
+
+def test_of_two_categories_the_one_is_named_that_holds():
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame({"home": rng.choice(["yes", "no"], 400), "age": rng.randint(20, 70, 400)})
+    y = np.where(rng.rand(400) < np.where(X["home"] == "yes", 0.8, 0.2), "good", "bad")
+    model = NeuralRuleClassifier(1, n_trees=1, n_epochs=0, random_state=0).fit(X, y)
+    said = {says for says, _ in blocks(model.rules_text(style="sentences")).values()}
+    assert said == {"home is yes", "home is no"}
+
+
+@pytest.mark.parametrize(
+    ("indicator", "bias", "expected"),
+    [
+        (3.0, -3.0, "age above {} where home = no (none elsewhere)"),
+        (-3.0, 3.0, "age above {} where home = no (any elsewhere)"),
+        (3.0, 0.0, "age above {} (any where home = no)"),
+        (-3.0, 0.0, "age above {} (none where home = no)"),
+    ],
+)
+def test_a_number_that_matters_for_some_categories_only(indicator, bias, expected):
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame(
+        {"home": rng.choice(["no", "own", "rent"], 400), "age": rng.randint(20, 70, 400)}
+    )
+    y = rng.randint(0, 2, 400)
+    model = NeuralRuleClassifier(1, n_trees=1, n_epochs=0, random_state=0).fit(X, y)
+    names = [column.category or "age" for column in model.encoder_.columns]
+    network = model.network_.take(np.array([0]))
+    weights = np.zeros((1, 2), np.float32)
+    places = sorted([names.index("no"), names.index("age")])
+    no = model.encoder_.columns[names.index("no")]
+    weights[0, places.index(names.index("no"))] = indicator * no.scale
+    weights[0, places.index(names.index("age"))] = 1
+    changed = replace(
+        Network.dense(
+            weights=weights,
+            features=np.array(places, np.int32),
+            offsets=np.array([0, 1]),
+            **{name: getattr(network, name) for name in KEPT},
+        ),
+        biases=np.array([bias + indicator * no.mean], np.float32),
+    )
+    fitted_model = model.fitted_.with_network(
+        changed, model.rules_.take([0]), encoded_rows(model, X, y), engine_of(model)
+    )
+    (says,) = condition_words(fitted_model, 0, 4, 2)
+    mean = f"{X['age'].mean():.0f}"  # where the standardised number is 0
+    assert re.sub(r"(?<=above )(\d+)[.\d]*", r"\1", says) == expected.format(mean), says

@@ -83,11 +83,26 @@ class Outcome:
         text = f"{verb} {size} {to} {self.what}"
         return f"{text} ({self.multiple(effect)})" if self.multiple(effect) else text
 
+    def usual(self, effect: float) -> str:
+        """An effect as what it does: "odds of bad times 1.6", "adds 2 to the prediction"."""
+        text = self.multiple(effect)
+        if not text:
+            return self.addition(effect)
+        return text.replace("odds", f"odds of {self.label}", 1) if self.is_odds else text
+
+    def size(self, effect: float) -> str:
+        """How large an effect is: the factor, if it multiplies odds or a number."""
+        multiple = self.multiple(effect)
+        return multiple.split()[-1] if multiple else size_text(effect)
+
+    def growth(self, effect: float) -> str:
+        """By how much an effect grows with something: "a factor 1.6", or "2"."""
+        return f"{'a factor ' if self.multiple(effect) else ''}{self.size(effect)}"
+
     def comparison(self, effect: float) -> str:
         """An effect above 0 as a difference between rows: "odds of bad times 8.2"."""
         if self.is_odds or self.is_logarithm:
-            text = self.multiple(self.sign * effect if self.is_logarithm else effect)
-            return text.replace("odds", f"odds of {self.label}", 1) if self.is_odds else text
+            return self.usual(self.sign * effect if self.is_logarithm else effect)
         side = "lower" if self.sign < 0 and not self.task.are_classes else "higher"
         return f"{self.what.removeprefix('the ')} {side} by {size_text(effect)}"
 

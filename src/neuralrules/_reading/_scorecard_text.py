@@ -19,7 +19,7 @@ from neuralrules._io._writing import checked_path, whole_file
 from neuralrules._reading._literals import EVERY_ROW
 from neuralrules._reading._numbers import number, rounded
 from neuralrules._reading._points import Points
-from neuralrules._reading._sentences import growth, share_text
+from neuralrules._reading._sentences import AT_MOST, growth, share_text
 from neuralrules._reading._text import rule_text
 from neuralrules._reading._words import condition_words
 
@@ -47,7 +47,7 @@ def told_rules(card: Points) -> list[dict[str, Any]]:
                 "rule": rule,
                 "text": says,
                 "points": int(most[rule]),
-                "grows": "" if card.levels else grows,
+                "grows": "" if card.levels else grows.removeprefix(AT_MOST).removeprefix(", "),
                 "levels": level_texts(card, rule),
             }
         )

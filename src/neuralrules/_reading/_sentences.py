@@ -6,6 +6,8 @@ class is asked about. Rules that concern no row of training, or add nothing, are
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from neuralrules._fitted._activity import rule_importance
@@ -32,6 +34,8 @@ from neuralrules._reading._words import (
     rule_bounds,
 )
 from neuralrules._task._task import chosen_classes
+
+WHEREVER, AT_MOST = "in full wherever it holds", "at most"
 
 
 def rules_sentences(
@@ -174,7 +178,7 @@ def rule_sentences(fitted: Fitted, rule: int, precision: int, max_terms: int) ->
         leaf = tree_rule_text(fitted, rule, precision)
         if leaf != EVERY_ROW:
             share = number(100 * overlaps(activity)[rule], 2)
-            lines.append(f"  It grew from {leaf}; {share} % of the rows in either are in both.")
+            lines.append(f"  Grew from {leaf} ({share} % in common).")
     return "\n".join(lines)
 
 
@@ -205,45 +209,52 @@ def addition_sentence(fitted: Fitted, rule: int, precision: int, max_terms: int)
     """What a rule adds where it concerns a row, and how that grows.
 
     The activation is the least of the literals, so it reaches a level exactly where all of
-    them do; what it is at most, or half of that, is a rule of the same kind.
+    them do; where it is as large as it was in training is a rule of the same kind.
     """
     outcomes, highest = told_outcomes(fitted, rule), fitted.activity.highest
     values = fitted.network.values[[rule]]
     mean = [float(one.effects(values)[0] * mean_activation(fitted)[rule]) for one in outcomes]
     if highest is None:  # a file of an earlier version does not say
-        parts = [one.addition(effect) for one, effect in zip(outcomes, mean, strict=True)]
-        return capital(f"{', '.join(parts)}, on average over these rows.")
-    top = float(highest[rule])
-    most = [float(one.effects(values)[0]) * top for one in outcomes]
-    parts = [one.addition(effect, "up to ") for one, effect in zip(outcomes, most, strict=True)]
-    text = ", ".join(parts)
+        parts = [one.usual(effect) for one, effect in zip(outcomes, mean, strict=True)]
+        return capital(f"{', '.join(parts)} on average.")
+    most = [float(one.effects(values)[0]) * float(highest[rule]) for one in outcomes]
     effect = abs(float(outcomes[0].effects(values)[0]))
-    grows = growth(fitted, rule, effect, precision, max_terms)
-    text += f", {grows}" if grows else ""
-    return capital(f"{text}; {size_text(mean[0])} on average over these rows.")
+    grows = growth(fitted, rule, effect, precision, max_terms, outcomes[0].growth)
+    if grows == WHEREVER:
+        parts = [one.usual(size) for one, size in zip(outcomes, most, strict=True)]
+        return capital(f"{', '.join(parts)} wherever it holds.")
+    parts = [
+        f"{one.usual(usual)} on average, {one.size(size)} {grows if not place else 'in full'}"
+        for place, (one, usual, size) in enumerate(zip(outcomes, mean, most, strict=True))
+    ]
+    return capital(f"{'; '.join(parts)}.")
 
 
-def growth(fitted: Fitted, rule: int, effect: float, precision: int, max_terms: int) -> str:
-    """How what a rule adds grows: where it is reached in full and by half.
+def growth(
+    fitted: Fitted,
+    rule: int,
+    effect: float,
+    precision: int,
+    max_terms: int,
+    told: Callable[[float], str] = size_text,
+) -> str:
+    """How what a rule adds grows: where it is reached in full.
 
     Where columns move each other's thresholds that would be told at means that no such row
-    has. Then it is told by steps, as for every margin. Empty for a deep rule, whose margins
-    are those of sums.
+    has. Then it is told by steps, as for every margin, `told` in words. Of a deep rule, whose
+    margins are those of sums, nothing is told.
     """
     if fitted.network.deep:
-        return ""
+        return AT_MOST
     assert fitted.activity.highest is not None
     top = float(fitted.activity.highest[rule])
     bounds = rule_bounds(fitted, rule, precision, max_terms, top)
     if any(isinstance(bound, Bound) and bound.moves for bound in bounds):
-        return growth_words(fitted, rule, effect, precision)
-    full, half = (
-        " and ".join(condition_words(fitted, rule, precision, max_terms, level)) or EVERY_ROW
-        for level in (top, top / 2)
-    )
-    if full == " and ".join(condition_words(fitted, rule, precision, max_terms)):
-        return "in full wherever it holds"
-    return f"in full at {full}" + (f", half at {half}" if half != full else "")
+        grows = growth_words(fitted, rule, effect, precision, told)
+        return f"{AT_MOST}, {grows}" if grows else AT_MOST
+    full = " and ".join(condition_words(fitted, rule, precision, max_terms, top)) or EVERY_ROW
+    holds = " and ".join(condition_words(fitted, rule, precision, max_terms))
+    return WHEREVER if full == holds else f"in full at {full}"
 
 
 def capital(text: str) -> str:

@@ -9,6 +9,7 @@ rounded to parts of a column's deviation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -236,6 +237,9 @@ def choice_words(encoder: Encoder, choices: list[Choice]) -> str:
     name = in_formula(encoder.names[choices[0].named[0].source])
     only = [choice.named for choice in choices if not choice.without]
     never = [column for choice in choices if choice.without for column in choice.named]
+    known = encoder.columns_of(choices[0].named[0].source)
+    if not only and len(known) == 2:  # the one is what is not the other
+        only = [tuple(known)]
     if not only:
         return f"{name} is not {listed([category_name(c) for c in dict.fromkeys(never)], 'or')}"
     left = [c for c in only[0] if c not in never and all(c in named for named in only)]
@@ -287,6 +291,10 @@ def bound_words(encoder: Encoder, bound: Bound, precision: int, *, reached: bool
         for move in bound.moves
         if move not in numbers
     ]
+    alone = None if numbers or not notes else bound.passes()
+    if alone is not None:  # indicators decide whether the number matters at all
+        elsewhere = "any" if alone else "none"
+        return f"{name} {', '.join(notes)} ({elsewhere} elsewhere)"
     if numbers:
         at = [
             f"{in_formula(encoder.names[move.column.source])} "
@@ -305,7 +313,7 @@ def state_words(bound: Bound, move: float, precision: int, *, reached: bool) -> 
     moved = {own.column.kind for own in bound.moves}
     passes = bound.passes(move) if moved and "number" not in moved else None
     if passes is not None:
-        return "of any size" if passes else "of no size"
+        return "any" if passes else "none"
     side = side_words(bound.column, bound.rises, reached=reached)
     return f"{side} {value_text(bound.column, bound.threshold + move, precision)}"
 
@@ -323,16 +331,16 @@ def move_words(encoder: Encoder, main: EncodedColumn, move: Summand, precision: 
     """By how much another column of numbers moves a threshold."""
     step = round_step(move.column.in_sums.scale)
     change = change_words(main, move.factor * step, precision)
-    return f"{change} for each {step_words(encoder, move.column, rises=True)}"
+    return f"{change} per {step_words(encoder, move.column, rises=True)}"
 
 
 def step_words(encoder: Encoder, column: EncodedColumn, *, rises: bool) -> str:
-    """A step along a column, such as "0.1 that utilisation is higher"."""
+    """A step along a column, such as "0.1 more of utilisation"."""
     size = number(round_step(column.in_sums.scale), 1)
     name = in_formula(encoder.names[column.source])
     if column.is_date:
         return f"{size} days that {name} is {'later' if rises else 'earlier'}"
-    return f"{size} that {name} is {'higher' if rises else 'lower'}"
+    return f"{size} {'more' if rises else 'less'} of {name}"
 
 
 def round_step(scale: float) -> float:
@@ -356,20 +364,23 @@ def value_text(column: EncodedColumn, value: float, precision: int) -> str:
     return rounded(value, round_step(unit), precision)
 
 
-def growth_words(fitted: Fitted, rule: int, effect: float, precision: int) -> str:
+def growth_words(
+    fitted: Fitted, rule: int, effect: float, precision: int, told: Callable[[float], str]
+) -> str:
     """How what a shallow rule adds grows beyond its bounds, `effect` a unit of activation.
 
-    The least of its literals counts. Empty where none of them is about a number.
+    The least of its literals counts. Empty where none of them is about a number. `told` says
+    in words what is added.
     """
     parts: dict[str, float] = {}
     for bound in rule_bounds(fitted, rule, precision, max_terms=len(fitted.encoder.columns)):
         if not isinstance(bound, Bound):
             continue
         size = abs(effect * bound.slope) * round_step(bound.column.in_sums.scale)
-        what = f"for each {step_words(fitted.encoder, bound.column, rises=bound.rises)}"
+        what = f"per {step_words(fitted.encoder, bound.column, rises=bound.rises)}"
         parts[what] = min(size, parts.get(what, np.inf))
-    texts = [f"by {rounded(size, size, 2)} {what}" for what, size in parts.items() if size]
+    texts = [f"{told(size)} {what}" for what, size in parts.items() if size]
     if not texts:
         return ""
-    least = ", the least of these counting" if len(texts) > 1 else ""
-    return f"growing {listed(texts, 'and')}{least}"
+    least = ", whichever is least" if len(texts) > 1 else ""
+    return f"growing by {listed(texts, 'or')}{least}"
