@@ -21,10 +21,12 @@ from neuralrules.plot import (
     HistoryDisplay,
     ImportanceDisplay,
     RuleDisplay,
+    ShapeDisplay,
     SizeDisplay,
     SupportDisplay,
     WaterfallDisplay,
     _bars,
+    _shape,
 )
 from neuralrules.plot._drawing import class_looks, short_name, shortened, signed
 
@@ -648,6 +650,8 @@ def draw_all(model, X, y):
         HistoryDisplay.from_estimator(model),
         WaterfallDisplay.from_estimator(model, X),
         RuleDisplay.from_estimator(model),
+        ShapeDisplay.from_estimator(model, X, model.encoder_.names[0]),
+        ShapeDisplay.from_estimator(model, X, model.encoder_.names[:2]),
     ]
 
 
@@ -710,10 +714,11 @@ def test_texts_are_cut():
     assert len(short_name("y" * 99)) == 40
 
 
-def test_the_example_runs():
-    results = doctest.testmod(_bars)
-    assert results.attempted > 0
-    assert results.failed == 0
+def test_the_examples_run():
+    for module in (_bars, _shape):
+        results = doctest.testmod(module)
+        assert results.attempted > 0
+        assert results.failed == 0
 
 
 def test_classes_differ_in_marker_or_colour():
@@ -742,6 +747,7 @@ def test_without_matplotlib_the_remedy_is_named(iris, monkeypatch):
         lambda: WaterfallDisplay.from_estimator(model, X),
         lambda: SizeDisplay.from_estimator(model, X, y),
         lambda: RuleDisplay.from_estimator(model),
+        lambda: ShapeDisplay.from_estimator(model, X, 0),
     ):
         with pytest.raises(ImportError) as error:
             draw()
@@ -756,6 +762,7 @@ def test_displays_need_a_fit():
     for draw in (
         lambda model: ImportanceDisplay.from_estimator(model, X),
         lambda model: SupportDisplay.from_estimator(model, X),
+        lambda model: ShapeDisplay.from_estimator(model, X, 0),
         HistoryDisplay.from_estimator,
         lambda model: WaterfallDisplay.from_estimator(model, X),
         lambda model: SizeDisplay.from_estimator(model, X, X[:, 0]),

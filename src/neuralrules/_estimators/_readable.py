@@ -7,17 +7,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._counterfactual import Counterfactual, counterfactual
 from neuralrules._data._one_row import as_table
-from neuralrules._estimators._base import NeuralRuleModel
+from neuralrules._estimators._measured import MeasuredModel
 from neuralrules._fitted._activity import measure
 from neuralrules._reading._exact import exact_text
 from neuralrules._reading._explain import Explanation, explain
-from neuralrules._reading._importance import Importances, column_shares, importances
 from neuralrules._reading._reasons import Reasons, reasons
 from neuralrules._reading._rules_table import rules_table
 from neuralrules._reading._scorecard import ScoreCard, scorecard
@@ -31,8 +28,8 @@ from neuralrules._simplify._path import (
 SHOWN_TERMS = 3  # columns of a literal in texts, unless a model may have more
 
 
-class ReadableModel(NeuralRuleModel):
-    """Rules, explanations, importances, reasons, score-cards, counterfactuals, reports."""
+class ReadableModel(MeasuredModel):
+    """Rules, explanations, reasons, score-cards, counterfactuals, reports."""
 
     max_terms: int | None
 
@@ -253,59 +250,6 @@ class ReadableModel(NeuralRuleModel):
             levels=levels,
             adverse=adverse,
         )
-
-    def importances(
-        self,
-        X: Any,
-        *,
-        kind: str = "columns",
-        n_resamples: int = 100,
-        max_rows: int | None = 2000,
-        sample_weight: Any = None,
-        random_state: Any = None,
-    ) -> Importances:
-        """Which rules, columns or pairs of columns matter on these rows, and how surely.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_rows, n_columns)
-        kind : {"rules", "columns", "pairs"}, default="columns"
-            Rules by their mean absolute contribution. Columns by how much the decision
-            function changes when their cells are borrowed from other rows, relative to
-            its variance; pairs, among the ten most important columns, by what only both
-            together change. For independent columns these are shares of the variance
-            (total Sobol index, superset importance); for dependent ones they may
-            exceed 1.
-        n_resamples : int, default=100
-            How often the rows are drawn with replacement, for the standard errors.
-        max_rows : int or None, default=2000
-            Take a random sample of larger tables.
-        sample_weight : array-like of shape (n_rows,), optional
-        random_state : int, RandomState instance or None, default=None
-
-        Returns
-        -------
-        Importances
-            ``to_frame()`` is the table, the most important first.
-        """
-        check_is_fitted(self)
-        table = self._check_columns(X, reset=False)
-        return importances(
-            self.fitted_,
-            table.shape[0],
-            lambda rows: self.fitted_.encoder.transform(_safe_indexing(table, rows)),
-            self._engine(),
-            kind=kind,
-            n_resamples=n_resamples,
-            max_rows=max_rows,
-            sample_weight=sample_weight,
-            random_state=random_state,
-        )
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        check_is_fitted(self)
-        return column_shares(self.fitted_)
 
     def counterfactual(
         self,

@@ -8,12 +8,14 @@ axes. matplotlib is loaded when something is drawn: ``pip install "neuralrules[p
 from neuralrules.plot._bars import ImportanceDisplay, WaterfallDisplay
 from neuralrules.plot._curves import HistoryDisplay, SizeDisplay
 from neuralrules.plot._diagram import RuleDisplay
+from neuralrules.plot._shape import ShapeDisplay
 from neuralrules.plot._support import SupportDisplay
 
 __all__ = [
     "HistoryDisplay",
     "ImportanceDisplay",
     "RuleDisplay",
+    "ShapeDisplay",
     "SizeDisplay",
     "SupportDisplay",
     "WaterfallDisplay",

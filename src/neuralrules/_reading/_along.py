@@ -1,0 +1,177 @@
+"""Rules as some columns move and all others stay as they are.
+
+A literal is a sum, so what the other columns add to it is computed once for each row, and only
+what moves is added again for every value.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from neuralrules._network._network import Network
+
+CELLS = 2**22  # literals of rows and values held at a time
+NEAR = 1e-4  # of the range: how far to either side a bend is looked for
+STRAIGHT = 1e-9  # second differences below it, relative to the activation, are rounding
+
+
+def rules_that_use(network: Network, features: np.ndarray) -> np.ndarray:
+    """Rules with a weight on one of some encoded columns, ascending int64."""
+    used = [
+        network.rule_weights(rule)[:, np.isin(network.rule_columns(rule), features)].any()
+        for rule in range(network.n_rules)
+    ]
+    return np.flatnonzero(used)
+
+
+def uses_only(network: Network, rule: int, features: np.ndarray) -> bool:
+    """Whether a rule has weights on these encoded columns alone."""
+    others = ~np.isin(network.rule_columns(rule), features)
+    return not network.rule_weights(rule)[:, others].any()
+
+
+def activations_along(
+    network: Network, rule: int, encoded: np.ndarray, features: np.ndarray, moved: np.ndarray
+) -> np.ndarray:
+    """Activations of a rule on each row, with some columns set to each of several values.
+
+    Parameters
+    ----------
+    network : Network
+    rule : int
+    encoded : (n_rows, n_encoded) float32
+    features : (n_features,) int, ascending
+        Encoded columns that move.
+    moved : (n_values, n_features) float64
+        What they are set to.
+
+    Returns
+    -------
+    (n_rows, n_values) float64
+    """
+    columns = network.rule_columns(rule)
+    weights = network.rule_weights(rule).astype(np.float64)
+    moves = np.isin(columns, features)
+    own = slice(network.offsets[rule], network.offsets[rule + 1])
+    stays = encoded[:, columns[~moves]].astype(np.float64) @ weights[:, ~moves].T
+    stays += network.biases[own].astype(np.float64)
+    place = np.searchsorted(features, columns[moves])
+    shifts = moved[:, place] @ weights[:, moves].T
+    if network.deep:
+        return deep_activations(network, rule, stays, shifts)
+    return shallow_activations(stays, shifts, np.any(weights[:, moves] != 0, axis=1))
+
+
+def shallow_activations(
+    stays: np.ndarray, shifts: np.ndarray, moving: np.ndarray
+) -> np.ndarray:
+    """Activations (n_rows, n_values) from what stays and what is added to it.
+
+    Where a literal that does not move is off, the rule is off for every value. That is so for
+    most rows of most rules.
+
+    Parameters
+    ----------
+    stays : (n_rows, n_literals) float64
+    shifts : (n_values, n_literals) float64
+    moving : (n_literals,) bool
+    """
+    ceiling = stays[:, ~moving].min(axis=1, initial=np.inf)
+    on = np.flatnonzero(ceiling > 0)
+    smallest = np.repeat(ceiling[on, None], len(shifts), axis=1)
+    for literal in np.flatnonzero(moving):
+        np.minimum(smallest, stays[on, literal, None] + shifts[:, literal], out=smallest)
+    active = np.zeros((len(stays), len(shifts)))
+    active[on] = np.maximum(smallest, 0)
+    return active
+
+
+def deep_activations(
+    network: Network, rule: int, stays: np.ndarray, shifts: np.ndarray
+) -> np.ndarray:
+    """The same through the second layer of a deep rule, some rows at a time."""
+    own = slice(network.offsets[rule], network.offsets[rule + 1])
+    mixing = network.second_layer(rule).astype(np.float64)
+    constants = network.shifts[own].astype(np.float64)
+    active = np.empty((len(stays), len(shifts)))
+    size = max(1, CELLS // shifts.size)
+    for start in range(0, len(stays), size):
+        literals = np.maximum(stays[start : start + size, None] + shifts, 0)
+        units = literals @ mixing.T + constants
+        active[start : start + size] = np.maximum(units.min(axis=2), 0)
+    return active
+
+
+def bends(
+    network: Network, rule: int, features: np.ndarray, start: np.ndarray, end: np.ndarray
+) -> np.ndarray:
+    """Where a rule that uses only `features` bends on the way from one value to another.
+
+    Between its literals' zeros the units of a rule are straight lines; their minimum can bend
+    where two of them cross, and the ReLU where they cross zero.
+
+    Parameters
+    ----------
+    network, rule, features
+        As in `activations_along`.
+    start, end : (n_features,) float64
+        Encoded values.
+
+    Returns
+    -------
+    (n,) float64, ascending
+        Shares of the way, between 0 and 1.
+    """
+    columns, weights = network.rule_columns(rule), network.rule_weights(rule)
+    own = np.isin(columns, features)
+    place = np.searchsorted(features, columns[own])
+    slopes = weights[:, own].astype(np.float64) @ (end - start)[place]
+    constants = network.biases[network.offsets[rule] : network.offsets[rule + 1]].astype(float)
+    constants += weights[:, own].astype(np.float64) @ start[place]
+    nothing = np.zeros((1, int(network.columns.max()) + 1), np.float32)
+
+    def activation(shares: np.ndarray) -> np.ndarray:
+        moved = start + shares[:, None] * (end - start)
+        return activations_along(network, rule, nothing, features, moved)[0]
+
+    ends = np.array([0.0, 1.0])
+    if network.deep:
+        ends = np.unique(np.clip([0.0, *zeros_of(slopes, constants), 1.0], 0, 1))
+    found = list(ends)
+    for low, high in pairwise(ends):
+        lines = slopes, constants
+        if network.deep:
+            lines = units_between(network, rule, slopes, constants, (low + high) / 2)
+        found += crossings(*lines)
+    shares = np.unique([share for share in found if 0 < share < 1])
+    if not shares.size:
+        return shares
+    middle = activation(shares)
+    bend = activation(shares - NEAR) - 2 * middle + activation(shares + NEAR)
+    size = np.abs(slopes).max() * NEAR + np.abs(middle)
+    return shares[np.abs(bend) > STRAIGHT * size]
+
+
+def units_between(
+    network: Network, rule: int, slopes: np.ndarray, constants: np.ndarray, share: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The units of a deep rule as straight lines around a share of the way."""
+    own = slice(network.offsets[rule], network.offsets[rule + 1])
+    through = network.second_layer(rule).astype(np.float64)
+    through = through * (slopes * share + constants > 0)
+    return through @ slopes, through @ constants + network.shifts[own].astype(np.float64)
+
+
+def zeros_of(slopes: np.ndarray, constants: np.ndarray) -> list[float]:
+    """Where straight lines are zero."""
+    slanted = slopes != 0
+    return (-constants[slanted] / slopes[slanted]).tolist()
+
+
+def crossings(slopes: np.ndarray, constants: np.ndarray) -> list[float]:
+    """Where straight lines cross zero or one another."""
+    pairs = np.array(list(combinations(range(len(slopes)), 2)), int).reshape(-1, 2)
+    between = slopes[pairs] @ [1, -1], constants[pairs] @ [1, -1]
+    return zeros_of(slopes, constants) + zeros_of(*between)

@@ -1,0 +1,226 @@
+"""The values that one column moves over, in the user's units and as rules see them.
+
+Of numbers and dates these are values seen in the rows, round ones between them, and those at
+which the effect of the column is known to bend; of categories all that the model knows.
+A missing cell is a value of its own, and so is a category that the model does not know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from neuralrules._data._categories import as_categories, spellings
+from neuralrules._data._dates import date_text
+from neuralrules._data._encoded_column import LARGEST, EncodedColumn
+from neuralrules._data._encoding import Encoder, as_numbers, column_of
+from neuralrules._network._network import Network
+from neuralrules._reading._along import bends, rules_that_use, uses_only
+from neuralrules._reading._numbers import number as number_text
+
+OTHER = "another value"  # of a category
+MISSING = "missing"
+DIGITS = 4  # significant ones of numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Values of one column, and where the rows of a table lie among them.
+
+    Attributes
+    ----------
+    source : int
+        Column of the user's table.
+    kind : {"number", "date", "category"}
+    numbers : (n_values,) float64
+        Ascending numbers or days since 1970-01-01, or 0, 1, … for categories; NaN, the last,
+        for a missing number.
+    names : list of (str or None), or None
+        What categories are called, None being the missing one; None for numbers and dates.
+    features : (n_features,) int
+        Encoded columns that come from this column.
+    encoded : (n_values, n_features) float64
+    below : (n_rows,) int64
+        The value that a row has, or the largest that is less than its own.
+    beyond : (n_rows,) float64
+        Which share of the way to the next value it lies beyond that.
+    cells : (n_rows,) float64
+        The rows' own numbers, or places of their categories.
+    """
+
+    source: int
+    kind: str
+    numbers: np.ndarray
+    names: list[str | None] | None
+    features: np.ndarray
+    encoded: np.ndarray
+    below: np.ndarray
+    beyond: np.ndarray
+    cells: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The values in the user's units: float64, datetime64[s], or texts.
+
+        Of a missing cell NaN, NaT or None.
+        """
+        if self.names is not None:
+            return np.array(self.names, object)
+        if self.kind == "number":
+            return self.numbers
+        seconds = np.round(self.numbers * 86_400)
+        known = np.isfinite(seconds)
+        dates = np.full(len(seconds), "NaT", "datetime64[s]")
+        dates[known] = seconds[known].astype(np.int64).astype("datetime64[s]")
+        return dates
+
+    def text(self, place: int) -> str:
+        """One of the values for people to read."""
+        number = float(self.numbers[place])
+        if self.names is not None:
+            name = self.names[place]
+            return MISSING if name is None else name
+        if np.isnan(number):
+            return MISSING
+        return date_text(number) if self.kind == "date" else number_text(number, DIGITS)
+
+    def shares(self, weights: np.ndarray) -> np.ndarray:
+        """Shares of the rows that lie at each value, (n_values,) float64.
+
+        A row between two values counts to both, the more the nearer they are, so that the mean
+        over the rows of a line through the values is the mean over the values by their shares.
+        """
+        n = len(self)
+        upper = np.minimum(self.below + 1, n - 1)
+        counts = np.bincount(self.below, weights * (1 - self.beyond), n)
+        counts += np.bincount(upper, weights * self.beyond, n)
+        return counts / weights.sum()
+
+
+def levels(
+    encoder: Encoder, network: Network, X: Any, source: int, n_values: int, *, bent: bool
+) -> Levels:
+    """The values that a column of a checked table is moved over.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    network : Network
+    X : checked table
+    source : int
+    n_values : int
+        About so many numbers or dates.
+    bent : bool
+        Take those as well at which rules bend that use no other column.
+    """
+    features = np.flatnonzero([column.source == source for column in encoder.columns])
+    own = [encoder.columns[feature] for feature in features]
+    if own[0].kind != "number":
+        return category_levels(own, features, column_of(X, source))
+    cells = as_numbers(column_of(X, source), encoder.names[source])
+    assert cells is not None  # or it could not have been encoded
+    numbers = seen_numbers(cells, own[0], n_values)
+    if bent and len(numbers) > 1:
+        numbers = np.union1d(numbers, bends_of(network, own, features, numbers))
+    holes = np.isnan(cells)
+    if holes.any() or len(own) > 1:
+        numbers = np.append(numbers, np.nan)
+    last = int(np.count_nonzero(~np.isnan(numbers))) - 1
+    below = np.searchsorted(numbers[: last + 1], cells, side="right") - 1
+    below = np.where(holes, len(numbers) - 1, np.clip(below, 0, last))
+    above = np.where(holes, below, np.minimum(below + 1, last))
+    gap = numbers[above] - numbers[below]
+    beyond = np.where(gap > 0, (cells - numbers[below]) / np.where(gap > 0, gap, 1), 0.0)
+    return Levels(
+        source=source,
+        kind="date" if own[0].is_date else "number",
+        numbers=numbers,
+        names=None,
+        features=features,
+        encoded=encoded_values(own, raw_numbers(own, numbers)),
+        below=below,
+        beyond=beyond,
+        cells=cells,
+    )
+
+
+def seen_numbers(cells: np.ndarray, column: EncodedColumn, n_values: int) -> np.ndarray:
+    """Numbers to move over: all that occur or, of many, quantiles and steps between them.
+
+    Quantiles are close where rows are; equal steps leave no gaps where there are few. A table
+    without a number has the training table's mean.
+    """
+    seen = np.unique(cells[~np.isnan(cells)])
+    if not seen.size:
+        return np.array([column.mean])
+    if len(seen) <= n_values:
+        return seen
+    half = n_values // 2 + 1
+    places = np.linspace(0, len(seen) - 1, half).astype(int)
+    steps = np.linspace(seen[0], seen[-1], n_values - half + 2)
+    numbers = np.union1d(seen[places], steps)
+    if column.knots is not None:
+        knots = np.array(column.knots.x)
+        numbers = np.union1d(numbers, knots[(knots > seen[0]) & (knots < seen[-1])])
+    return numbers
+
+
+def bends_of(
+    network: Network, own: list[EncodedColumn], features: np.ndarray, numbers: np.ndarray
+) -> np.ndarray:
+    """Numbers at which rules bend that use no other column."""
+    start, end = encoded_values(own, raw_numbers(own, numbers[[0, -1]]))
+    found = [
+        start[0] + share * (end[0] - start[0])
+        for rule in rules_that_use(network, features).tolist()
+        if uses_only(network, rule, features)
+        for share in bends(network, rule, features, start, end)
+    ]
+    originals = np.array([own[0].original(z) for z in found])
+    return originals[(originals > numbers[0]) & (originals < numbers[-1])]
+
+
+def raw_numbers(own: list[EncodedColumn], numbers: np.ndarray) -> np.ndarray:
+    """A number and whether it is missing, (n_values, 1 or 2) float64."""
+    raw = [numbers, np.isnan(numbers).astype(np.float64)]
+    return np.stack(raw[: len(own)], axis=1)
+
+
+def encoded_values(own: list[EncodedColumn], raw: np.ndarray) -> np.ndarray:
+    """Raw columns (n_values, n_features) as the encoder gives them to a network, float64."""
+    scaled = np.stack([one.encoded(raw[:, i]) for i, one in enumerate(own)], axis=1)
+    clipped = np.clip(np.nan_to_num(scaled), -LARGEST, LARGEST)
+    return clipped.astype(np.float32).astype(np.float64)
+
+
+def category_levels(own: list[EncodedColumn], features: np.ndarray, data: Any) -> Levels:
+    """All categories that the model knows and, where there are any, the others."""
+    keys = [column.category for column in own if column.kind == "category"]
+    order = sorted(range(len(keys)), key=lambda place: keys[place] is None)  # a hole is last
+    keys = [keys[place] for place in order]
+    places = {spelling: keys.index(key) for spelling, key in spellings(keys).items()}
+    cells = [places.get(cell, len(keys)) for cell in as_categories(data)[:, 0]]
+    raw, names = np.eye(len(own))[order], keys
+    if own[-1].kind == "rare" or len(keys) in cells:
+        # All rare categories share an indicator; where there are none, all are zero.
+        rare = np.zeros((1, len(own)))
+        rare[0, -1] = own[-1].kind == "rare"
+        at = len(keys) - (None in keys)
+        raw, names = np.insert(raw, at, rare, axis=0), [*names[:at], OTHER, *names[at:]]
+        cells = [at if c == len(keys) else c + (c >= at) for c in cells]
+    return Levels(
+        source=own[0].source,
+        kind="category",
+        numbers=np.arange(float(len(names))),
+        names=names,
+        features=features,
+        encoded=encoded_values(own, raw),
+        below=np.array(cells, np.int64),
+        beyond=np.zeros(len(cells)),
+        cells=np.array(cells, np.float64),
+    )

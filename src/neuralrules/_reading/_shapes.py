@@ -1,0 +1,392 @@
+"""Shapes: what one column, or a pair of columns, does to the output of a model.
+
+The shape of a column is the model's output (log odds, a score, or the target's own units) as
+the column moves over its values and all other columns stay as they are in some rows, averaged
+over these rows: its partial dependence. It is computed from the rules. Those that do not use
+the column add a constant; each of the others adds its value times its mean activation, and
+these parts sum to the shape. Rules that use no other column do the same in every row. The
+others do not, and the band from the 10 % to the 90 % quantile of the rows shows how much they
+differ: each row's line is first moved so that its mean over the column's values is that of
+the shape, so a column that interacts with no other has a band without width.
+
+At the values that it is given for, a shape is exact. Between two of them it is a straight line,
+which is exact, too, where all rules that use the column use no other (`Shape.exact`): the
+values at which these bend are among those given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _check_sample_weight
+
+from neuralrules._data._one_row import column_position
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._io._frames import import_pandas
+from neuralrules._network._network import Network
+from neuralrules._reading._along import activations_along, rules_that_use, uses_only
+from neuralrules._reading._levels import Levels, levels
+from neuralrules._reading._names import column_label
+
+BAND = (0.1, 0.9)  # quantiles of the rows
+TAILS = (0.01, 0.99)  # quantiles between which pictures show columns with long tails
+PAIR_VALUES = 20  # of numbers and dates in each direction of a pair
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shape:
+    """What one column does to the output, averaged over some rows.
+
+    Attributes
+    ----------
+    column : str
+    outputs : (n_values, n_outputs) float64
+        Mean output of the model with the column at each of its values.
+    low, high : (n_values, n_outputs) float64
+        Between which 80 % of the rows lie, once each row's line has the same mean.
+    parts : (n_parts, n_values, n_outputs) float64
+        What each rule that uses the column adds.
+    rules : (n_parts,) int64
+        These rules.
+    alone : (n_parts,) bool
+        Whether a rule uses no other column, so that its part is the same in every row.
+    rest : (n_outputs,) float64
+        What the intercept and all other rules add: ``rest + parts.sum(axis=0)`` is `outputs`.
+    shares : (n_values,) float64
+        Share of the rows at each value; a row between two values counts to both.
+    importance : float
+        Standard deviation of the outputs over the rows, together for several outputs.
+    output_names : list
+        Classes (of two the second), or the numbers of the targets.
+    """
+
+    column: str
+    outputs: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    parts: np.ndarray
+    rules: np.ndarray
+    alone: np.ndarray
+    rest: np.ndarray
+    shares: np.ndarray
+    importance: float
+    output_names: list[Any]
+    _levels: Levels
+    _weights: np.ndarray
+
+    @property
+    def values(self) -> np.ndarray:
+        """Values of the column: (n_values,) float64, datetime64[s], or texts.
+
+        Those of numbers and dates ascend. What is missing is a value of its own, the last: NaN,
+        NaT or None.
+        """
+        return self._levels.values
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean of the outputs over the rows' values of the column, (n_outputs,) float64."""
+        return self.shares @ self.outputs
+
+    @property
+    def exact(self) -> bool:
+        """Whether the shape is exactly a straight line between the values."""
+        return self._levels.kind == "category" or bool(self.alone.all())
+
+    def shown_range(self) -> tuple[float, float]:
+        """The numbers, or days, that a picture shows: without tails that hide the rest."""
+        cells = self._levels.cells
+        cells = cells[~np.isnan(cells)]
+        if not cells.size:
+            return 0.0, 0.0
+        low, start, end, high = np.quantile(cells, [0, *TAILS, 1])
+        return (low, high) if end - start > (high - low) / 2 else (start, end)
+
+    def histogram(self, n_bins: int = 30) -> tuple[np.ndarray, np.ndarray]:
+        """Shares of the rows along the shown range: by number if they are few, else in steps.
+
+        Returns
+        -------
+        edges : (n_bins + 1,) float64
+        shares : (n_bins,) float64
+        """
+        cells, (low, high) = self._levels.cells, self.shown_range()
+        known = (cells >= low) & (cells <= high)
+        seen = np.unique(cells[known])
+        edges = np.linspace(low, high, n_bins + 1)
+        if len(seen) <= n_bins:
+            edges = edges_around(seen if seen.size else np.zeros(1))
+        counts, _ = np.histogram(cells[known], edges, weights=self._weights[known])
+        return edges, counts / self._weights.sum()
+
+    def __repr__(self) -> str:
+        name = column_label(self.column)
+        return (
+            f"Shape({name}: {len(self.shares)} values, {len(self.rules)} rules, "
+            f"importance {self.importance:.3g})"
+        )
+
+    def to_frame(self) -> Any:
+        """One line for each value and output, as a pandas frame."""
+        pandas = import_pandas("to_frame")
+        n_values, n_outputs = self.outputs.shape
+        return pandas.DataFrame(
+            {
+                "value": np.repeat(self.values, n_outputs),
+                "output": self.output_names * n_values,
+                "mean": self.outputs.ravel(),
+                "low": self.low.ravel(),
+                "high": self.high.ravel(),
+                "share": np.repeat(self.shares, n_outputs),
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairShape:
+    """What two columns do to the output together, averaged over some rows.
+
+    Attributes
+    ----------
+    columns : tuple of two str
+    outputs : (n_first, n_second, n_outputs) float64
+        Mean output of the model with both columns at each pair of their values.
+    interaction : (n_first, n_second, n_outputs) float64
+        That less the shapes of both columns, plus the mean output: what only both together
+        do. Exactly zero where no rule uses both.
+    rules : (n_both,) int64
+        Rules that use both columns.
+    shares : (n_first, n_second) float64
+        Share of the rows at each pair of values.
+    importance : float
+        Root of the mean square of the interaction over the rows.
+    output_names : list
+        Classes (of two the second), or the numbers of the targets.
+    """
+
+    columns: tuple[str, str]
+    outputs: np.ndarray
+    interaction: np.ndarray
+    rules: np.ndarray
+    shares: np.ndarray
+    importance: float
+    output_names: list[Any]
+    _levels: tuple[Levels, Levels]
+
+    @property
+    def values(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values of both columns, as those of a `Shape`."""
+        return self._levels[0].values, self._levels[1].values
+
+    def __repr__(self) -> str:
+        names = " and ".join(map(column_label, self.columns))
+        return (
+            f"PairShape({names}: {len(self.rules)} rules use both, "
+            f"importance {self.importance:.3g})"
+        )
+
+
+def shapes(
+    fitted: Fitted,
+    X: Any,
+    engine: Engine,
+    columns: Any,
+    *,
+    n_values: int,
+    max_rows: int | None,
+    sample_weight: Any,
+    random_state: Any,
+) -> list[Any]:
+    """Shapes of columns and pairs; see `ReadableModel.shapes`."""
+    for name, value, least in (("n_values", n_values, 2), ("max_rows", max_rows, 1)):
+        whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+        if not whole and not (value is None and name == "max_rows"):
+            raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
+    asked = asked_columns(fitted, columns)
+    weights = _check_sample_weight(
+        sample_weight, np.empty((X.shape[0], 0)), dtype=np.float64, ensure_non_negative=True
+    )
+    chosen = np.flatnonzero(weights)
+    if not chosen.size:
+        raise ValueError("sample_weight is zero for every row. Give some rows weight.")
+    if max_rows is not None and len(chosen) > max_rows:
+        some = check_random_state(random_state).choice(len(chosen), max_rows, replace=False)
+        chosen = chosen[np.sort(some)]
+    table = X if len(chosen) == X.shape[0] else _safe_indexing(X, chosen)
+    rows = MovedRows(fitted, table, weights[chosen], engine)
+    found = [
+        rows.shape(group[0], int(n_values)) if len(group) == 1 else rows.pair(*group)
+        for group in asked
+    ]
+    if columns is None:
+        found.sort(key=lambda shape: -shape.importance)
+    return found
+
+
+def asked_columns(fitted: Fitted, columns: Any) -> list[tuple[int, ...]]:
+    """Places of columns, or of pairs of them."""
+    if columns is None:
+        return [(source,) for source in fitted.used_columns]
+    names = fitted.encoder.names
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise ValueError(
+            f"columns={columns!r} must be a list of columns, or of pairs of them. For example "
+            f"columns=[{names[0]!r}] or columns=[({names[0]!r}, {names[-1]!r})]."
+        )
+    groups = []
+    for item in columns:
+        pair = isinstance(item, tuple | list)
+        keys: Sequence[Any] = item if pair else (item,)
+        group = tuple(column_position(fitted.encoder, "columns", key) for key in keys)
+        if pair and len(set(group)) != 2:
+            raise ValueError(
+                f"columns holds {item!r}, which are not two different columns. Give a name, or "
+                f"a pair as ({names[0]!r}, {names[-1]!r})."
+            )
+        groups.append(group)
+    return groups
+
+
+class MovedRows:
+    """Rows in which columns are moved, and what every rule does on them as they are."""
+
+    def __init__(self, fitted: Fitted, X: Any, weights: np.ndarray, engine: Engine) -> None:
+        self._fitted, self._X = fitted, X
+        self._network: Network = fitted.network
+        self._weights = weights / weights.sum()
+        self._encoded = fitted.encoder.transform(X)
+        self._values = self._network.values.astype(np.float64)
+        active = engine.activations(self._network, self._encoded)
+        self._means = (self._weights @ active)[:, None] * self._values
+
+    def shape(self, source: int, n_values: int) -> Shape:
+        """What one column does."""
+        network, own = self._network, self._levels(source, n_values, bent=True)
+        rules = rules_that_use(network, own.features)
+        n, n_outputs = len(self._weights), network.n_outputs
+        parts = np.zeros((len(rules), len(own), n_outputs))
+        moved = np.zeros((n, len(own), n_outputs))
+        for place, rule in enumerate(rules.tolist()):
+            active = self._along(rule, own.features, own.encoded)
+            parts[place] = (self._weights @ active)[:, None] * self._values[rule]
+            moved += active[:, :, None] * self._values[rule]
+        rest = network.intercept + np.delete(self._means, rules, axis=0).sum(axis=0)
+        outputs = rest + parts.sum(axis=0)
+        shares = own.shares(self._weights)
+        moved -= np.einsum("v,rvk->rk", shares, moved)[:, None]
+        mean = shares @ outputs
+        low, high = (mean + self._quantile(moved, level) for level in BAND)
+        return Shape(
+            column=self._fitted.encoder.names[source],
+            outputs=outputs,
+            low=low,
+            high=high,
+            parts=parts,
+            rules=rules,
+            alone=np.array([uses_only(network, r, own.features) for r in rules], bool),
+            rest=rest,
+            shares=shares,
+            importance=self._size(outputs - mean, shares),
+            output_names=self._fitted.task.output_names,
+            _levels=own,
+            _weights=self._weights,
+        )
+
+    def pair(self, first: int, second: int) -> PairShape:
+        """What two columns do together."""
+        a, b = (self._levels(source, PAIR_VALUES, bent=False) for source in (first, second))
+        uses_a, uses_b = (rules_that_use(self._network, own.features) for own in (a, b))
+        both = np.intersect1d(uses_a, uses_b)
+        others = np.setdiff1d(
+            np.arange(self._network.n_rules), np.union1d(uses_a, uses_b), assume_unique=True
+        )
+        together = self._both(both, a, b)
+        only_a = self._single(np.setdiff1d(uses_a, both), a)
+        only_b = self._single(np.setdiff1d(uses_b, both), b)
+        rest = self._network.intercept + self._means[others].sum(axis=0)
+        interaction = together - self._single(both, a)[:, None] - self._single(both, b)
+        interaction += self._means[both].sum(axis=0)
+        shares = pair_shares(a, b, self._weights)
+        names = self._fitted.encoder.names
+        return PairShape(
+            columns=(names[first], names[second]),
+            outputs=rest + only_a[:, None] + only_b + together,
+            interaction=interaction,
+            rules=both,
+            shares=shares,
+            importance=self._size(
+                interaction.reshape(-1, self._network.n_outputs), shares.ravel()
+            ),
+            output_names=self._fitted.task.output_names,
+            _levels=(a, b),
+        )
+
+    def _levels(self, source: int, n_values: int, *, bent: bool) -> Levels:
+        encoder = self._fitted.encoder
+        return levels(encoder, self._network, self._X, source, n_values, bent=bent)
+
+    def _along(self, rule: int, features: np.ndarray, moved: np.ndarray) -> np.ndarray:
+        return activations_along(self._network, rule, self._encoded, features, moved)
+
+    def _single(self, rules: np.ndarray, own: Levels) -> np.ndarray:
+        """What some rules add as one column moves, (n_values, n_outputs)."""
+        total = np.zeros((len(own), self._network.n_outputs))
+        for rule in rules.tolist():
+            active = self._along(rule, own.features, own.encoded)
+            total += (self._weights @ active)[:, None] * self._values[rule]
+        return total
+
+    def _both(self, rules: np.ndarray, a: Levels, b: Levels) -> np.ndarray:
+        """What some rules add as two columns move, (n_first, n_second, n_outputs)."""
+        features = np.concatenate([a.features, b.features])
+        order = np.argsort(features)
+        every = [np.repeat(a.encoded, len(b), axis=0), np.tile(b.encoded, (len(a), 1))]
+        moved = np.concatenate(every, axis=1)[:, order]
+        total = np.zeros((len(moved), self._network.n_outputs))
+        for rule in rules.tolist():
+            active = self._along(rule, features[order], moved)
+            total += (self._weights @ active)[:, None] * self._values[rule]
+        return total.reshape(len(a), len(b), -1)
+
+    def _quantile(self, lines: np.ndarray, level: float) -> np.ndarray:
+        """A quantile of the rows' lines (n_rows, n_values, n_outputs) at each value."""
+        order = np.argsort(lines, axis=0)
+        upto = np.cumsum(self._weights[order], axis=0)
+        # The first row with which the weight so far reaches the level.
+        place = np.argmax(upto >= level * (1 - 1e-12), axis=0)
+        row = np.take_along_axis(order, place[None], axis=0)
+        return np.take_along_axis(lines, row, axis=0)[0]
+
+    def _size(self, effects: np.ndarray, shares: np.ndarray) -> float:
+        """Root of the mean square of effects (n, n_outputs), of all outputs together."""
+        comparable = self._fitted.task.comparable(effects)
+        return float(np.sqrt(shares @ (comparable**2).sum(axis=1)))
+
+
+def edges_around(numbers: np.ndarray) -> np.ndarray:
+    """Edges of cells around ascending numbers, halfway between them, (n + 1,) float64."""
+    if len(numbers) == 1:
+        return numbers[0] + np.array([-0.5, 0.5])
+    middle = (numbers[1:] + numbers[:-1]) / 2
+    return np.array([2 * numbers[0] - middle[0], *middle, 2 * numbers[-1] - middle[-1]])
+
+
+def pair_shares(a: Levels, b: Levels, weights: np.ndarray) -> np.ndarray:
+    """Shares of the rows at each pair of values, (n_first, n_second) float64."""
+    counts = np.zeros((len(a), len(b)))
+    for step_a in (0, 1):
+        near_a = a.beyond if step_a else 1 - a.beyond
+        for step_b in (0, 1):
+            near_b = b.beyond if step_b else 1 - b.beyond
+            places = (
+                np.minimum(a.below + step_a, len(a) - 1),
+                np.minimum(b.below + step_b, len(b) - 1),
+            )
+            np.add.at(counts, places, weights * near_a * near_b)
+    return counts / weights.sum()
