@@ -19,6 +19,7 @@ ROOMS = (
     "_training",
     "_fitted",
     "_reading",
+    "_compare",
     "_simplify",
     "_counterfactual",
     "_report",

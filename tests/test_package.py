@@ -16,7 +16,13 @@ from numpydoc_lite import parameters_in
 import neuralrules
 from benchmarks import blocks
 from neuralrules._engine._kernels._vectors import VECTORS
-from neuralrules._estimators import _classifier, _measured, _readable, _regressor
+from neuralrules._estimators import (
+    _classifier,
+    _compare,
+    _measured,
+    _readable,
+    _regressor,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLIC = [getattr(neuralrules, name) for name in neuralrules.__all__]
@@ -176,7 +182,9 @@ def test_docstrings_are_filled_in(estimator):
             assert method.__doc__, name
 
 
-@pytest.mark.parametrize("module", [_classifier, _regressor, _measured, _readable])
+@pytest.mark.parametrize(
+    "module", [_classifier, _compare, _measured, _readable, _regressor]
+)
 def test_docstring_examples(module):
     results = doctest.testmod(module)
     assert results.attempted > 0

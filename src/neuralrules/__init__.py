@@ -9,6 +9,7 @@ from neuralrules._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from neuralrules._estimators._classifier import NeuralRuleClassifier
+    from neuralrules._estimators._compare import compare
     from neuralrules._estimators._cross_validated import (
         NeuralRuleClassifierCV,
         NeuralRuleRegressorCV,
@@ -24,6 +25,7 @@ __all__ = [
     "NeuralRuleClassifierCV",
     "NeuralRuleRegressor",
     "NeuralRuleRegressorCV",
+    "compare",
     "load",
     "read_rules",
 ]
@@ -35,6 +37,7 @@ _MODULES = {
     "NeuralRuleClassifierCV": "_estimators._cross_validated",
     "NeuralRuleRegressor": "_estimators._regressor",
     "NeuralRuleRegressorCV": "_estimators._cross_validated",
+    "compare": "_estimators._compare",
     "load": "_estimators._load",
     "read_rules": "_estimators._read_rules",
 }

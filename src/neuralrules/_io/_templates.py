@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from neuralrules._io._writing import checked_path, whole_file
 
 if TYPE_CHECKING:
     import jinja2
@@ -27,9 +31,10 @@ def import_jinja2(needed_by: str) -> Any:
 
 
 def escaping_environment(jinja: Any, package: str) -> jinja2.Environment:
-    """The templates of a package."""
+    """The templates of a package, and the page that plain ones fill."""
+    packages = (package, "neuralrules._io")
     result: jinja2.Environment = jinja.Environment(
-        loader=jinja.PackageLoader(package),
+        loader=jinja.ChoiceLoader([jinja.PackageLoader(one) for one in packages]),
         autoescape=True,
         undefined=jinja.StrictUndefined,
         trim_blocks=True,
@@ -47,3 +52,29 @@ def digest(text: str) -> str:
 def page_bytes(page: str) -> bytes:
     """A page as it is written; a lone surrogate in a name must not cost it."""
     return page.translate(TURNS).encode("utf-8", errors="replace")
+
+
+def plain_page(package: str, template: str, data: dict[str, Any], path: Any) -> Path:
+    """Write a page of words and tables that needs nothing else.
+
+    Parameters
+    ----------
+    package : str
+        The package that has the template.
+    template : str
+        A file that extends ``page.html``; what is written may well have the same name.
+    data : dict
+        What the template shows.
+    path : str or path
+    """
+    from markupsafe import Markup
+
+    jinja = import_jinja2("to_html")
+    target = checked_path(path, template)
+    style = files("neuralrules._io").joinpath("templates", "page.css").read_text("utf-8")
+    policy = f"default-src 'none'; style-src '{digest(style)}'; base-uri 'none'"
+    page = escaping_environment(jinja, package).get_template(template)
+    whole = page.render(data, policy=policy, style=Markup(style))
+    with whole_file(target) as file:
+        file.write(page_bytes(whole))
+    return target

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from neuralrules._fitted._activity import rule_importance
-from neuralrules._io._templates import (
-    digest,
-    escaping_environment,
-    import_jinja2,
-    page_bytes,
-)
-from neuralrules._io._writing import checked_path, whole_file
+from neuralrules._io._templates import plain_page
 from neuralrules._reading._literals import EVERY_ROW
 from neuralrules._reading._numbers import number, rounded
 from neuralrules._reading._points import Points
@@ -183,17 +176,4 @@ def card_text(card: Points) -> str:
 
 def write_page(card: Points, path: Any) -> Path:
     """A card as one HTML page that needs nothing else."""
-    from markupsafe import Markup
-
-    jinja = import_jinja2("to_html")
-    target = checked_path(path, "scorecard.html")
-    folder = files("neuralrules._reading").joinpath("templates")
-    style = folder.joinpath("scorecard.css").read_text("utf-8")
-    policy = f"default-src 'none'; style-src '{digest(style)}'; base-uri 'none'"
-    templates = escaping_environment(jinja, "neuralrules._reading")
-    page = templates.get_template("scorecard.html").render(
-        card_data(card), policy=policy, style=Markup(style)
-    )
-    with whole_file(target) as file:
-        file.write(page_bytes(page))
-    return target
+    return plain_page("neuralrules._reading", "scorecard.html", card_data(card), path)

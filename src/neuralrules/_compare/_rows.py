@@ -1,0 +1,292 @@
+"""What two models say differently about rows, and which rules make the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neuralrules._compare._matching import Match
+from neuralrules._data._rows import Rows
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._activity import activation_chunks
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._performance import perform
+from neuralrules._reading._outcomes import Outcome, outcome_of_class
+from neuralrules._task._task import Task, chosen_classes
+
+SHOWN_ROWS = 5  # told one by one: those that change class, then those that change most
+# Of the deviation of a number, or of log odds: what is smaller is rounding of float32.
+NO_CHANGE = 1e-5
+
+
+class Side(NamedTuple):
+    """One of the two models: what it learned, the rows as it sees them, what computes it."""
+
+    fitted: Fitted
+    encoded: np.ndarray
+    engine: Engine
+
+    def outputs(self) -> np.ndarray:
+        network = self.fitted.network
+        return self.engine.decide(network, self.encoded) + network.intercept
+
+
+class Flips(NamedTuple):
+    """So many rows that A calls one class and B another."""
+
+    before: Any
+    after: Any
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """What changes for one row, and which rules change it.
+
+    Attributes
+    ----------
+    row : int
+        Its place in the table, from 0.
+    before, after : object
+        What A and B predict.
+    outcome : Outcome
+        What the change is told about: the class that gains, or a number.
+    change : float
+        What B adds to that more than A.
+    parts : (n_matches + 1,) float64
+        What each match of rules adds to it more, and last where rows start. They sum to
+        `change`, to the rounding of float64.
+    chances : (float, float) or None
+        The probability of that class by A and by B.
+    """
+
+    row: int
+    before: Any
+    after: Any
+    outcome: Outcome
+    change: float
+    parts: np.ndarray
+    chances: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much a number about rows differs: a probability, a score, a prediction."""
+
+    what: str
+    mean: float
+    largest: float
+    row: int
+
+
+@dataclass(frozen=True)
+class RowChanges:
+    """What two models say differently about some rows.
+
+    Attributes
+    ----------
+    n_rows : int
+    differences : tuple of Difference
+    flips : tuple of Flips
+        Between which classes rows change, the most first; empty for numbers.
+    flipped : (n_flipped,) int64
+        The rows that change class.
+    effects : (n_matches,) float64
+        By how much the rules of each match differ, on average over all rows.
+    shown : tuple of RowChange
+        The rows that change most: those that change class before the others.
+    """
+
+    n_rows: int
+    differences: tuple[Difference, ...]
+    flips: tuple[Flips, ...]
+    flipped: np.ndarray
+    effects: np.ndarray
+    shown: tuple[RowChange, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How good both models are on the rows, in numbers by their names.
+
+    Attributes
+    ----------
+    metrics : dict of str to (float, float)
+        Of A and of B.
+    of_flipped : dict of str to (float, float)
+        The same on the rows that change class alone.
+    """
+
+    metrics: dict[str, tuple[float, float]]
+    of_flipped: dict[str, tuple[float, float]]
+
+
+def row_changes(
+    first: Side, second: Side, matches: Sequence[Match], weights: np.ndarray | None
+) -> RowChanges:
+    """Compare two models row by row; `weights` count in means."""
+    task = first.fitted.task
+    before, after = first.outputs(), second.outputs()
+    sizes = change_sizes(task, after - before)
+    flipped = np.zeros(0, np.int64)
+    flips: list[Flips] = []
+    if task.are_classes:
+        codes = chosen_classes(before), chosen_classes(after)
+        flipped = np.flatnonzero(codes[0] != codes[1])
+        pairs, counts = np.unique(np.stack(codes)[:, flipped], axis=1, return_counts=True)
+        flips = [
+            Flips(task.labels[one], task.labels[other], int(count))
+            for (one, other), count in zip(pairs.T, counts, strict=True)
+        ]
+        flips.sort(key=lambda flip: -flip.n_rows)
+    order = np.lexsort((-sizes, ~np.isin(np.arange(len(sizes)), flipped)))
+    told = [row for row in order[:SHOWN_ROWS].tolist() if sizes[row] > NO_CHANGE]
+    return RowChanges(
+        n_rows=len(before),
+        differences=tuple(differences(task, before, after, weights)),
+        flips=tuple(flips),
+        flipped=flipped,
+        effects=mean_effects(first, second, matches),
+        shown=tuple(told_rows(first, second, matches, np.array(told, int), before, after)),
+    )
+
+
+def change_sizes(task: Task, changes: np.ndarray) -> np.ndarray:
+    """How much outputs (n_rows, n_outputs) change, in deviations of numbers: (n_rows,)."""
+    comparable = task.comparable(changes)
+    if changes.shape[1] == 1 and not task.are_classes:
+        comparable = changes / task.loss.link.in_units(task.centre, task.scale)[1]
+    return np.abs(comparable).max(axis=1)
+
+
+def differences(
+    task: Task, before: np.ndarray, after: np.ndarray, weights: np.ndarray | None
+) -> list[Difference]:
+    """How far outputs are apart, in numbers that people know."""
+
+    def difference(what: str, sizes: np.ndarray) -> Difference:
+        row = int(sizes.argmax())
+        mean = float(np.average(sizes, weights=weights))
+        return Difference(what, mean, float(sizes[row]), row)
+
+    if not task.are_classes:
+        link = task.loss.link
+        apart = np.abs(link.predictions(after) - link.predictions(before))
+        names = [""] if len(apart.T) == 1 else [f" of target {k}" for k in range(len(apart.T))]
+        return [
+            difference(f"the prediction{name}", sizes)
+            for name, sizes in zip(names, apart.T, strict=True)
+        ]
+    result = []
+    if task.gives_probabilities:
+        moved = np.abs(task.probabilities(after) - task.probabilities(before)).max(axis=1)
+        which = "of either class" if task.n_classes == 2 else "of a class"
+        result.append(difference(f"the probability {which}", moved))
+    what = outcome_of_class(task, 1).what if task.n_classes == 2 else "the score of a class"
+    return [*result, difference(what, change_sizes(task, after - before))]
+
+
+def outcome_of_row(task: Task, changes: np.ndarray, after: int | None) -> Outcome:
+    """What the change of a row is told about: the class it comes to, or that gains most."""
+    if not task.are_classes:
+        return Outcome(task, int(np.abs(task.comparable(changes[None]))[0].argmax()))
+    outcomes = [outcome_of_class(task, code) for code in range(task.n_classes)]
+    if after is not None:
+        return outcomes[after]
+    return max(outcomes, key=lambda outcome: outcome.effects(changes[None])[0])
+
+
+def told_rows(
+    first: Side,
+    second: Side,
+    matches: Sequence[Match],
+    rows: np.ndarray,
+    before: np.ndarray,
+    after: np.ndarray,
+) -> list[RowChange]:
+    """What changes for some rows, and by which rules."""
+    if not rows.size:
+        return []
+    task = first.fitted.task
+    by_rule = np.zeros((len(rows), len(matches) + 1, task.n_outputs))
+    for side, place, sign in ((first, 0, -1.0), (second, 1, 1.0)):
+        network = side.fitted.network
+        active = side.engine.activations(network, side.encoded[rows]).astype(np.float64)
+        own = active[:, :, None] * network.values.astype(np.float64)
+        for number, match in enumerate(matches):
+            rule = match.second if place else match.first
+            if rule is not None:
+                by_rule[:, number] += sign * own[:, rule]
+        by_rule[:, -1] += sign * network.intercept
+    predictions = [task.predictions(outputs[rows]) for outputs in (before, after)]
+    told = []
+    for place, row in enumerate(rows.tolist()):
+        flips = task.are_classes and predictions[0][place] != predictions[1][place]
+        code = int(chosen_classes(after[row : row + 1])[0]) if flips else None
+        outcome = outcome_of_row(task, after[row] - before[row], code)
+        told.append(
+            RowChange(
+                row=row,
+                before=predictions[0][place],
+                after=predictions[1][place],
+                outcome=outcome,
+                change=float(outcome.effects((after[row] - before[row])[None])[0]),
+                parts=outcome.effects(by_rule[place]),
+                chances=chances_of(task, outcome, before[row], after[row]),
+            )
+        )
+    return told
+
+
+def chances_of(
+    task: Task, outcome: Outcome, before: np.ndarray, after: np.ndarray
+) -> tuple[float, float] | None:
+    if not task.gives_probabilities:
+        return None
+    one, other = task.probabilities(np.stack([before, after]))[:, outcome.place].tolist()
+    return one, other
+
+
+def mean_effects(first: Side, second: Side, matches: Sequence[Match]) -> np.ndarray:
+    """By how much the rules of each match differ on average over the rows, (n_matches,).
+
+    Of several outputs the mean of all, as far as they matter.
+    """
+    task = first.fitted.task
+    one, other = (
+        task.comparable(side.fitted.network.values)
+        if task.n_outputs > 1
+        else side.fitted.network.values.astype(np.float64)
+        for side in (first, second)
+    )
+    lost, new = (np.array([match[k] is not None for match in matches]) for k in (0, 1))
+    rules, others = (np.array([match[k] or 0 for match in matches], int) for k in (0, 1))
+    sums = np.zeros(len(matches))
+    n_rows = len(first.encoded)
+    chunks = activation_chunks(first.fitted.network, first.encoded, first.engine)
+    for some, active in chunks:
+        yours = second.engine.activations(second.fitted.network, second.encoded[some])
+        mine = active[:, rules] * lost
+        theirs = yours[:, others] * new
+        for k in range(task.n_outputs):
+            moved = theirs * other[others, k] - mine * one[rules, k]
+            sums += np.abs(moved).sum(axis=0) / task.n_outputs
+    return sums / n_rows
+
+
+def measured(
+    first: Side, second: Side, rows: tuple[Rows, Rows], flipped: np.ndarray
+) -> Measured:
+    """How good both models are, on all rows and on those that change class."""
+
+    def both(some: np.ndarray | slice) -> dict[str, tuple[float, float]]:
+        one, other = (
+            perform(side.fitted.network, own.take(some), side.engine).metrics
+            for side, own in zip((first, second), rows, strict=True)
+        )
+        return {name: (one[name], other[name]) for name in one if name in other}
+
+    return Measured(both(slice(None)), both(flipped) if flipped.size else {})
