@@ -415,6 +415,15 @@ def test_an_exported_query_scores_a_table():
         (["onnx", "--schema", "s"], "--schema is for --format sql, not for onnx."),
         (["sql", "--missing-text", "?"], "--missing-text is for --format onnx, not for sql."),
         (
+            ["onnx", "--reasons", "2"],
+            "--reasons is for --format sql and python, not for onnx.",
+        ),
+        (["python", "--base", "0"], "--base is for --points. Give both, or neither."),
+        (
+            ["python", "--adverse", "x"],
+            "--adverse is for --reasons and --points. Give one of them.",
+        ),
+        (
             ["python", "--json"],
             "--json needs --output FILE: standard output cannot hold both the export and a "
             "JSON document.",
@@ -423,6 +432,29 @@ def test_an_exported_query_scores_a_table():
 )
 def test_exports_that_cannot_be_made(arguments, message):
     assert refused("export", "iris.nrules", "--format", *arguments, code=2) == message
+
+
+def test_exports_count_points_and_tell_reasons(here):
+    model = load("houses.nrules")
+    options = ("--points", "--levels", "2", "--reasons", "2", "--adverse", "low", "--quiet")
+    asked = {"scorecard": model.scorecard(levels=2), "reasons": 2, "adverse": "low"}
+    assert done("export", "houses.nrules", "-f", "python", *options).out == model.to_python(
+        **asked
+    )
+    sql = done("export", "houses.nrules", "-f", "sql", "--table", "t", *options).out
+    assert sql == model.to_sql("t", **asked)
+    told = done(
+        "export", "iris.nrules", "-f", "python", "--reasons", "1", "--adverse", "setosa"
+    )
+    iris_model = load("iris.nrules")
+    assert told.out == iris_model.to_python(reasons=1, adverse="setosa")
+    assert refused("export", "iris.nrules", "-f", "python", "--points") == (
+        "The model has 3 classes, and a score card is one of two. Fit a model of one class "
+        "against the others."
+    )
+    assert refused(
+        "export", "iris.nrules", "-f", "python", "--reasons", "1", "--adverse", "x"
+    ) == ("--adverse 'x' is no class. The classes are ['setosa', 'versicolor', 'virginica'].")
 
 
 def test_a_table_in_a_schema(here):

@@ -38,11 +38,10 @@ from neuralrules._data._missing import MISSING
 from neuralrules._export import _python
 from neuralrules._export._python import (
     MAX_SUMMANDS,
-    WIDTH,
     sum_lines,
     summed,
-    text_code,
 )
+from neuralrules._export._python_code import WIDTH, text_code
 from neuralrules._export._size import size_text
 from neuralrules._reading._text import printable
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,12 +11,21 @@ from neuralrules._cli._console import Console, bytes_text
 from neuralrules._cli._errors import library_errors, listed, option_name
 from neuralrules._cli._help import Command, option, output_option, speaking
 from neuralrules._cli._inputs import checked_output, load_model, notes_of
+from neuralrules._cli._rules import label_of
 
 if TYPE_CHECKING:
     from neuralrules._estimators._base import NeuralRuleModel
     from neuralrules._estimators._portable import PortableModel
 
 SQL = "For SQL"
+BOTH = "For SQL and Python"
+# Options that make sense for some formats only.
+FORMATS = {
+    "missing_text": ("onnx",),
+    **dict.fromkeys(["table", "schema", "dialect", "ids"], ("sql",)),
+    **dict.fromkeys(["reasons", "points", "adverse"], ("sql", "python")),
+    **dict.fromkeys(["points_to_double", "base", "levels"], ("sql", "python")),
+}
 EXAMPLES = {"onnx": "model.onnx", "sql": "model.sql", "python": "model.py"}
 
 
@@ -29,6 +37,7 @@ EXAMPLES = {"onnx": "model.onnx", "sql": "model.sql", "python": "model.py"}
         "neuralrules export iris.nrules --format onnx -o iris.onnx",
         "neuralrules export iris.nrules --format sql --table plants > iris.sql",
         "neuralrules export iris.nrules --format python -o iris.py",
+        "neuralrules export loans.nrules -f sql --table loans --points --reasons 3 > loans.sql",
     ],
 )
 @click.argument("model", type=click.Path())
@@ -63,6 +72,47 @@ EXAMPLES = {"onnx": "model.onnx", "sql": "model.sql", "python": "model.py"}
     section=SQL,
     help="A column of the table to keep; may be given several times.",
 )
+@option(
+    "--reasons",
+    metavar="N",
+    type=click.IntRange(1),
+    section=BOTH,
+    help="Tell of each row so many reasons for the adverse outcome, the strongest first.",
+)
+@option(
+    "--points",
+    is_flag=True,
+    section=BOTH,
+    help="Count the whole points of the score card, and what they stand for.",
+)
+@option(
+    "--adverse",
+    metavar="LABEL",
+    section=BOTH,
+    help="The class to give reasons for, and that takes points; of reasons for a number, high "
+    "or low.  [default: the rarest class; high]",
+)
+@option(
+    "--points-to-double",
+    metavar="N",
+    type=float,
+    section=BOTH,
+    help="With so many points more the odds against the adverse class double.  [default: 20]",
+)
+@option(
+    "--base",
+    metavar="N",
+    type=int,
+    section=BOTH,
+    help="Points of a row on which no rule fires.  [default: 600]",
+)
+@option(
+    "--levels",
+    metavar="N",
+    type=click.IntRange(1),
+    section=BOTH,
+    help="Count the points of each rule in so many levels, as on paper.",
+)
 @speaking
 def export(
     *,
@@ -90,7 +140,8 @@ def export(
         )
     loaded = load_model(model)
     path = None if out == "-" else checked_output(out, EXAMPLES[form], [model])
-    with library_errors(), console.progress("Exporting"):
+    renamed = ["reasons", "adverse", "base", "levels", "points_to_double"]
+    with library_errors(renamed), console.progress("Exporting"):
         content = exported(loaded, form, **options)
     if path is None:
         sys.stdout.buffer.write(content)
@@ -115,37 +166,67 @@ def note_markers(model: NeuralRuleModel, form: str, console: Console) -> None:
 
 
 def check_format(form: str, options: dict[str, Any]) -> None:
-    """Refuse options of another format, and SQL without a table."""
+    """Refuse options of another format or of another option, and SQL without a table."""
     for name, value in options.items():
-        owner = "onnx" if name == "missing_text" else "sql"
-        if value and owner != form:
+        if (
+            value is not None
+            and value is not False
+            and value != ()
+            and form not in FORMATS[name]
+        ):
             shown = "--id" if name == "ids" else option_name(name)
-            raise click.UsageError(f"{shown} is for --format {owner}, not for {form}.")
+            owners = " and ".join(FORMATS[name])
+            raise click.UsageError(f"{shown} is for --format {owners}, not for {form}.")
     if form == "sql" and options["table"] is None:
         raise click.UsageError(
             "--format sql needs --table NAME, the table to score in the database."
         )
+    for name in ("points_to_double", "base", "levels"):
+        if options[name] is not None and not options["points"]:
+            raise click.UsageError(
+                f"{option_name(name)} is for --points. Give both, or neither."
+            )
+    if options["adverse"] is not None and not options["points"] and not options["reasons"]:
+        raise click.UsageError("--adverse is for --reasons and --points. Give one of them.")
 
 
-def exported(
-    model: PortableModel,
-    form: str,
-    *,
-    missing_text: str | None,
-    table: str | None,
-    schema: str | None,
-    dialect: str | None,
-    ids: Sequence[str],
-) -> bytes:
+def exported(model: PortableModel, form: str, **options: Any) -> bytes:
     """The bytes of a file in some format."""
     if form == "onnx":
-        graph: bytes = model.to_onnx(missing_text=missing_text or "").SerializeToString()
+        text = options["missing_text"] or ""
+        graph: bytes = model.to_onnx(missing_text=text).SerializeToString()
         return graph
+    extras = asked_extras(model, **options)
     if form == "python":
-        return model.to_python().encode()
-    assert table is not None  # or check_format had refused it
+        return model.to_python(**extras).encode()
+    table, schema = options["table"], options["schema"]
     name = table if schema is None else (schema, table)
-    return model.to_sql(name, dialect=dialect or "postgresql", keep=ids).encode()
+    dialect = options["dialect"] or "postgresql"
+    return model.to_sql(name, dialect=dialect, keep=options["ids"], **extras).encode()
+
+
+def asked_extras(
+    model: PortableModel,
+    *,
+    reasons: int | None,
+    points: bool,
+    adverse: str | None,
+    **options: Any,
+) -> dict[str, Any]:
+    """What the export is to answer beside predictions."""
+    wished = label_of(model, adverse)
+    card: Any = False
+    if points:
+        given = {name: options[name] for name in ("points_to_double", "base", "levels")}
+        given = {name: value for name, value in given.items() if value is not None}
+        # A regression has reasons for high or low, but its points have no adverse class.
+        taker = wished if model.fitted_.task.are_classes else None
+        card = model.scorecard(adverse=taker, **given)
+    return {
+        "reasons": reasons,
+        "adverse": wished if reasons else None,
+        "scorecard": card,
+    }
 
 
 def say_exported(

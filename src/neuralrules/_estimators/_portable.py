@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._estimators._changeable import ChangeableModel
+from neuralrules._reading._scorecard import ScoreCard
 
 if TYPE_CHECKING:
     import onnx
 
+    from neuralrules._export._extras import Extras
     from neuralrules._files import Told
 
 
@@ -91,6 +93,9 @@ class PortableModel(ChangeableModel):
         *,
         dialect: str = "postgresql",
         keep: Sequence[str] = (),
+        reasons: int | None = None,
+        adverse: Any = None,
+        scorecard: ScoreCard | bool = False,
     ) -> str:
         """One SELECT that scores every row of a table in a database.
 
@@ -103,6 +108,14 @@ class PortableModel(ChangeableModel):
         dialect : {"postgresql", "duckdb", "sqlite"}, default="postgresql"
         keep : sequence of str, default=()
             Columns of the table that the result shows before the predictions.
+        reasons : int, optional
+            At most so many reasons of each row, as `reasons` finds them, in the columns
+            ``reason_1``, ``reason_2``, ...: sentences of what a rule asks; NULL for none.
+        adverse : object, optional
+            What the reasons are for, as in `reasons`.
+        scorecard : ScoreCard or bool, default=False
+            Count the points of a card of this model, or with True of `scorecard()`: the columns
+            ``points`` and ``points_probability``, or ``points_prediction`` of a regression.
 
         Returns
         -------
@@ -135,10 +148,28 @@ class PortableModel(ChangeableModel):
         from neuralrules._export import to_sql
 
         check_is_fitted(self)
-        return to_sql(self.fitted_, table, dialect=dialect, keep=keep)
+        extras = self._extras(reasons, adverse, scorecard)
+        return to_sql(self.fitted_, table, dialect=dialect, keep=keep, extras=extras)
 
-    def to_python(self) -> str:
+    def to_python(
+        self,
+        *,
+        reasons: int | None = None,
+        adverse: Any = None,
+        scorecard: ScoreCard | bool = False,
+    ) -> str:
         """One Python module that predicts and needs no package at all.
+
+        Parameters
+        ----------
+        reasons : int, optional
+            Add a function ``reasons(row)``: at most so many sentences, of the rules that
+            `reasons` finds.
+        adverse : object, optional
+            What the reasons are for, as in `reasons`.
+        scorecard : ScoreCard or bool, default=False
+            Add ``points(row)`` by a card of this model, or with True by `scorecard()`; and
+            ``points_probability(row)``, or ``points_prediction(row)`` of a regression.
 
         Returns
         -------
@@ -152,4 +183,15 @@ class PortableModel(ChangeableModel):
         from neuralrules._export import to_python
 
         check_is_fitted(self)
-        return to_python(self.fitted_)
+        return to_python(self.fitted_, self._extras(reasons, adverse, scorecard))
+
+    def _extras(self, reasons: Any, adverse: Any, scorecard: Any) -> Extras:
+        """What an export is to answer beside predictions."""
+        from neuralrules._export._extras import checked_extras
+
+        if not isinstance(scorecard, bool | ScoreCard):
+            raise TypeError(
+                f"scorecard={scorecard!r} must be True, False, or what scorecard() returns."
+            )
+        card = self.scorecard() if scorecard is True else scorecard or None
+        return checked_extras(self.fitted_, card, reasons, adverse)

@@ -31,6 +31,9 @@ from neuralrules._data._categories import spellings
 from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder
+from neuralrules._export._extras import NOTHING, Extras
+from neuralrules._export._python_code import WIDTH, bracketed, float_code, text_code
+from neuralrules._export._python_extras import extra_functions, extra_summary, extra_tables
 from neuralrules._export._python_templates import (
     ACTIVATION,
     CATEGORIES,
@@ -67,7 +70,6 @@ from neuralrules._task._losses import LARGEST_OUTPUT
 
 Summands: TypeAlias = list[tuple[float, str]]  # factors and what they multiply
 
-WIDTH = 88  # of a line, as formatters have it unless told otherwise
 # Python's compiler goes a call deeper for every "+" and gives up after some thousand.
 MAX_SUMMANDS = 200
 PRECISION, MAX_TERMS = 3, 3  # of comments, as in `rules_text`
@@ -75,28 +77,30 @@ PRECISION, MAX_TERMS = 3, 3  # of comments, as in `rules_text`
 IN_COMMENTS = str.maketrans({"·": "*", "…": "...", "⁺": "_plus"})
 
 
-def to_python(fitted: Fitted) -> str:
+def to_python(fitted: Fitted, extras: Extras = NOTHING) -> str:
     """See `PortableModel.to_python`, which calls it."""
     network = fitted.network.without_unused_features()
     used = [fitted.encoder.columns[feature] for feature in network.features]
     terms = [term_code(fitted.encoder, column) for column in used]
     rules = range(network.n_rules)
     parts = [
-        head_lines(fitted, used),
+        head_lines(fitted, used, extras),
         *answering_functions(fitted),
+        *extra_functions(fitted, extras),
         *reading_functions(fitted.encoder, used),
         [ACTIVATION],
         *([*comment_lines(fitted, i), *rule_lines(network, terms, i)] for i in rules),
         bracketed("RULES = [", [f"rule_{i}" for i in rules], "]"),
+        *extra_tables(fitted, extras),
     ]
     return "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
 
 
-def head_lines(fitted: Fitted, used: list[EncodedColumn]) -> list[str]:
+def head_lines(fitted: Fitted, used: list[EncodedColumn], extras: Extras) -> list[str]:
     """What stands before the first function."""
-    lines = [docstring(fitted), ""]
+    lines = [docstring(fitted, extras), ""]
     link = fitted.task.loss.link.function
-    if fitted.task.gives_probabilities or link:
+    if fitted.task.gives_probabilities or link or extras.card is not None:
         lines += ["import math"]
     if date_names(fitted.encoder, used):
         lines += ["from datetime import datetime, timedelta, timezone"]
@@ -113,7 +117,7 @@ def head_lines(fitted: Fitted, used: list[EncodedColumn]) -> list[str]:
     return [*lines, *column_lines(fitted.encoder, used)]
 
 
-def docstring(fitted: Fitted) -> str:
+def docstring(fitted: Fitted, extras: Extras) -> str:
     """What the module is, its size and its functions, without any text of the user's."""
     single = fitted.network.n_outputs == 1
     prediction = "the number" if single else "a list of numbers, one for each target"
@@ -126,7 +130,7 @@ def docstring(fitted: Fitted) -> str:
     lines.append(f"    decision(row)       intercept plus sum of the rules{each}")
     return DOCSTRING.format(
         size=size_text(fitted),
-        functions="\n".join(lines),
+        functions="\n".join(lines + extra_summary(extras)),
         deep=DEEP if fitted.network.deep else "",
     )
 
@@ -361,15 +365,6 @@ def product_code(factor: float, term: str) -> str:
     return f"{float_code(factor)} * {term}"
 
 
-def bracketed(head: str, items: list[str], tail: str) -> list[str]:
-    """Items between brackets, one line each if they do not fit on one."""
-    line = f"{head}{', '.join(items)}{tail}"
-    if len(line) <= WIDTH:
-        return [line]
-    indent = " " * (len(head) - len(head.lstrip()))
-    return [head, *(f"{indent}    {item}," for item in items), f"{indent}{tail}"]
-
-
 def term_code(encoder: Encoder, column: EncodedColumn) -> str:
     """An encoded column as rules name it."""
     name = text_code(encoder.names[column.source])
@@ -381,16 +376,6 @@ def category_code(column: EncodedColumn) -> str:
     if column.kind == "rare":
         return "OTHER"
     return "MISSING" if column.category is None else text_code(column.category)
-
-
-def float_code(value: Any) -> str:
-    """A number with every digit of float64."""
-    return repr(float(value)).replace("e+", "e")  # as formatters write it
-
-
-def text_code(text: str) -> str:
-    """A text as an ASCII literal, in double quotes unless it holds some."""
-    return ascii(text) if '"' in text else '"' + ascii("'" + text)[2:]
 
 
 def label_code(label: Any) -> str:

@@ -140,3 +140,44 @@ CATEGORY = '''def category(row, name):
         return MISSING
     is_decimal = type(cell).__name__ == "Decimal"  # 2.50 is 2.5, as of every number
     text = f"{cell.normalize():f}" if is_decimal else str(cell)'''
+
+CARD = '''def points(row: dict) -> int:
+    """Whole points: those of the base, and of each rule by itself."""
+    x = standardised(row)
+    return BASE + sum(round({sign}rule(x) / UNIT) for rule in RULES)'''
+CARD_LEVELS = '''def points(row: dict) -> int:
+    """Whole points: those of the base, and of the level that each rule reaches."""
+    x = standardised(row)
+    total = BASE
+    for rule, size, levels in LEVELS:
+        total += levels[min(math.ceil(rule(x) / size), len(levels) - 1)]
+    return total'''
+POINTS_PROBABILITY = '''def points_probability(row: dict) -> float:
+    """The probability of the adverse class that the points stand for."""
+    odds = max(-700.0, min(700.0, START - (points(row) - BASE) * UNIT))
+    return 1 / (1 + math.exp(-odds))'''
+POINTS_PREDICTION = '''def points_prediction(row: dict) -> float:
+    """The number that the points stand for."""
+    return points(row) * UNIT'''
+POINTS = "# The score card: what every row starts with, and what one point is."
+LEVELS = """
+# Rules, how much one of them adds on each level, and the points of the levels from 0.
+LEVELS = ["""
+REASONS = '''def reasons(row: dict, k: int = {k}) -> list:
+    """What speaks for the adverse outcome, the strongest first: at most k sentences.
+
+    A rule is a reason by how much worse it leaves the row than the average row.
+    """
+    x = standardised(row)
+    found = []
+    for place, (rule, usual, fires, missed) in enumerate(REASONS):
+        parts = rule(x)
+        added = {added}
+        sentence = fires if added else missed
+        if sentence and added - usual > FAINT:
+            found.append((added - usual, -place, sentence))
+    return [sentence for _, _, sentence in sorted(found, reverse=True)[:k]]'''
+REASONS_TABLE = """
+# Rules that can be a reason: what each adds on average to the adverse outcome, what to say
+# where it fires, and where it does not.
+REASONS = ["""

@@ -119,13 +119,7 @@ class Reasons:
 
 def reasons(fitted: Fitted, X: Any, engine: Engine, k: int, adverse: Any) -> Reasons:
     """The strongest reasons of each row of a checked table; see `ReadableModel.reasons`."""
-    check_counts(k=k)
-    if not fitted.activity.n_rows:
-        raise ValueError(
-            "reasons compares a row with those of training, and this model was read from text "
-            "and remembers none. Take explain."
-        )
-    outcome = adverse_outcome(fitted, adverse)
+    outcome = reasoned_outcome(fitted, k, adverse)
     task, explanation = fitted.task, explain(fitted, X, engine)
     effects = outcome.effects(fitted.network.values)
     active = np.zeros((explanation.n_rows, fitted.network.n_rules))
@@ -155,6 +149,17 @@ def reasons(fitted: Fitted, X: Any, engine: Engine, k: int, adverse: Any) -> Rea
         explanation=explanation,
         _base=usual_text(fitted, outcome),
     )
+
+
+def reasoned_outcome(fitted: Fitted, k: Any, adverse: Any) -> Outcome:
+    """The outcome to give `k` reasons for; refuses models that have none."""
+    check_counts(k=k)
+    if not fitted.activity.n_rows:
+        raise ValueError(
+            "reasons compares a row with those of training, and this model was read from text "
+            "and remembers none. Take explain."
+        )
+    return adverse_outcome(fitted, adverse)
 
 
 def side_of(outcome: Outcome) -> str:

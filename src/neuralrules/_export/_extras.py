@@ -1,0 +1,62 @@
+"""What an export answers beside predictions: points of a score card, and adverse reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._reading._fixed_reasons import FixedReason, fixed_reasons
+from neuralrules._reading._outcomes import Outcome
+from neuralrules._reading._points import Points
+from neuralrules._reading._reasons import reasoned_outcome
+from neuralrules._reading._text import check_counts
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What was asked for.
+
+    Attributes
+    ----------
+    card : Points or None
+        The score card to count points by.
+    n_reasons : int
+        At most so many of a row.
+    outcome : Outcome or None
+        What the reasons are for, if there are to be some.
+    reasons : tuple of FixedReason
+        Of the rules that can be one.
+    """
+
+    card: Points | None = None
+    n_reasons: int = 0
+    outcome: Outcome | None = None
+    reasons: tuple[FixedReason, ...] = ()
+
+    @property
+    def faint(self) -> float:
+        """What leaves a row worse by less is no reason."""
+        assert self.outcome is not None  # or there are no reasons
+        return self.outcome.faint
+
+
+NOTHING = Extras()
+
+
+def checked_extras(fitted: Fitted, card: Points | None, n_reasons: Any, adverse: Any) -> Extras:
+    """What an export of a model is asked for."""
+    if card is not None and card._fitted is not fitted:
+        raise ValueError(
+            "scorecard is the card of another model. Make it anew by this model's scorecard()."
+        )
+    if n_reasons is None:
+        if adverse is not None:
+            raise ValueError(
+                f"adverse={adverse!r} says what reasons are for, and none are asked for. Give "
+                "for example reasons=4."
+            )
+        return Extras(card)
+    check_counts(reasons=n_reasons)
+    outcome = reasoned_outcome(fitted, n_reasons, adverse)
+    return Extras(card, int(n_reasons), outcome, tuple(fixed_reasons(fitted, outcome)))

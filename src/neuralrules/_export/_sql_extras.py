@@ -1,0 +1,126 @@
+"""Points of a score card, and the strongest reasons of a row, as columns of subqueries.
+
+Each rule that can be a reason has a column that says how much worse it leaves the row than
+the average row. The largest of them is the first reason, the largest of the others the
+second, and so on; a small table `sentences` says what they mean.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from neuralrules._export._extras import Extras
+from neuralrules._export._sql_dialects import Dialect
+from neuralrules._export._sql_results import bounded
+from neuralrules._export._sql_rules import MAX_ADDED, MAX_GROUP, extreme
+from neuralrules._reading._points import Points
+
+LARGEST_SUM = "9e15"  # of points: doubles count that far, and so do all whole numbers
+
+
+class Shortfall(NamedTuple):
+    """A column of how much worse a rule leaves a row, and what is said where it is largest."""
+
+    name: str
+    expression: str
+    sentence: str
+
+
+def shortfalls(extras: Extras) -> list[Shortfall]:
+    """The columns among which the reasons are; where one does not apply it is 0."""
+    found = []
+    for rule, effect, usual, fires, missed in extras.reasons:
+        sign = "-" if usual > 0 else "+"
+        worse = f"{effect!r} * r{rule} {sign} {abs(usual)!r}"
+        if not missed:
+            found.append(Shortfall(f"s{rule}_against", worse, fires))
+            continue
+        weak = f"CASE WHEN r{rule} > 0 THEN {worse} ELSE 0 END"
+        gone = f"CASE WHEN r{rule} > 0 THEN 0 ELSE {-usual!r} END"
+        # Constants alone would be decimals in PostgreSQL and DuckDB.
+        gone = f"CAST({gone} AS DOUBLE PRECISION)"
+        found += [Shortfall(f"s{rule}_weak", weak, fires)]
+        found += [Shortfall(f"s{rule}_missed", gone, missed)]
+    return found
+
+
+def check_reasons(extras: Extras, n_blocks: int) -> None:
+    """Refuse reasons of more rules than one subquery can hold."""
+    n_columns = len(shortfalls(extras))
+    if extras.n_reasons and (n_blocks > 1 or n_columns > MAX_ADDED):
+        raise ValueError(
+            "reasons are for models whose rules one subquery can hold, and this one would need "
+            f"more than {MAX_ADDED} columns. Simplify the model, or take to_python."
+        )
+
+
+def reason_subqueries(extras: Extras, dialect: Dialect) -> list[tuple[str, list[str]]]:
+    """Subqueries, by name, that find the reasons of a row one after the other."""
+    names = [one.name for one in shortfalls(extras)]
+    subqueries: list[tuple[str, list[str]]] = []
+    for place in range(1, extras.n_reasons + 1):
+        earlier = ", ".join(f"reason_{i}" for i in range(1, place))
+        left = [
+            f"CASE WHEN '{name}' IN ({earlier}) THEN 0 ELSE {name} END" if earlier else name
+            for name in names
+        ]
+        most = extreme(dialect.greatest, left, "\n      ", "\n    ") if left else "0"
+        cases = [f"WHEN most_{place} <= {extras.faint!r} THEN NULL"]
+        for name in names:
+            unused = f" AND '{name}' NOT IN ({earlier})" if earlier else ""
+            cases.append(f"WHEN {name} = most_{place}{unused} THEN '{name}'")
+        chosen = "\n      ".join(["CASE", *cases]) + "\n    END"
+        subqueries.append((f"shortfall_{place}", ["*", f"{most} AS most_{place}"]))
+        subqueries.append((f"reasons_{place}", ["*", f"{chosen} AS reason_{place}"]))
+    return subqueries
+
+
+def sentence_lines(extras: Extras, dialect: Dialect) -> str:
+    """The table from the columns of reasons to what they mean."""
+    lines = []
+    for name, _, sentence in shortfalls(extras):
+        text = dialect.string(sentence)
+        assert text is not None  # since the texts of rules are printable
+        lines.append(f"    ('{name}', {text})")
+    return ",\n".join(lines or ["    ('', '')"])
+
+
+def points_sum(card: Points, rules: range) -> str:
+    """The points so far, and those of some of the rules."""
+    start = "points" if rules.start else f"CAST({card.base} AS DOUBLE PRECISION)"
+    terms = [rule_points(card, rule) for rule in rules]
+    terms = [f"+ {term}" for term in terms if term]
+    groups = [terms[start : start + MAX_GROUP] for start in range(0, len(terms), MAX_GROUP)]
+    space = "\n      "
+    sums = [space.join(group) for group in groups]
+    if len(sums) > 1:
+        sums = [f"+ (0 {one})" for one in sums]
+    return space.join([start, *sums])
+
+
+def rule_points(card: Points, rule: int) -> str:
+    """The points of one rule, by its activation; empty if they are always 0."""
+    rate = float(card.rates[rule])
+    if card.levels is None:
+        return f"ROUND({rate!r} * r{rule})" if rate else ""
+    points = card.level_points()[rule].tolist()
+    if not any(points):
+        return ""
+    top = float(card._highest()[rule])
+    cases = [
+        f"WHEN r{rule} > {top * level / card.levels!r} THEN {points[level + 1]}"
+        for level in reversed(range(card.levels))
+    ]
+    return f"CASE {' '.join(cases)} ELSE 0 END"
+
+
+def points_columns(card: Points, dialect: Dialect) -> list[tuple[str, str]]:
+    """Expressions and names of what the result shows of points."""
+    low_enough = f"{dialect.least}({LARGEST_SUM}, points)"
+    whole = f"CAST({dialect.greatest}(-{LARGEST_SUM}, {low_enough}) AS BIGINT)"
+    if card.adverse is None:
+        return [(whole, "points"), (f"points * {card.unit!r}", "points_prediction")]
+    start = float(card._output(card.base))
+    against = f"{-start!r} + {card.unit!r} * (points - {card.base})"
+    probability = f"1 / (1 + EXP({bounded(against, dialect)}))"
+    return [(whole, "points"), (probability, "points_probability")]
