@@ -182,9 +182,7 @@ def test_docstrings_are_filled_in(estimator):
             assert method.__doc__, name
 
 
-@pytest.mark.parametrize(
-    "module", [_classifier, _compare, _measured, _readable, _regressor]
-)
+@pytest.mark.parametrize("module", [_classifier, _compare, _measured, _readable, _regressor])
 def test_docstring_examples(module):
     results = doctest.testmod(module)
     assert results.attempted > 0

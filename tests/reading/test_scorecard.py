@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss, mean_squared_error
 from test_sentences import NUMBER, credit, rows_where
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
+from neuralrules._reading._points import MOST_BANDS
 
 FACTOR = 20 / np.log(2)  # points for one of log odds
 
@@ -119,22 +120,36 @@ def test_every_number_of_the_text():
     active = dense_activations(model, X)
     values = model.network_.values[:, 0].astype(float)
     most = np.rint(values * active.max(axis=0) * FACTOR)
-    shown = re.findall(r"(?m)^ *([+-]\d+)  .* \(rule (\d+);", text)
-    assert {int(rule) for _, rule in shown} == set(np.flatnonzero(most).tolist())
-    assert all(int(points) == most[int(rule)] for points, rule in shown)
-    signs = [int(points) > 0 for points, _ in shown]
+    shown = re.findall(
+        rf"(?m)^ *([+-]\d+)  .* \(rule (\d+); ({NUMBER}) % of the rows, "
+        rf"({NUMBER}) % of them bad;",
+        text,
+    )
+    assert {int(rule) for _, rule, _, _ in shown} == set(np.flatnonzero(most).tolist())
+    for points, rule, share, rate in shown:
+        assert int(points) == most[int(rule)]
+        fires = active[:, int(rule)] > 0
+        assert float(share) == pytest.approx(100 * fires.mean(), abs=0.6)
+        bad = (y[fires] == "bad").mean()
+        error = (max(bad * (1 - bad), 1 / fires.sum()) / fires.sum()) ** 0.5
+        assert abs(float(rate) - 100 * bad) <= 50 * error  # half a standard error
+    signs = [int(points) > 0 for points, *_ in shown]
     assert signs == sorted(signs)  # what takes points stands first
     left_out = np.count_nonzero(most == 0)
     assert (f"Without a point: {left_out} of the rules." in text) == bool(left_out)
     lines = re.findall(rf"(?m)^ *(\d+) +({NUMBER}) % +({NUMBER}) % +({NUMBER}) %$", text)
     points = card.points(X)
-    assert {int(start) for start, *_ in lines} == set((points // 20 * 20).tolist())
+    assert len(lines) <= MOST_BANDS
+    step = card.step
+    assert step in (20, 40)
+    below = points - (points - 600) % step
+    assert {int(start) for start, *_ in lines} == set(below.tolist())
     for start, probability, share, rate in lines:
         log_odds = -model.network_.intercept[0] - (int(start) - 600) / FACTOR
         expected = 1 / (1 + np.exp(-log_odds))
         near = 0.06 * min(expected, 1 - expected)
         assert float(probability) / 100 == pytest.approx(expected, abs=near)
-        own = (points >= int(start)) & (points < int(start) + 20)
+        own = (points >= int(start)) & (points < int(start) + step)
         error = np.sqrt(max(own.mean() * (1 - own.mean()), 1 / len(own)) / len(own))
         assert abs(float(share) / 100 - own.mean()) <= error / 2 + 1e-9
         seen = (y[own] == "bad").mean()

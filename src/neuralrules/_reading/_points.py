@@ -23,6 +23,7 @@ from neuralrules._fitted._performance import true_values
 from neuralrules._reading._outcomes import Outcome
 
 MOST_POINTS = 2.0**40  # of one rule, on a row far outside of the table: sums stay whole
+MOST_BANDS = 16  # lines of a table that a page has room for
 Card = TypeVar("Card", bound="Points")
 
 
@@ -197,11 +198,15 @@ def measured(card: Card, rows: Rows) -> Card:
         metric, seen = "root mean squared error", truth[:, 0]
         squares = [(each - truth)[:, 0] ** 2 for each in (before, after)]
         errors = [float(np.sqrt(np.average(own, weights=weight))) for own in squares]
-    place = (points - card.base) // card.step
+    step = card.step
+    while len(np.unique((points - card.base) // step)) > MOST_BANDS:
+        step *= 2
+    place = (points - card.base) // step
     bands = []
     for band in np.unique(place).tolist():
         own = place == band
         part = float(weight[own].sum())
         rate = float(weight[own] @ seen[own]) / part
-        bands.append((card.base + band * card.step, part / float(weight.sum()), rate))
-    return replace(card, cost=Cost(metric, errors[0], errors[1], len(rows)), bands=bands)
+        bands.append((card.base + band * step, part / float(weight.sum()), rate))
+    cost = Cost(metric, errors[0], errors[1], len(rows))
+    return replace(card, cost=cost, bands=bands, step=step)

@@ -12,7 +12,7 @@ from neuralrules._io._templates import plain_page
 from neuralrules._reading._literals import EVERY_ROW
 from neuralrules._reading._numbers import number, rounded
 from neuralrules._reading._points import Points
-from neuralrules._reading._sentences import AT_MOST, growth, share_text
+from neuralrules._reading._sentences import AT_MOST, growth, seen_texts, share_text
 from neuralrules._reading._text import rule_text
 from neuralrules._reading._words import condition_words
 
@@ -42,9 +42,20 @@ def told_rules(card: Points) -> list[dict[str, Any]]:
                 "points": int(most[rule]),
                 "grows": "" if card.levels else grows.removeprefix(AT_MOST).removeprefix(", "),
                 "levels": level_texts(card, rule),
+                "concerns": concerns(card, rule),
             }
         )
     return told
+
+
+def concerns(card: Points, rule: int) -> tuple[str, str]:
+    """The share of the training rows that a rule concerns, and what was seen of them."""
+    activity = card._fitted.activity
+    covered = float(activity.covered[rule])
+    if not covered:
+        return share_text(0.0, activity.n_rows), ""
+    seen = seen_texts(card._fitted, activity.totals[rule], covered)
+    return share_text(covered, activity.n_rows), seen[card._outcome.place]
 
 
 def level_texts(card: Points, rule: int) -> list[tuple[str, int]]:
@@ -152,11 +163,15 @@ def card_text(card: Points) -> str:
     data = card_data(card)
     lines = [f"{data['which']}:"]
     for line in data["rules"]:
-        grows = f"; {line['grows']}" if line["grows"] else ""
+        share, seen = line["concerns"]
+        said = f"{data['seen']} {seen}" if card.adverse is None else f"{seen} {data['seen']}"
+        notes = [f"rule {line['rule']}", f"{share} of the rows, {said}"]
+        notes += [line["grows"]] if line["grows"] else []
+        told = f"{line['text']} ({'; '.join(notes)})"
         if not line["levels"]:
-            lines.append(f"{line['points']:+5d}  {line['text']} (rule {line['rule']}{grows})")
+            lines.append(f"{line['points']:+5d}  {told}")
             continue
-        lines.append(f"       {line['text']} (rule {line['rule']})")
+        lines.append(f"       {told}")
         lines += [f"{points:+5d}    {asked or 'at all'}" for asked, points in line["levels"]]
     rows = data["lines"]
     heads = ["points", data["heading"], "rows from there", data["seen"]][

@@ -1,0 +1,33 @@
+"""The card as a committee gets it: one sheet of paper."""
+
+import re
+import shutil
+
+import pandas as pd
+import pytest
+from playwright.sync_api import sync_playwright
+
+from benchmarks.generators import loans
+from neuralrules import NeuralRuleClassifierCV
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
+
+
+@pytest.mark.slow
+def test_a_card_of_sixteen_rules_is_printed_on_one_sheet(tmp_path):
+    table = loans(6000, 0)
+    X, y = table.drop(columns=["outcome", "age", "region"]), table["outcome"]
+    X["employed_since"] = pd.to_datetime(X["employed_since"])
+    model = NeuralRuleClassifierCV(max_rules=16, max_literals=2, max_terms=2, random_state=0)
+    model.fit(X[:4000], y[:4000])
+    card = model.scorecard(X[4000:], y[4000:]).to_html(tmp_path / "card.html")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=FLAGS
+        )
+        page = browser.new_page()
+        page.goto(card.as_uri())
+        assert page.locator("table.rules tbody tr").count() >= 8
+        printed = page.pdf(format="A4")
+        browser.close()
+    assert len(re.findall(rb"/Type\s*/Page\b[^s]", printed)) == 1
