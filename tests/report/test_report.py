@@ -19,15 +19,16 @@ from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRule
 from neuralrules._fitted import _fitted as model_module
 from neuralrules._report import _page as report_module
 from neuralrules._report import _sections as data_module
-from neuralrules._report._charts import (
-    Points,
-    bars,
-    chart,
+from neuralrules._report import _size_section as size_module
+from neuralrules._report._axes import (
     log_ticks,
     nice_ticks,
+    number_axis,
     text_width,
     tick_texts,
+    tight_axis,
 )
+from neuralrules._report._charts import Points, bars, chart
 from neuralrules._report._numbers import cell_text, plain_text, short, short_resolved
 from neuralrules._report._page_model import packed
 
@@ -221,7 +222,7 @@ def test_a_sample_is_called_a_sample(binary, tmp_path, monkeypatch):
     assert "on a sample of 20 training rows" in written.text("performance")
     assert "20 or more" in written.all("header")[0][2]
     monkeypatch.setattr(data_module, "IMPORTANCE_ROWS", 10)
-    monkeypatch.setattr(data_module, "SIZE_ROWS", 30)
+    monkeypatch.setattr(size_module, "SIZE_ROWS", 30)
     written = Page(model.report(tmp_path / "report.html", X, y))
     assert "a random sample of 10 of the rows given" in written.text("importance")
     assert "measured on 30 of them" in written.text("size")
@@ -599,11 +600,13 @@ def test_log_ticks_lie_inside():
 @pytest.mark.parametrize("size", [1, 1e3, 123456789, 1e12, -3e-12])
 def test_charts_keep_inside_their_frame(size):
     rng = np.random.RandomState(0)
-    points = Points(
-        np.arange(20) * size, rng.randn(20) * size, [""] * 20, spread=np.ones(20) * abs(size)
-    )
-    for options in ({}, {"diagonal": True}):
-        drawn = chart(points, title="t", x_label="x", y_label="y", **options)
+    x, y = np.arange(20) * size, rng.randn(20) * size
+    points = Points(x, y, [""] * 20, y - abs(size), y + abs(size))
+    for diagonal in (False, True):
+        ends = min(x[0], x[-1]), max(x[0], x[-1])
+        whole = tight_axis("x", *ends, whole=True)  # as numbers of rules
+        across = number_axis("x", x) if diagonal else whole
+        drawn = chart(points, across, number_axis("y", y), title="t", diagonal=diagonal)
         for dot in drawn.dots:
             assert drawn.left <= dot.x <= drawn.right
             assert drawn.top <= dot.y <= drawn.bottom
@@ -611,7 +614,7 @@ def test_charts_keep_inside_their_frame(size):
         places = [tick.place for tick in drawn.x_ticks]
         widths = [text_width(tick.text) for tick in drawn.x_ticks]
         assert (np.diff(places) > np.add(widths[1:], widths[:-1]) / 2).all()
-        assert len(places) >= (2 if options else 1)  # the others count rules
+        assert len(places) >= (2 if diagonal else 1)
         assert places[0] >= widths[0] / 2
         assert places[-1] + widths[-1] / 2 <= drawn.width
         assert drawn.left - 7 >= max(text_width(tick.text) for tick in drawn.y_ticks)

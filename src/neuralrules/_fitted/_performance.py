@@ -20,6 +20,7 @@ from neuralrules._task._task import Task, chosen_classes
 LARGEST_ERROR = 1e150
 # Groups of rows in a calibration curve.
 BINS = 10
+DECILES = np.linspace(0, 1, BINS + 1)[1:-1]
 # At most so many rows are used to measure the error against the number of rules.
 SIZE_ROWS = 5000
 
@@ -108,9 +109,14 @@ def class_metrics(
     metrics["balanced accuracy"] = float(np.mean(recalls))
     if task.n_classes == 2 and len(np.unique(codes)) == 2:
         metrics["ROC AUC"] = area_under_roc(outputs[:, 0], codes, weight)
-    losses, _ = task.loss.evaluate(outputs, rows.loss_targets)
-    metrics[task.loss.metric] = float(np.average(losses, weights=weight))
+    metrics[task.loss.metric] = mean_loss(rows, outputs)
     return metrics
+
+
+def mean_loss(rows: Rows, outputs: np.ndarray) -> float:
+    """Mean loss of classes with outputs (n_rows, n_outputs)."""
+    losses, _ = rows.task.loss.evaluate(outputs, rows.loss_targets)
+    return float(np.average(losses, weights=rows.weights.astype(np.float64)))
 
 
 def area_under_roc(decision: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> float:
@@ -195,25 +201,42 @@ def class_calibration(
 
 
 def calibration_curve(
-    predicted: np.ndarray, observed: np.ndarray, weight: np.ndarray
+    predicted: np.ndarray,
+    observed: np.ndarray,
+    weight: np.ndarray,
+    levels: np.ndarray = DECILES,
 ) -> np.ndarray:
-    """Mean prediction, mean outcome and weight of `BINS` groups of about equal size.
+    """Mean prediction, mean outcome and weight of groups between quantiles of predictions.
 
     Equal predictions stay in one group, so that others may be left empty: these hold NaN and
     weight 0.
+
+    Parameters
+    ----------
+    predicted, observed, weight : (n_rows,) float64
+    levels : (n_groups - 1,) float64
+        Shares of the rows at which one group ends and the next begins; by default those of
+        `BINS` groups of about equal size.
+
+    Returns
+    -------
+    (n_groups, 3) float64
     """
-    edges = np.quantile(predicted, np.linspace(0, 1, BINS + 1)[1:-1])
-    group = np.searchsorted(edges, predicted, side="right")
-    total = np.bincount(group, weight, BINS)
+    n_groups = len(levels) + 1
+    group = np.searchsorted(np.quantile(predicted, levels), predicted, side="right")
+    total = np.bincount(group, weight, n_groups)
     safe = np.where(total > 0, total, np.nan)
-    sums = (np.bincount(group, weight * values, BINS) for values in (predicted, observed))
+    sums = (np.bincount(group, weight * values, n_groups) for values in (predicted, observed))
     return np.stack([*(values / safe for values in sums), total], axis=1)
 
 
 def errors_by_size(
-    network: Network, rows: Rows, engine: Engine
+    network: Network, rows: Rows, engine: Engine, *, loss: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Error with only the most important rules, for up to 50 numbers of rules."""
+    """Error, or mean loss, with only the most important rules, for up to 50 numbers of rules.
+
+    The loss is that of classes.
+    """
     weight, truth = rows.weights.astype(np.float64), true_values(rows)
     active = engine.activations(network, rows.X)
     mean = weight @ active / weight.sum()
@@ -225,7 +248,10 @@ def errors_by_size(
         some = order[done:size]
         outputs += active[:, some] @ network.values[some].astype(np.float64)
         done = size
-        errors.append(error(rows.task, outputs, truth, weight))
+        if loss:
+            errors.append(mean_loss(rows, outputs))
+        else:
+            errors.append(error(rows.task, outputs, truth, weight))
     return sizes, np.array(errors)
 
 

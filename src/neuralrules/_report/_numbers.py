@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -52,3 +53,21 @@ def plain_text(value: float) -> str:
     """A number as an input holds it, and a browser writes it: every digit, and no ".0"."""
     value = float(value)
     return repr(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
+
+
+def finite(value: Any) -> float | None:
+    """A number for JSON, which knows no NaN and no infinity."""
+    return float(value) if math.isfinite(value) else None
+
+
+def count(value: float) -> str:
+    """A number of rows, which weights may make a fraction."""
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if value >= 1 else number(value, 3)
+
+
+def shortened(label: Any, length: int = 24) -> str:
+    """A name that has to fit into a chart."""
+    text = str(label)
+    return text if len(text) <= length else text[: length - 1] + "…"

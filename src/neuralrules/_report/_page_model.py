@@ -20,7 +20,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._literals import column_text
 from neuralrules._reading._names import column_label, in_formula
 from neuralrules._reading._reach import Reach, cap, rule_reaches
-from neuralrules._report._numbers import plain_text, short, short_resolved
+from neuralrules._report._numbers import finite, plain_text, short, short_resolved
 from neuralrules._task._losses import LARGEST_OUTPUT
 
 OTHER = "another value"
@@ -75,11 +75,6 @@ def settled(reached: Reach) -> str | None:
     if reached.always:
         return "flat" if reached.flat else "always"
     return "never" if reached.never else None
-
-
-def finite(value: Any) -> float | None:
-    """A number for JSON, which knows no NaN and no infinity."""
-    return float(value) if math.isfinite(value) else None
 
 
 def output_texts(fitted: Fitted) -> list[str]:

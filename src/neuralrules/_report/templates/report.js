@@ -649,6 +649,7 @@
     const answer = wrong ? null : decide(inputs.map(readInput));
     showPrediction(answer);
     showWhy(answer);
+    showReasons(answer);
   }
 
   function showPrediction(answer) {
@@ -730,6 +731,62 @@
     return line;
   }
 
+  // ---- Reasons ---------------------------------------------------------------------
+
+  // As rounded() in _numbers.py: to two digits of what differs from 1.
+  function factorText(factor) {
+    if (!(factor > 1)) return "1";
+    const place = Math.floor(Math.log10(factor - 1)) - 1;
+    if (!(factor < 1e15)) return powerText(factor, 2);
+    if (place >= 0) return String(Math.round(factor / 10 ** place) * 10 ** place);
+    const text = factor.toFixed(Math.min(-place, 17));
+    return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  }
+
+  function sizeText(size) {
+    const place = Math.floor(Math.log10(size)) - 1;
+    return place >= 0 ? String(Math.round(size / 10 ** place) * 10 ** place) : numberText(size, 2);
+  }
+
+  // As reasons() in _reasons.py: rules that leave a row worse than the average row.
+  function reasonsOf(answer) {
+    const { effects, usualActivations, faint, k } = data.reasons;
+    const active = new Array(nRules).fill(0);
+    answer.fired.forEach((item) => { active[item.rule] = item.activation; });
+    const found = effects.map((effect, rule) => ({
+      rule, effect, activation: active[rule], shortfall: effect * (active[rule] - usualActivations[rule]),
+    }));
+    found.sort((a, b) => b.shortfall - a.shortfall);
+    return found.slice(0, k).filter((reason) => reason.shortfall > faint);
+  }
+
+  function reasonText({ rule, effect, activation: strength, shortfall }) {
+    const kind = effect > 0 ? "against" : strength > 0 ? "weak" : "missed";
+    const says = byNumber.get(rule).text;
+    const facts = kind === "missed" ? `it is not so that ${says}` : says;
+    const { multiplies, what, parts } = data.reasons;
+    const more = multiplies
+      ? `${what} times ${factorText(Math.exp(Math.min(shortfall, 700)))}` : `${what} higher by ${sizeText(shortfall)}`;
+    return `${facts}: ${more} compared with the average row (rule ${rule} ${parts[kind]}).`;
+  }
+
+  // Rows of the page come with their sentences; what was typed is told by the rules' texts.
+  function showReasons(answer) {
+    const list = $("reasons");
+    if (!list) return;
+    if (answer === null) return void list.replaceChildren();
+    const choice = $("example") ? $("example").value : "";
+    const told = choice === ""
+      ? reasonsOf(answer).map((reason) => ({ rule: reason.rule, text: reasonText(reason) }))
+      : data.examples[Number(choice)].reasons;
+    list.replaceChildren(...told.map(({ rule, text }) => {
+      const [facts, part] = text.split(`(rule ${rule} `);
+      return element("li", { "data-rule": rule, class: "says" }, `${facts}(`,
+        element("button", { type: "button", class: "link", "data-open": rule }, `rule ${rule}`), ` ${part}`);
+    }));
+    if (!told.length) list.append(element("li", { class: "note" }, "No rule leaves this row worse than the average one."));
+  }
+
   function startWhatIf() {
     const form = $("what-if-form");
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -751,7 +808,62 @@
     update();
   }
 
+  // ---- Threshold -------------------------------------------------------------------
+
+  // As count() in _numbers.py.
+  function countText(value) {
+    if (Number.isInteger(value)) return value.toLocaleString("en-US");
+    return value >= 1
+      ? value.toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 }) : numberText(value, 3);
+  }
+
+  const shareText = (part, whole) => whole > 0 ? shown(part / whole, "share") : "–";
+
+  function writeCell(cell, value, total) {
+    const share = total > 0 ? value / total : 0;
+    cell.className = `${cell.classList.contains("right") ? "right" : "wrong"} shade-${Math.ceil(10 * share)}`;
+    cell.querySelector("b").textContent = countText(value);
+    cell.querySelector("small").textContent = total > 0 ? `${(100 * share).toFixed(1)} %` : "–";
+  }
+
+  function showThreshold(place) {
+    const { cuts, caught, alarms, totals, own, x, y } = data.threshold;
+    const [found, wrong] = [caught[place], alarms[place]];
+    const flagged = found + wrong;
+    const cells = [...$("confusion").tBodies[0].rows].map((row) => [...row.cells].slice(1));
+    writeCell(cells[0][0], found, totals[0]);
+    writeCell(cells[0][1], totals[0] - found, totals[0]);
+    writeCell(cells[1][0], wrong, totals[1]);
+    writeCell(cells[1][1], totals[1] - wrong, totals[1]);
+    const text = minus(String(cuts[place]));
+    $("threshold-now").textContent = text;
+    $("threshold").setAttribute("aria-valuetext", text);
+    $("threshold-reset").disabled = place === own;
+    $("now-precision").textContent = shareText(found, flagged);
+    $("now-recall").textContent = shareText(found, totals[0]);
+    $("now-f1").textContent = shownNumber(2 * found, flagged + totals[0]);
+    $("now-flagged").textContent = shareText(flagged, totals[0] + totals[1]);
+    $("now-alarms").textContent = shownNumber(wrong, found);
+    $("gains-now").setAttribute("cx", x[place]);
+    $("gains-now").setAttribute("cy", y[place]);
+  }
+
+  const shownNumber = (part, whole) => whole > 0 ? shortText(part / whole, 3) : "–";
+
+  function startThreshold() {
+    if (!data.threshold) return;
+    const slider = $("threshold");
+    slider.addEventListener("input", () => showThreshold(Number(slider.value)));
+    $("threshold-reset").addEventListener("click", () => {
+      slider.value = String(data.threshold.own);
+      showThreshold(data.threshold.own);
+    });
+    slider.value = String(data.threshold.own); // browsers keep it over a reload
+    showThreshold(data.threshold.own);
+  }
+
   document.documentElement.classList.add("js");
+  startThreshold();
   startTable();
   startDetail();
   startWhatIf();
