@@ -76,8 +76,8 @@ def report_data(
     -------
     dict
         ``header``, ``performance``, ``importance``, ``sizes``, ``table``, ``inputs``,
-        ``examples``, ``scaled`` and ``dates``, what such columns are, and ``page``, the data
-        of the script.
+        ``examples``, ``scaled`` and ``dates``, what such columns are, ``lineage``, and
+        ``page``, the data of the script.
     """
     performance, activity = fitted.performance, fitted.activity
     if given.rows is not None:
@@ -103,6 +103,7 @@ def report_data(
         "examples": examples,
         "scaled": scaled_texts(fitted.encoder, names, 4),
         "dates": date_texts(fitted.encoder, names),
+        "lineage": fitted.lineage,
         "page": {
             "model": page_model(fitted, columns),
             "base": base_text(fitted),

@@ -71,6 +71,23 @@ def read_edits(
     return edits
 
 
+def edits_text(edits: Edits) -> str:
+    """Edits in one line."""
+    deeds = {
+        "drop": "dropped",
+        "replace": "rewritten",
+        "values": "given another value",
+        "freeze": "frozen",
+        "unfreeze": "freed",
+    }
+    parts = []
+    for option, done in deeds.items():
+        rules = sorted(set(getattr(edits, option)))
+        if rules:
+            parts.append(f"rule{'s' * (len(rules) > 1)} {', '.join(map(str, rules))} {done}")
+    return "; ".join(parts) or "nothing changed"
+
+
 def rule_number(option: str, given: Any, n_rules: int) -> int:
     is_whole = isinstance(given, Integral) and not isinstance(given, bool)
     if not is_whole or not 0 <= given < n_rules:
