@@ -18,6 +18,7 @@ from neuralrules._fitted._lineage import EDITED, ROUNDED, SIMPLIFIED, counted
 from neuralrules._network._restricted import violations
 from neuralrules._reading._text import check_counts
 from neuralrules._simplify._edit import edited, edits_text, read_edits
+from neuralrules._simplify._edit_text import edited_text
 from neuralrules._simplify._path import (
     TOLERANCE,
     SimplificationPath,
@@ -86,6 +87,7 @@ class ChangeableModel(ReadableModel):
         unfreeze: Iterable[int] = (),
         replace: Mapping[int, str] | None = None,
         values: Mapping[int, Any] | None = None,
+        text: str | None = None,
     ) -> Any:
         """A fitted estimator with some rules changed by hand; this one stays as it is.
 
@@ -105,6 +107,10 @@ class ChangeableModel(ReadableModel):
             they replace, and stay as frozen or free.
         values : dict from int to float, optional
             Values of rules in the units of the outputs; for several outputs a list each.
+        text : str, optional
+            Instead of all these, the whole model as `exact_text` wrote it and a person changed
+            it. Rules whose literals are as they were keep their bits, and stay as frozen or
+            free, wherever they stand in the text.
 
         Returns
         -------
@@ -117,8 +123,14 @@ class ChangeableModel(ReadableModel):
         edits = read_edits(n_rules, drop, freeze, unfreeze, replace, values)
         chosen = self._chosen()
         origin = dataclasses.replace(self.fitted_, estimator=type(chosen).__name__)
-        changed = edited(origin, edits, chosen.start)
-        model = chosen._with(changed.after(EDITED, edits_text(edits)))
+        if text is None:
+            changed, summary = edited(origin, edits, chosen.start), edits_text(edits)
+        elif any(edits):
+            raise ValueError("text says the whole model. Give it alone, or other edits.")
+        else:
+            changed, summary = edited_text(origin, text)
+        model = chosen._with(changed.after(EDITED, summary))
+        model.set_params(loss=changed.task.loss.name, deep=changed.network.deep)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))

@@ -41,12 +41,6 @@ def read_rules(text: str, *, estimator: bool = False) -> Any:
     exact = read_exact(text)
     if not estimator:
         return exact
-    labels = exact.task.labels
-    if labels != sorted(labels):
-        raise ValueError(
-            f"The classes {labels} of the rules do not ascend, as those of an estimator must. "
-            f"Write them as {sorted(labels)} and order the values of the rules alike."
-        )
     kind = NeuralRuleClassifier if exact.task.are_classes else NeuralRuleRegressor
     names = [column.name for column in exact.columns]
     numbered = [f"x{place}" for place in range(len(names))]
