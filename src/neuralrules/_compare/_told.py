@@ -264,7 +264,7 @@ def row_text(row: dict[str, Any]) -> str:
     )
 
 
-def write_page(compared: Compared, path: Any, first_row: int = 0) -> Path:
-    """A comparison as one HTML page that needs nothing else."""
-    data = comparison_data(compared, first_row)
+def write_page(compared: Compared, path: Any, first_row: int = 0, named: str = "") -> Path:
+    """A comparison as one HTML page that needs nothing else; `named` says what A and B are."""
+    data = {**comparison_data(compared, first_row), "named": named}
     return plain_page("neuralrules._compare", "comparison.html", data, path)
