@@ -86,6 +86,42 @@ def become(name, function):
 MIXED, TWO, NUMBERS = KINDS
 THIRD = 2**64 // 3  # of the way around int64
 CASES = [
+    (MIXED, say("lineage", None), "'lineage' is None, not of type list"),
+    (MIXED, say("lineage", ["grown"]), "its text does not describe a model"),
+    (
+        MIXED,
+        lambda document, _: document.update(lineage=document["lineage"] * 201),
+        "it tells of 201 changes, more than the 200 it may",
+    ),
+    (
+        MIXED,
+        say("lineage", 0, "what", "blessed"),
+        "a change is 'blessed', not one of grown and trained, trained further, trained in "
+        "parts, refitted, simplified, rounded, edited, read from text",
+    ),
+    (MIXED, say("lineage", 0, "who", 7), "'who' is 7, not of type str"),
+    (
+        MIXED,
+        say("lineage", 0, "who", "a\x1b[31m"),
+        r"'who' of a change is 'a\x1b[31m', not one line of 300 letters",
+    ),
+    (
+        MIXED,
+        say("lineage", 0, "summary", "a\nb"),
+        r"'summary' of a change is 'a\nb', not one line of 300 letters",
+    ),
+    (
+        MIXED,
+        say("lineage", 0, "summary", "a" * 301),
+        f"'summary' of a change is '{'a' * 40}', not one line of 300 letters",
+    ),
+    (
+        MIXED,
+        say("lineage", 0, "when", "yesterday"),
+        "the time of a change is 'yesterday', which is none",
+    ),
+    (MIXED, say("lineage", 0, "n_rows", -1), "'n_rows' is -1, not a count"),
+    (MIXED, say("lineage", 0, "why", "because"), "it holds an unknown value, 'why'"),
     (
         MIXED,
         put("network.own_weights", 0, np.nan),

@@ -2,9 +2,11 @@
 
 `_app` holds the commands together and turns every mistake into one line and an exit code.
 Each command has a module of its own: `_fit`, `_evaluate`, `_predict`, `_rules`,
-`_simplify`, `_report`, `_export`, `_demo`, `_completion`. Beneath them, `_parameters` makes
+`_counterfactual`, `_scorecard`, `_report`, `_simplify`, `_edit`, `_compare`, `_export`,
+`_demo`, `_completion`. Beneath them, `_parameters` makes
 options of the estimators' parameters, `_task` says what is to be learned from a table,
-`_rows` reads what a model needs from one, `_console` is what a command says, `_errors` what
+`_reading` how one is written, `_inputs` what a model needs from it, `_models` is about model
+files, `_console` is what a command says, `_errors` what
 it says of mistakes, `_help` how it is explained, and `_signals` how it ends early. `_tables`
 is about files of tables.
 """

@@ -10,9 +10,12 @@ from collections.abc import Sequence
 import click
 from click.shell_completion import shell_complete
 
+from neuralrules._cli._compare import compare
 from neuralrules._cli._completion import VARIABLE, completion
 from neuralrules._cli._console import warnings_in_one_line
+from neuralrules._cli._counterfactual import counterfactual
 from neuralrules._cli._demo import demo
+from neuralrules._cli._edit import edit
 from neuralrules._cli._errors import NAME, exit_code
 from neuralrules._cli._evaluate import evaluate
 from neuralrules._cli._export import export
@@ -20,6 +23,7 @@ from neuralrules._cli._fit import fit
 from neuralrules._cli._predict import predict
 from neuralrules._cli._report import report
 from neuralrules._cli._rules import explain, rules
+from neuralrules._cli._scorecard import scorecard
 from neuralrules._cli._simplify import simplify
 from neuralrules._version import __version__
 
@@ -30,8 +34,12 @@ COMMANDS = (
     predict,
     rules,
     explain,
+    counterfactual,
+    scorecard,
     report,
     simplify,
+    edit,
+    compare,
     export,
     demo,
     completion,

@@ -167,7 +167,7 @@ def read(model: Any, X: pd.DataFrame, y: np.ndarray, console: Console) -> Any:
 def ship(model: Any, X: pd.DataFrame, y: np.ndarray, folder: Path) -> None:
     """Save the model, score the table with what was saved, report, export."""
     from neuralrules import load
-    from neuralrules._cli._inputs import note
+    from neuralrules._cli._models import note
     from neuralrules._cli._tables import open_output
     from neuralrules._io._writing import whole_file
 

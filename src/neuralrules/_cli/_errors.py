@@ -21,6 +21,7 @@ RENAMED = {
     "cv": "--folds",
     "n_splits": "--folds",
     "keep": "--id",
+    "n_answers": "--answers",
 }
 # Options named after the library's parameters, beside those of the estimators.
 SAME = (
@@ -32,6 +33,8 @@ SAME = (
     "table",
     "dialect",
     "title",
+    "max_changes",
+    "time_limit",
 )
 SHOWN_NAMES = 5
 

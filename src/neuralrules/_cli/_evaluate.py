@@ -10,7 +10,9 @@ import click
 from neuralrules._cli._console import Console, aligned, metric_pairs
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._help import Command, option, speaking
-from neuralrules._cli._inputs import Reading, load_model, read_table, reading_options
+from neuralrules._cli._inputs import read_table
+from neuralrules._cli._models import load_model
+from neuralrules._cli._reading import Reading, reading_options
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,7 +16,7 @@ from neuralrules._cli._column_options import named_columns
 from neuralrules._cli._console import Console, aligned, bytes_text, metric_pairs
 from neuralrules._cli._errors import InputError, in_options, library_errors, listed, say
 from neuralrules._cli._help import option, output_option, speaking
-from neuralrules._cli._inputs import Reading, checked_output, note, reading_options
+from neuralrules._cli._models import checked_output, note
 from neuralrules._cli._parameters import (
     FitCommand,
     check_values,
@@ -24,6 +24,7 @@ from neuralrules._cli._parameters import (
     given_parameters,
     parameter_names,
 )
+from neuralrules._cli._reading import Reading, reading_options
 from neuralrules._cli._signals import interrupts_raised
 from neuralrules._cli._task import (
     FoundTask,

@@ -2,184 +2,26 @@
 
 from __future__ import annotations
 
-import functools
-import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
 
-from neuralrules._cli._errors import InputError, library_errors, listed
-from neuralrules._cli._help import Callback, option
-from neuralrules._cli._tables._streams import COMPRESSIONS, FORMAT_OPTION, FORMATS
+from neuralrules._cli._errors import InputError, listed
+from neuralrules._cli._models import notes_of
+from neuralrules._cli._reading import Reading
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from neuralrules._cli._console import Console
-    from neuralrules._cli._tables._cells import Marks
     from neuralrules._cli._tables._columns import Table
     from neuralrules._data._encoded_column import EncodedColumn
     from neuralrules._estimators._base import NeuralRuleModel
     from neuralrules._files import StoredModel
 
 BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a table file is written."""
-
-    file_format: str | None
-    delimiter: str | None
-    missing: tuple[str, ...]
-    decimal: str | None = None
-    thousands: str | None = None
-
-    def open(self, path: str, model: Any = None) -> AbstractContextManager[Table]:
-        """Open a table as it is written; what is not told is as it was in a model's fit."""
-        from neuralrules._cli._tables import open_table
-
-        told = self._with_marks_of(model)
-        if told.thousands == (told.decimal or "."):
-            raise click.UsageError(
-                f"--thousands {told.thousands!r} is the decimal mark as well. Give another "
-                f"one with --decimal, for example --decimal {other_mark(told.thousands)!r}."
-            )
-        return open_table(
-            path,
-            file_format=self.file_format,
-            delimiter=self.delimiter,
-            missing=[*notes_of(model, "missing"), *self.missing],
-            decimal=told.decimal or ".",
-            thousands=told.thousands,
-        )
-
-    def _with_marks_of(self, model: Any) -> Reading:
-        """The same with the marks of a model's fit, where none are told."""
-        marks = {"decimal": self.decimal, "thousands": self.thousands}
-        for name, told in marks.items():
-            noted = next(iter(notes_of(model, name)), None)
-            if noted is not None and not is_mark(noted):
-                raise InputError(
-                    f"The model notes {noted!r} as its {name} mark, which is none."
-                )
-            marks[name] = noted if told is None else told
-        if self.decimal is not None and self.thousands is None:
-            marks["thousands"] = None  # it may be what is now the decimal mark
-        return replace(self, decimal=marks["decimal"], thousands=marks["thousands"])
-
-    @property
-    def marks(self) -> Marks:
-        """How numbers are written, as far as it is told."""
-        from neuralrules._cli._tables._cells import Marks
-
-        return Marks(self.decimal or ".", self.thousands)
-
-    def notes(self) -> dict[str, list[str]]:
-        """What a model remembers of the table that it was fitted on."""
-        marks = {"decimal": self.decimal, "thousands": self.thousands}
-        return {"missing": list(self.missing)} | {
-            name: [mark] for name, mark in marks.items() if mark is not None
-        }
-
-
-def reading_options(function: Callback) -> Callback:
-    """Add the options about a table file; the command gets its `reading`."""
-
-    @functools.wraps(function)
-    def command(
-        *args: Any,
-        file_format: str | None,
-        delimiter: str | None,
-        missing: tuple[str, ...],
-        decimal: str | None,
-        thousands: str | None,
-        **options: Any,
-    ) -> Any:
-        reading = Reading(file_format, delimiter, missing, decimal, thousands)
-        return function(*args, reading=reading, **options)
-
-    section = "Reading the table"
-    decorated: Callback = command
-    for one in (
-        option(
-            "--thousands",
-            metavar="CHAR",
-            callback=number_mark,
-            section=section,
-            help="What stands between the thousands of numbers, for example ',' in 1,861.50.",
-        ),
-        option(
-            "--decimal",
-            metavar="CHAR",
-            callback=number_mark,
-            section=section,
-            help="What stands before the decimals of numbers, for example ',' in 1861,50. A "
-            "model remembers both marks of its fit.  [default: .]",
-        ),
-        option(
-            "--missing",
-            metavar="TEXT",
-            multiple=True,
-            section=section,
-            help="A text that means a missing value, beside the usual ones; may be given "
-            "several times. A model remembers those of its fit.",
-        ),
-        option(
-            "--delimiter",
-            metavar="CHAR",
-            callback=one_character,
-            section=section,
-            help=r"What stands between two cells, for example ';' or '\t'.",
-        ),
-        option(
-            FORMAT_OPTION,
-            "file_format",
-            type=click.Choice(FORMATS),
-            section=section,
-            help="What the table is, if its name does not say so.  [default for -: csv]",
-        ),
-    ):
-        decorated = one(decorated)
-    return decorated
-
-
-def one_character(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> str | None:
-    """A delimiter; a tab may be written as a backslash and a t."""
-    if value is None or len(value) == 1:
-        return value
-    if value == r"\t":
-        return "\t"
-    raise click.BadParameter(
-        f"{value!r} is not one character. Give one, for example ';' or '\\t'."
-    )
-
-
-def number_mark(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> str | None:
-    """A mark between the digits of numbers."""
-    if value is None or (len(value) == 1 and not value.isalnum() and value not in '+-"\r\n'):
-        return value
-    raise click.BadParameter(
-        f"{value!r} is not one character between digits. Give one, for example ',' or '.'."
-    )
-
-
-def is_mark(text: str) -> bool:
-    """Whether a text may stand between the digits of numbers."""
-    return len(text) == 1 and not text.isalnum() and text not in '+-"\r\n'
-
-
-def other_mark(mark: str) -> str:
-    return "," if mark == "." else "."
 
 
 class GivenTable(NamedTuple):
@@ -223,72 +65,11 @@ class ModelColumns(NamedTuple):
         return own if self.named else own.to_numpy()
 
 
-def load_model(path: str) -> NeuralRuleModel:
-    """A model file as a fitted estimator."""
-    from neuralrules._estimators._load import load
-
-    model: NeuralRuleModel = opened(path, load)
-    return model
-
-
-def load_stored(path: str) -> StoredModel:
-    """A model file to predict with, which takes a fraction of the time to load."""
-    from neuralrules._files import stored_model
-
-    model: StoredModel = opened(path, stored_model)
-    return model
-
-
-def opened(path: str, load: Callable[[str], Any]) -> Any:
-    """A model file, or an error that says whether a table was given instead."""
-    if os.path.isdir(path):
-        raise InputError(f"MODEL {path!r} is a folder. Give a file that `fit` wrote.")
-    try:
-        with library_errors():
-            return load(path)
-    except FileNotFoundError:
-        raise InputError(
-            f"MODEL {path!r}: there is no such file. Give a file that `fit` wrote."
-        ) from None
-    except InputError as error:
-        if path.lower().rpartition(".")[2] not in (*FORMATS, *COMPRESSIONS):
-            raise
-        raise InputError(
-            f"MODEL {path!r} is a table by its name, not a model. The model comes first: "
-            "MODEL DATA."
-        ) from error
-
-
 def no_column(table: Table, name: str, option: str) -> InputError:
     """The error for an option that names a column that is not there."""
     return InputError(
         f"{option}: {table.name} has no column {name!r}. {table.similar_column(name)}"
     )
-
-
-def notes_of(model: NeuralRuleModel | StoredModel | None, key: str) -> list[str]:
-    """What `fit` noted beside the model; nothing for one that a program saved."""
-    return [] if model is None else model.fitted_.notes.get(key, [])
-
-
-def note(model: NeuralRuleModel, **notes: list[str]) -> None:
-    """Keep with a model what the commands want to know of the table it came from."""
-    model.fitted_ = replace(model.fitted_, notes=notes)
-
-
-def checked_output(path: str, example: str, inputs: Sequence[str | None]) -> Path:
-    """A file to write, refused before any work, and if it is one that is read."""
-    from neuralrules._io._writing import checked_path
-
-    with library_errors():
-        target = checked_path(path, example)
-    for given in inputs:
-        both_there = given is not None and os.path.exists(given) and os.path.exists(target)
-        if both_there and os.path.samefile(str(given), target):
-            raise click.UsageError(
-                f"--output {path!r} is the input {given!r} itself. Give another name."
-            )
-    return target
 
 
 def find_columns(
@@ -409,6 +190,51 @@ def read_table(
             None if weight is None else checked_weights(frame[weight], table.name),
             len(frame),
         )
+
+
+def read_if_given(
+    model: NeuralRuleModel,
+    path: str | None,
+    reading: Reading,
+    console: Console,
+    *,
+    target: Sequence[str],
+    weight: str | None,
+    target_needed: bool = True,
+) -> GivenTable:
+    """Read a table that a command can do without; options about it need it."""
+    if path is not None:
+        needed = target_needed or weight is not None
+        return read_table(
+            model, path, reading, console, target=target, weight=weight, target_needed=needed
+        )
+    for name, value in {"--target": target, "--weight": weight}.items():
+        if value:
+            raise click.UsageError(f"{name} needs DATA, the table that it is about.")
+    return GivenTable(None, None, None, 0)
+
+
+def rows_by_number(
+    model: NeuralRuleModel, table: Table, numbers: Sequence[int], console: Console
+) -> Iterator[tuple[int, Any]]:
+    """Each of the rows, as a table of one row; reads no further than the last of them."""
+    columns = find_columns(model, table, notes_of(model, "targets"))
+    first = 1
+    with console.progress(f"Reading {table.name}", lambda: table.done):
+        for chunk in table.chunks(columns.kinds):
+            for number in set(numbers):
+                if first <= number < first + len(chunk):
+                    yield number, columns.of(chunk.iloc[[number - first]])
+            first += len(chunk)
+            if first > max(numbers):
+                return
+    n_rows = first - 1
+    raise InputError(
+        f"--row {max(numbers)}: {table.name} has {n_rows:,} rows. Give a number from 1 to "
+        f"{n_rows:,}."
+        if n_rows
+        else f"{table.name} has no rows. Give a table with at least one."
+    )
 
 
 def target_kind(model: NeuralRuleModel) -> str:

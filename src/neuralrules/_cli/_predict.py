@@ -11,15 +11,9 @@ import click
 from neuralrules._cli._console import Console
 from neuralrules._cli._errors import InputError, library_errors
 from neuralrules._cli._help import Command, option, output_option, speaking
-from neuralrules._cli._inputs import (
-    ModelColumns,
-    Reading,
-    checked_output,
-    find_columns,
-    load_stored,
-    no_column,
-    reading_options,
-)
+from neuralrules._cli._inputs import ModelColumns, find_columns, no_column
+from neuralrules._cli._models import checked_output, load_stored
+from neuralrules._cli._reading import Reading, reading_options
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,14 +11,9 @@ from neuralrules._cli._console import Console, bytes_text
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._evaluate import target_option, weight_option
 from neuralrules._cli._help import Command, option, output_option, speaking
-from neuralrules._cli._inputs import (
-    GivenTable,
-    Reading,
-    checked_output,
-    load_model,
-    read_table,
-    reading_options,
-)
+from neuralrules._cli._inputs import GivenTable, read_table
+from neuralrules._cli._models import checked_output, load_model
+from neuralrules._cli._reading import Reading, reading_options
 
 
 @click.command(

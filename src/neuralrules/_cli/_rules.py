@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from neuralrules._cli._console import Console, print_whole
-from neuralrules._cli._errors import InputError, library_errors
+from neuralrules._cli._errors import library_errors
 from neuralrules._cli._help import Callback, Command, option, speaking
-from neuralrules._cli._inputs import (
-    Reading,
-    find_columns,
-    load_model,
-    notes_of,
-    reading_options,
-)
+from neuralrules._cli._inputs import rows_by_number
+from neuralrules._cli._models import label_of, load_model
+from neuralrules._cli._reading import Reading, reading_options
 
 if TYPE_CHECKING:
-    from neuralrules._cli._tables._columns import Table
-    from neuralrules._estimators._base import NeuralRuleModel
     from neuralrules._reading._explain import Explanation
     from neuralrules._reading._reasons import Reasons
 
@@ -50,6 +44,7 @@ def wording_options(function: Callback) -> Callback:
         "neuralrules rules iris.nrules --max-rules 3 --precision 2",
         "neuralrules rules iris.nrules --style sentences",
         "neuralrules rules iris.nrules --exact > iris.txt",
+        "neuralrules rules iris.nrules --history",
     ],
 )
 @click.argument("model", type=click.Path())
@@ -71,6 +66,11 @@ def wording_options(function: Callback) -> Callback:
     is_flag=True,
     help="The whole model as text without loss, which neuralrules.read_rules turns back.",
 )
+@option(
+    "--history",
+    is_flag=True,
+    help="What was done to the model, by whom and when, instead of its rules.",
+)
 @speaking
 def rules(
     *,
@@ -80,24 +80,30 @@ def rules(
     max_terms: int | None,
     style: str | None,
     exact: bool,
+    history: bool,
     console: Console,
 ) -> None:
     """Print the rules of a model, the most important ones first.
 
     They are in the columns and units of the table that the model was fitted on.
     """
+    from neuralrules._fitted._lineage import lineage_text
+
     wording = {"precision": precision or 3, "max_terms": max_terms}
+    given: dict[str, Any] = {
+        "--max-rules": max_rules,
+        "--precision": precision,
+        "--max-terms": max_terms,
+        "--style": style,
+    }
+    if history:
+        refuse_beside("--history", {**given, "--exact": exact or None}, "shows no rules")
+        events = load_model(model).fitted_.lineage
+        console.result(lineage_text(events), [vars(one) for one in events], prose=True)
+        return
     if exact:
-        given = {
-            "--max-rules": max_rules,
-            "--precision": precision,
-            "--max-terms": max_terms,
-            "--style": style,
-            "--json": console.as_json or None,
-        }
-        for name, value in given.items():
-            if value is not None:
-                raise click.UsageError(f"{name} is not for --exact, which is the whole model.")
+        beside = {**given, "--json": console.as_json or None}
+        refuse_beside("--exact", beside, "is the whole model")
         print_whole(load_model(model).exact_text())
         return
     loaded = load_model(model)
@@ -112,6 +118,13 @@ def rules(
                 max_rules=max_rules, style=style or "conditions", **wording
             )
         console.result(text, None, prose=True)
+
+
+def refuse_beside(name: str, others: dict[str, Any], what: str) -> None:
+    """Refuse options that mean nothing beside another one."""
+    for other, value in others.items():
+        if value is not None:
+            raise click.UsageError(f"{other} is not for {name}, which {what}.")
 
 
 @click.command(
@@ -205,35 +218,6 @@ def explain(
             shown = f"prediction {listed}, {shown}"
         texts.append(f"Row {number}: {shown}")
     console.result("\n\n".join(texts), records, prose=True)
-
-
-def label_of(model: NeuralRuleModel, text: str | None) -> Any:
-    """The class that a text names; the text itself where there is none."""
-    labels = {str(label): label for label in model.fitted_.task.labels}
-    return labels.get(text, text) if text is not None else None
-
-
-def rows_by_number(
-    model: NeuralRuleModel, table: Table, numbers: Sequence[int], console: Console
-) -> Iterator[tuple[int, Any]]:
-    """Each of the rows, as a table of one row; reads no further than the last of them."""
-    columns = find_columns(model, table, notes_of(model, "targets"))
-    first = 1
-    with console.progress(f"Reading {table.name}", lambda: table.done):
-        for chunk in table.chunks(columns.kinds):
-            for number in set(numbers):
-                if first <= number < first + len(chunk):
-                    yield number, columns.of(chunk.iloc[[number - first]])
-            first += len(chunk)
-            if first > max(numbers):
-                return
-    n_rows = first - 1
-    raise InputError(
-        f"--row {max(numbers)}: {table.name} has {n_rows:,} rows. Give a number from 1 to "
-        f"{n_rows:,}."
-        if n_rows
-        else f"{table.name} has no rows. Give a table with at least one."
-    )
 
 
 def explanation_record(

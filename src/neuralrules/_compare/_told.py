@@ -11,6 +11,7 @@ import numpy as np
 from neuralrules._compare._compared import Compared
 from neuralrules._compare._rows import RowChange
 from neuralrules._compare._wording import RuleChange
+from neuralrules._fitted._lineage import counted
 from neuralrules._io._templates import plain_page
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import number
@@ -72,10 +73,6 @@ def summary_sentences(compared: Compared) -> list[str]:
             "The two models are the same, but for rounding and the order of rules."
         )
     return sentences
-
-
-def counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def rule_groups(compared: Compared) -> list[tuple[str, list[RuleChange]]]:
@@ -267,7 +264,7 @@ def row_text(row: dict[str, Any]) -> str:
     )
 
 
-def write_page(compared: Compared, path: Any, first_row: int = 0) -> Path:
-    """A comparison as one HTML page that needs nothing else."""
-    data = comparison_data(compared, first_row)
+def write_page(compared: Compared, path: Any, first_row: int = 0, named: str = "") -> Path:
+    """A comparison as one HTML page that needs nothing else; `named` says what A and B are."""
+    data = {**comparison_data(compared, first_row), "named": named}
     return plain_page("neuralrules._compare", "comparison.html", data, path)

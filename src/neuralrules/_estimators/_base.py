@@ -30,6 +30,7 @@ from neuralrules._engine import ENGINES, Engine
 from neuralrules._estimators._building import EXPERT, ONE_EPOCH, Course, RuleBuilder
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted, in_target_units, remembered_rows
+from neuralrules._fitted._lineage import GROWN, IN_PARTS, REFITTED, TRAINED, Event, counted
 from neuralrules._fitted._performance import perform
 from neuralrules._network._columns import LITERAL_COLUMNS
 from neuralrules._network._network import STARTS, Network
@@ -116,7 +117,7 @@ class NeuralRuleModel(RuleBuilder):
         with unchanged_on_error(self):
             self._validate_params()
             if self.warm_start and hasattr(self, "fitted_"):
-                return self._resume(X, y, sample_weight, self._course())
+                return self._resume(X, y, sample_weight, self._course(), TRAINED)
             return self._fit_from_scratch(X, y, sample_weight, self._course())
 
     def _course(self) -> Course:
@@ -173,8 +174,11 @@ class NeuralRuleModel(RuleBuilder):
             stacklevel=5,
         )
 
-    def _resume(self, X: Any, y: Any, sample_weight: Any, course: Course) -> Any:
-        """Train the present rules further, with the present encoding."""
+    def _resume(self, X: Any, y: Any, sample_weight: Any, course: Course, what: str) -> Any:
+        """Train the present rules further, with the present encoding.
+
+        `what` is how the model remembers it.
+        """
         random_state = check_random_state(self.random_state)
         fitted, task = self.fitted_, self._resumed_task()
         rows = self._rows(self._check_columns(X, reset=False), y, sample_weight, task)
@@ -197,7 +201,7 @@ class NeuralRuleModel(RuleBuilder):
         if course is not ONE_EPOCH:
             self._check_gain(outcome, rows, training, validation)
         encoder = fitted.encoder.covering(rows.X)
-        return self._learn(encoder, fitted.rules, outcome, rows, fitted.notes)
+        return self._learn(encoder, fitted.rules, outcome, rows, fitted, what)
 
     def _learn(
         self,
@@ -205,12 +209,16 @@ class NeuralRuleModel(RuleBuilder):
         rules: Rules,
         outcome: Outcome,
         rows: Rows,
-        notes: dict[str, list[str]] | None = None,
+        before: Fitted | None = None,
+        what: str = GROWN,
     ) -> Any:
-        """Keep what training came to, and how the model does on rows that will be gone."""
+        """Keep what training came to, and how the model does on rows that will be gone.
+
+        With what is to be remembered of the model `before`, and of `what` was done.
+        """
         network = in_target_units(outcome.state.network, rows.task)
         shown, engine = remembered_rows(rows, outcome.n_epochs), self._engine()
-        self.fitted_ = Fitted(
+        learned = Fitted(
             estimator=type(self).__name__,
             encoder=encoder,
             rules=rules,
@@ -221,8 +229,11 @@ class NeuralRuleModel(RuleBuilder):
             interrupted=outcome.interrupted,
             activity=measure(network, rules, shown, engine),
             performance=perform(network, shown, engine),
-            notes=notes or {},
+            notes={} if before is None else before.notes,
+            lineage=() if before is None else before.lineage,
         )
+        told = f"{learned.size_text}, {self._training_text(outcome)}"
+        self.fitted_ = learned.after(what, told, int(np.count_nonzero(rows.weights)))
         if outcome.interrupted:
             warnings.warn(
                 f"Training was interrupted after {outcome.n_epochs} whole epochs. "
@@ -230,6 +241,11 @@ class NeuralRuleModel(RuleBuilder):
                 stacklevel=4,
             )
         return self
+
+    def _training_text(self, outcome: Outcome) -> str:
+        """How long a model was trained, in words; a search adds what it compared."""
+        epochs = counted(outcome.n_epochs, "epoch")
+        return f"interrupted after {epochs}" if outcome.interrupted else epochs
 
     @property
     def rules_(self) -> Rules:
@@ -248,6 +264,10 @@ class NeuralRuleModel(RuleBuilder):
         return self.fitted_.history
 
     @property
+    def lineage_(self) -> tuple[Event, ...]:
+        return self.fitted_.lineage
+
+    @property
     def n_iter_(self) -> int:
         return self.fitted_.n_epochs
 
@@ -264,14 +284,14 @@ class NeuralRuleModel(RuleBuilder):
                     'Set early_stopping=False or "auto".'
                 )
             if hasattr(self, "fitted_"):
-                return self._resume(X, y, sample_weight, ONE_EPOCH)
+                return self._resume(X, y, sample_weight, ONE_EPOCH, IN_PARTS)
             return self._fit_from_scratch(X, y, sample_weight, ONE_EPOCH, classes)
 
     def _refit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         check_is_fitted(self)
         with unchanged_on_error(self):
             self._validate_params()
-            return self._resume(X, y, sample_weight, self._course())
+            return self._resume(X, y, sample_weight, self._course(), REFITTED)
 
     def _check_columns(self, X: Any, *, reset: bool) -> Any:
         """A table whose columns are those of the fit (or, with `reset`, become them)."""

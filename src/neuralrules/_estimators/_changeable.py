@@ -14,9 +14,11 @@ from neuralrules._data._restrictions import Restrictions, restrictions_of
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._readable import ReadableModel
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._lineage import EDITED, ROUNDED, SIMPLIFIED, counted
 from neuralrules._network._restricted import violations
 from neuralrules._reading._text import check_counts
-from neuralrules._simplify._edit import edited, read_edits
+from neuralrules._simplify._edit import edited, edits_text, read_edits
+from neuralrules._simplify._edit_text import edited_text
 from neuralrules._simplify._path import (
     TOLERANCE,
     SimplificationPath,
@@ -85,6 +87,7 @@ class ChangeableModel(ReadableModel):
         unfreeze: Iterable[int] = (),
         replace: Mapping[int, str] | None = None,
         values: Mapping[int, Any] | None = None,
+        text: str | None = None,
     ) -> Any:
         """A fitted estimator with some rules changed by hand; this one stays as it is.
 
@@ -104,6 +107,10 @@ class ChangeableModel(ReadableModel):
             they replace, and stay as frozen or free.
         values : dict from int to float, optional
             Values of rules in the units of the outputs; for several outputs a list each.
+        text : str, optional
+            Instead of all these, the whole model as `exact_text` wrote it and a person changed
+            it. Rules whose literals are as they were keep their bits, and stay as frozen or
+            free, wherever they stand in the text.
 
         Returns
         -------
@@ -116,7 +123,14 @@ class ChangeableModel(ReadableModel):
         edits = read_edits(n_rules, drop, freeze, unfreeze, replace, values)
         chosen = self._chosen()
         origin = dataclasses.replace(self.fitted_, estimator=type(chosen).__name__)
-        model = chosen._with(edited(origin, edits, chosen.start))
+        if text is None:
+            changed, summary = edited(origin, edits, chosen.start), edits_text(edits)
+        elif any(edits):
+            raise ValueError("text says the whole model. Give it alone, or other edits.")
+        else:
+            changed, summary = edited_text(origin, text)
+        model = chosen._with(changed.after(EDITED, summary))
+        model.set_params(loss=changed.task.loss.name, deep=changed.network.deep)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
@@ -217,6 +231,11 @@ class ChangeableModel(ReadableModel):
         def restrictions_for(fitted: Fitted) -> Restrictions | None:
             return self._chosen()._restrictions(fitted.encoder, fitted.task)
 
+        def remembered(fitted: Fitted) -> Any:
+            told = f"{self.fitted_.size_text} became {fitted.size_text}"
+            n_rows = int(np.count_nonzero(given.weights))
+            return self._with(fitted.after(SIMPLIFIED, told, n_rows))
+
         return simplification_path(
             self.fitted_,
             given,
@@ -226,7 +245,7 @@ class ChangeableModel(ReadableModel):
             restrictions_for=restrictions_for,
             engine=self._engine(),
             random_state=check_random_state(self.random_state),
-            estimator_of=self._with,
+            estimator_of=remembered,
             verbose=bool(self.verbose),
         )
 
@@ -263,4 +282,5 @@ class ChangeableModel(ReadableModel):
             for one in (network, fitted.state.network)
         ]
         rounded = fitted.with_network(network, fitted.rules, rows, engine)
-        return Rounding(self._with(rounded), *losses)
+        digits = counted(int(precision), "significant digit")
+        return Rounding(self._with(rounded.after(ROUNDED, f"to {digits}")), *losses)

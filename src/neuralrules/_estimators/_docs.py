@@ -220,6 +220,9 @@ encoder_ : Encoder
     The encoding of the table; `encoder_.columns` says what each encoded column is.
 history_ : dict of str to list of float
     Mean "loss" of each epoch and, with early stopping, "validation_loss".
+lineage_ : tuple of Event
+    What was done to the model since it grew: `what`, `when`, `who`, `version`, `summary` and
+    `n_rows` of each; `lineage_text` has it as text.
 n_iter_ : int
     Epochs that were completed.
 interrupted_ : bool

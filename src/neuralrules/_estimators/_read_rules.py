@@ -8,6 +8,7 @@ import numpy as np
 
 from neuralrules._estimators._classifier import NeuralRuleClassifier
 from neuralrules._estimators._regressor import NeuralRuleRegressor
+from neuralrules._fitted._lineage import READ
 from neuralrules._reading._from_text import fitted_from_text
 from neuralrules._reading._parse import read_exact
 
@@ -40,19 +41,13 @@ def read_rules(text: str, *, estimator: bool = False) -> Any:
     exact = read_exact(text)
     if not estimator:
         return exact
-    labels = exact.task.labels
-    if labels != sorted(labels):
-        raise ValueError(
-            f"The classes {labels} of the rules do not ascend, as those of an estimator must. "
-            f"Write them as {sorted(labels)} and order the values of the rules alike."
-        )
     kind = NeuralRuleClassifier if exact.task.are_classes else NeuralRuleRegressor
     names = [column.name for column in exact.columns]
     numbered = [f"x{place}" for place in range(len(names))]
     named = names != numbered if exact.named is None else exact.named
     fitted = fitted_from_text(exact, kind.__name__, named=named)
     model = kind(loss=exact.task.loss.name, deep=fitted.network.deep)
-    model.fitted_ = fitted
+    model.fitted_ = fitted.after(READ, fitted.size_text)
     model.n_features_in_ = len(names)
     if fitted.encoder.named:
         model.feature_names_in_ = np.array(names, object)

@@ -327,6 +327,11 @@ class RuleSearch(NeuralRuleModel):
             )
         self._learn(table.encoder, rules, outcome, table.rows)
 
+    def _training_text(self, outcome: Outcome) -> str:
+        n_candidates = len(self.candidates_)
+        compared = f", the best of {n_candidates} candidates" if n_candidates > 1 else ""
+        return f"{super()._training_text(outcome)}{compared}"
+
     def _told(self) -> Told:
         told: Told = super()._told()
         return told._replace(

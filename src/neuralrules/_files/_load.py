@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from neuralrules._files._parts import (
     upgrade_network,
 )
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._lineage import DEEDS, FORMAT, LONGEST, MOST_EVENTS, Event
 from neuralrules._task._losses import CLASS_LOSSES, NUMBER_LOSSES
 from neuralrules._task._task import Task
 
@@ -93,6 +95,7 @@ def fitted_from(contents: Contents, estimator: str, parameter: str, *, classes: 
         activity=activity_from(contents, network.n_rules, task.n_totals),
         performance=performance_from(contents, network.n_rules, task.n_classes, n_targets),
         notes=notes_from(contents),
+        lineage=lineage_from(contents),
     )
 
 
@@ -151,3 +154,32 @@ def notes_from(contents: Contents) -> dict[str, list[str]]:
     notes = contents.value("notes", dict)
     inner = Contents(dict(notes), {})
     return {key: inner.texts(key) for key in notes}
+
+
+def lineage_from(contents: Contents) -> tuple[Event, ...]:
+    """What was done to the model; files from before it was kept say nothing of it."""
+    if "lineage" not in contents.document:
+        return ()
+    records = contents.value("lineage", list)
+    if len(records) > MOST_EVENTS:
+        refuse(f"it tells of {len(records):,} changes, more than the {MOST_EVENTS} it may")
+    return tuple(map(event_from, records))
+
+
+def event_from(record: Any) -> Event:
+    """One event; what people read must be on one line, and as it was written."""
+    inner = Contents(record, {})
+    texts = {name: inner.value(name, str) for name in ("what", "when", "who", "version")}
+    texts["summary"] = inner.value("summary", str)
+    n_rows = inner.count("n_rows")
+    inner.nothing_left()
+    for name, text in texts.items():
+        if len(text) > LONGEST or not text.isprintable():
+            refuse(f"{name!r} of a change is {shown(text)}, not one line of {LONGEST} letters")
+    if texts["what"] not in DEEDS:
+        refuse(f"a change is {shown(texts['what'])}, not one of {', '.join(DEEDS)}")
+    try:
+        datetime.strptime(texts["when"], FORMAT)
+    except ValueError:
+        refuse(f"the time of a change is {shown(texts['when'])}, which is none")
+    return Event(**texts, n_rows=n_rows)

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import warnings
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,6 +147,7 @@ def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
         # As text, because a metric may be NaN.
         "metrics": {name: repr(value) for name, value in performance.metrics.items()},
         "notes": fitted.notes,
+        **lineage_record(fitted),
     }
 
 
@@ -159,6 +160,11 @@ def dates_record(encoder: Encoder) -> dict[str, list[int]]:
     """Which columns of the table hold dates; nothing is said of none."""
     dates = [column.source for column in encoder.columns if column.is_date]
     return {"dates": dates} if dates else {}
+
+
+def lineage_record(fitted: Fitted) -> dict[str, list[dict[str, Any]]]:
+    """What was done to the model; nothing is said of nothing."""
+    return {"lineage": [asdict(one) for one in fitted.lineage]} if fitted.lineage else {}
 
 
 def plain_labels(fitted: Fitted) -> dict[str, Any] | None:

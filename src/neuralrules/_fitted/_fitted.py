@@ -12,6 +12,7 @@ from neuralrules._data._encoding import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Decider, Engine
 from neuralrules._fitted._activity import Activity, measure
+from neuralrules._fitted._lineage import Event, counted, event, followed
 from neuralrules._fitted._performance import Performance, perform
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
@@ -50,6 +51,8 @@ class Fitted:
         How good the model is there.
     notes : dict of str to list of str
         What whoever fitted the model wants to be remembered with it.
+    lineage : tuple of Event
+        What was done to the model since it grew.
     """
 
     estimator: str
@@ -63,6 +66,7 @@ class Fitted:
     activity: Activity
     performance: Performance
     notes: dict[str, list[str]] = field(default_factory=dict)
+    lineage: tuple[Event, ...] = ()
 
     @cached_property
     def network(self) -> Network:
@@ -91,6 +95,16 @@ class Fitted:
     def predict(self, X: Any, engine: Engine) -> np.ndarray:
         """Labels or numbers for a checked table."""
         return self.task.predictions(self.decide(X, engine))
+
+    def after(self, what: str, summary: str, n_rows: int = 0) -> Fitted:
+        """The same model, which remembers that something was done to it."""
+        return replace(self, lineage=followed(self.lineage, event(what, summary, n_rows)))
+
+    @property
+    def size_text(self) -> str:
+        """How large the model is."""
+        network = self.network
+        return f"{counted(network.n_rules, 'rule')}, {counted(network.n_literals, 'literal')}"
 
     def with_network(
         self, network: Network, rules: Rules, rows: Rows, engine: Engine

@@ -37,6 +37,12 @@ def fitted_from_text(exact: ExactRules, estimator: str, *, named: bool) -> Fitte
     named : bool
         Whether the columns' names are those of a frame.
     """
+    labels = exact.task.labels
+    if labels != sorted(labels):
+        raise ValueError(
+            f"The classes {labels} of the rules do not ascend, as those of an estimator must. "
+            f"Write them as {sorted(labels)} and order the values of the rules alike."
+        )
     encoder, places = encoder_of(exact, named=named)
     task = exact.task
     if task.loss.link.function is None and not task.are_classes:

@@ -80,7 +80,7 @@ def report_data(
     dict
         ``header``, ``performance``, ``importance``, ``shapes``, ``sizes``, ``table``,
         ``inputs``, ``examples``, ``reasons``, ``scaled`` and ``dates``, what such columns
-        are, and ``page``, the data of the script.
+        are, ``lineage``, and ``page``, the data of the script.
     """
     performance, activity = fitted.performance, fitted.activity
     if given.rows is not None:
@@ -117,6 +117,7 @@ def report_data(
         "reasons": reasons,
         "scaled": scaled_texts(fitted.encoder, names, 4),
         "dates": date_texts(fitted.encoder, names),
+        "lineage": fitted.lineage,
         "page": {
             "model": page_model(fitted, columns),
             "base": base_text(fitted),

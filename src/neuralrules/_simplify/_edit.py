@@ -71,6 +71,28 @@ def read_edits(
     return edits
 
 
+def edits_text(edits: Edits) -> str:
+    """Edits in one line."""
+    deeds = {
+        "drop": "dropped",
+        "replace": "rewritten",
+        "values": "given another value",
+        "freeze": "frozen",
+        "unfreeze": "freed",
+    }
+    parts: list[str] = []
+    for option, done in deeds.items():
+        rules = sorted(set(getattr(edits, option)))
+        if rules:
+            parts.append(named_rules(rules, done))
+    return "; ".join(parts) or "nothing changed"
+
+
+def named_rules(rules: list[int], done: str) -> str:
+    """What was done to some rules, by their numbers."""
+    return f"rule{'s' * (len(rules) > 1)} {', '.join(map(str, rules))} {done}"
+
+
 def rule_number(option: str, given: Any, n_rules: int) -> int:
     is_whole = isinstance(given, Integral) and not isinstance(given, bool)
     if not is_whole or not 0 <= given < n_rules:
@@ -154,5 +176,6 @@ def network_value(fitted: Fitted, rule: int, given: Any) -> np.ndarray:
 
 def activity_of(activity: Activity, kept: np.ndarray) -> Activity:
     """What some of the rules do, which does not hang on the others."""
-    each = ("covered", "totals", "in_leaf", "in_both", "activation")
+    each = ["covered", "totals", "in_leaf", "in_both", "activation"]
+    each += [] if activity.highest is None else ["highest"]
     return replace(activity, **{name: getattr(activity, name)[kept] for name in each})

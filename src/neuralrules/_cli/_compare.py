@@ -1,0 +1,122 @@
+"""`neuralrules compare`: what changed between two models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neuralrules._cli._console import Console, bytes_text
+from neuralrules._cli._errors import library_errors
+from neuralrules._cli._evaluate import target_option, weight_option
+from neuralrules._cli._help import Command, output_option, speaking
+from neuralrules._cli._inputs import read_if_given
+from neuralrules._cli._models import checked_output, load_model
+from neuralrules._cli._reading import Reading, reading_options
+
+if TYPE_CHECKING:
+    from neuralrules._compare._comparison import Comparison
+
+FIRST_ROW = 1  # as `explain --row` counts
+
+
+@click.command(
+    "compare",
+    cls=Command,
+    arguments={
+        "MODEL": "A model file that `fit` wrote: A.",
+        "OTHER": "Another one, of the same columns and the same target: B.",
+        "[DATA]": "Rows to compare on: which change class, by how much and by which rules; - "
+        "for standard input.",
+    },
+    examples=[
+        "neuralrules compare iris.nrules small.nrules",
+        "neuralrules compare iris.nrules small.nrules iris_test.csv -o changes.html",
+    ],
+)
+@click.argument("model", type=click.Path())
+@click.argument("other", type=click.Path())
+@click.argument("data", type=click.Path(allow_dash=True), required=False)
+@output_option("A page to write.  [default: print as text]", metavar="OUT.html")
+@target_option
+@weight_option
+@reading_options
+@speaking
+def compare(
+    *,
+    model: str,
+    other: str,
+    data: str | None,
+    output: str | None,
+    target: Sequence[str],
+    weight: str | None,
+    reading: Reading,
+    console: Console,
+) -> None:
+    """Say what changed between two models, rule by rule and row by row.
+
+    Rules are the same if their numbers are, wherever they stand. With DATA, which rows change
+    class, and the rules that make the difference; with its target, how good both are.
+    """
+    from neuralrules._compare._told import comparison_text, write_page
+    from neuralrules._estimators._compare import compare as compare_models
+
+    first, second = load_model(model), load_model(other)
+    path = None
+    if output is not None:
+        path = checked_output(output, "changes.html", [model, other, data])
+    with library_errors():
+        compare_models(first, second)  # before a long table is read
+    rows = read_if_given(
+        first, data, reading, console, target=target, weight=weight, target_needed=False
+    )
+    with library_errors(), console.progress("Comparing"):
+        compared = compare_models(first, second, rows.X, rows.y, sample_weight=rows.weights)
+    named = f"A is {model}, B is {other}."
+    if path is None:
+        text = comparison_text(compared, FIRST_ROW)
+        console.result(f"{named}\n{text}", comparison_record(compared), prose=True)
+        return
+    with library_errors():
+        write_page(compared, path, FIRST_ROW, named)
+    n_bytes = Path(path).stat().st_size
+    console.summary(
+        f"Wrote {path}, {bytes_text(n_bytes)}. Open it in a browser.",
+        {"output": str(path), "bytes": n_bytes, **comparison_record(compared)},
+    )
+
+
+def comparison_record(compared: Comparison) -> dict[str, Any]:
+    """A comparison for machines."""
+    rows, measured = compared.rows, compared.measured
+    record: dict[str, Any] = {
+        "same": compared.is_same,
+        "start": compared.start,
+        "rules": [rule._asdict() for rule in compared.rules],
+    }
+    if rows is not None:
+        for rule, effect in zip(record["rules"], rows.effects.tolist(), strict=True):
+            rule["effect"] = effect
+        record["n_rows"] = rows.n_rows
+        record["differences"] = [
+            {**vars(one), "row": one.row + FIRST_ROW} for one in rows.differences
+        ]
+        record["flips"] = [flip._asdict() for flip in rows.flips]
+        record["flipped"] = rows.flipped + FIRST_ROW
+        record["rows"] = [
+            {
+                "row": one.row + FIRST_ROW,
+                "before": one.before,
+                "after": one.after,
+                "about": one.outcome.what,
+                "change": one.change,
+                "parts": one.parts[:-1],
+                "start": one.parts[-1],
+            }
+            for one in rows.shown
+        ]
+    if measured is not None:
+        record |= {"metrics": measured.metrics, "metrics_of_flipped": measured.of_flipped}
+    return record

@@ -1,0 +1,306 @@
+"""`neuralrules counterfactual`: what would have to change for another prediction."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neuralrules._cli._console import Console
+from neuralrules._cli._errors import InputError, library_errors, listed
+from neuralrules._cli._help import Command, option, speaking
+from neuralrules._cli._inputs import rows_by_number
+from neuralrules._cli._models import label_of, load_model
+from neuralrules._cli._reading import Reading, reading_options
+
+if TYPE_CHECKING:
+    from neuralrules._counterfactual import Counterfactual
+    from neuralrules._estimators._base import NeuralRuleModel
+
+SECTION = "What may change, each may be given several times"
+
+
+class Range(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
+    """Two numbers, or dates, with two dots between them; either may be left out."""
+
+    name = "range"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Any, Any]:
+        low, sign, high = value.partition("..")
+        if not sign or not (low or high):
+            self.fail(f"{value!r} is not a range, such as 10..20, 10.. or ..20.", param, ctx)
+        return end_of(low), end_of(high)
+
+
+class Chance(Range):
+    """A probability that is the least, or a range of them."""
+
+    name = "probability"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        if ".." in value:
+            return super().convert(value, param, ctx)
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a probability, such as 0.5 or 0.2..0.4.", param, ctx)
+
+
+class ForColumn(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
+    """A column and something for it, with an equals sign between them."""
+
+    name = "column"
+
+    def __init__(self, what: click.ParamType[Any], example: str) -> None:
+        self.what, self.example = what, example
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Any]:
+        column, sign, given = value.rpartition("=")
+        if not sign or not column or not given:
+            self.fail(
+                f"{value!r} is not a column with what it gets, such as {self.example}.",
+                param,
+                ctx,
+            )
+        return column, self.what.convert(given, param, ctx)
+
+
+class Categories(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
+    """Categories with commas between them; those with commas in quotes, as in a table."""
+
+    name = "categories"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[str]:
+        return next(csv.reader([value]), [])
+
+
+def end_of(text: str) -> Any:
+    """A number, None for nothing; anything else may be a date."""
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return text
+
+
+def column_option(name: str, text: str) -> Any:
+    """An option that names columns."""
+    return option(name, metavar="COL", multiple=True, section=SECTION, help=text)
+
+
+@click.command(
+    "counterfactual",
+    cls=Command,
+    arguments={
+        "MODEL": "A model file that `fit` wrote.",
+        "DATA": "The table with the rows to change; - for standard input.",
+    },
+    examples=[
+        "neuralrules counterfactual iris.nrules iris.csv --row 1",
+        "neuralrules counterfactual iris.nrules iris.csv --row 1 --to virginica \\",
+        "  --fixed 'sepal width (cm)' --answers 2",
+        "neuralrules counterfactual houses.nrules houses.parquet --row 1 --to 160.. \\",
+        "  --max-changes 2",
+    ],
+)
+@click.argument("model", type=click.Path())
+@click.argument("data", type=click.Path(allow_dash=True))
+@option(
+    "--row",
+    "numbers",
+    metavar="N",
+    multiple=True,
+    required=True,
+    type=click.IntRange(1),
+    help="The row to change, 1 for the first one; may be given several times.",
+)
+@option(
+    "--to",
+    "target",
+    metavar="LABEL|LOW..HIGH",
+    multiple=True,
+    help="The class wanted or, for a number, the range; once for each of several numbers.  "
+    "[default: any other class]",
+)
+@option(
+    "--probability",
+    metavar="P|LOW..HIGH",
+    type=Chance(),
+    help="For two classes: the probability of the class wanted must become at least this, or "
+    "lie in this range.",
+)
+@option(
+    "--max-changes",
+    metavar="N",
+    type=click.IntRange(1),
+    help="How many columns may change at most.  [default: all]",
+)
+@option(
+    "--answers",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1,
+    help="How many answers to look for: each further one leaves at least one column as it is "
+    "that each before it changes.  [default: 1]",
+)
+@option(
+    "--time-limit",
+    metavar="SECONDS",
+    type=click.FloatRange(0, min_open=True),
+    default=60.0,
+    help="For each answer; then the best found so far is told.  [default: 60]",
+)
+@column_option("--fixed", "A column that may not change.")
+@column_option("--increase", "A column that may only grow.")
+@column_option("--decrease", "A column that may only shrink.")
+@column_option("--integer", "A column of numbers whose new value must be whole.")
+@option(
+    "--bounds",
+    metavar="COL=LOW..HIGH",
+    multiple=True,
+    type=ForColumn(Range(), "age=18..65"),
+    section=SECTION,
+    help="Between which a column of numbers or dates must stay.",
+)
+@option(
+    "--allow",
+    metavar="COL=NAME,…",
+    multiple=True,
+    type=ForColumn(Categories(), "region=north,south"),
+    section=SECTION,
+    help="The categories that a column may switch to.",
+)
+@option(
+    "--unit",
+    "units",
+    metavar="COL=X",
+    multiple=True,
+    type=ForColumn(click.FLOAT, "age=10"),
+    section=SECTION,
+    help="What change of a column costs 1.  [default: its standard deviation; a switch to "
+    "another category costs 1]",
+)
+@reading_options
+@speaking
+def counterfactual(
+    *,
+    model: str,
+    data: str,
+    numbers: Sequence[int],
+    target: Sequence[str],
+    probability: Any,
+    max_changes: int | None,
+    answers: int,
+    time_limit: float,
+    reading: Reading,
+    console: Console,
+    **columns: Any,
+) -> None:
+    """Find the smallest change of a row that changes its prediction.
+
+    The answer is proven smallest or, where time did not suffice, comes with a bound. Costs are
+    sums over the columns of the change in standard deviations.
+    """
+    loaded = load_model(model)
+    wished = column_wishes(loaded, columns)
+    goal = target_of(loaded, target)
+    with reading.open(data, loaded) as table:
+        chosen = dict(rows_by_number(loaded, table, numbers, console))
+    texts, records = [], []
+    for number in numbers:
+        with library_errors(), console.progress(f"Searching for row {number}"):
+            found = loaded.counterfactual(
+                chosen[number],
+                goal,
+                probability=probability,
+                max_changes=max_changes,
+                n_answers=answers,
+                time_limit=time_limit,
+                **wished,
+            )
+        texts.append(f"Row {number}: {found}")
+        records.append({"row": number, **answer_record(found)})
+    console.result("\n\n".join(texts), records, prose=True)
+
+
+def column_wishes(model: NeuralRuleModel, columns: dict[str, Any]) -> dict[str, Any]:
+    """What may change, as the library takes it."""
+    named = {
+        name: [one[0] if isinstance(one, tuple) else one for one in given]
+        for name, given in columns.items()
+    }
+    for name, given in named.items():
+        for column in given:
+            check_column(model, f"--{name.replace('units', 'unit')}", column)
+    both = sorted({*named["increase"]} & {*named["decrease"]})
+    if both:
+        raise click.UsageError(
+            f"--increase and --decrease both name {both[0]!r}. Give one, or --fixed."
+        )
+    directions = dict.fromkeys(columns["increase"], "increase")
+    directions |= dict.fromkeys(columns["decrease"], "decrease")
+    return {
+        "fixed": list(columns["fixed"]),
+        "directions": directions,
+        "integer": list(columns["integer"]) or None,
+        "bounds": {**dict(columns["bounds"]), **dict(columns["allow"])},
+        "units": dict(columns["units"]),
+    }
+
+
+def check_column(model: NeuralRuleModel, option: str, column: str) -> None:
+    """Refuse a column that the model does not have."""
+    names = model.encoder_.names
+    if column not in names:
+        near = get_close_matches(column, names, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Its columns are {listed(names)}."
+        raise InputError(f"{option}: the model has no column {column!r}. {hint}")
+
+
+def target_of(model: NeuralRuleModel, given: Sequence[str]) -> Any:
+    """The class or the ranges that are wanted."""
+    task = model.fitted_.task
+    if task.are_classes:
+        if len(given) > 1:
+            raise click.UsageError("--to names several classes. Give one, or none for any.")
+        label = label_of(model, given[0]) if given else None
+        if label is not None and label not in task.labels:
+            raise InputError(
+                f"--to {label!r} is none of the model's classes {listed(task.labels)}."
+            )
+        return label
+    if len(given) != task.n_outputs:
+        raise click.UsageError(
+            f"The model predicts {task.n_outputs} number(s): give --to LOW..HIGH once for each."
+        )
+    ranges = [Range().convert(one, None, None) for one in given]
+    return ranges[0] if len(ranges) == 1 else ranges
+
+
+def answer_record(found: Counterfactual) -> dict[str, Any]:
+    """A counterfactual for machines."""
+    return {
+        "found": found.found,
+        "optimal": found.optimal,
+        "cost": found.cost,
+        "bound": found.bound,
+        "prediction_before": found.prediction_before,
+        "prediction_after": found.prediction_after,
+        "probability_before": found.probability_before,
+        "probability_after": found.probability_after,
+        "changes": [
+            {"column": one.column, "before": one.before, "after": one.after, "cost": one.cost}
+            for one in found.changes
+        ],
+        "others": [answer_record(other) for other in found.others],
+    }

@@ -1,0 +1,246 @@
+"""`neuralrules edit`: change the rules of a model by hand."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from neuralrules._cli._compare import FIRST_ROW, comparison_record
+from neuralrules._cli._console import Console, bytes_text, folded
+from neuralrules._cli._errors import InputError, library_errors, say
+from neuralrules._cli._evaluate import target_option, weight_option
+from neuralrules._cli._help import Command, option, output_option, speaking
+from neuralrules._cli._inputs import read_if_given
+from neuralrules._cli._models import checked_output, load_model
+from neuralrules._cli._reading import Reading, reading_options
+
+EDITORS = ("VISUAL", "EDITOR")  # as Unix has it, in this order
+
+
+class ForRule(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
+    """The number of a rule and something for it, with an equals sign between them."""
+
+    name = "rule"
+
+    def __init__(self, example: str) -> None:
+        self.example = example
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, str]:
+        rule, sign, given = value.partition("=")
+        if not sign or not rule.strip().isdecimal() or not given.strip():
+            self.fail(
+                f"{value!r} is not the number of a rule with what it gets, such as "
+                f"{self.example}.",
+                param,
+                ctx,
+            )
+        return int(rule), given.strip()
+
+
+def rule_option(name: str, text: str) -> Any:
+    """An option that names rules."""
+    return option(
+        name,
+        metavar="N",
+        type=click.IntRange(0),
+        multiple=True,
+        section="Changes, each may be given several times",
+        help=text,
+    )
+
+
+def given_option(name: str, metavar: str, example: str, text: str) -> Any:
+    """An option that gives rules something."""
+    return option(
+        name,
+        metavar=metavar,
+        type=ForRule(example),
+        multiple=True,
+        section="Changes, each may be given several times",
+        help=text,
+    )
+
+
+@click.command(
+    "edit",
+    cls=Command,
+    arguments={
+        "MODEL": "A model file that `fit` wrote.",
+        "[DATA]": "Rows to measure on what the change costs, best such as the model has not "
+        "seen; - for standard input.",
+    },
+    examples=[
+        "neuralrules edit iris.nrules --drop 3 --freeze 0 -o edited.nrules",
+        "neuralrules edit houses.nrules houses.parquet --value 0=12.5 -o edited.nrules",
+        "neuralrules edit iris.nrules iris_test.csv --text iris.txt -o edited.nrules",
+    ],
+)
+@click.argument("model", type=click.Path())
+@click.argument("data", type=click.Path(allow_dash=True), required=False)
+@output_option("The model file to write.", metavar="OUT", required=True)
+@rule_option("--drop", "A rule to leave out, by its number in `rules`.")
+@rule_option("--freeze", "A rule that no training changes any more.")
+@rule_option("--unfreeze", "A rule that is free again.")
+@given_option(
+    "--replace",
+    "N=RULE",
+    '"3=income > 20000"',
+    'A rule to write anew, such as "3=income > 20000 and region = west".',
+)
+@given_option(
+    "--value",
+    "N=X",
+    "3=0.5",
+    "The value of a rule in the units of the outputs; with commas between several.",
+)
+@option(
+    "--text",
+    metavar="FILE",
+    type=click.Path(),
+    section="Changes, each may be given several times",
+    help="The whole model as `rules --exact` wrote it and you changed it.",
+)
+@target_option
+@weight_option
+@reading_options
+@speaking
+def edit(
+    *,
+    model: str,
+    data: str | None,
+    output: str,
+    drop: Sequence[int],
+    freeze: Sequence[int],
+    unfreeze: Sequence[int],
+    replace: Sequence[tuple[int, str]],
+    value: Sequence[tuple[int, str]],
+    text: str | None,
+    target: Sequence[str],
+    weight: str | None,
+    reading: Reading,
+    console: Console,
+) -> None:
+    """Change the rules of a model by hand, and say what changed.
+
+    Without changes on the command line, $VISUAL or $EDITOR opens on the exact text of the
+    model. With DATA, the command says which rows change and what that costs. MODEL stays as it
+    is.
+    """
+    changes = {
+        "drop": list(drop),
+        "freeze": list(freeze),
+        "unfreeze": list(unfreeze),
+        "replace": dict(replace),
+        "values": {rule: numbers_of(given) for rule, given in value},
+    }
+    asked = {name: given for name, given in changes.items() if given}
+    if text is not None and asked:
+        raise click.UsageError("--text says the whole model. Give it alone, or other changes.")
+    loaded = load_model(model)
+    path = checked_output(output, "edited.nrules", [model, data, text])
+    rows = read_if_given(
+        loaded, data, reading, console, target=target, weight=weight, target_needed=False
+    )
+    draft = None
+    if asked:
+        with library_errors():
+            changed = loaded.edit(**changes)
+    elif text is not None:
+        with library_errors():
+            changed = loaded.edit(text=read_text(text))
+    else:
+        changed, draft = edited_by_hand(loaded)
+    report_and_save(loaded, changed, rows, path, console)
+    if draft is not None:  # only now is what was written safe
+        draft.unlink(missing_ok=True)
+
+
+def numbers_of(given: str) -> float | list[float]:
+    """The value of a rule, or several with commas between them."""
+    try:
+        numbers = [float(part) for part in given.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"{given!r} is not a number, or several with commas between them.",
+            param_hint="'--value'",
+        ) from None
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def read_text(path: str) -> str:
+    """A file of text as people write them."""
+    try:
+        return Path(path).read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{path!r} is not a text in UTF-8. Save it as such.") from None
+
+
+def edited_by_hand(model: Any) -> tuple[Any, Path]:
+    """The model that a person makes of it in an editor, and the file of what was written.
+
+    The file stays, whatever happens, until its text is in a model: nothing is lost.
+    """
+    check_editor()
+    before = model.exact_text()
+    descriptor, name = tempfile.mkstemp(prefix="neuralrules-", suffix=".txt")
+    draft = Path(name)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(before)
+    while True:
+        try:
+            click.edit(filename=name)
+        except click.ClickException as error:  # of an editor that cannot be started, or fails
+            what = error.format_message().rstrip(".")
+            raise InputError(f"{what}. The text is in {name}.") from None
+        written = read_text(name)
+        if written == before:
+            draft.unlink()
+            raise InputError("nothing was changed, so no file is written.")
+        try:
+            with library_errors():
+                return model.edit(text=written), draft
+        except InputError as error:
+            kept = f"What you wrote is in {name}; --text {name} takes it up again."
+            if not sys.stdin.isatty():
+                raise InputError(f"{error} {kept}") from None
+            say(f"error: {error}")
+            if not click.confirm("Go on editing?", default=True, err=True):
+                raise InputError(f"no file is written. {kept}") from None
+
+
+def check_editor() -> None:
+    """Refuse to open an editor where there is none, or nobody who could use it."""
+    if not any(os.environ.get(name) for name in EDITORS) and not sys.stdin.isatty():
+        raise InputError(
+            "no change is given, and there is no editor to make one with: neither $VISUAL nor "
+            "$EDITOR is set, and there is no terminal. Set one, or give --drop, --value and "
+            "the like, or --text."
+        )
+
+
+def report_and_save(model: Any, changed: Any, rows: Any, path: Path, console: Console) -> None:
+    """Say what a change did, and what it costs; then write the file."""
+    from neuralrules._compare._told import comparison_text
+    from neuralrules._estimators._compare import compare
+
+    with library_errors(), console.progress("Comparing"):
+        compared = compare(model, changed, rows.X, rows.y, sample_weight=rows.weights)
+        changed.save(path)
+    n_bytes = path.stat().st_size
+    text = comparison_text(compared, FIRST_ROW)
+    if sys.stdout.isatty():
+        text = folded(text)
+    done = changed.lineage_[-1].summary
+    console.summary(
+        f"A is the model before, B the one after: {done}.\n{text}\n\nSaved in {path}, "
+        f"{bytes_text(n_bytes)}.",
+        {"model": str(path), "bytes": n_bytes, "done": done, **comparison_record(compared)},
+    )

@@ -1,0 +1,85 @@
+"""Model files that are read and files that are written, and what a model notes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neuralrules._cli._errors import InputError, library_errors
+from neuralrules._cli._tables._streams import COMPRESSIONS, FORMATS
+
+if TYPE_CHECKING:
+    from neuralrules._estimators._base import NeuralRuleModel
+    from neuralrules._files import StoredModel
+
+
+def load_model(path: str) -> NeuralRuleModel:
+    """A model file as a fitted estimator."""
+    from neuralrules._estimators._load import load
+
+    model: NeuralRuleModel = opened(path, load)
+    return model
+
+
+def load_stored(path: str) -> StoredModel:
+    """A model file to predict with, which takes a fraction of the time to load."""
+    from neuralrules._files import stored_model
+
+    model: StoredModel = opened(path, stored_model)
+    return model
+
+
+def opened(path: str, load: Callable[[str], Any]) -> Any:
+    """A model file, or an error that says whether a table was given instead."""
+    if os.path.isdir(path):
+        raise InputError(f"MODEL {path!r} is a folder. Give a file that `fit` wrote.")
+    try:
+        with library_errors():
+            return load(path)
+    except FileNotFoundError:
+        raise InputError(
+            f"MODEL {path!r}: there is no such file. Give a file that `fit` wrote."
+        ) from None
+    except InputError as error:
+        if path.lower().rpartition(".")[2] not in (*FORMATS, *COMPRESSIONS):
+            raise
+        raise InputError(
+            f"MODEL {path!r} is a table by its name, not a model. The model comes first: "
+            "MODEL DATA."
+        ) from error
+
+
+def notes_of(model: NeuralRuleModel | StoredModel | None, key: str) -> list[str]:
+    """What `fit` noted beside the model; nothing for one that a program saved."""
+    return [] if model is None else model.fitted_.notes.get(key, [])
+
+
+def note(model: NeuralRuleModel, **notes: list[str]) -> None:
+    """Keep with a model what the commands want to know of the table it came from."""
+    model.fitted_ = replace(model.fitted_, notes=notes)
+
+
+def label_of(model: NeuralRuleModel, text: str | None) -> Any:
+    """The class that a text names; the text itself where there is none."""
+    labels = {str(label): label for label in model.fitted_.task.labels}
+    return labels.get(text, text) if text is not None else None
+
+
+def checked_output(path: str, example: str, inputs: Sequence[str | None]) -> Path:
+    """A file to write, refused before any work, and if it is one that is read."""
+    from neuralrules._io._writing import checked_path
+
+    with library_errors():
+        target = checked_path(path, example)
+    for given in inputs:
+        both_there = given is not None and os.path.exists(given) and os.path.exists(target)
+        if both_there and os.path.samefile(str(given), target):
+            raise click.UsageError(
+                f"--output {path!r} is the input {given!r} itself. Give another name."
+            )
+    return target

@@ -1,0 +1,136 @@
+"""`neuralrules scorecard`: a model as whole points for each rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neuralrules._cli._console import Console, bytes_text
+from neuralrules._cli._errors import library_errors
+from neuralrules._cli._evaluate import target_option, weight_option
+from neuralrules._cli._help import Command, option, output_option, speaking
+from neuralrules._cli._inputs import read_if_given
+from neuralrules._cli._models import checked_output, label_of, load_model
+from neuralrules._cli._reading import Reading, reading_options
+
+if TYPE_CHECKING:
+    from neuralrules._reading._scorecard import ScoreCard
+
+
+@click.command(
+    "scorecard",
+    cls=Command,
+    arguments={
+        "MODEL": "A model file that `fit` wrote, of two classes or of one number.",
+        "[DATA]": "Rows to measure on what whole points cost, best such as the model has not "
+        "seen; - for standard input.",
+    },
+    examples=[
+        "neuralrules scorecard houses.nrules",
+        "neuralrules scorecard houses.nrules houses.parquet --levels 3 -o card.html",
+    ],
+)
+@click.argument("model", type=click.Path())
+@click.argument("data", type=click.Path(allow_dash=True), required=False)
+@output_option("A page to write.  [default: print as text]", metavar="OUT.html")
+@option(
+    "--points-to-double",
+    metavar="X",
+    type=click.FloatRange(0, min_open=True),
+    help="With so many points more, the odds against the adverse class double.  [default: 20]",
+)
+@option(
+    "--base",
+    metavar="N",
+    type=int,
+    help="Points of a row on which no rule fires, for classes.  [default: 600]",
+)
+@option(
+    "--unit",
+    metavar="X",
+    type=click.FloatRange(0, min_open=True),
+    help="What one point is, for a number.  [default: a power of ten]",
+)
+@option(
+    "--levels",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Cut the activation of each rule into so many levels, for a card on paper.  [default: "
+    "points in proportion, which loses less]",
+)
+@option(
+    "--adverse",
+    metavar="LABEL",
+    help="The class that takes points.  [default: the rarest one]",
+)
+@target_option
+@weight_option
+@reading_options
+@speaking
+def scorecard(
+    *,
+    model: str,
+    data: str | None,
+    output: str | None,
+    points_to_double: float | None,
+    base: int | None,
+    unit: float | None,
+    levels: int | None,
+    adverse: str | None,
+    target: Sequence[str],
+    weight: str | None,
+    reading: Reading,
+    console: Console,
+) -> None:
+    """Print a model as a score card: whole points for each rule.
+
+    A row's points are the base plus those of the rules that fire on it. The card says what
+    points stand for and, with DATA, what it costs to count in whole points.
+    """
+    loaded = load_model(model)
+    path = None
+    if output is not None:
+        path = checked_output(output, "scorecard.html", [model, data])
+    rows = read_if_given(loaded, data, reading, console, target=target, weight=weight)
+    classes = loaded.fitted_.task.are_classes
+    for name, value in {"--points-to-double": points_to_double, "--base": base}.items():
+        if value is not None and not classes:
+            raise click.UsageError(f"{name} is for classes, and MODEL predicts a number.")
+    if unit is not None and classes:
+        raise click.UsageError("--unit is for numbers, and MODEL predicts classes.")
+    given = {"points_to_double": points_to_double, "base": base, "unit": unit}
+    wished = {name: value for name, value in given.items() if value is not None}
+    with library_errors([*given, "levels", "adverse", "loss"]):
+        card = loaded.scorecard(
+            rows.X,
+            rows.y,
+            levels=levels,
+            adverse=label_of(loaded, adverse),
+            sample_weight=rows.weights,
+            **wished,
+        )
+    if path is None:
+        console.result(str(card), card_record(card), prose=True)
+        return
+    with library_errors():
+        card.to_html(path)
+    n_bytes = Path(path).stat().st_size
+    console.summary(
+        f"Wrote {path}, {bytes_text(n_bytes)}. Open it in a browser.",
+        {"output": str(path), "bytes": n_bytes, **card_record(card)},
+    )
+
+
+def card_record(card: ScoreCard) -> dict[str, Any]:
+    """A score card for machines."""
+    return {
+        "base": card.base,
+        "unit": card.unit,
+        "adverse": card.adverse,
+        "rules": card.to_frame().reset_index().to_dict("records"),
+        "table": [{"points": points, "means": means} for points, means in card.table()],
+        "cost": None if card.cost is None else vars(card.cost),
+    }
