@@ -19,13 +19,14 @@ from neuralrules._network._restricted import violations
 from neuralrules._reading._text import check_counts
 from neuralrules._simplify._edit import edited, edits_text, read_edits
 from neuralrules._simplify._edit_text import edited_text
+from neuralrules._simplify._friendly import friendly_network
 from neuralrules._simplify._path import (
     TOLERANCE,
     SimplificationPath,
     check_tolerance,
     simplification_path,
 )
-from neuralrules._simplify._rounding import Rounding, rounded_network
+from neuralrules._simplify._rounding import Rounding, rounded_network, shown_precision
 from neuralrules._training._training import Plan, mean_loss
 
 
@@ -250,37 +251,73 @@ class ChangeableModel(ReadableModel):
         )
 
     def round_numbers(
-        self, X: Any, y: Any, *, precision: int = 2, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        precision: int | str = 2,
+        tolerance: float = TOLERANCE,
+        sample_weight: Any = None,
     ) -> Rounding:
         """The model with the numbers that its text shows, and what that costs.
 
         Thresholds, factors and values get the digits that `rules_text(precision=...)`
         prints, so that what is printed is what is computed. Where every row starts from is
-        not rounded.
+        not rounded, and what is frozen stays as it is.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_columns)
             Rows to measure the cost on, best such as the model has not seen.
         y : array-like of shape (n_rows,) or (n_rows, n_targets)
-        precision : int, default=2
+        precision : int or "friendly", default=2
             Significant digits; a column far from zero gets more, for the same accuracy.
+            With "friendly" every threshold goes to the roundest number nearby: a multiple of
+            1, 2, 2.5 or 5 times a power of ten, a whole number for columns of whole numbers,
+            the first of a year, quarter or month for dates; factors and values get few
+            digits. How near and how few is chosen by the cost.
+        tolerance : float, default=0.02
+            With "friendly": the share of the gain over a constant that may be lost on the
+            rows given, as in `simplify`.
         sample_weight : array-like of shape (n_rows,), optional
 
         Returns
         -------
         Rounding
-            With the new estimator `model`, its mean `loss` and the `loss_before`.
+            With the new estimator `model`, its mean `loss` and the `loss_before`, and the
+            `precision` with which `rules_text` shows all of its digits.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleRegressor
+        >>> X = np.linspace(0, 60_000, 500)[:, None]
+        >>> model = NeuralRuleRegressor(max_rules=1, n_epochs=5).fit(X, X[:, 0] > 31_234)
+        >>> rounding = model.round_numbers(X, X[:, 0] > 31_234, precision="friendly")
+        >>> rounding.precision < 4
+        True
         """
         check_is_fitted(self)
-        check_counts(precision=precision)
+        check_tolerance(tolerance)
+        if not isinstance(precision, str):
+            check_counts(precision=precision)
+        elif precision != "friendly":
+            raise ValueError(
+                f"precision={precision!r} must be a number of digits, or 'friendly'."
+            )
         rows = self._rows(self._check_columns(X, reset=False), y, sample_weight)
         engine, fitted = self._engine(), self.fitted_
-        network = rounded_network(fitted, precision)
-        losses = [
+        if isinstance(precision, str):
+            network = friendly_network(fitted, rows, engine, float(tolerance))
+        else:
+            network = rounded_network(fitted, precision)
+        loss, before = (
             mean_loss(one, rows, np.arange(len(rows), dtype=np.int32), engine)
             for one in (network, fitted.state.network)
-        ]
+        )
         rounded = fitted.with_network(network, fitted.rules, rows, engine)
-        digits = counted(int(precision), "significant digit")
-        return Rounding(self._with(rounded.after(ROUNDED, f"to {digits}")), *losses)
+        if isinstance(precision, str):
+            shown, how = shown_precision(rounded), "to friendly numbers"
+        else:
+            shown, how = precision, f"to {counted(int(precision), 'significant digit')}"
+        return Rounding(self._with(rounded.after(ROUNDED, how)), loss, before, shown)

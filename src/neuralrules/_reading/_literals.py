@@ -23,6 +23,7 @@ from neuralrules._reading._names import category_text, in_formula
 from neuralrules._reading._numbers import number, resolved
 from neuralrules._reading._reach import reach
 
+LOST = 1e-6  # of a deviation: what float32 may lose of a threshold
 DAYS_APART = 3.0  # dates that lie further apart are told without the time of day
 EVERY_ROW, NO_ROW = "every row", "no row"  # what holds, or fails, whatever a row is like
 
@@ -112,6 +113,8 @@ def original_number(
         return float(resolved(value, unit, precision))
     if unit <= DAYS_APART:
         return round(value * 86_400) / 86_400
+    if abs(value - round(value)) <= LOST * unit:
+        return float(round(value))
     # Whole days that are below 8.5 are below 9, and those above it above 8.
     return float({"<": math.ceil, ">": math.floor, "≤": math.floor}.get(sign, round)(value))
 

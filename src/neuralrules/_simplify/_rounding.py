@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -27,9 +27,19 @@ from neuralrules._reading._literals import (
     telling,
 )
 from neuralrules._reading._numbers import number, resolved
+from neuralrules._rules._rules import ALL_FROZEN, FREE, Rules
 from neuralrules._task._task import Task
 
 MOST_ROUNDS = 8  # nearly always one is enough
+MOST_DIGITS = 7  # of what float32 holds
+
+
+class Thresholds(Protocol):
+    """Where thresholds go, if not to some digits."""
+
+    def of_column(self, column: EncodedColumn, threshold: float, *, rises: bool) -> float: ...
+
+    def of_sum(self, threshold: float, unit: float) -> float: ...
 
 
 class Rounding(NamedTuple):
@@ -40,11 +50,14 @@ class Rounding(NamedTuple):
     model : fitted estimator
     loss, loss_before : float
         Mean loss on the rows given, of the rounded model and of the one before.
+    precision : int
+        With so many digits `rules_text` shows all numbers of the rounded model as they are.
     """
 
     model: Any
     loss: float
     loss_before: float
+    precision: int
 
     def __str__(self) -> str:
         change = self.loss / self.loss_before - 1 if self.loss_before else np.inf
@@ -63,9 +76,34 @@ def rounded_network(fitted: Fitted, precision: int) -> Network:
     for _ in range(MOST_ROUNDS):
         before = network
         network = once_rounded(network, fitted.encoder, fitted.task, precision)
+        network = keeping_frozen(before, network, fitted.rules)
         if all(map(same_numbers, network.parameters, before.parameters)):
             break
     return network
+
+
+def keeping_frozen(before: Network, after: Network, rules: Rules) -> Network:
+    """A rounded network with the frozen parts of rules as they were."""
+    frozen = rules.frozen_parts
+    if not frozen.any():
+        return after
+    order = np.arange(rules.n_rules) + rules.n_rules * (frozen == FREE)
+    joined = Network.join([before, after]).take(order)
+    held = (frozen == ALL_FROZEN)[:, None]
+    return replace(
+        joined,
+        values=np.where(held, before.values, after.values),
+        intercept=after.intercept,
+    )
+
+
+def shown_precision(fitted: Fitted) -> int:
+    """The fewest digits that show all numbers of a model as they are."""
+    for precision in range(1, MOST_DIGITS):
+        shown = rounded_network(fitted, precision)
+        if all(map(same_numbers, shown.parameters, fitted.state.network.parameters)):
+            return precision
+    return MOST_DIGITS
 
 
 def same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
@@ -73,7 +111,14 @@ def same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
     return np.allclose(one, other, rtol=1e-5, atol=1e-7)
 
 
-def once_rounded(network: Network, encoder: Encoder, task: Task, precision: int) -> Network:
+def once_rounded(
+    network: Network,
+    encoder: Encoder,
+    task: Task,
+    precision: int,
+    thresholds: Thresholds | None = None,
+) -> Network:
+    """Every number rounded once, to some digits; thresholds to where they are told to go."""
     columns = [encoder.columns[feature] for feature in network.features]
     weights = network.weights.astype(np.float64)
     biases = network.biases.astype(np.float64)
@@ -88,7 +133,7 @@ def once_rounded(network: Network, encoder: Encoder, task: Task, precision: int)
         if network.deep:
             terms, constant = rounded_sum(terms, constant, precision)
         else:
-            terms, constant = rounded_inequality(terms, constant, precision)
+            terms, constant = rounded_inequality(terms, constant, precision, thresholds)
         weights[literal], biases[literal] = standardised(columns, terms, constant)
     in_units, _ = task.in_units(network.values, network.intercept)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -103,7 +148,7 @@ def once_rounded(network: Network, encoder: Encoder, task: Task, precision: int)
 
 
 def rounded_inequality(
-    terms: list[Summand], constant: float, precision: int
+    terms: list[Summand], constant: float, precision: int, thresholds: Thresholds | None
 ) -> tuple[list[Summand], float]:
     """A sum that is compared with 0: its threshold and its other factors as they are shown.
 
@@ -111,15 +156,7 @@ def rounded_inequality(
     """
     first, *others = sorted(terms, key=lambda term: -abs(term.weight))
     column, unit = first.column, float(f"{first.factor:.{precision - 1}e}")
-    sign = ">" if first.factor > 0 else "<"
-    if not others and lies_between_knots(first, constant):
-        threshold = column.original(-constant / first.factor)
-        shown = original_number(column, threshold, precision, sign)
-        bound = float(column.encoded(np.array(shown)))
-    elif not others and column.is_date and column.knots is None:
-        bound = original_number(column, -constant / first.factor, precision, sign)
-    else:
-        bound = float(resolved(-constant / first.factor, column.in_sums.scale, precision))
+    bound = shown_bound(first, -constant / first.factor, not others, precision, thresholds)
     ratios = [
         float(number(term.factor / first.factor, shown_digits(term, precision)))
         for term in others
@@ -128,6 +165,28 @@ def rounded_inequality(
         Summand(term.column, unit * ratio) for term, ratio in zip(others, ratios, strict=True)
     ]
     return [Summand(column, unit), *kept], -bound * unit
+
+
+def shown_bound(
+    term: Summand,
+    bound: float,
+    alone: bool,
+    precision: int,
+    thresholds: Thresholds | None,
+) -> float:
+    """What an inequality compares its sum with, divided by the factor of its first term."""
+    column, sign = term.column, ">" if term.factor > 0 else "<"
+    scaled = alone and lies_between_knots(term, -bound * term.factor)
+    if alone and (scaled or (column.knots is None and column.kind == "number")):
+        threshold = column.original(bound) if scaled else bound
+        if thresholds is not None:
+            shown = thresholds.of_column(column, threshold, rises=term.factor > 0)
+        else:
+            shown = original_number(column, threshold, precision, sign)
+        return float(column.encoded(np.array(shown))) if scaled else shown
+    if thresholds is not None:
+        return thresholds.of_sum(bound, column.in_sums.scale)
+    return float(resolved(bound, column.in_sums.scale, precision))
 
 
 def rounded_sum(

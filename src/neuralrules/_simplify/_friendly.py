@@ -1,0 +1,146 @@
+"""Numbers that a person would choose, as far as that costs next to nothing.
+
+Every threshold goes to the roundest number nearby, factors and values to few digits. How
+near, and how few, is tried from the coarsest on: for all rules together first, then for
+each rule by itself, as long as the loss on the rows given stays within what may be lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._rows import Rows
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._network._network import Network
+from neuralrules._simplify._round_numbers import Seen, roundest, roundest_day, seen_numbers
+from neuralrules._simplify._rounding import keeping_frozen, once_rounded
+
+
+class Grain(NamedTuple):
+    """How coarse numbers may be.
+
+    Attributes
+    ----------
+    reach : float
+        How far a threshold may move, in deviations of its column.
+    digits : int
+        Of factors and values.
+    alike : bool
+        See `Thresholds`.
+    """
+
+    reach: float
+    digits: int
+    alike: bool = False
+
+
+# The coarsest first; the last hardly changes anything.
+GRAINS = (
+    Grain(0.3, 1, alike=True),
+    Grain(0.2, 1, alike=True),
+    Grain(0.1, 1, alike=True),
+    Grain(0.1, 2, alike=True),
+    Grain(0.1, 2),
+    Grain(0.05, 2),
+    Grain(0.02, 2),
+    Grain(0.01, 3),
+    Grain(0.003, 3),
+    Grain(0.001, 4),
+    Grain(0.0, 6),
+)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Where thresholds go: to the roundest number within reach.
+
+    Attributes
+    ----------
+    seen : dict from EncodedColumn to Seen
+    reach : float
+        In deviations of the column.
+    alike : bool
+        Whether what tells the same rows apart is within reach, too. It may still be far in
+        terms of how strongly a rule fires.
+    """
+
+    seen: dict[EncodedColumn, Seen]
+    reach: float
+    alike: bool
+
+    def of_column(self, column: EncodedColumn, threshold: float, *, rises: bool) -> float:
+        """The threshold of a literal over one column alone, in the column's own units."""
+        low, high = self._near(threshold, column.unit_at(threshold))
+        seen = self.seen.get(column)
+        inside = column.lowest <= threshold <= column.highest
+        if self.alike and seen is not None and inside:
+            alike = seen.around(threshold, rises=rises)
+            low, high = min(low, alike[0]), max(high, alike[1])
+        if column.is_date:
+            return roundest_day(threshold, low, high)
+        whole = seen is not None and seen.whole
+        return roundest(threshold, low, high, whole=whole)
+
+    def of_sum(self, threshold: float, unit: float) -> float:
+        """What a sum over several columns is compared with."""
+        return roundest(threshold, *self._near(threshold, unit))
+
+    def _near(self, threshold: float, unit: float) -> tuple[float, float]:
+        return threshold - self.reach * unit, threshold + self.reach * unit
+
+
+def friendly_network(fitted: Fitted, rows: Rows, engine: Engine, tolerance: float) -> Network:
+    """The network, for standardised targets, with the roundest numbers that cost little.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    rows : Rows
+        The rows to measure the loss on.
+    engine : Engine
+    tolerance : float
+        Share of the gain over a constant that may be lost on them.
+    """
+    network, encoder = fitted.state.network, fitted.encoder
+    columns = {feature: encoder.columns[feature] for feature in network.features.tolist()}
+    seen = {
+        column: seen_numbers(rows, feature, column)
+        for feature, column in columns.items()
+        if column.kind == "number"
+    }
+    before = rows.mean_loss(engine.decide(network, rows.X) + network.intercept)
+    gain = rows.mean_loss(rows.best_constant()) - before
+    highest = before + tolerance * max(gain, 0.0)
+    tried: list[Network] = []
+    for reach, digits, alike in GRAINS:
+        thresholds = Thresholds(seen, reach, alike)
+        rounded = once_rounded(network, encoder, fitted.task, digits, thresholds)
+        tried.append(keeping_frozen(network, rounded, fitted.rules))
+        if rows.mean_loss(engine.decide(tried[-1], rows.X) + network.intercept) <= highest:
+            break
+    return coarsest_rules(tried, rows, engine, highest)
+
+
+def coarsest_rules(tried: list[Network], rows: Rows, engine: Engine, highest: float) -> Network:
+    """The last of some networks, each rule from the first one that the loss allows.
+
+    Rules are tried in their order; what one of them costs is lost for the others.
+    """
+    last = tried[-1]
+    chosen = np.full(last.n_rules, len(tried) - 1)
+    outputs = engine.decide(last, rows.X) + last.intercept
+    for rule in range(last.n_rules):
+        own = np.array([rule])
+        without = outputs - engine.decide(last.take(own), rows.X)
+        for place, network in enumerate(tried[:-1]):
+            changed = without + engine.decide(network.take(own), rows.X)
+            if rows.mean_loss(changed) <= highest:
+                chosen[rule], outputs = place, changed
+                break
+    joined = Network.join(tried).take(chosen * last.n_rules + np.arange(last.n_rules))
+    return replace(joined, intercept=last.intercept)  # joined networks add up theirs
