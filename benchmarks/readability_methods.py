@@ -17,7 +17,6 @@ from sklearn.tree import export_text
 
 from benchmarks import frontier_methods as peers
 from benchmarks.frontier_protocol import Split, log_loss, shares
-from neuralrules._simplify._path import TOLERANCE
 
 PAGE = {"max_rules": 16, "max_literals": 2, "max_terms": 2}
 SIZES = (8, 16, 32, 64, 128)  # of contracts that are the page's in all else
@@ -214,7 +213,7 @@ OURS = [
     Readable("page, 5 levels", partial(whole_points, levels=5)),
     Readable("page, 3 digits", partial(rounded, precision=3)),
     Readable("page, 2 digits", partial(rounded, precision=2)),
-    Readable("page, friendly", partial(rounded, tolerance=TOLERANCE)),
+    Readable("page, friendly", partial(rounded, precision="friendly")),
     Readable("page, monotone", monotone),
 ]
 PEERS = [

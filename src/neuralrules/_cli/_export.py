@@ -10,8 +10,7 @@ import click
 from neuralrules._cli._console import Console, bytes_text
 from neuralrules._cli._errors import library_errors, listed, option_name
 from neuralrules._cli._help import Command, option, output_option, speaking
-from neuralrules._cli._models import checked_output, load_model, notes_of
-from neuralrules._cli._rules import label_of
+from neuralrules._cli._models import checked_output, label_of, load_model, notes_of
 
 if TYPE_CHECKING:
     from neuralrules._estimators._base import NeuralRuleModel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -232,11 +233,6 @@ class ChangeableModel(ReadableModel):
         def restrictions_for(fitted: Fitted) -> Restrictions | None:
             return self._chosen()._restrictions(fitted.encoder, fitted.task)
 
-        def remembered(fitted: Fitted) -> Any:
-            told = f"{self.fitted_.size_text} became {fitted.size_text}"
-            n_rows = int(np.count_nonzero(given.weights))
-            return self._with(fitted.after(SIMPLIFIED, told, n_rows))
-
         return simplification_path(
             self.fitted_,
             given,
@@ -246,9 +242,14 @@ class ChangeableModel(ReadableModel):
             restrictions_for=restrictions_for,
             engine=self._engine(),
             random_state=check_random_state(self.random_state),
-            estimator_of=remembered,
+            estimator_of=partial(self._simplified, int(np.count_nonzero(given.weights))),
             verbose=bool(self.verbose),
         )
+
+    def _simplified(self, n_rows: int, fitted: Fitted) -> Any:
+        """A smaller model that remembers what it came from, and how many rows it saw."""
+        told = f"{self.fitted_.size_text} became {fitted.size_text}"
+        return self._with(fitted.after(SIMPLIFIED, told, n_rows))
 
     def round_numbers(
         self,
