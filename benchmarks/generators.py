@@ -120,9 +120,9 @@ def loans(n_rows: int, seed: int) -> pd.DataFrame:
         }
     )
     late, full = table["late_payments"], np.maximum(table["utilisation"] - 0.5, 0)
-    odds = -4.8 + 0.7 * np.minimum(late, 4) + 3 * full + 6 * full * (late > 1)
-    odds += 2.5 * np.clip(amount / income - 0.3, 0, 1) + 1.3 * (days_in_job < 365)
-    odds += 0.7 * (table["purpose"] == "business") - 0.5 * (table["homeowner"] == "yes")
+    odds = -6.2 + 1.1 * np.minimum(late, 4) + 4 * full + 8 * full * (late > 1)
+    odds += 4 * np.clip(amount / income - 0.3, 0, 1) + 2 * (days_in_job < 365)
+    odds += 1.2 * (table["purpose"] == "business") - 0.8 * (table["homeowner"] == "yes")
     table["outcome"] = np.where(rng.rand(n_rows) < expit(odds), "bad", "good")
     table["income"] = table["income"].where(rng.rand(n_rows) > 1 / 12)
     return table
