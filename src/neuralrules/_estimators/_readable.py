@@ -357,8 +357,9 @@ class ReadableModel(NeuralRuleModel):
             value must lie in it. For one of categories a list of those that the cell may
             switch to; it may also stay what it is.
         directions : dict, optional
-            Which way a column may go: "increase" or "decrease" for numbers and dates, or
-            "fixed".
+            Which way a column may go: "increase", "decrease" or "either" for numbers and
+            dates, or "fixed". By default a column whose direction the model promises (see
+            `monotone`) goes only the way that helps, and all others either.
         max_changes : int, optional
             How many columns may change at most.
         n_answers : int, default=1
@@ -418,6 +419,7 @@ class ReadableModel(NeuralRuleModel):
             max_changes=max_changes,
             n_answers=n_answers,
             time_limit=time_limit,
+            restrictions=self._chosen()._restrictions(self.fitted_.encoder, self.fitted_.task),
         )
 
     def report(
