@@ -198,8 +198,8 @@ CHANCE = (
         ),
         (
             {"directions": {"n": "up"}},
-            "directions['n'] must be one of ['increase', 'decrease', 'fixed'], got 'up'. Leave "
-            "out columns that may go either way.",
+            "directions['n'] must be one of ['increase', 'decrease', 'fixed', 'either'], got "
+            "'up'.",
         ),
         (
             {"directions": {"city": "increase"}},

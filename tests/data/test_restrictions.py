@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from neuralrules._data._encoding import Encoder
-from neuralrules._data._restrictions import restrictions_of
+from neuralrules._data._restrictions import NEITHER, restrictions_of
 from neuralrules._task._task import Task
 
 NUMBERS = Task.of_numbers(np.arange(4.0)[:, None], np.ones(4, "f4"), "squared")
@@ -113,8 +113,19 @@ def test_columns_of_arrays_have_positions_and_names():
             {"monotone": {"age": 1}, "task": Task.of_classes(np.arange(3), "logistic")},
             ValueError,
             "monotone={'age': 1} needs one output that rises or falls, but y has 3 classes: "
-            "where one becomes more probable, others become less so. Fit two classes, for "
-            "example one against the others, or numbers in their order; or leave monotone out.",
+            "where one becomes more probable, others become less so. Say which one, for "
+            "example monotone={'age': {2: 1}}; or leave monotone out.",
+        ),
+        (
+            {"monotone": {"age": {5: 1}}, "task": Task.of_classes(np.arange(3), "logistic")},
+            ValueError,
+            "monotone['age'] names 5, which is no class. Those are [0, 1, 2].",
+        ),
+        (
+            {"monotone": {"age": {0: 3}}},
+            ValueError,
+            "monotone['age'][0] must be 1, for outputs that never fall with the column, or -1, "
+            "for those that never rise, got 3. Leave the column out if they may do both.",
         ),
     ],
 )
@@ -122,3 +133,38 @@ def test_what_cannot_be_forbidden(given, error, message):
     with pytest.raises(error) as raised:
         read(**given)
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"b": 1}, [-1, 1, -1]),
+        ({"b": -1}, [1, -1, 1]),
+        ({"a": 1, "c": -1}, [1, NEITHER, -1]),
+        ({"a": 1, "b": 1}, [NEITHER, NEITHER, -1]),
+    ],
+)
+def test_directions_of_single_classes(given, expected):
+    """One class rises where all others fall; one between two others stays."""
+    classes = Task.of_classes(np.array(["a", "b", "c"]), "logistic")
+    found = read(task=classes, monotone={"age": given})
+    assert found.relative
+    age = [name == ("age", "number") for name in named(range(len(found.directions)))]
+    assert found.directions[age].tolist() == [expected]
+    assert not found.directions[~np.array(age)].any()
+    hinge = read(
+        task=Task.of_classes(np.array(["a", "b", "c"]), "hinge"), monotone={"age": given}
+    )
+    assert not hinge.relative
+    asked = [given.get(label, 0) for label in "abc"]
+    assert hinge.directions[age].tolist() == [asked]
+
+
+def test_directions_of_two_classes_and_of_targets():
+    two = Task.of_classes(np.array(["bad", "good"]), "logistic")
+    alike = read(monotone={"age": -1, "debt": 1}, task=two)
+    by_name = read(monotone={"age": {"bad": 1}, "debt": {"good": 1}}, task=two)
+    assert alike.directions.tolist() == by_name.directions.tolist()
+    targets = Task.of_numbers(np.arange(8.0).reshape(4, 2), np.ones(4, "f4"), "squared")
+    found = read(monotone={"age": {1: -1}, "debt": 1}, task=targets).directions
+    assert found[found.any(axis=1)].tolist() == [[0, -1], [1, 1]]

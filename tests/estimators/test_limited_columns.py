@@ -260,6 +260,82 @@ def test_dates_rise_and_holes_are_left_out_of_it():
     assert np.diff(model.predict(sweep)).min() >= -1e-5
 
 
+BY_CLASS = {"a": {"high": 1}, "b": {"high": -1, "low": 1}}
+
+
+def three_classes(loss="logistic", **options):
+    X, y = table("numbers")
+    labels = np.array(["low", "middle", "high"])[np.digitize(y, [-1, 1])]
+    few = {"n_trees": 3, "n_epochs": 6, "learning_rate": 0.1, "random_state": 0}
+    model = NeuralRuleClassifier(loss=loss, **{**few, **options})
+    return model.fit(X, labels), X, labels
+
+
+def chance_along(model, X, column, label):
+    """The probability, or the score, of a class along a column, in 8 rows."""
+    sweep = X.iloc[np.repeat(np.arange(8), 60)].copy()
+    sweep[column] = np.tile(np.linspace(-6, 6, 60), 8)
+    place = list(model.classes_).index(label)
+    scores = model.loss == "hinge"
+    outputs = model.decision_function(sweep) if scores else model.predict_proba(sweep)
+    return outputs[:, place].reshape(8, 60)
+
+
+def assert_classes_obey(model, X):
+    assert model.check_monotone(BY_CLASS) == []
+    for column, own in BY_CLASS.items():
+        for label, direction in own.items():
+            along = chance_along(model, X, column, label)
+            assert (np.diff(along, axis=1) * direction).min() >= -1e-5
+
+
+@pytest.mark.parametrize("engine", ["numba", "numpy"])
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_single_classes_have_directions(loss, deep, engine):
+    model, X, _ = three_classes(loss, deep=deep, engine=engine, monotone=BY_CLASS)
+    assert_classes_obey(model, X)
+    assert np.ptp(chance_along(model, X, "a", "high")) > 0.05  # and yet it learns
+    free, X, _ = three_classes(loss, deep=deep, engine=engine)
+    assert free.check_monotone(BY_CLASS)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_directions_of_single_classes_last(deep, tmp_path):
+    """Through simplifying, rounding, editing, refitting, saving and joining."""
+    model, X, y = three_classes(deep=deep, monotone=BY_CLASS, n_epochs=20, n_trees=4)
+    path = model.simplification_path(X, y, X_val=X, y_val=y)
+    for step in range(0, len(path), 2):
+        assert_classes_obey(path.model(step), X)
+    for precision in (1, "friendly"):
+        assert_classes_obey(model.round_numbers(X, y, precision=precision).model, X)
+    edited = model.edit(drop=[0], freeze=[1])
+    edited.warm_start = True
+    assert_classes_obey(edited.fit(X, y), X)
+    model.save(tmp_path / "model.nrules")
+    loaded = load(tmp_path / "model.nrules")
+    assert loaded.monotone == BY_CLASS
+    assert loaded.check_monotone() == []
+    joined = NeuralRuleClassifierCV(
+        candidates=[{}], cv=2, monotone=BY_CLASS, n_trees=2, n_epochs=4, random_state=0
+    ).fit(X, y)
+    assert_classes_obey(joined, X)
+
+
+def test_single_targets_have_directions():
+    X, y = table("two numbers")
+    options = {"n_trees": 3, "n_epochs": 6, "learning_rate": 0.1, "random_state": 0}
+    monotone = {"a": {0: 1}, "b": {1: -1}}
+    model = NeuralRuleRegressor(monotone=monotone, **options).fit(X, y)
+    assert model.check_monotone() == []
+    for column, (place, direction) in {"a": (0, 1), "b": (1, -1)}.items():
+        sweep = X.iloc[np.repeat(np.arange(8), 60)].copy()
+        sweep[column] = np.tile(np.linspace(-6, 6, 60), 8)
+        along = model.predict(sweep)[:, place].reshape(8, 60)
+        assert (np.diff(along, axis=1) * direction).min() >= -1e-4
+    assert model.check_monotone({"a": 1, "b": -1})  # of both targets it is not promised
+
+
 def test_three_classes_are_refused_in_time():
     X, y = table("numbers")
     for model in (NeuralRuleClassifier(**LIMITS), NeuralRuleClassifierCV(**LIMITS)):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import class_rows, networks, number_rows, random_network, seeds
 
-from neuralrules._data._restrictions import Restrictions
+from neuralrules._data._restrictions import NEITHER, Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._engine import Batches, get_engine
 from neuralrules._engine._reference import NumpyEngine
@@ -35,6 +35,73 @@ def restrictions(draw):
     some = st.sets(st.integers(0, N_COLUMNS - 1), max_size=4)
     groups = draw(st.none() | st.lists(some, max_size=3))
     return restrictions_for(directions, draw(some), groups)
+
+
+@st.composite
+def by_output(draw, n_outputs):
+    """Directions of each output by itself, for some columns."""
+    some = st.lists(
+        st.sampled_from([1, -1, 0, NEITHER]), min_size=n_outputs, max_size=n_outputs
+    )
+    rows = draw(st.lists(some, min_size=N_COLUMNS, max_size=N_COLUMNS))
+    return Restrictions(np.array(rows, np.int8), np.zeros(N_COLUMNS, bool), None)
+
+
+def assert_each_monotone(network, directions, seed, engine):
+    """The same as below for each output by itself; NEITHER is both."""
+    for place in range(network.n_outputs):
+        one = replace(
+            network, values=network.values[:, [place]], intercept=network.intercept[[place]]
+        )
+        own = directions[:, place]
+        for sign in (1, -1):
+            wanted = np.where((own == sign) | (own == NEITHER), sign, 0)
+            assert_monotone(one, wanted, seed, engine)
+
+
+@given(st.data(), networks(), seeds)
+def test_a_network_restricted_by_output_obeys(data, network, seed):
+    limits = data.draw(by_output(network.n_outputs))
+    obeying = restricted(network, limits)
+    assert violations(obeying, limits.directions) == []
+    assert (
+        violations(obeying, limits.directions, relative=network.n_outputs > 1) == []
+        or ((limits.directions == 0) & limits.directions.any(axis=1)[:, None]).any()
+    )  # by differences, one that is free may not move either
+    assert_each_monotone(obeying, limits.directions, seed, NumpyEngine())
+
+
+@pytest.mark.parametrize("name", ["numpy", "numba"])
+@given(st.data(), networks(), seeds)
+def test_training_keeps_directions_by_output(name, data, network, seed):
+    limits = data.draw(by_output(network.n_outputs))
+    start, engine = restricted(network, limits), get_engine(name, 1)
+    rows = rows_for(start, seed)
+    constraints = Constraints.free(start).within(start, limits)
+    session = engine.start(start, rows, rows.task.loss, constraints, l2=0.01)
+    order = np.random.RandomState(seed).permutation(60).astype(np.int32)
+    for _ in range(2):
+        session.run(Batches(order, 10, np.full(6, 0.3), np.ones((6, start.n_rules), "f4")))
+        assert violations(session.network(), limits.directions) == []
+    assert_each_monotone(session.network(), limits.directions, seed, engine)
+
+
+@given(st.integers(2, 4).flatmap(lambda n: st.tuples(*[st.integers(-3, 3)] * n)), st.booleans())
+def test_the_order_of_values_proves_the_probability_of_a_class(values, rises):
+    """By differences a proof is found exactly if the class is first, or last, of all."""
+    weight = 1.0 if rises else -1.0
+    network = one_rule([[weight]], values)
+    for place in range(len(values)):
+        directions = np.full((1, len(values)), -1, np.int8)
+        directions[0, place] = 1
+        others = np.delete(values, place)
+        best = (values[place] >= others).all() if rises else (values[place] <= others).all()
+        assert (violations(network, directions, relative=True) == []) == best
+        X = np.linspace(-3, 3, 30, dtype="f4")[:, None]
+        outputs = NumpyEngine().decide(network, X)
+        chances = np.exp(outputs) / np.exp(outputs).sum(axis=1, keepdims=True)
+        if best:
+            assert np.diff(chances[:, place]).min() >= -1e-6
 
 
 def assert_obeys(network, limits):

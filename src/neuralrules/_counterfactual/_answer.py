@@ -18,6 +18,7 @@ from neuralrules._counterfactual._options import (
     read_options,
 )
 from neuralrules._counterfactual._program import Goal
+from neuralrules._counterfactual._promised import with_promised_ways
 from neuralrules._counterfactual._row import cell_text, read_columns
 from neuralrules._counterfactual._solve import (
     TOLERANCE,
@@ -28,6 +29,7 @@ from neuralrules._counterfactual._solve import (
     predicted,
     search,
 )
+from neuralrules._data._restrictions import Restrictions
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
@@ -144,8 +146,12 @@ def counterfactual(
     max_changes: int | None = None,
     n_answers: int = 1,
     time_limit: float = 60.0,
+    restrictions: Restrictions | None = None,
 ) -> Counterfactual:
-    """See `ReadableModel.counterfactual`, which calls it with a checked table."""
+    """See `ReadableModel.counterfactual`, which calls it with a checked table.
+
+    The model was trained under the `restrictions`.
+    """
     start = time.perf_counter()
     if not isinstance(time_limit, Real) or not as_float(time_limit) > 0:
         raise ValueError(
@@ -159,13 +165,15 @@ def counterfactual(
             f"x must be one row, got {table.shape[0]} rows. Pass for example X.iloc[[0]], "
             f"X[:1] or a dict with the columns {fitted.encoder.names}."
         )
-    columns = read_columns(fitted.encoder, table, options)
+    read_columns(fitted.encoder, table, options)  # what is wrong with them is told first
     outputs = fitted.decide(table, engine)
     before = fitted.task.predictions(outputs)[0]
     if probability is None:
         wanted = read_target(fitted, target, before)
     else:
         wanted = read_probability(fitted, target, probability, outputs)
+    options = with_promised_ways(options, fitted, restrictions, wanted.needs)
+    columns = read_columns(fitted.encoder, table, options)
     problem = Problem.of(fitted, engine, table, columns, wanted, most)
     answers: list[Counterfactual] = []
     for _ in range(n_answers):
@@ -231,10 +239,11 @@ def read_probability(
             f"is {now:.6g} for the row. Ask for another range or target."
         )
     sign = 1 if code == 1 else -1
+    need = np.array([sign if now < low else -sign], float)
     ends = [np.array([scipy.special.logit(np.clip(end, 0, 1))]) for end in (low, high)]
     values = sign * fitted.network.values.T.astype(float)
     goal = range_goal(values, sign * fitted.network.intercept, *ends)
-    return Wanted([goal], lambda chance: low <= chance <= high, code)
+    return Wanted([goal], lambda chance: low <= chance <= high, code, [need])
 
 
 def probability_range(probability: Any) -> tuple[float, float]:
@@ -276,8 +285,17 @@ def _read_classes(fitted: Fitted, target: Any, before: Any) -> Wanted:
         )
     values = network.values.T.astype(float)
     goals = [class_goal(values, network.intercept, code) for code in codes]
+    needs = [class_need(len(values), code, classes.index(before)) for code in codes]
     labels = [classes[code] for code in codes]
-    return Wanted(goals, lambda prediction: prediction in labels)
+    return Wanted(goals, lambda prediction: prediction in labels, needs=needs)
+
+
+def class_need(n_outputs: int, code: int, before: int) -> np.ndarray:
+    """Which outputs must rise for another class to be chosen than before, and which fall."""
+    if n_outputs == 1:
+        return np.array([1.0 if code == 1 else -1.0])
+    places = np.arange(n_outputs)
+    return (places == code).astype(float) - (places == before)
 
 
 def _is_class(label: Any, target: Any) -> bool:
@@ -345,7 +363,10 @@ def _read_ranges(fitted: Fitted, target: Any, before: Any) -> Wanted:
                 f"target must be a range that predictions can reach, got {pair!r}: with "
                 f"loss={fitted.task.loss.name!r} they are above 0. Ask for another range."
             )
-    return Wanted([range_goal(values, network.intercept, low, high)], accepts)
+    now = np.atleast_1d(before)
+    need = (now < pairs[:, 0]).astype(float) - (now > pairs[:, 1])
+    goal = range_goal(values, network.intercept, low, high)
+    return Wanted([goal], accepts, needs=[need])
 
 
 def range_goal(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from neuralrules._data._encoding import Encoder
 from neuralrules._data._one_row import column_position
 
-DIRECTIONS = ("increase", "decrease", "fixed")
+DIRECTIONS = ("increase", "decrease", "fixed", "either")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,10 @@ class Options:
     integer: set[int] | None
     bounds: dict[int, Any]
     directions: dict[int, str]
+
+    def with_default_ways(self, ways: dict[int, str]) -> Options:
+        """These options, with such directions for columns of which nothing was said."""
+        return replace(self, directions={**ways, **self.directions})
 
 
 def read_options(
@@ -61,7 +65,7 @@ def read_options(
         if not isinstance(way, str) or way not in DIRECTIONS:
             raise ValueError(
                 f"directions[{names[position]!r}] must be one of {list(DIRECTIONS)}, got "
-                f"{way!r}. Leave out columns that may go either way."
+                f"{way!r}."
             )
     held = {position for position, way in ways.items() if way == "fixed"}
     options = Options(

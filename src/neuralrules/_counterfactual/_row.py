@@ -175,7 +175,7 @@ def _category_column(
             f"integer names the column {name!r}, which holds categories. Name columns of "
             "numbers only."
         )
-    if options.directions.get(position, "fixed") != "fixed":
+    if options.directions.get(position, "fixed") not in ("fixed", "either"):
         raise ValueError(
             f"directions[{name!r}] must be 'fixed' or left out, because the column holds "
             f"categories; got {options.directions[position]!r}. Name in bounds those that the "

@@ -11,7 +11,7 @@ Small balls are quick: most rules cannot become active in them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -70,12 +70,14 @@ class Change:
 class Wanted(NamedTuple):
     """Goals of which any will do, and whether a prediction is one that is wanted.
 
+    The `needs` are, for each goal, which outputs must rise (1) or fall (-1), (n_outputs,).
     With `of_class`, the position of a class, its probability takes the prediction's place.
     """
 
     goals: list[Goal]
     accepts: Callable[[Any], bool]
     of_class: int | None = None
+    needs: Sequence[np.ndarray] = ()
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from neuralrules._data._encoding import Encoder
 from neuralrules._data._one_row import column_position
 from neuralrules._task._task import Task
 
+NEITHER = 2  # the direction of an output that may neither rise nor fall
+
 
 @dataclass(frozen=True, eq=False)
 class Restrictions:
@@ -19,19 +21,24 @@ class Restrictions:
 
     Attributes
     ----------
-    directions : (n_columns,) int8
+    directions : (n_columns,) or (n_columns, n_outputs) int8
         1 for columns with which no output may fall, -1 for those with which none may rise,
-        else 0.
+        else 0; or the same for each output by itself, with NEITHER for one that may do
+        neither.
     excluded : (n_columns,) bool
         Columns that no rule may look at.
     groups : tuple of (n,) int64, or None
         A rule may only look at columns that are together in one of these, each ascending.
         All columns that are not excluded are in some group. None if any may go together.
+    relative : bool
+        Whether outputs count by their differences alone, as those of classes that are
+        compared do: then it is enough for an output to fall less than others.
     """
 
     directions: np.ndarray
     excluded: np.ndarray
     groups: tuple[np.ndarray, ...] | None
+    relative: bool = False
 
     def visible(self, X: np.ndarray) -> np.ndarray:
         """Encoded rows (n_rows, n_columns) in which no excluded column tells anything."""
@@ -48,14 +55,7 @@ def restrictions_of(
     """
     if monotone is None and interactions is None and exclude is None:
         return None
-    directions = directions_of(encoder, {} if monotone is None else monotone)
-    if directions and task.n_classes > 2:
-        raise ValueError(
-            f"monotone={monotone!r} needs one output that rises or falls, but y has "
-            f"{task.n_classes} classes: where one becomes more probable, others become less "
-            "so. Fit two classes, for example one against the others, or numbers in their "
-            "order; or leave monotone out."
-        )
+    given = directions_of(encoder, task, {} if monotone is None else monotone)
     excluded = places("exclude", encoder, () if exclude is None else exclude)
     if len(excluded) == len(encoder.names):
         raise ValueError(
@@ -64,39 +64,82 @@ def restrictions_of(
         )
     sources = np.array([column.source for column in encoder.columns])
     numbers = np.array([column.kind == "number" for column in encoder.columns])
-    wanted = np.array([directions.get(source, 0) for source in sources.tolist()], np.int8)
+    nothing = np.zeros(task.n_outputs, np.int8)
+    wanted = np.array([given.get(source, nothing) for source in sources.tolist()], np.int8)
+    wanted *= numbers[:, None]
+    alike = (wanted == wanted[:, :1]).all()
     out = np.isin(sources, sorted(excluded))
     groups = None
     if interactions is not None:
         named = groups_of(encoder, interactions)
         found = (np.flatnonzero(np.isin(sources, sorted(own)) & ~out) for own in named)
         groups = tuple(own for own in found if own.size)
-    return Restrictions(wanted * numbers, out, groups)
+    relative = task.are_classes and task.n_outputs > 1 and task.loss.compares_outputs
+    return Restrictions(wanted[:, 0] if alike else wanted, out, groups, relative)
 
 
-def directions_of(encoder: Encoder, monotone: Any) -> dict[int, int]:
-    """The direction of each column of the table that has one."""
+def directions_of(encoder: Encoder, task: Task, monotone: Any) -> dict[int, np.ndarray]:
+    """The directions, (n_outputs,) int8, of each column of the table that has some."""
     if not isinstance(monotone, Mapping):
         raise TypeError(
             f"monotone must be a dict from columns to 1 or -1, got {monotone!r}. For example "
             f"monotone={{{encoder.names[0]!r}: 1}}."
         )
     directions = {}
-    for key, direction in monotone.items():
+    for key, given in monotone.items():
         source = column_position(encoder, "monotone", key)
-        if isinstance(direction, bool) or direction not in (1, -1):
-            raise ValueError(
-                f"monotone[{key!r}] must be 1, for outputs that never fall with the column, "
-                f"or -1, for those that never rise, got {direction!r}. Leave the column out "
-                "if they may do both."
-            )
         if encoder.columns_of(source)[0].kind != "number":
             raise ValueError(
-                f"monotone={{{key!r}: {direction}}} names a column of categories, which have "
+                f"monotone={{{key!r}: {given}}} names a column of categories, which have "
                 "no order to rise along. Give it as numbers, or leave it out."
             )
-        directions[source] = int(direction)
+        if isinstance(given, Mapping):
+            directions[source] = of_outputs(task, key, given)
+            continue
+        if task.n_classes > 2:
+            raise ValueError(
+                f"monotone={monotone!r} needs one output that rises or falls, but y has "
+                f"{task.n_classes} classes: where one becomes more probable, others become "
+                f"less so. Say which one, for example monotone="
+                f"{{{key!r}: {{{task.labels[-1]!r}: {given!r}}}}}; or leave monotone out."
+            )
+        directions[source] = np.full(task.n_outputs, checked_direction(f"{key!r}", given))
     return directions
+
+
+def checked_direction(where: str, direction: Any) -> int:
+    if isinstance(direction, bool) or direction not in (1, -1):
+        raise ValueError(
+            f"monotone[{where}] must be 1, for outputs that never fall with the column, "
+            f"or -1, for those that never rise, got {direction!r}. Leave the column out "
+            "if they may do both."
+        )
+    return int(direction)
+
+
+def of_outputs(task: Task, key: Any, given: Mapping[Any, Any]) -> np.ndarray:
+    """The directions of outputs, (n_outputs,) int8, by those of single classes or targets.
+
+    Of classes that are compared, one becomes more probable if its output rises and all
+    others fall. That is no more than it must be: what is added to all of them changes nothing.
+    """
+    labels = task.labels if task.are_classes else list(range(task.n_outputs))
+    wanted: list[set[int]] = [set() for _ in range(task.n_outputs)]
+    for label, direction in given.items():
+        if label not in labels:
+            kind = "class" if task.are_classes else "number of a target"
+            raise ValueError(
+                f"monotone[{key!r}] names {label!r}, which is no {kind}. Those are {labels}."
+            )
+        sign, place = checked_direction(f"{key!r}][{label!r}", direction), labels.index(label)
+        if task.n_classes == 2:
+            wanted[0].add(sign if place else -sign)
+            continue
+        wanted[place].add(sign)
+        if task.are_classes and task.loss.compares_outputs:
+            for other in range(task.n_outputs):
+                wanted[other].update({-sign} if other != place else ())
+    return np.array([sum(own) if len(own) < 2 else NEITHER for own in wanted], np.int8)
 
 
 def groups_of(encoder: Encoder, interactions: Any) -> list[set[int]]:

@@ -35,19 +35,21 @@ class ChangeableModel(ReadableModel):
     """Smaller and rounder models, edited rules, and the proof of what was promised."""
 
     def check_monotone(
-        self, monotone: Mapping[Any, int] | None = None
+        self, monotone: Mapping[Any, Any] | None = None
     ) -> list[tuple[int, Any]]:
         """Prove from the rules alone that outputs are monotone in some columns.
 
         The proof is of all rows without missing cells in these columns, seen or not. It looks
         at signs only: a rule that goes up where the column does must have a value, weights
-        and, if it is deep, a second layer of signs that agree.
+        and, if it is deep, a second layer of signs that agree. For one of several classes it
+        is the order of the values that counts: the probability of a class is proven to rise
+        by rules that add most to this class where they go up, and least where they go down.
 
         Parameters
         ----------
         monotone : dict, optional
-            Directions to prove, 1 or -1 by column; by default those that the model was
-            trained with. Any model may be asked.
+            Directions to prove, as the parameter of this name; by default those that the model
+            was trained with. Any model may be asked.
 
         Returns
         -------
@@ -78,7 +80,9 @@ class ChangeableModel(ReadableModel):
         assert asked is not None  # since something is asked
         return [
             (rule, encoder.names[encoder.columns[column].source])
-            for rule, column in violations(self.network_, asked.directions)
+            for rule, column in violations(
+                self.network_, asked.directions, relative=asked.relative
+            )
         ]
 
     def edit(

@@ -220,7 +220,7 @@ class NeuralRuleClassifier(ClassRules):
         max_terms: int | None = None,
         min_samples_leaf: int | str = "auto",
         literal_columns: str = "rule",
-        monotone: Mapping[Any, int] | None = None,
+        monotone: Mapping[Any, Any] | None = None,
         interactions: Sequence[Sequence[Any]] | None = None,
         exclude: Sequence[Any] | None = None,
         start: str = "hinge",

@@ -112,8 +112,10 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "dict or None",
         'Columns with a direction, as in {"age": 1, "income": -1}: with 1 the output never '
         "falls where the column rises, with -1 it never rises, for all rows, seen or not. That "
-        "is the log odds of the second of two classes, or each target of a regression; more "
-        "classes have no such order. Training keeps the signs that prove it (see "
+        "is the log odds of the second of two classes, or each target of a regression. For "
+        'single classes or targets a dict, as in {"income": {"rich": 1}}: the probability of '
+        "that class (with hinge its score) never falls; targets go by their numbers. "
+        "Training keeps the signs that prove it (see "
         "`check_monotone`), from trees grown alike. Columns of numbers and dates by name, "
         "those of arrays also by position. What a missing cell does is not promised.",
     ),

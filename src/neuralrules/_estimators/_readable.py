@@ -316,8 +316,9 @@ class ReadableModel(MeasuredModel):
             value must lie in it. For one of categories a list of those that the cell may
             switch to; it may also stay what it is.
         directions : dict, optional
-            Which way a column may go: "increase" or "decrease" for numbers and dates, or
-            "fixed".
+            Which way a column may go: "increase", "decrease" or "either" for numbers and
+            dates, or "fixed". By default a column whose direction the model promises (see
+            `monotone`) goes only the way that helps, and all others either.
         max_changes : int, optional
             How many columns may change at most.
         n_answers : int, default=1
@@ -377,6 +378,7 @@ class ReadableModel(MeasuredModel):
             max_changes=max_changes,
             n_answers=n_answers,
             time_limit=time_limit,
+            restrictions=self._chosen()._restrictions(self.fitted_.encoder, self.fitted_.task),
         )
 
     def report(

@@ -178,7 +178,7 @@ class NeuralRuleRegressor(NumberRules):
         max_terms: int | None = None,
         min_samples_leaf: int | str = "auto",
         literal_columns: str = "rule",
-        monotone: Mapping[Any, int] | None = None,
+        monotone: Mapping[Any, Any] | None = None,
         interactions: Sequence[Sequence[Any]] | None = None,
         exclude: Sequence[Any] | None = None,
         start: str = "hinge",

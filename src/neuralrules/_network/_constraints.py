@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neuralrules._data._restrictions import Restrictions
+from neuralrules._data._restrictions import NEITHER, Restrictions
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
 from neuralrules._network._restricted import Sides, allowed_weights
@@ -74,7 +74,9 @@ class Constraints(NamedTuple):
         lower, upper = (
             bounds._replace(
                 **{
-                    name: np.where(side == way, np.float32(0), getattr(bounds, name))
+                    name: np.where(
+                        (side == way) | (side == NEITHER), np.float32(0), getattr(bounds, name)
+                    )
                     for name, side in sides._asdict().items()
                 }
             )

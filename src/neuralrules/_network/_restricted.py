@@ -5,6 +5,12 @@ literals, since neither the minimum nor the ReLU turns a rise into a fall. A dee
 mixing . ReLU(w x + a) + shifts in between: it never falls with x_i if
 c * mixing_kj * w_ji >= 0 for all its units k and literals j. What holds for each rule
 holds for their sum.
+
+The probability of one of several classes never falls if the difference between its output
+and any other never does, and so if the rules that go up add nothing negative to it and
+nothing positive to the others. That forbids no model: what a rule adds to all outputs alike
+changes no probability, so one can take out of its values any number between its value for
+the class and the largest of the others.
 """
 
 from __future__ import annotations
@@ -14,18 +20,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neuralrules._data._restrictions import Restrictions
+from neuralrules._data._restrictions import NEITHER, Restrictions
 from neuralrules._network._network import Network
 
 
-def violations(network: Network, directions: np.ndarray) -> list[tuple[int, int]]:
+def violations(
+    network: Network, directions: np.ndarray, *, relative: bool = False
+) -> list[tuple[int, int]]:
     """Rules and encoded columns for which the signs above do not prove a direction.
 
     Parameters
     ----------
     network : Network
-    directions : (n_columns,) int8
-        1, -1 or 0 for each encoded column.
+    directions : (n_columns,) or (n_columns, n_outputs) int8
+        See `Restrictions`.
+    relative : bool
+        Whether only differences between outputs count.
 
     Returns
     -------
@@ -35,12 +45,24 @@ def violations(network: Network, directions: np.ndarray) -> list[tuple[int, int]
     return [
         (rule, int(column))
         for rule, values in enumerate(network.values)
-        for column in unproven_columns(network, rule, values, directions)
+        for column in unproven_columns(network, rule, values, directions, relative=relative)
     ]
 
 
+def of_each_output(directions: np.ndarray, n_outputs: int) -> np.ndarray:
+    """Directions (n_columns, n_outputs), also where they are given for all outputs alike."""
+    if directions.ndim == 2:
+        return directions
+    return np.repeat(directions[:, None], n_outputs, axis=1)
+
+
 def unproven_columns(
-    network: Network, rule: int, values: np.ndarray, directions: np.ndarray
+    network: Network,
+    rule: int,
+    values: np.ndarray,
+    directions: np.ndarray,
+    *,
+    relative: bool = False,
 ) -> np.ndarray:
     """Columns in which a rule, with the values (n_outputs,), may go the wrong way."""
     columns = network.rule_columns(rule)
@@ -48,22 +70,41 @@ def unproven_columns(
     slopes = np.sign(network.rule_weights(rule))
     if network.deep:
         slopes = np.sign(network.second_layer(rule))[:, :, None] * slopes
-    slopes, all_but_columns = slopes * directions[columns], tuple(range(slopes.ndim - 1))
-    wrong = (slopes > 0).any(axis=all_but_columns) & (values < 0).any()
-    wrong |= (slopes < 0).any(axis=all_but_columns) & (values > 0).any()
+    all_but_columns = tuple(range(slopes.ndim - 1))
+    wanted = of_each_output(directions, len(values))[columns]
+    falls, rises = wrong_ways(values, wanted, relative=relative)
+    wrong = (slopes > 0).any(axis=all_but_columns) & falls
+    wrong |= (slopes < 0).any(axis=all_but_columns) & rises
     return columns[wrong]
+
+
+def wrong_ways(
+    values: np.ndarray, wanted: np.ndarray, *, relative: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Whether values (n_outputs,) are wrong where the activation rises, and where it falls.
+
+    `wanted` are the directions (n_columns, n_outputs); both results are (n_columns,) bool.
+    """
+    if relative and len(values) > 1:
+        ranks = np.where(wanted == NEITHER, 0, wanted)
+        above = ranks[:, :, None] > ranks[:, None, :]  # whose difference may not fall
+        gaps = values[:, None] - values[None, :]
+        return (above & (gaps < 0)).any(axis=(1, 2)), (above & (gaps > 0)).any(axis=(1, 2))
+    along = np.where(wanted == NEITHER, 0, wanted) * np.sign(values)
+    moves = ((wanted == NEITHER) & (values != 0)).any(axis=1)
+    return (along < 0).any(axis=1) | moves, (along > 0).any(axis=1) | moves
 
 
 class Sides(NamedTuple):
     """On which side of zero parameters must stay for outputs to be monotone.
 
     1 where they may not be negative, -1 where they may not be positive, 0 where they are
-    free.
+    free, NEITHER where they must be zero.
 
     Attributes
     ----------
     weights : same shape as ``Network.own_weights``, int8
-    values : (n_rules, 1) int8
+    values : (n_rules, n_outputs) int8
     mixing : same shape as ``Network.mixing``, int8
     """
 
@@ -75,19 +116,58 @@ class Sides(NamedTuple):
     def of(cls, network: Network, directions: np.ndarray) -> Sides:
         """The sides on which a network is now; rules keep the sign of their largest value.
 
-        Those of which all values are zero are on the side of their weights.
+        Of the values that a direction is about. Where all of these are zero, rules are on
+        the side of their weights.
         """
-        layout, n_rules = network.layout, network.n_rules
-        owner = np.repeat(np.arange(n_rules), np.diff(layout.weight_offsets))
-        along = directions[network.features[layout.cells()[1]]]
-        strongest = network.values[np.arange(n_rules), np.abs(network.values).argmax(axis=1)]
-        leaning = np.bincount(owner, network.own_weights * along, n_rules)
-        side = np.where(strongest != 0, strongest, leaning)
-        signs = np.where(side < 0, -1, 1).astype(np.int8)
-        # A weight of zero counts too: training may let it grow.
-        looks = np.bincount(owner, along != 0, n_rules) > 0
-        mixing = np.repeat(looks, np.diff(layout.mixing_offsets)).astype(np.int8)
-        return cls(signs[owner] * along, (signs * looks)[:, None], mixing)
+        layout = network.layout
+        wanted = of_each_output(directions, network.n_outputs)
+        weights = np.zeros(len(network.own_weights), np.int8)
+        values = np.zeros((network.n_rules, network.n_outputs), np.int8)
+        looks = np.zeros(network.n_rules, np.int8)
+        for rule in np.flatnonzero(rules_with_directions(network, wanted)).tolist():
+            # A weight of zero counts too: training may let it grow.
+            own = wanted[network.rule_columns(rule)]
+            ways = ways_of_columns(network.values[rule], network.rule_weights(rule), own)
+            layout.weights_of(weights, rule)[:] = ways
+            values[rule] = sides_of_values(ways, own)
+            looks[rule] = 1
+        return cls(weights, values, np.repeat(looks, np.diff(layout.mixing_offsets)))
+
+
+def rules_with_directions(network: Network, wanted: np.ndarray) -> np.ndarray:
+    """Which rules own a column with a direction, (n_rules,) bool."""
+    owner = np.repeat(np.arange(network.n_rules), np.diff(network.column_offsets))
+    with_one = wanted[network.columns].any(axis=1)
+    return np.bincount(owner, with_one, network.n_rules) > 0
+
+
+def ways_of_columns(values: np.ndarray, weights: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The side of a rule's weights on each of its columns, (n_columns,) int8; 0 for free.
+
+    All columns go by the same value, so that they ask the same of it.
+    """
+    signs = np.where(wanted == NEITHER, 0, wanted)
+    sizes = np.abs(values) * signs.any(axis=0) * (wanted != NEITHER).all(axis=0)
+    leader = int(sizes.argmax())
+    along = signs[:, leader] * np.sign(values[leader])
+    if not sizes[leader]:
+        asked = signs[np.arange(len(signs)), np.abs(signs).argmax(axis=1)]
+        leaning = weights.sum(axis=0) @ asked
+        along = asked * (-1 if leaning < 0 else 1)
+    # A column with no direction for that value goes by the largest that it has one for.
+    for column in np.flatnonzero((along == 0) & signs.any(axis=1)):
+        own = np.abs(values) * np.abs(signs[column])
+        best = int(own.argmax()) if own.any() else int(np.abs(signs[column]).argmax())
+        along[column] = signs[column, best] * (-1 if values[best] < 0 else 1)
+    return along.astype(np.int8)
+
+
+def sides_of_values(ways: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The side of each value, (n_outputs,) int8, for weights on such sides."""
+    asked = np.where(wanted == NEITHER, 0, wanted) * ways[:, None]
+    up, down = (asked > 0).any(axis=0), (asked < 0).any(axis=0)
+    stuck = (wanted == NEITHER).any(axis=0) | (up & down)
+    return np.where(stuck, NEITHER, up.astype(np.int8) - down.astype(np.int8)).astype(np.int8)
 
 
 def allowed_weights(network: Network, restrictions: Restrictions) -> np.ndarray:
@@ -134,7 +214,8 @@ def restricted(network: Network, restrictions: Restrictions | None) -> Network:
 
 def on_side(numbers: np.ndarray, sides: np.ndarray) -> np.ndarray:
     """Numbers, but zero for those on the wrong side of it."""
-    return np.where(numbers * sides < 0, np.float32(0), numbers)
+    wrong = (numbers * sides < 0) | (sides == NEITHER)
+    return np.where(wrong, np.float32(0), numbers)
 
 
 def looking(network: Network) -> np.ndarray:

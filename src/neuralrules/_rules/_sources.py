@@ -55,7 +55,8 @@ class SourceOptions:
             "random_state": self.random_state,
         }
         limits = self.restrictions
-        if n_outputs == 1 and limits is not None and limits.directions.any():
+        one_way = limits is not None and limits.directions.ndim == 1
+        if n_outputs == 1 and limits is not None and one_way and limits.directions.any():
             # A list: scikit-learn's classifier turns the signs of an array in place.
             parameters["monotonic_cst"] = limits.directions.tolist()
         return parameters
