@@ -113,6 +113,8 @@ def odds_axis(label: str, low: float, high: float) -> Axis:
             return Axis(label, (low, high), logit(chosen), share_texts(chosen))
     plain = nice_ticks(low, high)
     plain = plain[(plain >= low) & (plain <= high)]
+    if not plain.size:
+        plain = np.array([(low + high) / 2])
     shares = 1 / (1 + np.exp(-plain))
     texts = [f"{100 * share:.3g}{SPAN}%" for share in shares]
     return Axis(label, (low, high), plain, texts)
@@ -158,7 +160,8 @@ def log_ticks(low: float, high: float) -> np.ndarray:
         if len(ticks) >= 3:
             return ticks
     ticks = nice_ticks(low, high)
-    return ticks[(ticks >= low) & (ticks <= high)]
+    inside = ticks[(ticks >= low) & (ticks <= high)]
+    return inside if inside.size else np.array([low])
 
 
 def tick_texts(ticks: np.ndarray) -> list[str]:
