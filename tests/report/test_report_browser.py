@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import time
 from dataclasses import replace
 
@@ -18,19 +17,6 @@ from neuralrules._reading._reach import cap
 from neuralrules._reading._text import base_text, condition_texts, named_literals
 from neuralrules._report._numbers import short
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="needs a browser: apt install chromium (Debian's package)"
-)
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 LONG = "a_very_long_name_" * 12  # 204 letters without a place to break
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -42,50 +28,6 @@ HOSTILE = [
     "מחיר בשקלים",
     "\u202eright to left",
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def visit(browser):
-    """Open a page; afterwards it must have logged and requested nothing."""
-    contexts, faults = [], []
-
-    def open_page(path, **options):
-        options.setdefault("viewport", {"width": 1280, "height": 900})
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        page.on("console", lambda message: faults.append(("console", message.text)))
-        page.on("pageerror", lambda error: faults.append(("error", str(error))))
-        page.on("dialog", lambda dialog: (faults.append(("dialog", "")), dialog.dismiss()))
-        page.on(
-            "request",
-            lambda request: (
-                request.url == path.as_uri() or faults.append(("request", request.url))
-            ),
-        )
-        page.goto(path.as_uri())
-        if options.get("java_script_enabled", True):
-            page.wait_for_selector("html[data-ready=true]", state="attached")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert faults == []
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("reports")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from neuralrules._data._dates import date_text
 from neuralrules._report._numbers import (
@@ -111,13 +111,13 @@ def odds_axis(label: str, low: float, high: float) -> Axis:
             stride = -(-len(inside) // 6)
             chosen = inside[::stride]
             return Axis(label, (low, high), logit(chosen), share_texts(chosen))
-    plain = nice_ticks(low, high)
-    plain = plain[(plain >= low) & (plain <= high)]
-    if not plain.size:
-        plain = np.array([(low + high) / 2])
-    shares = 1 / (1 + np.exp(-plain))
-    texts = [f"{100 * share:.3g}{SPAN}%" for share in shares]
-    return Axis(label, (low, high), plain, texts)
+    # So narrow that no round one lies inside, or only two of them.
+    shares = nice_ticks(*expit([low, high]).tolist())
+    shares = shares[(shares > expit(low)) & (shares < expit(high))]
+    if not shares.size:
+        shares = expit(np.array([(low + high) / 2]))
+    texts = [f"{text}{SPAN}%" for text in tick_texts(100 * shares)]
+    return Axis(label, (low, high), logit(shares), texts)
 
 
 def share_texts(shares: np.ndarray) -> list[str]:
