@@ -1,6 +1,7 @@
 """The report in a browser: the threshold of a rare class, shapes of columns, reasons."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,42 +11,36 @@ from sklearn.metrics import confusion_matrix, f1_score, precision_score, recall_
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 
+SLOW = pytest.mark.slow
 
-@pytest.fixture(scope="module")
-def cases():
-    X, y = credit_table(2500)
-    X.loc[::10, "income"] = np.nan
-    iris = load_iris(as_frame=True)
-    diabetes, progress = load_diabetes(return_X_y=True, as_frame=True)
+
+@cache
+def case(name):
+    """A fitted model of some kind, with its rows."""
     options = {"random_state": 0, "n_epochs": 10}
-    return {
-        "rare": (NeuralRuleClassifier(**options).fit(X, y), X, y),
-        "deep": (NeuralRuleClassifier(deep=True, **options).fit(X, y), X, y),
-        "hinge": (NeuralRuleClassifier(loss="hinge", **options).fit(X, y), X, y),
-        "classes": (
-            NeuralRuleClassifier(**options).fit(iris.data, iris.target),
-            iris.data,
-            iris.target,
-        ),
-        "number": (
-            NeuralRuleRegressor(**options).fit(diabetes, progress),
-            diabetes,
-            progress,
-        ),
-        "counts": (
-            NeuralRuleRegressor(loss="poisson", **options).fit(diabetes, progress),
-            diabetes,
-            progress,
-        ),
-    }
+    if name == "classes":
+        iris = load_iris(as_frame=True)
+        X, y, model = iris.data, iris.target, NeuralRuleClassifier(**options)
+    elif name in ("number", "counts"):
+        X, y = load_diabetes(return_X_y=True, as_frame=True)
+        loss = "squared" if name == "number" else "poisson"
+        model = NeuralRuleRegressor(loss=loss, **options)
+    else:
+        X, y = credit_table(2500)
+        X.loc[::10, "income"] = np.nan
+        more = {"deep": {"deep": True}, "hinge": {"loss": "hinge"}, "rare": {}}[name]
+        model = NeuralRuleClassifier(**more, **options)
+    return model.fit(X, y), X, y
 
 
 @pytest.fixture(scope="module")
-def pages(cases, folder):
-    return {
-        name: model.report(folder / f"{name}.html", X, y, n_examples=6)
-        for name, (model, X, y) in cases.items()
-    }
+def page_of(folder):
+    @cache
+    def write(name):
+        model, X, y = case(name)
+        return model.report(folder / f"{name}.html", X, y, n_examples=6)
+
+    return write
 
 
 def numbers(page):
@@ -62,10 +57,10 @@ def percent(share):
     return f"{100 * share:.1f}\u202f%"
 
 
-@pytest.mark.parametrize("name", ["rare", "hinge"])
-def test_the_slider_moves_the_matrix_and_its_numbers(cases, pages, visit, name):
-    model, X, y = cases[name]
-    page = visit(pages[name])
+@pytest.mark.parametrize("name", ["rare", pytest.param("hinge", marks=SLOW)])
+def test_the_slider_moves_the_matrix_and_its_numbers(page_of, visit, name):
+    model, X, y = case(name)
+    page = visit(page_of(name))
     scores = -model.decision_function(X) if name == "hinge" else model.predict_proba(X)[:, 0]
     slider, own = page.locator("#threshold"), model.predict(X) == "bad"
     start = int(slider.input_value())
@@ -102,9 +97,9 @@ def test_the_slider_moves_the_matrix_and_its_numbers(cases, pages, visit, name):
     assert page.locator("#threshold-now").inner_text() == ("0.5" if name == "rare" else "0")
 
 
-def test_the_gains_are_shares_of_rows_and_of_the_class(cases, pages, visit):
-    model, X, y = cases["rare"]
-    page = visit(pages["rare"])
+def test_the_gains_are_shares_of_rows_and_of_the_class(page_of, visit):
+    model, X, y = case("rare")
+    page = visit(page_of("rare"))
     chart = page.locator("svg.chart", has=page.locator("#gains-now"))
     data = json.loads(page.locator("#report-data").inner_text())["threshold"]
     corner = [chart.locator(".diagonal").get_attribute(key) for key in ("x1", "y1", "x2", "y2")]
@@ -120,50 +115,60 @@ def test_the_gains_are_shares_of_rows_and_of_the_class(cases, pages, visit):
         assert height == pytest.approx(flagged[truth].mean(), abs=1e-4)
 
 
-@pytest.mark.parametrize("name", ["rare", "deep", "hinge", "classes", "number", "counts"])
-def test_shapes_are_drawn_as_the_model_says(cases, pages, visit, name):
-    model, X, _ = cases[name]
-    page = visit(pages[name])
-    shapes = {shape.column: shape for shape in model.shapes(X, n_values=40, max_rows=None)}
-    figures = page.locator("#shapes figure").all()
-    assert len(figures) == min(len(shapes), 6)
-    for figure in figures:
-        shape = shapes[figure.get_attribute("data-column")]
-        sampled = model.shapes(X, [shape.column], n_values=40, max_rows=1000, random_state=0)[0]
-        expected = model.fitted_.task.comparable(sampled.outputs)
+DRAWN_SHAPES = """() => [...document.querySelectorAll("#shapes figure")].map((figure) => ({
+    column: figure.dataset.column,
+    n_lines: figure.querySelectorAll("path.line").length,
+    dots: [...figure.querySelectorAll("circle.dot")].map(
+        (dot) => [Number(dot.dataset.output), Number(dot.getAttribute("cy"))]),
+    levels: [...figure.querySelectorAll(".levels tbody tr")].map(
+        (row) => [row.querySelector("th").innerText.trim(), Number(row.dataset.outputs)]),
+}))"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rare",
+        "classes",
+        "number",
+        *(pytest.param(n, marks=SLOW) for n in ("deep", "hinge", "counts")),
+    ],
+)
+def test_shapes_are_drawn_as_the_model_says(page_of, visit, name):
+    model, X, _ = case(name)
+    figures = visit(page_of(name)).evaluate(DRAWN_SHAPES)
+    assert len(figures) == min(len(model.fitted_.used_columns), 6)
+    names = [figure["column"] for figure in figures]
+    shapes = model.shapes(X, names, n_values=40, max_rows=1000, random_state=0)
+    for figure, shape in zip(figures, shapes, strict=True):
+        expected = model.fitted_.task.comparable(shape.outputs)
         if name in ("rare", "deep", "hinge"):
             expected = -expected  # the rare class is the first
-        values = sampled.values
-        rows = figure.locator(".levels tbody tr").all()
-        if rows:
-            places = {str(value): place for place, value in enumerate(values)}
-            for row in rows:
-                drawn = float(row.get_attribute("data-outputs"))
-                label = row.locator("th").inner_text()
-                assert drawn == pytest.approx(expected[places[label], 0], abs=1e-9)
+        if figure["levels"]:
+            assert dict(figure["levels"]) == pytest.approx(
+                dict(zip(shape.values, expected[:, 0], strict=True)), abs=1e-9
+            )
             continue
-        dots = figure.locator("circle.dot").all()
-        n_lines = expected.shape[1]
-        drawn = np.array([float(dot.get_attribute("data-output")) for dot in dots])
-        drawn = drawn.reshape(-1, n_lines)
-        lines = figure.locator("path.line").all()
-        assert len(lines) == n_lines
-        low, high = sampled.shown_range()
-        days = sampled._levels.numbers
+        assert figure["n_lines"] == expected.shape[1]
+        drawn, heights = np.array(figure["dots"]).T
+        low, high = shape.shown_range()
+        days = shape._levels.numbers
         kept = np.isnan(days) | ((days >= low) & (days <= high))
-        np.testing.assert_allclose(drawn, expected[kept], atol=1e-9)
+        np.testing.assert_allclose(drawn, expected[kept].ravel(), atol=1e-9)
         # Higher outputs are drawn higher, in proportion.
-        heights = np.array([float(dot.get_attribute("cy")) for dot in dots])
-        slope, constant = np.polyfit(drawn.ravel(), heights, 1)
+        slope, constant = np.polyfit(drawn, heights, 1)
         assert slope < 0
-        np.testing.assert_allclose(slope * drawn.ravel() + constant, heights, atol=0.02)
+        np.testing.assert_allclose(slope * drawn + constant, heights, atol=0.02)
 
 
-@pytest.mark.parametrize("name", ["rare", "deep", "classes", "number", "counts"])
-def test_reasons_are_those_of_the_model(cases, pages, visit, name):
+@pytest.mark.parametrize(
+    "name",
+    ["rare", "classes", "number", *(pytest.param(n, marks=SLOW) for n in ("deep", "counts"))],
+)
+def test_reasons_are_those_of_the_model(page_of, visit, name):
     """Loaded rows have the model's sentences; those typed the same rules in the same order."""
-    model, X, y = cases[name]
-    page = visit(pages[name])
+    model, X, y = case(name)
+    page = visit(page_of(name))
     adverse = None
     if hasattr(model, "classes_"):
         labels, counts = np.unique(y, return_counts=True)
@@ -201,10 +206,10 @@ def test_several_targets_have_no_reasons(folder, visit):
     ]
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=SLOW)])
 @pytest.mark.parametrize("name", ["rare", "classes", "number"])
-def test_it_fits_the_screen(pages, visit, name, width):
-    page = visit(pages[name], viewport={"width": width, "height": 800})
+def test_it_fits_the_screen(page_of, visit, name, width):
+    page = visit(page_of(name), viewport={"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     # No text of a chart lies over another or outside of its chart.
     charts = page.evaluate(
