@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from neuralrules._data._dates import date_text
 from neuralrules._report._numbers import (
@@ -111,11 +111,13 @@ def odds_axis(label: str, low: float, high: float) -> Axis:
             stride = -(-len(inside) // 6)
             chosen = inside[::stride]
             return Axis(label, (low, high), logit(chosen), share_texts(chosen))
-    plain = nice_ticks(low, high)
-    plain = plain[(plain >= low) & (plain <= high)]
-    shares = 1 / (1 + np.exp(-plain))
-    texts = [f"{100 * share:.3g}{SPAN}%" for share in shares]
-    return Axis(label, (low, high), plain, texts)
+    # So narrow that no round one lies inside, or only two of them.
+    shares = nice_ticks(*expit([low, high]).tolist())
+    shares = shares[(shares > expit(low)) & (shares < expit(high))]
+    if not shares.size:
+        shares = expit(np.array([(low + high) / 2]))
+    texts = [f"{text}{SPAN}%" for text in tick_texts(100 * shares)]
+    return Axis(label, (low, high), logit(shares), texts)
 
 
 def share_texts(shares: np.ndarray) -> list[str]:
@@ -158,7 +160,8 @@ def log_ticks(low: float, high: float) -> np.ndarray:
         if len(ticks) >= 3:
             return ticks
     ticks = nice_ticks(low, high)
-    return ticks[(ticks >= low) & (ticks <= high)]
+    inside = ticks[(ticks >= low) & (ticks <= high)]
+    return inside if inside.size else np.array([low])
 
 
 def tick_texts(ticks: np.ndarray) -> list[str]:

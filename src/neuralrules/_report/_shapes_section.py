@@ -36,6 +36,7 @@ from neuralrules._report._numbers import count, short, shortened
 from neuralrules._task._losses import LARGEST_OUTPUT
 
 SHOWN_SHAPES = 6
+STILL = 1e-6  # of the largest effect: what is less is rounding
 SHAPE_ROWS = 1000  # rows that shapes are averaged over
 LINES = 5  # of classes or targets in one picture, those that vary most
 LEVELS = 12  # categories in one table, the most frequent ones
@@ -113,9 +114,25 @@ def view_of(fitted: Fitted, rare: int | None) -> View:
 
 
 def shapes_section(
-    fitted: Fitted, X: Any, sample_weight: Any, engine: Engine, rare: int | None
+    fitted: Fitted,
+    X: Any,
+    sources: list[int],
+    sample_weight: Any,
+    engine: Engine,
+    rare: int | None,
 ) -> dict[str, Any]:
-    """Pictures of the columns that move the output most.
+    """Pictures of the most important columns, those that move the output most first.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    X : checked table or None
+    sources : list of int
+        Columns that the model uses, the most important ones first.
+    sample_weight : array-like or None
+    engine : Engine
+    rare : int or None
+        Code of the class that counts; None for numbers.
 
     Returns
     -------
@@ -123,25 +140,26 @@ def shapes_section(
         ``pictures``, ``key`` (names of several lines), ``n_rows`` that were averaged over,
         ``n_more`` columns that are left out, and ``odds``, whether probabilities are shown.
     """
-    if X is None or not fitted.used_columns:
+    if X is None or not sources:
         return {"pictures": []}
     found = shapes(
         fitted,
         X,
         engine,
-        None,
+        [fitted.encoder.names[source] for source in sources[:SHOWN_SHAPES]],
         n_values=40,
         max_rows=SHAPE_ROWS,
         sample_weight=sample_weight,
         random_state=0,
     )
-    moving = [shape for shape in found if shape.importance > 0]
+    found.sort(key=lambda shape: -shape.importance)
+    moving = [one for one in found if one.importance > STILL * found[0].importance]
     view = view_of(fitted, rare)
     return {
-        "pictures": [picture(shape, view) for shape in moving[:SHOWN_SHAPES]],
+        "pictures": [picture(shape, view) for shape in moving],
         "n_rows": count(min(X.shape[0], SHAPE_ROWS)),
         "sampled": X.shape[0] > SHAPE_ROWS,
-        "n_more": max(len(moving) - SHOWN_SHAPES, 0),
+        "n_more": len(sources) - len(moving),
         "label": view.label,
         "several": view.outcome is None,
         "odds": view.outcome is not None and view.outcome.is_odds,

@@ -128,13 +128,18 @@ def threshold(scores: np.ndarray, cut: int, probabilities: bool) -> float:
 
 
 def roundest(low: float, high: float) -> float:
-    """The number with the fewest decimals between two others, and not next to either."""
-    low, high = low + MARGIN * (high - low), high - MARGIN * (high - low)
+    """The number with the fewest decimals between two others, and not next to either.
+
+    Of two that hardly differ the higher one, which is reached by itself and not by the lower.
+    """
+    margin = MARGIN * (high - low)
     for decimals in range(17):
-        number = np.floor(high * 10.0**decimals) / 10.0**decimals
-        if number > low:
-            return float(round(number, decimals))
-    return (low + high) / 2
+        number = round(
+            float(np.floor((high - margin) * 10.0**decimals) / 10.0**decimals), decimals
+        )
+        if low + margin < number < high:
+            return number
+    return high
 
 
 def threshold_section(scored: Scored, labels: list[str]) -> dict[str, Any]:

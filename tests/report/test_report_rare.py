@@ -1,0 +1,168 @@
+"""The report of a rare class: its numbers are those of scikit-learn on the same rows."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from models import credit_table
+from sklearn.metrics import (
+    average_precision_score,
+    confusion_matrix,
+    f1_score,
+    log_loss,
+    precision_score,
+    recall_score,
+)
+
+from neuralrules import NeuralRuleClassifier
+from neuralrules._estimators._base import encoded_rows, engine_of
+from neuralrules._fitted._performance import errors_by_size
+from neuralrules._report._axes import odds_axis, share_texts
+from neuralrules._report._classes_section import class_order, wilson
+from neuralrules._report._threshold import MAX_CUTS, Scored, cuts_of, roundest
+
+
+@pytest.fixture(scope="module")
+def credit():
+    X, y = credit_table(3000)
+    return NeuralRuleClassifier(random_state=0, n_epochs=15).fit(X, y), X, y
+
+
+def scored_by(model, X, y, rare, weight=None):
+    rows = encoded_rows(model, X, y, weight)
+    return Scored.of(model.fitted_, rows, engine_of(model), rare)
+
+
+def metrics_of(path):
+    """Names and full numbers of the metrics of a page."""
+    page = path.read_text("utf-8")
+    part = page.split('<dl class="metrics">')[1].split("</dl>")[0]
+    found = re.findall(r"<dt>(.*?)(?: <small>.*?)?</dt><dd title=\"(.*?)\">", part)
+    return {name: float(value) for name, value in found}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("positive", ["bad", "worse"])
+def test_metrics_are_those_of_the_rare_class(credit, tmp_path, weighted, positive):
+    """Whether it is the first or the second of the two."""
+    _, X, labels = credit
+    y = np.where(labels == "bad", positive, "good")
+    model = NeuralRuleClassifier(random_state=0, n_epochs=8).fit(X, y)
+    weight = np.random.RandomState(0).randint(1, 4, len(y)) if weighted else None
+    path = model.report(tmp_path / "report.html", X, y, sample_weight=weight)
+    shown, predicted = metrics_of(path), model.predict(X)
+    place = list(model.classes_).index(positive)
+    options = {"pos_label": positive, "sample_weight": weight}
+    expected = {
+        f"Share of {positive}": np.average(y == positive, weights=weight),
+        "Precision": precision_score(y, predicted, **options),
+        "Recall": recall_score(y, predicted, **options),
+        "F1": f1_score(y, predicted, **options),
+        "Average precision": average_precision_score(
+            y == positive, model.predict_proba(X)[:, place], sample_weight=weight
+        ),
+        "Accuracy": model.score(X, y, sample_weight=weight),
+        "Log loss": log_loss(y, model.predict_proba(X), sample_weight=weight),
+    }
+    for name, value in expected.items():
+        assert shown[name] == pytest.approx(value, rel=1e-5), name
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize("rare", [0, 1])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_cut_counts_as_scikit_learn(credit, loss, rare, weighted):
+    _, X, y = credit
+    model = NeuralRuleClassifier(random_state=0, n_epochs=3, loss=loss).fit(X, y)
+    weight = np.random.RandomState(0).rand(len(y)) + 0.5 if weighted else np.ones(len(y))
+    found = cuts_of(scored_by(model, X, y, rare, weight if weighted else None))
+    if loss == "logistic":
+        scores = model.predict_proba(X)[:, rare]
+    else:
+        scores = model.decision_function(X) * (2 * rare - 1)
+    assert found.cuts == sorted(found.cuts)
+    assert len(found.cuts) <= MAX_CUTS + 1
+    is_rare = y == model.classes_[rare]
+    for cut, caught, alarms in zip(found.cuts, found.caught, found.alarms, strict=True):
+        matrix = confusion_matrix(is_rare, scores >= cut, sample_weight=weight)
+        assert caught == pytest.approx(matrix[1, 1], rel=1e-6)
+        assert alarms == pytest.approx(matrix[0, 1], rel=1e-6)
+    flagged = model.predict(X) == model.classes_[rare]
+    own = confusion_matrix(is_rare, flagged, sample_weight=weight)
+    assert found.caught[found.own] == pytest.approx(own[1, 1], rel=1e-6)
+    assert found.alarms[found.own] == pytest.approx(own[0, 1], rel=1e-6)
+    assert found.caught[0] == pytest.approx(weight[is_rare].sum(), rel=1e-6)
+    assert found.caught[-1] == found.alarms[-1] == 0
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-12, 1e6), st.integers(-6, 3))
+def test_a_threshold_lies_between_two_scores(low, step, power):
+    low, high = sorted([low * 10.0**power, (low + step) * 10.0**power])
+    if low == high:
+        return
+    number = roundest(low, high)
+    assert low < number <= high
+    if high - low > 1e-9 * max(abs(low), abs(high), 1e-3):
+        assert number < high
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "number"),
+    [(0.02931, 0.03012, 0.03), (0.2, 0.7, 0.6), (-3.5, 2.2, 2.0), (0.12341, 0.12349, 0.12348)],
+)
+def test_thresholds_are_round(low, high, number):
+    assert roundest(low, high) == number
+
+
+def test_a_rare_class_comes_first():
+    two = np.array([[90.0, 5], [1, 4]])
+    assert class_order(two, 1) == [1, 0]
+    assert class_order(np.diag([30.0, 31, 29]), 2) == [0, 1, 2]  # none of them is rare
+    assert class_order(np.diag([50.0, 4, 46]), 1) == [1, 0, 2]
+
+
+def test_the_loss_says_what_keeping_rules_is_worth(credit):
+    model, X, y = credit
+    rows = encoded_rows(model, X, y, None)
+    sizes, losses = errors_by_size(model.network_, rows, engine_of(model), loss=True)
+    _, errors = errors_by_size(model.network_, rows, engine_of(model))
+    assert losses[-1] == pytest.approx(log_loss(y, model.predict_proba(X)), rel=1e-5)
+    assert errors[-1] == pytest.approx(np.mean(model.predict(X) != y))
+    assert sizes[-1] == model.network_.n_rules
+    assert np.ptp(losses) / losses.max() > 0.2
+
+
+def test_pages_without_scores(credit, tmp_path):
+    """Of training rows the matrix is known, but no score; one class has no threshold."""
+    model, X, y = credit
+    path = model.report(tmp_path / "training.html")
+    assert {"Precision", "Recall", "F1"} <= set(metrics_of(path))
+    assert 'id="threshold"' not in path.read_text("utf-8")
+    good = y == "good"
+    path = model.report(tmp_path / "one class.html", X[good], y[good])
+    assert 'id="threshold"' not in path.read_text("utf-8")
+    data = path.read_text("utf-8")
+    page = re.search(r'id="report-data">(.*?)</script>', data, re.DOTALL)[1]
+    assert json.loads(page)["threshold"] is None
+
+
+def test_intervals_of_shares():
+    low, high = wilson(np.array([0.0, 0.5, 1.0]), np.array([20.0, 50.0, 7.0]))
+    assert low[0] == 0
+    assert high[0] == pytest.approx(0.119, abs=1e-3)  # 1.645² / (20 + 1.645²)
+    assert low[1] + high[1] == pytest.approx(1)
+    assert high[2] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-9, -3), (-0.2, 0.3), (2, 2.001), (-30, 30)])
+def test_odds_are_labelled_with_probabilities(low, high):
+    axis = odds_axis("p", low, high)
+    assert 1 <= len(axis.ticks) <= 8
+    assert all(low <= tick <= high for tick in axis.ticks)
+    assert len(set(axis.texts)) == len(axis.texts)
+    written = np.array([float(text.rstrip("\u202f%")) / 100 for text in axis.texts])
+    np.testing.assert_allclose(written, 1 / (1 + np.exp(-axis.ticks)), rtol=6e-3)
+    assert share_texts(np.array([0.03, 0.999, 0.5])) == ["3\u202f%", "99.9\u202f%", "50\u202f%"]
