@@ -95,6 +95,7 @@ def test_the_examples_in_the_help_run(here):
             assert result.out
             assert result.err == ""
             assert output.endswith((".csv", ".txt", ".sql"))
+            (here / output).write_text(result.out)
     assert {path.name for path in here.iterdir()} >= {
         *("iris.nrules", "houses.nrules", "small.nrules"),
         *("scored.csv", "scored.parquet", "iris.html", "iris.onnx", "iris.py"),
@@ -211,7 +212,7 @@ def test_completion_prints_a_script_and_where_to_put_it(shell):
 @pytest.mark.parametrize(
     ("words", "start", "expected"),
     [
-        ([], "e", {"evaluate", "explain", "export"}),
+        ([], "e", {"edit", "evaluate", "explain", "export"}),
         (["fit"], "--max-d", {"--max-depth", "--max-depths"}),
         (["fit", "--rule-source"], "", {"boosting", "expert", "forest", "tree"}),
         (["fit", "--batch-size"], "a", {"auto"}),

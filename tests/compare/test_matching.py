@@ -108,7 +108,24 @@ def test_distances_are_those_of_a_slow_reference(monkeypatch, chunk):
             to = [min(angle(a, b) for b in yours) for a in mine]
             back = [min(angle(a, b) for a in mine) for b in yours]
             expected[i, j] = np.mean(to + back)
-    np.testing.assert_allclose(distances(one, other, offsets, others), expected, rtol=1e-7)
+    apart, shared = distances(one, other, offsets, others)
+    np.testing.assert_allclose(apart, expected, rtol=1e-7)
+    assert not shared.any()
+    other[2], other[4] = 2 * one[0], one[2]
+    _, shared = distances(one, other, offsets, others)
+    np.testing.assert_allclose(shared, [[2 / 6, 0], [0, 1], [0, 0]])
+
+
+def test_a_rule_of_which_half_was_rewritten_is_still_that_rule():
+    X, y = credit_table(500)
+    rules = ["age > 50 and income > 20000", "age > 60 and region = west"]
+    model = NeuralRuleClassifier(
+        rule_source="expert", expert_rules=rules, n_epochs=0, random_state=0
+    ).fit(X, y)
+    text = model.exact_text()
+    last = text.rstrip().rpartition("\n")[0]
+    changed = model.edit(text=f'{last}\n  - 1.0 * "utilisation" + 0.3\n')
+    assert match_rules(model.fitted_, changed.fitted_) == [(0, 0, "same"), (1, 1, "shared")]
 
 
 def test_the_order_of_literals_counts_in_a_deep_rule():

@@ -32,7 +32,7 @@ def test_a_text_that_was_not_changed_is_the_model_bit_for_bit(kind, deep):
     same = model.edit(text=model.exact_text())
     np.testing.assert_array_equal(network_outputs(same, X), network_outputs(model, X))
     assert same.rules_text() == model.rules_text()
-    assert same.lineage_[-1].summary == "as text: no rule changed"
+    assert same.lineage_[-1].summary == "no rule changed (as text)"
 
 
 @pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
@@ -67,7 +67,7 @@ def test_rules_that_the_text_still_says_keep_their_bits_leaves_and_frost():
     assert changed.rules_.frozen.tolist() == [model.rules_.frozen[2], 0, 0]
     gone = sorted({*range(model.network_.n_rules)} - {1, 2, 3})
     assert changed.lineage_[-1].summary == (
-        f"as text: rules {', '.join(map(str, gone))} taken out"
+        f"rules {', '.join(map(str, gone))} taken out (as text)"
     )
     np.testing.assert_array_equal(
         changed.fitted_.activity.highest, model.fitted_.activity.highest[[2, 3, 1]]

@@ -60,6 +60,7 @@ def compare(
     Rules are the same if their numbers are, wherever they stand. With DATA, which rows change
     class, and the rules that make the difference; with its target, how good both are.
     """
+    from neuralrules._compare._comparison import check_comparable
     from neuralrules._compare._told import comparison_text, write_page
     from neuralrules._estimators._compare import compare as compare_models
 
@@ -68,7 +69,7 @@ def compare(
     if output is not None:
         path = checked_output(output, "changes.html", [model, other, data])
     with library_errors():
-        compare_models(first, second)  # before a long table is read
+        check_comparable(first.fitted_, second.fitted_)  # before a long table is read
     rows = read_if_given(
         first, data, reading, console, target=target, weight=weight, target_needed=False
     )

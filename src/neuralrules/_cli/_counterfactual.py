@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from neuralrules._counterfactual import Counterfactual
     from neuralrules._estimators._base import NeuralRuleModel
 
+# What parameters of the library are called here.
+OPTIONS = {
+    "target": "--to",
+    "probability": "--probability",
+    "bounds": "--bounds",
+    "units": "--unit",
+    "fixed": "--fixed",
+}
+NUMBERS_ONLY = ("increase", "decrease", "integer", "bounds")
 SECTION = "What may change, each may be given several times"
 
 
@@ -218,7 +227,7 @@ def counterfactual(
         chosen = dict(rows_by_number(loaded, table, numbers, console))
     texts, records = [], []
     for number in numbers:
-        with library_errors(), console.progress(f"Searching for row {number}"):
+        with library_errors(OPTIONS), console.progress(f"Searching for row {number}"):
             found = loaded.counterfactual(
                 chosen[number],
                 goal,
@@ -241,7 +250,7 @@ def column_wishes(model: NeuralRuleModel, columns: dict[str, Any]) -> dict[str, 
     }
     for name, given in named.items():
         for column in given:
-            check_column(model, f"--{name.replace('units', 'unit')}", column)
+            check_column(model, name, column)
     both = sorted({*named["increase"]} & {*named["decrease"]})
     if both:
         raise click.UsageError(
@@ -258,10 +267,22 @@ def column_wishes(model: NeuralRuleModel, columns: dict[str, Any]) -> dict[str, 
     }
 
 
-def check_column(model: NeuralRuleModel, option: str, column: str) -> None:
-    """Refuse a column that the model does not have."""
-    names = model.encoder_.names
-    if column not in names:
+def check_column(model: NeuralRuleModel, name: str, column: str) -> None:
+    """Refuse a column that the model does not have, or that is of another kind."""
+    names, option = model.encoder_.names, OPTIONS.get(name, f"--{name}")
+    if column in names:
+        holds_numbers = model.encoder_.columns_of(names.index(column))[0].kind == "number"
+        if name in NUMBERS_ONLY and not holds_numbers:
+            raise InputError(
+                f"{option}: {column!r} holds categories. Name columns of numbers; --allow says "
+                "which categories are allowed."
+            )
+        if name == "allow" and holds_numbers:
+            raise InputError(
+                f"{option}: {column!r} holds numbers. Name columns of categories; --bounds "
+                "says between which numbers a column must stay."
+            )
+    else:
         near = get_close_matches(column, names, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Its columns are {listed(names)}."
         raise InputError(f"{option}: the model has no column {column!r}. {hint}")

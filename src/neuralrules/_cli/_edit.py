@@ -240,7 +240,7 @@ def report_and_save(model: Any, changed: Any, rows: Any, path: Path, console: Co
         text = folded(text)
     done = changed.lineage_[-1].summary
     console.summary(
-        f"A is the model before, B the one after: {done}.\n{text}\n\nSaved in {path}, "
+        f"A is the model before, B the one after. Done: {done}.\n{text}\n\nSaved in {path}, "
         f"{bytes_text(n_bytes)}.",
         {"model": str(path), "bytes": n_bytes, "done": done, **comparison_record(compared)},
     )

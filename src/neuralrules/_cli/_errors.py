@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import click
@@ -51,11 +51,14 @@ def option_name(parameter: str) -> str:
 def in_options(message: str, parameters: Iterable[str] = ()) -> str:
     """A message of the library that names options, not parameters.
 
+    `parameters` are names of parameters, or a dict from these to options of other names.
+
     What stands in quotes is the user's and stays. A parameter whose name is a common word
     is recognised by the equals sign after it.
     """
+    named = parameters if isinstance(parameters, Mapping) else {}
     for name in (*parameters, *RENAMED, *SAME):
-        word, option = rf"(?<!['\"\w]){name}", option_name(name)
+        word, option = rf"(?<!['\"\w]){name}", named.get(name, option_name(name))
         message = re.sub(rf"{word}=True\b", option, message)
         message = re.sub(rf"{word}=False\b", option.replace("--", "--no-", 1), message)
         message = re.sub(rf"{word}=", f"{option} ", message)

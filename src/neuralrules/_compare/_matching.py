@@ -27,15 +27,16 @@ MATTERS = 0.1  # of a literal's largest weight: columns of less do not say what 
 FORBIDDEN = 1e6  # a distance that no assignment chooses if it can do without
 CHUNK_CELLS = 2**22  # distances of literals held at a time
 
-SAME, VALUE, LEAF, COLUMNS = "same", "value", "leaf", "columns"
+SAME, VALUE, LEAF, SHARED, COLUMNS = "same", "value", "leaf", "shared", "columns"
 
 
 class Match(NamedTuple):
     """A rule of the first model and one of the second; None where there is no such rule.
 
     `how` is "same"; or what the two have in common: "value" for the same literals with another
-    value, "leaf" for the leaf they grew from, "columns" for rules that are near to each other
-    and look at the same columns. It is empty for rules that are in one model only.
+    value, "leaf" for the leaf they grew from, "shared" for half of their literals, "columns"
+    for rules that are near to each other and look at the same columns. It is empty for rules
+    that are in one model only.
     """
 
     first: int | None
@@ -79,12 +80,13 @@ def match_rules(first: Fitted, second: Fitted) -> list[Match]:
     valued = np.abs(one.values[:, None] - other.values[None]) <= ROUNDING * np.maximum(
         np.abs(one.values[:, None]), np.abs(other.values[None])
     )
-    apart = distances(one.literals, other.literals, one.offsets, other.offsets)
+    apart, shared = distances(one.literals, other.literals, one.offsets, other.offsets)
     grown = np.array([[bool(a) and a == b for b in other.leaves] for a in one.leaves], bool)
     stages = (
         (SAME, alike & valued.all(axis=2)),
         (VALUE, alike),
         (LEAF, grown.reshape(apart.shape)),
+        (SHARED, shared >= 0.5),
         (COLUMNS, about_the_same(one, other) & (apart <= FARTHEST)),
     )
     found: dict[int, Match] = {}
@@ -187,26 +189,37 @@ def about_the_same(one: Forms, other: Forms) -> np.ndarray:
 
 def distances(
     literals: np.ndarray, others: np.ndarray, offsets: np.ndarray, other_offsets: np.ndarray
-) -> np.ndarray:
-    """How far rules are from each other, (n_rules, n_others) float64 from 0 to 1.
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far rules are from each other, and how much of them is the same.
 
-    The mean distance of each literal of either rule to the nearest one of the other: half the
-    length between directions, so that how steep they are does not count.
+    Returns
+    -------
+    apart : (n_rules, n_others) float64
+        The mean distance of each literal of either rule to the nearest one of the other, from
+        0 to 1: half the length between directions, so that how steep they are does not count.
+    shared : (n_rules, n_others) float64
+        The share of these literals that the other has, too.
     """
     lengths, other_lengths = np.diff(offsets), np.diff(other_offsets)
-    there = np.empty((len(lengths), len(other_lengths)))
-    back = np.empty_like(there)
+    sums, counts = np.empty((2, len(lengths), len(other_lengths)))
     one, other = directions(literals), directions(others)
     size = max(1, CHUNK_CELLS // max(len(other), 1))
     for start, stop in rule_chunks(offsets, size):
         own = one[offsets[start] : offsets[stop]]
         apart = np.sqrt(np.maximum(0.5 - 0.5 * (own @ other.T), 0))
         starts = offsets[start:stop] - offsets[start]
-        nearest = np.minimum.reduceat(apart, other_offsets[:-1], axis=1)
-        there[start:stop] = np.add.reduceat(nearest, starts, axis=0)
-        nearest = np.minimum.reduceat(apart, starts, axis=0)
-        back[start:stop] = np.add.reduceat(nearest, other_offsets[:-1], axis=1)
-    return (there + back) / (lengths[:, None] + other_lengths[None])
+        there = np.minimum.reduceat(apart, other_offsets[:-1], axis=1)
+        back = np.minimum.reduceat(apart, starts, axis=0)
+        for result, mine, yours in (
+            (sums, there, back),
+            (counts, there <= ROUNDING, back <= ROUNDING),
+        ):
+            result[start:stop] = np.add.reduceat(mine, starts, axis=0, dtype=np.float64)
+            result[start:stop] += np.add.reduceat(
+                yours, other_offsets[:-1], axis=1, dtype=np.float64
+            )
+    n_literals = lengths[:, None] + other_lengths[None]
+    return sums / n_literals, counts / n_literals
 
 
 def rule_chunks(offsets: np.ndarray, size: int) -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from neuralrules._compare._matching import COLUMNS, LEAF, SAME, VALUE, Match
+from neuralrules._compare._matching import COLUMNS, LEAF, SAME, SHARED, VALUE, Match
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._literals import original_text
 from neuralrules._reading._names import in_formula
@@ -18,6 +18,7 @@ FINER = ((PRECISION, MAX_TERMS), (6, 1000), (17, 1000))
 MATCHED_BY = {
     VALUE: "the same conditions",
     LEAF: "grown from the same leaf",
+    SHARED: "with some of the same conditions",
     COLUMNS: "the nearest, about the same columns",
 }
 INEQUALITY = re.compile(r"(.*) ([<>]) [^<>]*")

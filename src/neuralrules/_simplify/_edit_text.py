@@ -9,6 +9,7 @@ import numpy as np
 
 from neuralrules._data._encoding import Encoder
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._lineage import counted
 from neuralrules._network._network import Network
 from neuralrules._reading._exact import exact_text
 from neuralrules._reading._from_text import (
@@ -193,7 +194,7 @@ def changes_text(before: ExactRules, after: ExactRules, known: list[int | None])
     parts = [
         named_rules(dropped, "taken out") if dropped else "",
         named_rules(sorted(valued), "given another value") if valued else "",
-        f"{known.count(None)} put in" if None in known else "",
+        f"{counted(known.count(None), 'rule')} put in" if None in known else "",
         "another start" if (before.intercept != after.intercept).any() else "",
     ]
-    return "as text: " + ("; ".join(part for part in parts if part) or "no rule changed")
+    return ("; ".join(part for part in parts if part) or "no rule changed") + " (as text)"
