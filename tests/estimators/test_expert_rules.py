@@ -103,6 +103,31 @@ def test_files_remember_experts_and_what_is_frozen(loans, tmp_path):
 
 
 @pytest.mark.parametrize("deep", [False, True])
+def test_texts_say_who_wrote_a_rule_and_what_is_fixed(loans, deep, tmp_path):
+    X, y = loans
+    options = {"n_trees": 2, "n_epochs": 8, "random_state": 0, "deep": deep}
+    experts = {"expert_rules": RULES, "frozen_rules": "expert"}
+    model = NeuralRuleClassifier(**options, **experts).fit(X, y).edit(freeze=[2])
+    model.warm_start = True
+    model.fit(X, y).save(tmp_path / "m.nrules")
+    for one in (model, load(tmp_path / "m.nrules")):
+        text = one.rules_text()
+        assert re.search(
+            r"Rule 0: .*\(an expert's rule, its conditions fixed\)\n  said  ", text
+        )
+        assert re.search(r"Rule 2: .*\(fixed\)\n  leaf  ", text)
+        assert re.search(r"Rule 3: .*rows\)\n  leaf  ", text)
+        sentences = one.rules_text(style="sentences")
+        assert "Rule 0 (an expert's rule, its conditions fixed): " in sentences
+        assert "  It was written as late > 2" in sentences
+    replaced = model.edit(replace={3: "late > 1"}, unfreeze=[2])
+    texts = replaced.rules_text()
+    assert "fixed)" in texts
+    assert "(fixed)" not in texts
+    assert texts.count("an expert's rule") == 3
+
+
+@pytest.mark.parametrize("deep", [False, True])
 def test_frozen_rules_and_directions(loans, deep):
     """Rules that no value can make obey are refused; others get a value that does."""
     X, y = loans

@@ -16,7 +16,7 @@ from neuralrules._estimators._readable import ReadableModel
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._restricted import violations
 from neuralrules._reading._text import check_counts
-from neuralrules._simplify._edit import edited, read_edits
+from neuralrules._simplify._edit import EDITED, edited, read_edits
 from neuralrules._simplify._friendly import friendly_network
 from neuralrules._simplify._path import (
     TOLERANCE,
@@ -159,7 +159,7 @@ class ChangeableModel(ReadableModel):
         X_val, y_val : optional
             Rows that the model has not seen. Without them a twin is fitted on four
             fifths of the rows and simplified too, and what it loses on the last fifth
-            counts; that takes one more fit.
+            counts; that takes one more fit. An edited model needs them.
 
         Returns
         -------
@@ -201,6 +201,12 @@ class ChangeableModel(ReadableModel):
         check_is_fitted(self)
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together: give both or neither.")
+        if X_val is None and EDITED in self.fitted_.notes:
+            raise ValueError(
+                "This model was edited by hand, and a twin that is fitted to measure on unseen "
+                "rows would be without the edits. Give X_val and y_val, rows that the model "
+                "has not seen."
+            )
         given = self._rows(self._check_columns(X, reset=False), y, sample_weight)
         validation = None
         if X_val is not None:

@@ -22,6 +22,7 @@ from neuralrules._reading._text import (
     rule_text,
     scaled_texts,
     stand_in_texts,
+    standing_text,
     tree_rule_text,
 )
 from neuralrules._reading._words import (
@@ -31,6 +32,7 @@ from neuralrules._reading._words import (
     listed,
     rule_bounds,
 )
+from neuralrules._rules._rules import WRITTEN
 from neuralrules._task._task import chosen_classes
 
 
@@ -165,8 +167,9 @@ def rule_sentences(fitted: Fitted, rule: int, precision: int, max_terms: int) ->
         says = rule_text(fitted, rule, precision, max_terms)
     else:
         says = " and ".join(condition_words(fitted, rule, precision, max_terms)) or EVERY_ROW
+    standing = standing_text(fitted, rule)
     lines = [
-        f"Rule {rule}: {says}.",
+        f"Rule {rule}{f' ({standing})' if standing else ''}: {says}.",
         f"  {concern_sentence(fitted, rule)}",
         f"  {addition_sentence(fitted, rule, precision, max_terms)}",
     ]
@@ -174,7 +177,8 @@ def rule_sentences(fitted: Fitted, rule: int, precision: int, max_terms: int) ->
         leaf = tree_rule_text(fitted, rule, precision)
         if leaf != EVERY_ROW:
             share = number(100 * overlaps(activity)[rule], 2)
-            lines.append(f"  It grew from {leaf}; {share} % of the rows in either are in both.")
+            start = "was written as" if fitted.rules.trees[rule] == WRITTEN else "grew from"
+            lines.append(f"  It {start} {leaf}; {share} % of the rows in either are in both.")
     return "\n".join(lines)
 
 

@@ -17,6 +17,8 @@ from neuralrules._rules._expert_text import read_rule
 from neuralrules._rules._rules import ALL_FROZEN, FREE, Rules, unmeasured
 from neuralrules._training._training import State
 
+EDITED = "edited"  # the note of a model that no fit alone would give
+
 
 class Edits(NamedTuple):
     """What is to be changed, by the numbers of the rules; see `ChangeableModel.edit`."""
@@ -115,6 +117,7 @@ def edited(fitted: Fitted, edits: Edits, start: str) -> Fitted:
             else activity_of(fitted.activity, kept)
         ),
         performance=unknown_performance(task),
+        notes={**fitted.notes, EDITED: ["by hand"]},
     )
 
 
