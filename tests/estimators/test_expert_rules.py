@@ -102,6 +102,72 @@ def test_files_remember_experts_and_what_is_frozen(loans, tmp_path):
     assert load(tmp_path / "free.nrules").rules_.frozen is None
 
 
+@pytest.mark.parametrize("deep", [False, True])
+def test_texts_say_who_wrote_a_rule_and_what_is_fixed(loans, deep, tmp_path):
+    X, y = loans
+    options = {"n_trees": 2, "n_epochs": 8, "random_state": 0, "deep": deep}
+    experts = {"expert_rules": RULES, "frozen_rules": "expert"}
+    model = NeuralRuleClassifier(**options, **experts).fit(X, y).edit(freeze=[2])
+    model.warm_start = True
+    model.fit(X, y).save(tmp_path / "m.nrules")
+    for one in (model, load(tmp_path / "m.nrules")):
+        text = one.rules_text()
+        assert re.search(
+            r"Rule 0: .*\(an expert's rule, its conditions fixed\)\n  said  ", text
+        )
+        assert re.search(r"Rule 2: .*\(fixed\)\n  leaf  ", text)
+        assert re.search(r"Rule 3: .*rows\)\n  leaf  ", text)
+        sentences = one.rules_text(style="sentences")
+        assert "Rule 0 (an expert's rule, its conditions fixed): " in sentences
+        assert "  It was written as late > 2" in sentences
+    replaced = model.edit(replace={3: "late > 1"}, unfreeze=[2])
+    texts = replaced.rules_text()
+    assert "fixed)" in texts
+    assert "(fixed)" not in texts
+    assert texts.count("an expert's rule") == 3
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_frozen_rules_and_directions(loans, deep):
+    """Rules that no value can make obey are refused; others get a value that does."""
+    X, y = loans
+    options = {"n_trees": 2, "n_epochs": 8, "random_state": 0, "deep": deep}
+    options |= {"frozen_rules": "expert", "expert_rules": ["late > 1", "late < 4"]}
+    for direction in (1, -1):  # one of them is against what the rows say
+        model = NeuralRuleClassifier(monotone={"late": direction}, **options).fit(X, y)
+        assert model.check_monotone() == []
+        free = NeuralRuleClassifier(**options).fit(X, y)
+        for rule in (0, 1):
+            kept = [literals_of(one.network_, rule) for one in (model, free)]
+            assert kept[0] == kept[1]
+    for rule in ("late > 1 and late < 4", "late < 4 and late > 1 and region = north"):
+        both = NeuralRuleClassifier(
+            monotone={"late": 1}, **{**options, "expert_rules": ["late > 3", rule]}
+        )
+        with pytest.raises(ValueError, match=r"^Rule 1 is frozen, and what it"):
+            both.fit(X, y)
+    mixed = NeuralRuleClassifier(
+        monotone={"late": 1, "opened": 1},
+        **{**options, "expert_rules": ["late > 1 and opened < 2019-01-01"]},
+    )
+    with pytest.raises(ValueError, match=r"against monotone\. Rewrite or"):
+        mixed.fit(X, y)
+    out = NeuralRuleClassifier(exclude=["late"], **options)
+    with pytest.raises(ValueError, match="'late' is against interactions or exclude"):
+        out.fit(X, y)
+
+
+def test_a_rule_that_is_frozen_by_hand_is_refused_when_directions_come(loans):
+    X, y = loans
+    model = NeuralRuleClassifier(n_trees=2, n_epochs=8, random_state=0).fit(X, y)
+    (rule, name), *_ = model.check_monotone({"late": 1})
+    edited = model.edit(freeze=[rule])
+    edited.set_params(monotone={"late": 1}, warm_start=True)
+    with pytest.raises(ValueError, match=rf"^Rule {rule} is frozen, .* column '{name}'"):
+        edited.fit(X, y)
+    assert edited.edit(unfreeze=[rule]).fit(X, y).check_monotone() == []
+
+
 def test_errors(loans):
     message = (
         "rule_source='expert' needs rules: give expert_rules a list of them, such as "

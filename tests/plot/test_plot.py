@@ -924,3 +924,30 @@ def test_what_is_not_what_a_display_needs():
             ValueError, match=r"rules=.* must be a rule number or a list of them"
         ):
             SupportDisplay.from_estimator(model, X, rules=rules)
+
+
+def test_supports_show_dates_as_dates():
+    """Ticks stand where the days of a year or a month begin, and say so."""
+    frame = pd.DataFrame(
+        {
+            "opened": pd.date_range("2015-01-01", periods=300, freq="9D"),
+            "debt": np.tile(np.arange(20.0), 15),
+        }
+    )
+    y = (frame["opened"] > "2019-06-01") & (frame["debt"] > 8)
+    model = NeuralRuleClassifier(1, n_trees=2, n_epochs=2, random_state=0).fit(frame, y)
+    for columns in (["opened", "debt"], ["debt", "opened"]):
+        display = SupportDisplay.from_estimator(model, frame, columns=columns)
+        assert display.dates == (columns[0] == "opened", columns[1] == "opened")
+        display.figure_.canvas.draw()
+        ax = display.ax_ if columns[0] == "opened" else display.axes_[0]
+        axis = ax.xaxis if columns[0] == "opened" else ax.yaxis
+        shown = {label.get_text(): label for label in axis.get_ticklabels() if label.get_text()}
+        assert {"2016", "2018", "2020"} & set(shown)
+        for text, place in zip(
+            [label.get_text() for label in axis.get_ticklabels()],
+            axis.get_ticklocs(),
+            strict=True,
+        ):
+            day = np.datetime64("1970-01-01") + round(place)
+            assert str(day).startswith(text)

@@ -116,7 +116,7 @@ def test_a_model_is_edited_into_a_new_one(model, people):
         assert same == (old != 4)
         assert (other.network_.values[new] == model.network_.values[old]) == (old != 2)
     assert other.network_.values[2, 0] == np.float32(0.8)
-    assert "leaf  age > 60 and income ≤ 20000" in other.rules_text()
+    assert "said  age > 60 and income ≤ 20000" in other.rules_text()
     assert other.rules_.frozen.tolist() == [2, 0, 2] + [0] * (n_rules - 4)
     X = other.encoder_.transform(frame)
     covered = engine_of(other).activations(other.network_, X)[:, 3] > 0
@@ -219,3 +219,17 @@ def test_errors_name_what_came_and_the_remedy(model, options, message):
     options = {k: range(n_rules) if v == "all" else v for k, v in options.items()}
     with pytest.raises((ValueError, TypeError), match=f"^{re.escape(message)}$"):
         model.edit(**options)
+
+
+def test_simplify_asks_for_unseen_rows_of_an_edited_model(model, people, tmp_path):
+    """A twin that is fitted anew would be another model."""
+    edited = model.edit(drop=[0])
+    edited.warm_start = True
+    refitted = edited.fit(*people)
+    refitted.save(tmp_path / "edited.nrules")
+    for one in (edited, refitted, load(tmp_path / "edited.nrules")):
+        with pytest.raises(ValueError, match=r"^This model was edited by hand, .* Give X_val"):
+            one.simplify(*people)
+        assert one.simplify(*people, X_val=people[0], y_val=people[1])
+    anew = refitted.set_params(warm_start=False).fit(*people)
+    assert "edited" not in anew.fitted_.notes

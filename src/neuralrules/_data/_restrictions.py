@@ -33,12 +33,15 @@ class Restrictions:
     relative : bool
         Whether outputs count by their differences alone, as those of classes that are
         compared do: then it is enough for an output to fall less than others.
+    names : tuple of str
+        Of each encoded column that of the table that it comes from, for errors.
     """
 
     directions: np.ndarray
     excluded: np.ndarray
     groups: tuple[np.ndarray, ...] | None
     relative: bool = False
+    names: tuple[str, ...] = ()
 
     def visible(self, X: np.ndarray) -> np.ndarray:
         """Encoded rows (n_rows, n_columns) in which no excluded column tells anything."""
@@ -75,7 +78,8 @@ def restrictions_of(
         found = (np.flatnonzero(np.isin(sources, sorted(own)) & ~out) for own in named)
         groups = tuple(own for own in found if own.size)
     relative = task.are_classes and task.n_outputs > 1 and task.loss.compares_outputs
-    return Restrictions(wanted[:, 0] if alike else wanted, out, groups, relative)
+    names = tuple(encoder.names[source] for source in sources.tolist())
+    return Restrictions(wanted[:, 0] if alike else wanted, out, groups, relative, names)
 
 
 def directions_of(encoder: Encoder, task: Task, monotone: Any) -> dict[int, np.ndarray]:

@@ -187,7 +187,8 @@ class NeuralRuleModel(RuleBuilder):
         )
         plan = self._plan(task, len(training), course)
         restrictions = self._restrictions(fitted.encoder, task)
-        state = within_terms(resumed(fitted.state, restrictions), self.max_terms)
+        state = resumed(fitted.state, restrictions, fitted.rules.frozen)
+        state = within_terms(state, self.max_terms)
         outcome = train(
             state,
             rows,
@@ -425,9 +426,11 @@ def engine_of(model: NeuralRuleModel) -> Engine:
     return model._engine()
 
 
-def resumed(state: State, restrictions: Restrictions | None) -> State:
+def resumed(
+    state: State, restrictions: Restrictions | None, frozen: np.ndarray | None
+) -> State:
     """Where training goes on: if restrictions are new to the network, it starts from there."""
-    network = restricted(state.network, restrictions)
+    network = restricted(state.network, restrictions, frozen)
     return state if network is state.network else State.start(network)
 
 

@@ -174,7 +174,7 @@ class ChangeableModel(ReadableModel):
         X_val, y_val : optional
             Rows that the model has not seen. Without them a twin is fitted on four
             fifths of the rows and simplified too, and what it loses on the last fifth
-            counts; that takes one more fit.
+            counts; that takes one more fit. An edited model needs them.
 
         Returns
         -------
@@ -216,6 +216,12 @@ class ChangeableModel(ReadableModel):
         check_is_fitted(self)
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together: give both or neither.")
+        if X_val is None and any(event.what == EDITED for event in self.fitted_.lineage):
+            raise ValueError(
+                "This model was edited by hand, and a twin that is fitted to measure on unseen "
+                "rows would be without the edits. Give X_val and y_val, rows that the model "
+                "has not seen."
+            )
         given = self._rows(self._check_columns(X, reset=False), y, sample_weight)
         validation = None
         if X_val is not None:

@@ -16,7 +16,7 @@ from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._performance import BINS, Performance
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
-from neuralrules._rules._rules import ALL_FROZEN, FREE, Rules
+from neuralrules._rules._rules import ALL_FROZEN, FREE, WRITTEN, Rules
 from neuralrules._training._training import State
 
 KINDS = ("number", "missing", "category", "rare")  # of encoded columns, in their order
@@ -227,7 +227,7 @@ def rules_from(
         n=contents.array("rules.n", np.float64, (n_rules,)),
         totals=contents.array("rules.totals", np.float64, totals),
         scores=contents.array("rules.scores", np.float64, (n_rules,)),
-        trees=contents.indices("rules.trees", np.int32, n_rules, 0, 2**31),
+        trees=contents.indices("rules.trees", np.int32, n_rules, WRITTEN, 2**31),
         n_training=contents.amount("n_training"),
         n_classes=n_classes,
         frozen=frozen_from(contents, n_rules),

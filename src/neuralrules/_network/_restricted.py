@@ -22,6 +22,7 @@ import numpy as np
 
 from neuralrules._data._restrictions import NEITHER, Restrictions
 from neuralrules._network._network import Network
+from neuralrules._rules._rules import ALL_FROZEN, FREE, LITERALS_FROZEN
 
 
 def violations(
@@ -189,15 +190,21 @@ def allowed_weights(network: Network, restrictions: Restrictions) -> np.ndarray:
     return allowed
 
 
-def restricted(network: Network, restrictions: Restrictions | None) -> Network:
+def restricted(
+    network: Network, restrictions: Restrictions | None, frozen: np.ndarray | None = None
+) -> Network:
     """The network without what restrictions forbid; itself where it obeys them already.
 
     Weights that may not be are set to zero, values and parts of second layers on the wrong
     side too. A literal that has lost all its weights goes. The last one of a rule becomes
     constantly 1: the rule is then like one without splits.
+
+    What is `frozen`, as in `Rules.frozen`, stays as it is, or is refused.
     """
     if restrictions is None:
         return network
+    if frozen is not None and frozen.any():
+        network = with_frozen(network, restrictions, frozen)
     sides = Sides.of(network, restrictions.directions)
     allowed = allowed_weights(network, restrictions)
     obeying = replace(
@@ -210,6 +217,45 @@ def restricted(network: Network, restrictions: Restrictions | None) -> Network:
     if all((one == other).all() for one, other in zip(before, after, strict=True)):
         return network
     return without_blind_literals(obeying, looking(network) & ~looking(obeying))
+
+
+def with_frozen(network: Network, restrictions: Restrictions, frozen: np.ndarray) -> Network:
+    """The network with values, where these are free, that suit literals that are frozen.
+
+    A value on the wrong side becomes 0; that lets training find one on the other.
+    """
+    values = network.values.copy()
+    wanted = of_each_output(restrictions.directions, network.n_outputs)
+    allowed = allowed_weights(network, restrictions)
+    for rule in np.flatnonzero(frozen != FREE).tolist():
+        columns, weights = network.rule_columns(rule), network.rule_weights(rule)
+        forbidden = (weights != 0) & ~network.layout.weights_of(allowed, rule)
+        if forbidden.any():
+            column = int(columns[forbidden.any(axis=0)][0])
+            raise ValueError(frozen_text(restrictions, rule, column, "interactions or exclude"))
+        tried = values[rule]
+        if frozen[rule] == LITERALS_FROZEN:
+            ways = np.sign(weights.sum(axis=0)).astype(np.int8)
+            sides = sides_of_values(ways, wanted[columns])
+            values[rule] = on_side(values[rule], sides)
+            # Any value that is not zero proves the same as all others on its side.
+            tried = np.where(sides == NEITHER, 0, np.where(sides < 0, -1, 1))
+        wrong = unproven_columns(network, rule, tried, restrictions.directions)
+        directed = columns[(wanted[columns].any(axis=1)) & weights.any(axis=0)]
+        if wrong.size or (directed.size and frozen[rule] != ALL_FROZEN and not tried.any()):
+            column = int(wrong[0] if wrong.size else directed[0])
+            raise ValueError(frozen_text(restrictions, rule, column, "monotone"))
+    return network if (values == network.values).all() else replace(network, values=values)
+
+
+def frozen_text(restrictions: Restrictions, rule: int, column: int, option: str) -> str:
+    """What is wrong with a frozen rule."""
+    name = restrictions.names[column] if restrictions.names else column
+    return (
+        f"Rule {rule} is frozen, and what it does with the column {name!r} is against "
+        f"{option}. Rewrite or unfreeze it (the first rules are those of expert_rules), or "
+        f"leave the column out of {option}."
+    )
 
 
 def on_side(numbers: np.ndarray, sides: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from neuralrules._reading._text import (
     rule_text,
     scaled_texts,
     stand_in_texts,
+    standing_text,
     tree_rule_text,
 )
 from neuralrules._reading._words import (
@@ -33,6 +34,7 @@ from neuralrules._reading._words import (
     listed,
     rule_bounds,
 )
+from neuralrules._rules._rules import WRITTEN
 from neuralrules._task._task import chosen_classes
 
 WHEREVER, AT_MOST = "in full wherever it holds", "at most"
@@ -169,8 +171,9 @@ def rule_sentences(fitted: Fitted, rule: int, precision: int, max_terms: int) ->
         says = rule_text(fitted, rule, precision, max_terms)
     else:
         says = " and ".join(condition_words(fitted, rule, precision, max_terms)) or EVERY_ROW
+    standing = standing_text(fitted, rule)
     lines = [
-        f"Rule {rule}: {says}.",
+        f"Rule {rule}{f' ({standing})' if standing else ''}: {says}.",
         f"  {concern_sentence(fitted, rule)}",
         f"  {addition_sentence(fitted, rule, precision, max_terms)}",
     ]
@@ -178,7 +181,8 @@ def rule_sentences(fitted: Fitted, rule: int, precision: int, max_terms: int) ->
         leaf = tree_rule_text(fitted, rule, precision)
         if leaf != EVERY_ROW:
             share = number(100 * overlaps(activity)[rule], 2)
-            lines.append(f"  Grew from {leaf} ({share} % in common).")
+            start = "Written as" if fitted.rules.trees[rule] == WRITTEN else "Grew from"
+            lines.append(f"  {start} {leaf} ({share} % in common).")
     return "\n".join(lines)
 
 

@@ -36,6 +36,7 @@ from neuralrules._reading._literals import (
 from neuralrules._reading._names import in_formula, printable
 from neuralrules._reading._numbers import MAX_PRECISION, number, resolved
 from neuralrules._reading._reach import cap, rule_reaches
+from neuralrules._rules._rules import ALL_FROZEN, LITERALS_FROZEN, WRITTEN
 from neuralrules._task._task import chosen_classes
 
 
@@ -65,8 +66,12 @@ def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_ter
         if activity.n_rows:  # a model read from text remembers no rows
             share = number(100 * activity.covered[rule] / activity.n_rows, 2)
             lines[0] += f" (covers {share} % of the training rows)"
+        standing = standing_text(fitted, rule)
+        lines[0] += f" ({standing})" if standing else ""
         if fitted.rules.grew:
-            lines.append(f"  leaf  {tree_rule_text(fitted, rule, precision)}")
+            written = fitted.rules.trees[rule] == WRITTEN
+            before = "said" if written else "leaf"
+            lines.append(f"  {before}  {tree_rule_text(fitted, rule, precision)}")
         texts = condition_texts(fitted, rule, precision, max_terms)
         lines += [f"  {'now' if i == 0 else 'and'}   {text}" for i, text in enumerate(texts)]
         named = named_literals(fitted, rule, precision, max_terms) if network.deep else []
@@ -176,6 +181,15 @@ def value_text(fitted: Fitted, rule: int, precision: int) -> str:
         return f"value {texts[0]}"
     label = fitted.task.labels[chosen_classes(values[None])[0]]
     return f"value {texts[0]} for {printable(str(label))}"
+
+
+def standing_text(fitted: Fitted, rule: int) -> str:
+    """Whether a person wrote a rule, and what of it no training changes; empty for neither."""
+    rules = fitted.rules
+    texts = ["an expert's rule"] if rules.trees[rule] == WRITTEN else []
+    fixed = {LITERALS_FROZEN: "its conditions fixed", ALL_FROZEN: "fixed"}
+    texts += [fixed[part] for part in [int(rules.frozen_parts[rule])] if part in fixed]
+    return ", ".join(texts)
 
 
 def rule_text(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:

@@ -17,6 +17,7 @@ from neuralrules._task._task import Task
 # How much of a rule training must leave as it is: nothing; its literals, with a second layer
 # where there is one; or its value as well.
 FREE, LITERALS_FROZEN, ALL_FROZEN = range(3)
+WRITTEN = -1  # in the place of a rule's tree
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Rules:
     scores : ndarray of shape (n_rules,), float64
         The margin score m^2 (equation 8): (n+ - n-)^2 / n for two classes.
     trees : ndarray of shape (n_rules,), int32
-        The tree of the pool that each rule comes from.
+        The tree of the pool that each rule comes from; WRITTEN for one of a person's.
     n_training : float
         All training rows (their weight, if they are weighted).
     n_classes : int
@@ -161,7 +162,7 @@ class Rules:
                 f"{sorted(kinds)}). Only rules for the same task can be joined."
             )
         ends = np.cumsum([pool.n_literals for pool in pools])
-        n_trees = np.cumsum([0, *(pool.trees.max() + 1 for pool in pools)])
+        n_trees = np.cumsum([0, *(pool.trees.max(initial=WRITTEN) + 1 for pool in pools)])
         joined = {
             name: np.concatenate([getattr(pool, name) for pool in pools])
             for name in ("features", "signs", "thresholds", "values", "n", "totals", "scores")
@@ -173,7 +174,10 @@ class Rules:
                 + [pool.offsets[1:] + end for pool, end in zip(pools[1:], ends, strict=False)]
             ),
             trees=np.concatenate(
-                [pool.trees + before for pool, before in zip(pools, n_trees, strict=False)]
+                [
+                    np.where(pool.trees == WRITTEN, WRITTEN, pool.trees + before)
+                    for pool, before in zip(pools, n_trees, strict=False)
+                ]
             ).astype(np.int32),
             n_training=max(pool.n_training for pool in pools),
             n_classes=first.n_classes,
@@ -290,7 +294,7 @@ def decompose(
 
 
 def unmeasured(paths: Sequence[Sequence[tuple[int, int, np.float32]]], task: Task) -> Rules:
-    """Rules of such literals, of which no row is known: values and counts are zero."""
+    """Rules of such literals that a person wrote; no row is known, so counts are zero."""
     n_rules, literals = len(paths), [literal for path in paths for literal in path]
     return Rules(
         features=np.array([feature for feature, _, _ in literals], np.int32),
@@ -303,7 +307,7 @@ def unmeasured(paths: Sequence[Sequence[tuple[int, int, np.float32]]], task: Tas
         n=np.zeros(n_rules),
         totals=np.zeros((n_rules, task.n_totals)),
         scores=np.zeros(n_rules),
-        trees=np.zeros(n_rules, np.int32),
+        trees=np.full(n_rules, WRITTEN, np.int32),
         n_training=0.0,
         n_classes=task.n_classes,
     )

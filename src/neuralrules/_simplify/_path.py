@@ -339,7 +339,7 @@ def walk(
     plan = plan_for(int(np.count_nonzero(given.training_weights)))
     directions = None if restrictions is None else restrictions.directions
     # A model may have been told more since its fit.
-    network = restricted(network, restrictions)
+    network = restricted(network, restrictions, rules.frozen)
     network, kept = around_frozen(
         network,
         rules,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from neuralrules._estimators._base import NeuralRuleModel, checked_table, engine_of, fitted_of
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._numbers import number
 from neuralrules.plot._drawing import (
     GREEN,
@@ -22,7 +23,6 @@ from neuralrules.plot._drawing import (
     legend_below,
     literally,
     plain_value,
-    short_label,
     short_name,
 )
 from neuralrules.plot._plane import (
@@ -33,6 +33,7 @@ from neuralrules.plot._plane import (
     reference_cells,
     supports,
 )
+from neuralrules.plot._plane_axes import drawn_line, label_axis, spread
 
 ARRANGEMENTS = ("auto", "side by side", "overlaid", "before", "after")
 # Rules differ in colour, hatch and outline.
@@ -40,8 +41,6 @@ FILLS = (SKY, YELLOW, GREEN, PURPLE)
 HATCHES = ("///", "...", "\\\\\\", "xxx", "---")
 OUTLINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 LABEL_DEPTH = 0.06  # share of the axes that a label needs to stand inside a support
-MAX_TICKS = 24  # categories that are named along an axis
-JITTER = 0.28  # how far points are spread around their category
 
 
 class SupportDisplay:
@@ -70,6 +69,8 @@ class SupportDisplay:
         Of a classifier: in the order of the markers.
     title_note : str
         What the title says of the other columns.
+    dates : tuple of two bool
+        Which of the columns hold dates: days since 1970-01-01.
 
     Attributes
     ----------
@@ -97,6 +98,7 @@ class SupportDisplay:
         reference: dict[str, Any] | None = None,
         classes: list[Any] | None = None,
         title_note: str = "",
+        dates: tuple[bool, bool] = (False, False),
     ) -> None:
         self.rules = rules
         self.columns = columns
@@ -111,6 +113,7 @@ class SupportDisplay:
         self.reference = reference or {}
         self.classes = classes
         self.title_note = title_note
+        self.dates = dates
 
     @classmethod
     def from_estimator(
@@ -184,6 +187,7 @@ class SupportDisplay:
             reference=held,
             classes=None if classes is None else list(classes),
             title_note=f"other columns at {at}" if held else "",
+            dates=(holds_dates(fitted, sources[0]), holds_dates(fitted, sources[1])),
         )
         return display.plot(ax=ax, arrangement=arrangement, max_points=max_points)
 
@@ -347,26 +351,11 @@ class SupportDisplay:
             ax.scatter(*points[targets == place].T, **class_looks(place), **looks)
 
     def _label_axes(self, ax: Any, stages: tuple[str, ...]) -> None:
-        for axis, values, categories, name in (
-            (ax.xaxis, self.x, self.x_categories, self.columns[0]),
-            (ax.yaxis, self.y, self.y_categories, self.columns[1]),
+        for axis, values, categories, name, dates in (
+            (ax.xaxis, self.x, self.x_categories, self.columns[0], self.dates[0]),
+            (ax.yaxis, self.y, self.y_categories, self.columns[1], self.dates[1]),
         ):
-            vertical = axis is ax.yaxis
-            # Of two panels that share the axis only the left one is labelled.
-            if not vertical or axis.get_tick_params().get("labelleft", True):
-                axis.set_label_text(literally(short_label(name)))
-            limits = (values[0], values[-1])
-            if categories is not None:
-                limits = (-0.5, len(categories) - 0.5)
-                step = -(-len(categories) // MAX_TICKS)
-                shown = categories[::step]
-                labels = [literally(short_name(category, 18)) for category in shown]
-                axis.set_ticks(values[::step], labels)
-                if not vertical and sum(map(len, labels)) > 40:
-                    ax.tick_params(axis="x", labelrotation=90)
-            elif not vertical:
-                ax.locator_params(axis="x", nbins=5)
-            (ax.set_ylim if vertical else ax.set_xlim)(*limits)
+            label_axis(ax, axis, values, categories, name, dates)
         several = len(self.rules) > 1
         what = f"{len(self.rules)} rules" if several else f"Rule {self.rules[0]}"
         names: dict[tuple[str, ...], str] = {
@@ -433,28 +422,6 @@ class SupportDisplay:
         return bool(self.before[place].any() or self.after[place].any())
 
 
-def drawn_line(
-    values: np.ndarray, categories: list[str] | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Where to draw a grid line's values, and which of them: categories are blocks.
-
-    Returns
-    -------
-    coordinates : (n,) or (2 n,) float64
-    places : (n,) or (2 n,) int
-    """
-    places = np.arange(len(values))
-    if categories is None:
-        return values, places
-    ends = np.array([-0.4999, 0.4999])
-    return (values[:, None] + ends).ravel(), np.repeat(places, 2)
-
-
-def spread(points: np.ndarray, categories: tuple[Any, Any]) -> np.ndarray:
-    """The points, moved at random within their category so that they can be told apart."""
-    moved = points.copy()
-    moves = np.random.RandomState(0).uniform(-JITTER, JITTER, points.shape)
-    for axis, names in enumerate(categories):
-        if names is not None:
-            moved[:, axis] += moves[:, axis]
-    return moved
+def holds_dates(fitted: Fitted, source: int) -> bool:
+    """Whether a column of the table holds dates."""
+    return fitted.encoder.columns_of(source)[0].is_date
