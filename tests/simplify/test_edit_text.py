@@ -83,7 +83,7 @@ def test_a_new_rule_of_several_columns_gets_a_leaf_that_says_the_same():
         'rule 99 value [2.0]\n  + 1.0 * "age" - 50.0\n  + 1.0 * ["region" = "west"] - 0.5'
     )
     changed = model.edit(text=joined(head, rules))
-    assert "leaf  age > 50 and region = west" in changed.rules_text()
+    assert "said  age > 50 and region = west" in changed.rules_text()
     inside = ((X["age"] > 50) & (X["region"] == "west")).to_numpy()
     moved = changed.decision_function(X) - model.decision_function(X)
     np.testing.assert_array_equal(np.abs(moved) > 1e-9, inside)
