@@ -631,4 +631,6 @@ def test_bars_are_shares_of_the_longest():
 
 def test_the_templates_are_package_data():
     names = {file.name for file in files("neuralrules._report").joinpath("templates").iterdir()}
-    assert {"report.html", "report.css", "report.js", "charts.html"} <= names
+    assert {"report.html", "report.css", "charts.html"} <= names
+    scripts = {f"{name}.js" for name in report_module.SCRIPTS}
+    assert scripts == {name for name in names if name.endswith(".js")}

@@ -394,9 +394,9 @@ class ReadableModel(MeasuredModel):
     ) -> Path:
         """Write the model as one HTML page, to be read by people.
 
-        Performance, importance, error against size, all rules, and a panel that predicts
-        what one types, computed in the page by the model itself. The page loads nothing
-        from anywhere else.
+        Performance (for two classes at any threshold), importance, what single columns do,
+        error against size, all rules, and a panel that predicts what one types, with reasons,
+        computed in the page by the model itself. The page loads nothing from anywhere else.
 
         Parameters
         ----------
@@ -404,8 +404,8 @@ class ReadableModel(MeasuredModel):
             The file to write. An old file stays until the new one is complete.
         X, y : optional
             Rows to measure on, best such as the model has not seen. Without them the
-            training rows count; without y, X serves for the importance of columns and
-            for the panel only. The page says which.
+            training rows count; without y, X serves for the importance and the shapes of
+            columns and for the panel only. The page says which.
         sample_weight : array-like of shape (n_rows,), optional
         title : str, optional
         simplification : SimplificationPath, optional

@@ -27,6 +27,9 @@ from neuralrules._simplify._path import SimplificationPath
 if TYPE_CHECKING:
     import jinja2
 
+# Parts of the page's script, in one scope: each uses those before it.
+SCRIPTS = ("model", "texts", "table", "detail", "what_if", "reasons", "threshold", "start")
+
 
 def report(
     fitted: Fitted,
@@ -121,7 +124,8 @@ def render(templates: jinja2.Environment, data: dict[str, Any]) -> str:
 
     folder = files("neuralrules._report").joinpath("templates")
     style = folder.joinpath("report.css").read_text("utf-8")
-    script = folder.joinpath("report.js").read_text("utf-8")
+    parts = [folder.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS]
+    script = "\n".join(['"use strict";', "(() => {", *parts, "})();"])
     policy = (
         f"default-src 'none'; style-src '{digest(style)}'; script-src '{digest(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"

@@ -1,0 +1,135 @@
+// The model: encodes a row of inputs and predicts, as the encoder and the network do.
+//
+// Names, categories and labels are other people's: they reach the page through
+// textContent and setAttribute only, never as markup.
+
+const data = JSON.parse(document.getElementById("report-data").textContent);
+const $ = (id) => document.getElementById(id);
+
+function floats(code) {
+  const bytes = Uint8Array.from(atob(code), (letter) => letter.charCodeAt(0));
+  return new Float32Array(bytes.buffer); // little-endian, as all browsers' machines
+}
+
+const model = data.model;
+for (const name of ["weights", "biases", "values", "mixing", "shifts"]) {
+  model[name] = floats(model[name]);
+}
+const nRules = model.offsets.length - 1;
+const nOutputs = model.intercept.length;
+
+// A row holds, for each input, a number, null for a missing number, or an option.
+function rawCell(feature, cell) {
+  if (feature.kind === "number") return cell;
+  if (feature.kind === "missing") return cell === null ? 1 : 0;
+  return cell === feature.option ? 1 : 0;
+}
+
+function encodedNumber(feature, raw) {
+  if (feature.knots === null) return (raw - feature.mean) / feature.scale;
+  return onLine(feature.knots.x, feature.knots.z, raw);
+}
+
+// The line through the points (x, z), flat outside of them.
+function onLine(x, z, value) {
+  if (value >= x[x.length - 1]) return z[z.length - 1];
+  const inside = Math.max(x[0], value);
+  const k = segment(x, inside);
+  const share = (inside - x[k]) / (x[k + 1] - x[k]);
+  return Math.min(z[k] + (z[k + 1] - z[k]) * share, z[k + 1]);
+}
+
+function segment(x, value) {
+  return x.slice(1, -1).filter((start) => start <= value).length;
+}
+
+function encode(row) {
+  const encoded = new Float32Array(model.nFeatures);
+  for (let i = 0; i < model.nFeatures; i++) {
+    const feature = model.features[i];
+    const raw = rawCell(feature, row[feature.column]);
+    // A missing number takes the mean, which is 0 here. Like the encoder, standardise
+    // in double precision; the array rounds to the float32 that the network was
+    // trained on.
+    const scaled = raw === null ? 0 : encodedNumber(feature, raw);
+    encoded[i] = Math.max(-model.largest, Math.min(model.largest, scaled));
+  }
+  return encoded;
+}
+
+function literalValue(literal, encoded) {
+  let sum = model.biases[literal];
+  const start = literal * model.nFeatures;
+  for (let i = 0; i < model.nFeatures; i++) sum += model.weights[start + i] * encoded[i];
+  return sum;
+}
+
+// Where each deep rule's square matrix starts.
+const mixingStarts = [0];
+for (let rule = 0; rule < nRules; rule++) {
+  const n = model.offsets[rule + 1] - model.offsets[rule];
+  mixingStarts.push(mixingStarts[rule] + n * n);
+}
+
+function secondLayer(rule, literals) {
+  const first = model.offsets[rule];
+  return literals.map((_, unit) => {
+    let sum = model.shifts[first + unit];
+    const start = mixingStarts[rule] + unit * literals.length;
+    literals.forEach((value, j) => { sum += model.mixing[start + j] * Math.max(value, 0); });
+    return sum;
+  });
+}
+
+function activation(rule, encoded) {
+  let units = [];
+  for (let literal = model.offsets[rule]; literal < model.offsets[rule + 1]; literal++) {
+    const value = literalValue(literal, encoded);
+    // A shallow rule is off as soon as one literal is.
+    if (!model.deep && value <= 0) return 0;
+    units.push(value);
+  }
+  if (model.deep) units = secondLayer(rule, units);
+  return Math.max(Math.min(...units), 0);
+}
+
+function ruleValues(rule) {
+  return Array.from(model.values.subarray(rule * nOutputs, (rule + 1) * nOutputs));
+}
+
+function decide(row) {
+  const encoded = encode(row);
+  const decision = new Array(nOutputs).fill(0);
+  const fired = [];
+  for (let rule = 0; rule < nRules; rule++) {
+    const strength = activation(rule, encoded);
+    if (!(strength > 0)) continue;
+    const contributions = ruleValues(rule).map((value) => value * strength);
+    contributions.forEach((part, k) => { decision[k] += part; });
+    fired.push({ rule, activation: strength, contributions });
+  }
+  model.intercept.forEach((part, k) => { decision[k] += part; });
+  return { decision, fired, ...prediction(decision) };
+}
+
+function prediction(decision) {
+  if (model.task === "numbers") {
+    return { chosen: 0, probabilities: null, numbers: decision.map(linked) };
+  }
+  const two = decision.length === 1;
+  const chosen = two ? Number(decision[0] > 0) : decision.indexOf(Math.max(...decision));
+  if (!model.probabilities) return { chosen, probabilities: null };
+  if (two) {
+    const positive = 1 / (1 + Math.exp(-decision[0]));
+    return { chosen, probabilities: [1 - positive, positive] };
+  }
+  const top = Math.max(...decision); // or the exponentials could overflow
+  const powers = decision.map((value) => Math.exp(value - top));
+  const total = powers.reduce((a, b) => a + b, 0);
+  return { chosen, probabilities: powers.map((power) => power / total) };
+}
+
+function linked(output) {
+  if (model.link === null) return output;
+  return Math[model.link](Math.max(-model.largestOutput, Math.min(model.largestOutput, output)));
+}
