@@ -239,4 +239,4 @@ def test_bash_runs_the_script(tmp_path):
         check=True,
         env={**os.environ, "PATH": path},
     )
-    assert shown.stdout.split() == ["evaluate", "explain", "export"]
+    assert shown.stdout.split() == ["evaluate", "explain", "edit", "export"]

@@ -435,6 +435,21 @@ def test_what_cannot_be_asked_of_a_counterfactual(credit, options, code, message
     assert refused(*line, code=code).startswith(message)
 
 
+def test_what_a_library_of_c_prints_is_no_part_of_the_result():
+    """Solvers do; it would come out when C's buffer is full, or at the end."""
+    script = """
+        import ctypes, sys
+        from neuralrules._cli._console import without_c_output
+        print("before")
+        with without_c_output():
+            ctypes.CDLL(None).puts(b"noise")
+        print("after")
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout == "before\nafter\n"
+
+
 def test_numbers_need_a_range_each():
     assert refused(
         "counterfactual", "two.nrules", "houses.parquet", "--row", 1, "--to", "1..", code=2

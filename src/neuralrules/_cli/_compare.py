@@ -55,7 +55,7 @@ def compare(
     reading: Reading,
     console: Console,
 ) -> None:
-    """Say what changed between two models, rule by rule and row by row.
+    """Say what changed between two models, by rules and rows.
 
     Rules are the same if their numbers are, wherever they stand. With DATA, which rows change
     class, and the rules that make the difference; with its target, how good both are.

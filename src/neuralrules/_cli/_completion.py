@@ -30,7 +30,7 @@ PLACES = {
 @click.argument("shell", type=click.Choice(list(PLACES)), metavar="SHELL")
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> None:
-    """Print a script with which a shell completes these commands."""
+    """Print a script by which a shell completes commands."""
     kind = get_completion_class(shell)
     assert kind is not None  # click knows these shells
     script = kind(context.find_root().command, {}, NAME, VARIABLE).source()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import os
 import shutil
 import sys
 import textwrap
@@ -124,6 +126,37 @@ def draw(
             stream.write("\r\x1b[K")
             stream.flush()
             return
+
+
+@contextmanager
+def without_c_output() -> Iterator[None]:
+    """Keep what a library of C prints, as solvers do, away from standard output.
+
+    It is for the result alone: what reads it expects one JSON document there.
+    """
+    try:
+        kept, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    except OSError:  # standard output is closed
+        yield
+        return
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    os.dup2(nothing, 1)
+    try:
+        yield
+    finally:
+        flush_c_output()
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nothing)
+
+
+def flush_c_output() -> None:
+    """Let C write what it holds back, or that would come out after all when it ends."""
+    import ctypes
+
+    with contextlib.suppress(OSError, TypeError, AttributeError):  # where C is found otherwise
+        ctypes.CDLL(None).fflush(None)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

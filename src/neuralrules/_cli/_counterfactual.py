@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neuralrules._cli._console import Console
+from neuralrules._cli._console import Console, without_c_output
 from neuralrules._cli._errors import InputError, library_errors, listed
 from neuralrules._cli._help import Command, option, speaking
 from neuralrules._cli._inputs import rows_by_number
@@ -115,11 +115,9 @@ def column_option(name: str, text: str) -> Any:
         "DATA": "The table with the rows to change; - for standard input.",
     },
     examples=[
-        "neuralrules counterfactual iris.nrules iris.csv --row 1",
-        "neuralrules counterfactual iris.nrules iris.csv --row 1 --to virginica \\",
-        "  --fixed 'sepal width (cm)' --answers 2",
-        "neuralrules counterfactual houses.nrules houses.parquet --row 1 --to 160.. \\",
-        "  --max-changes 2",
+        "neuralrules counterfactual iris.nrules iris.csv --row 1 --max-changes 1",
+        "neuralrules counterfactual houses.nrules houses.parquet --row 1 --to ..180 \\",
+        "  --fixed sex --time-limit 10",
     ],
 )
 @click.argument("model", type=click.Path())
@@ -215,7 +213,7 @@ def counterfactual(
     console: Console,
     **columns: Any,
 ) -> None:
-    """Find the smallest change of a row that changes its prediction.
+    """Find the smallest change of a row for another prediction.
 
     The answer is proven smallest or, where time did not suffice, comes with a bound. Costs are
     sums over the columns of the change in standard deviations.
@@ -227,7 +225,8 @@ def counterfactual(
         chosen = dict(rows_by_number(loaded, table, numbers, console))
     texts, records = [], []
     for number in numbers:
-        with library_errors(OPTIONS), console.progress(f"Searching for row {number}"):
+        searching = console.progress(f"Searching for row {number}")
+        with library_errors(OPTIONS), searching, without_c_output():
             found = loaded.counterfactual(
                 chosen[number],
                 goal,

@@ -55,7 +55,7 @@ def evaluate(
     reading: Reading,
     console: Console,
 ) -> None:
-    """Measure a model on the rows of a table whose target is known."""
+    """Measure a model on rows whose target is known."""
     from neuralrules._estimators._base import encoded_rows, engine_of
     from neuralrules._fitted._performance import perform
     from neuralrules._reading._names import printable
