@@ -134,6 +134,7 @@ def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
         "named": fitted.encoder.named,
         "columns": column_records(fitted.encoder),
         **dates_record(fitted.encoder),
+        **booleans_record(fitted.encoder),
         "loss": fitted.task.loss.name,
         "labels": plain_labels(fitted),
         "flat": None if fitted.task.are_classes else fitted.task.flat,
@@ -159,6 +160,12 @@ def dates_record(encoder: Encoder) -> dict[str, list[int]]:
     """Which columns of the table hold dates; nothing is said of none."""
     dates = [column.source for column in encoder.columns if column.is_date]
     return {"dates": dates} if dates else {}
+
+
+def booleans_record(encoder: Encoder) -> dict[str, list[int]]:
+    """Which columns of the table hold booleans; nothing is said of none."""
+    booleans = [column.source for column in encoder.columns if column.is_boolean]
+    return {"booleans": booleans} if booleans else {}
 
 
 def plain_labels(fitted: Fitted) -> dict[str, Any] | None:
