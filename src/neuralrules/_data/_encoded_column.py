@@ -33,6 +33,8 @@ class EncodedColumn:
         encoded = (original - mean) / scale or, with knots, knots.scaled(original).
     is_date : bool
         Whether the original numbers are the days of dates since 1970-01-01.
+    is_boolean : bool
+        Whether the original numbers are 0 and 1 of a column of booleans.
     lowest, highest : float
         Between which the original column lay in training; where that is not known, the
         numbers that no table may exceed.
@@ -47,6 +49,7 @@ class EncodedColumn:
     is_date: bool = False
     lowest: float = -float(LARGEST)
     highest: float = float(LARGEST)
+    is_boolean: bool = False
 
     def encoded(self, original: np.ndarray) -> np.ndarray:
         """The column encoded, float64 of any shape; NaN stays NaN."""

@@ -82,6 +82,11 @@ def _dtype_name(column: Any) -> str:
     return str(getattr(column, "dtype", "")).lower()
 
 
+def holds_booleans(column: Any) -> bool:
+    """Whether a column is of a type of booleans."""
+    return _dtype_name(column).startswith("bool")
+
+
 def as_numbers(column: Any, name: str) -> np.ndarray | None:
     """The column as float64 with NaN for missing, or None if it holds categories."""
     dtype = _dtype_name(column)
@@ -161,8 +166,9 @@ class Encoder:
                 categories += [EncodedColumn(source, "category", one) for one in known]
                 categories += [EncodedColumn(source, "rare")] * rare
                 continue
-            is_date = holds_dates(column_of(X, source))
-            numbers.append(EncodedColumn(source, "number", is_date=is_date))
+            cells = column_of(X, source)
+            number = EncodedColumn(source, "number", is_date=holds_dates(cells))
+            numbers.append(replace(number, is_boolean=holds_booleans(cells)))
             if np.isnan(column.min()):
                 holes.append(EncodedColumn(source, "missing"))
         unscaled = cls(names, [*numbers, *holes, *categories])

@@ -42,19 +42,22 @@ def encoder_from(contents: Contents) -> Encoder:
     ]
     check_columns(columns, len(names))
     if "dates" in contents.document:
-        columns = with_dates(columns, contents.value("dates", list))
+        columns = marked(columns, "dates", contents.value("dates", list))
+    if "booleans" in contents.document:
+        columns = marked(columns, "booleans", contents.value("booleans", list))
     return Encoder(names, columns, contents.value("named", bool))
 
 
-def with_dates(columns: list[EncodedColumn], sources: list[Any]) -> list[EncodedColumn]:
-    """The columns, with the numbers of some sources marked as days of dates."""
+def marked(columns: list[EncodedColumn], what: str, sources: list[Any]) -> list[EncodedColumn]:
+    """The columns, with the numbers of some sources marked as days of dates, or booleans."""
     numbers = {column.source for column in columns if column.kind == "number"}
     for source in sources:
         if type(source) is not int or source not in numbers:
-            refuse(f"'dates' names {shown(source)}, which is no column of numbers")
-    return [
-        replace(one, is_date=one.kind == "number" and one.source in sources) for one in columns
-    ]
+            refuse(f"{what!r} names {shown(source)}, which is no column of numbers")
+    own = [one.kind == "number" and one.source in sources for one in columns]
+    if what == "dates":
+        return [replace(one, is_date=mark) for one, mark in zip(columns, own, strict=True)]
+    return [replace(one, is_boolean=mark) for one, mark in zip(columns, own, strict=True)]
 
 
 def ranges_from(contents: Contents, n_columns: int) -> list[list[float]]:

@@ -134,6 +134,7 @@ def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
         "named": fitted.encoder.named,
         "columns": column_records(fitted.encoder),
         **dates_record(fitted.encoder),
+        **booleans_record(fitted.encoder),
         "loss": fitted.task.loss.name,
         "labels": plain_labels(fitted),
         "flat": None if fitted.task.are_classes else fitted.task.flat,
@@ -165,6 +166,12 @@ def dates_record(encoder: Encoder) -> dict[str, list[int]]:
 def lineage_record(fitted: Fitted) -> dict[str, list[dict[str, Any]]]:
     """What was done to the model; nothing is said of nothing."""
     return {"lineage": [asdict(one) for one in fitted.lineage]} if fitted.lineage else {}
+
+
+def booleans_record(encoder: Encoder) -> dict[str, list[int]]:
+    """Which columns of the table hold booleans; nothing is said of none."""
+    booleans = [column.source for column in encoder.columns if column.is_boolean]
+    return {"booleans": booleans} if booleans else {}
 
 
 def plain_labels(fitted: Fitted) -> dict[str, Any] | None:

@@ -93,7 +93,7 @@ def column_line(encoder: Encoder, source: int) -> str:
     """The declaration of a column of the user's table."""
     own = encoder.columns_of(source)
     name = quoted(encoder.names[source])
-    dates = " dates" if own[0].is_date else ""
+    dates = " dates" if own[0].is_date else " booleans" if own[0].is_boolean else ""
     if own[0].knots is not None:
         points = list(zip(own[0].knots.x, own[0].knots.z, strict=True))
         moments = f"mean {own[0].mean!r} deviation {own[0].scale!r}"

@@ -100,7 +100,8 @@ def encoder_of(exact: ExactRules, *, named: bool) -> tuple[Encoder, dict[Term, i
 def encoded_column(source: int, column: DeclaredColumn, term: Term) -> EncodedColumn:
     if term.kind in ("number", "scaled"):
         moments = column.stand_in or 0.0, column.deviation
-        return EncodedColumn(source, "number", None, *moments, column.knots, column.are_dates)
+        kinds = {"is_date": column.are_dates, "is_boolean": column.are_booleans}
+        return EncodedColumn(source, "number", None, *moments, column.knots, **kinds)
     if column.stand_in is None and term.kind == "missing":
         return EncodedColumn(source, "category", None)  # among categories a hole is one
     return EncodedColumn(source, term.kind, term.category)

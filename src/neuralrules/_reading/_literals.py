@@ -122,6 +122,8 @@ def original_number(
 def indicator_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True) -> str:
     """What an indicator column says, or that it does not hold."""
     name = in_formula(encoder.names[column.source])
+    if column.is_boolean:
+        return f"{name} is {'true' if present else 'false'}"
     if column.kind == "missing" or (column.kind == "category" and column.category is None):
         return f"{name} is missing" if present else f"{name} is known"
     value = "a rare value" if column.kind == "rare" else category_text(column.category)
@@ -195,9 +197,21 @@ def inequality_text(
     if not terms:
         return EVERY_ROW if constant > 0 else NO_ROW
     terms, constant = telling(terms, constant, precision)
+    if len(terms) == 1 and terms[0].column.is_boolean:
+        truth = truth_of(terms[0], constant)
+        if truth is not None:
+            return indicator_text(encoder, terms[0].column, present=truth)
     if len(terms) == 1 and lies_between_knots(terms[0], constant):
         return scaled_bound_text(encoder, terms[0], constant, precision)
     return sum_bound_text(encoder, terms, constant, precision, max_terms)
+
+
+def truth_of(term: Summand, constant: float) -> bool | None:
+    """Which cell alone of a column of booleans makes a sum positive; None for both or none."""
+    column = term.column
+    cells = [0.0, 1.0] if column.knots is None else column.encoded(np.array([0.0, 1.0]))
+    false, true = (term.factor * float(cell) + constant > 0 for cell in cells)
+    return true if true != false else None
 
 
 def telling(

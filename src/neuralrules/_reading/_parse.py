@@ -29,7 +29,8 @@ COLUMN = re.compile(
     rf"column (?P<name>{STRING}) (?:(?:number missing (?P<mean>-?{NUMBER})"
     rf"(?: deviation (?P<deviation>{NUMBER}))?"
     r"|scaled (?P<knots>\[.*\])"
-    rf"(?: mean (?P<centre>-?{NUMBER}) deviation (?P<spread>{NUMBER}))?)(?P<dates> dates)?"
+    rf"(?: mean (?P<centre>-?{NUMBER}) deviation (?P<spread>{NUMBER}))?)"
+    r"(?P<what> dates| booleans)?"
     r"|categories (?P<categories>\[.*\])(?P<missing> missing)?(?P<rare> rare)?)"
 )
 RULE = re.compile(r"rule [0-9]+ value (?P<values>\[.*\])")
@@ -191,21 +192,22 @@ def parse_column(lines: Lines) -> DeclaredColumn:
     match = COLUMN.fullmatch(line)
     if match is None:
         lines.fail(f"{shown(line)} does not declare a column")
-    name, are_dates = lines.value(match["name"]), match["dates"] is not None
+    name, what = lines.value(match["name"]), match["what"]
+    are_dates, are_booleans = what == " dates", what == " booleans"
     if match["mean"] is not None:
         deviation = lines.finite(match["deviation"] or "1")
         if deviation == 0:
             lines.fail("a deviation must be above 0")
         either = (Term(name, "number"), Term(name, "missing"))
         mean = lines.finite(match["mean"])
-        return DeclaredColumn(name, mean, deviation, either, are_dates=are_dates)
+        return DeclaredColumn(name, mean, deviation, either, None, are_dates, are_booleans)
     if match["knots"] is not None:
         knots = parse_knots(lines, lines.value(match["knots"]))
         either = (Term(name, "scaled"), Term(name, "missing"))
         mean, deviation = (lines.finite(match[part] or "1") for part in ("centre", "spread"))
         if deviation == 0:
             lines.fail("a deviation must be above 0")
-        return DeclaredColumn(name, mean, deviation, either, knots, are_dates)
+        return DeclaredColumn(name, mean, deviation, either, knots, are_dates, are_booleans)
     categories = lines.value(match["categories"])
     if {*map(type, categories)} - {str} or len(set(categories)) < len(categories):
         lines.fail("categories must be strings, and all of them different")

@@ -53,6 +53,8 @@ class DeclaredColumn:
         What a scaled column goes through.
     are_dates : bool
         Whether its numbers are the days of dates.
+    are_booleans : bool
+        Whether they are 0 and 1 of booleans.
     """
 
     name: str
@@ -61,6 +63,7 @@ class DeclaredColumn:
     terms: tuple[Term, ...]
     knots: Knots | None = None
     are_dates: bool = False
+    are_booleans: bool = False
 
     def values(self, data: Any) -> dict[Any, np.ndarray]:
         """The column's terms for some cells, each of shape (n_rows,)."""

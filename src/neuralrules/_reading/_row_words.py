@@ -101,6 +101,10 @@ def need_of(fitted: Fitted, literal: int, row: RowOfTable) -> Need | str:
                 name = in_formula(encoder.names[column.source])
                 settles.append((False, abs(weight), f"{name} is missing"))
                 continue
+            if column.is_boolean:
+                settled, text = truth_need(fitted, row, int(feature), value, float(weight))
+                settles.append((settled, abs(weight), text))
+                continue
             encoded = row.encoded[feature] - value / weight
             low, high = column.span
             need = Need(column, weight > 0, column.original(encoded))
@@ -115,6 +119,20 @@ def need_of(fitted: Fitted, literal: int, row: RowOfTable) -> Need | str:
             settles.append((bool(text), abs(weight), text))
     settles.sort(key=lambda one: (not one[0], -one[1]))
     return next((need for _, _, need in settles if need), EVERY_ROW)
+
+
+def truth_need(
+    fitted: Fitted, row: RowOfTable, feature: int, value: float, weight: float
+) -> tuple[bool, str]:
+    """What a row has in a column of booleans, and whether the other would settle a literal."""
+    column = fitted.encoder.columns[feature]
+    cell = bool(row.cells[column.source])
+    text = indicator_text(fitted.encoder, column, present=cell)
+    other = float(column.encoded(np.array(float(not cell))))
+    turned = value + weight * (other - row.encoded[feature])
+    if value <= 0 < turned:
+        return True, f"{text}, not {'false' if cell else 'true'}"
+    return value > 0 >= turned, text
 
 
 def category_need(fitted: Fitted, literal: int, source: int, row: RowOfTable) -> str:

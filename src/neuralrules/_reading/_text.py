@@ -330,7 +330,7 @@ def split_text(
 ) -> str:
     """Bounds on one encoded column, lower < x <= upper."""
     column = encoder.columns[feature]
-    if column.kind != "number":
+    if column.kind != "number" or column.is_boolean:
         return indicator_text(encoder, column, present=lower is not None)
     name = in_formula(encoder.names[column.source])
     low, high = (

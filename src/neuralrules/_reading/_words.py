@@ -155,18 +155,19 @@ def bound_of(
     A category passes, too, that lacks no more than `slack` of the largest factor of any.
     """
     terms, constant = in_user_units(encoder, features, weights, bias)
-    if not terms:
+    terms, constant = telling(terms, constant, precision) if terms else (terms, constant)
+    flags = any(term.column.is_boolean for term in terms)
+    if not terms or (flags and not any(is_measured(term.column) for term in terms)):
         return inequality_text(encoder, features, weights, bias, precision, max_terms)
-    terms, constant = telling(terms, constant, precision)
-    kinds = {(term.column.source, term.column.kind == "number") for term in terms}
+    kinds = {(term.column.source, is_measured(term.column)) for term in terms}
     if len(kinds) == 1 and terms[0].column.kind == "missing":
         return indicator_text(encoder, terms[0].column, present=terms[0].factor > 0)
-    if len(kinds) == 1 and terms[0].column.kind != "number":
+    if len(kinds) == 1 and not is_measured(terms[0].column):
         lacking = slack * max(abs(term.factor) for term in terms)
         return choice_of(terms, constant + lacking)
     shown, rest = most_important(terms, max_terms)
     constant += rest
-    numbers = [term for term in shown if term.column.kind == "number"]
+    numbers = [term for term in shown if is_measured(term.column)]
     bent = any(term.column.knots is not None for term in shown)
     if not numbers or (bent and len(shown) > 1):
         return inequality_text(encoder, features, weights, bias, precision, max_terms)
@@ -179,6 +180,11 @@ def bound_of(
     return found or replace(bound, moves=moves)
 
 
+def is_measured(column: EncodedColumn) -> bool:
+    """Whether a column holds numbers: booleans are told as indicators are."""
+    return column.kind == "number" and not column.is_boolean
+
+
 def threshold_of(
     encoder: Encoder, main: Summand, shown: list[Summand], constant: float
 ) -> Bound:
@@ -186,7 +192,7 @@ def threshold_of(
     column, others = main.column, [term for term in shown if term is not main]
     hole = [term for term in others if term.column.source == column.source]
     others = [term for term in others if term not in hole]
-    numbers = [term for term in others if term.column.kind == "number"]
+    numbers = [term for term in others if is_measured(term.column)]
     at_means = constant + sum(term.factor * term.column.in_sums.mean for term in numbers)
     threshold = -at_means / main.factor
     if column.knots is not None:
@@ -209,7 +215,7 @@ def without_number(encoder: Encoder, bound: Bound) -> Choice | str:
     passes = {move.column: bound.passes(move.factor) for move in bound.moves}
     if not passes or without is None or None in passes.values():
         return ""
-    if any(column.kind == "number" for column in passes):
+    if any(is_measured(column) for column in passes):
         return ""
     named = [column for column in passes if passes[column] != without]
     if not named and without:
@@ -217,6 +223,8 @@ def without_number(encoder: Encoder, bound: Bound) -> Choice | str:
         holes = [own for own in encoder.columns_of(column.source) if own.kind == "missing"]
         known = holes and not bound.holds_missing
         return indicator_text(encoder, holes[0], present=False) if known else EVERY_ROW
+    if len(named) == 1 and named[0].is_boolean:
+        return indicator_text(encoder, named[0], present=not without)
     categorical = {column.kind for column in named} <= {"category", "rare"}
     if len({column.source for column in named}) != 1 or not categorical:
         return ""
@@ -284,7 +292,7 @@ def interval_words(
 def bound_words(encoder: Encoder, bound: Bound, precision: int, *, reached: bool) -> str:
     """A bound in words; `reached` ones hold at the threshold itself too."""
     name = in_formula(encoder.names[bound.column.source])
-    numbers = [move for move in bound.moves if move.column.kind == "number"]
+    numbers = [move for move in bound.moves if is_measured(move.column)]
     notes = [
         f"{state_words(bound, move.factor, precision, reached=reached)} "
         f"where {indicator_text(encoder, move.column)}"
@@ -310,8 +318,8 @@ def bound_words(encoder: Encoder, bound: Bound, precision: int, *, reached: bool
 
 def state_words(bound: Bound, move: float, precision: int, *, reached: bool) -> str:
     """Where the numbers of a bound must lie, once its threshold has moved."""
-    moved = {own.column.kind for own in bound.moves}
-    passes = bound.passes(move) if moved and "number" not in moved else None
+    measured = any(is_measured(own.column) for own in bound.moves)
+    passes = bound.passes(move) if bound.moves and not measured else None
     if passes is not None:
         return "any" if passes else "none"
     side = side_words(bound.column, bound.rises, reached=reached)
