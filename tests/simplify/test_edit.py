@@ -232,4 +232,21 @@ def test_simplify_asks_for_unseen_rows_of_an_edited_model(model, people, tmp_pat
             one.simplify(*people)
         assert one.simplify(*people, X_val=people[0], y_val=people[1])
     anew = refitted.set_params(warm_start=False).fit(*people)
-    assert "edited" not in anew.fitted_.notes
+    assert "edited" not in {event.what for event in anew.lineage_}
+
+
+def test_an_edit_that_breaks_a_promise_is_refused(people):
+    X, y = people
+    name = X.columns[0]
+    model = NeuralRuleClassifier(2, n_trees=2, n_epochs=3, monotone={name: 1}, random_state=0)
+    model.fit(X, y)
+    speaks_for = int(np.argmax(model.network_.values[:, 0]))
+    assert model.network_.values[speaks_for, 0] > 0
+    against = {speaks_for: f"{name} < {X[name].median()}"}
+    message = rf"^So changed, rule {speaks_for} .* of '{name}' is against .* by values, other"
+    with pytest.raises(ValueError, match=message):
+        model.edit(replace=against)
+    turned = model.edit(replace=against, values={speaks_for: -1.0})
+    assert turned.check_monotone() == []
+    free = model.set_params(monotone=None).edit(replace=against)
+    assert free.check_monotone({name: 1}) == [(speaks_for, name)]
