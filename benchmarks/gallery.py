@@ -1,9 +1,9 @@
-"""Draw the pictures of docs/reading.md, from the model that the page fits.
+"""Draw the pictures of docs/reading.md, from the models that the page fits.
 
     python -m benchmarks.gallery
 
-The report is photographed where Playwright and Chromium are at hand; elsewhere its old
-picture stays.
+The report and the score card are photographed where Playwright and Chromium are at hand;
+elsewhere their old pictures stay.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ from benchmarks.pages import DOCS
 from neuralrules.plot import (
     ImportanceDisplay,
     RuleDisplay,
+    ShapeDisplay,
     SizeDisplay,
     SupportDisplay,
     WaterfallDisplay,
 )
 
 FIGURES = DOCS / "figures"
+A4 = {"width": 794, "height": 1123}  # in a browser's pixels
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
 
 
@@ -51,6 +53,7 @@ def draw(names: dict[str, Any]) -> None:
     model, small, X, y = (names[name] for name in ("model", "small", "X_test", "y_test"))
     rule = int(small.rules_table().index[0])
     displays = {
+        "shape": ShapeDisplay.from_estimator(names["credit"], names["L_test"], "late_payments"),
         "size": SizeDisplay.from_path(names["path"], tolerance=0.01),
         "support": support(model, X, y),
         "rule": RuleDisplay.from_estimator(small, rule),
@@ -72,15 +75,15 @@ def support(model: Any, X: Any, y: Any) -> SupportDisplay:
 
 
 def photograph(names: dict[str, Any]) -> None:
-    """The top of the report, as a reader sees it."""
+    """The top of the report, as a reader sees it, and the card as it is printed."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        print("The report was not photographed: pip install playwright", file=sys.stderr)
+        print("Pages were not photographed: pip install playwright", file=sys.stderr)
         return
     chromium = shutil.which("chromium")
     if chromium is None:
-        print("The report was not photographed: apt install chromium", file=sys.stderr)
+        print("Pages were not photographed: apt install chromium", file=sys.stderr)
         return
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page_file = names["small"].report(
@@ -94,6 +97,12 @@ def photograph(names: dict[str, Any]) -> None:
         page = browser.new_page(viewport={"width": 1200, "height": 1500})
         page.goto(page_file.as_uri())
         page.screenshot(path=FIGURES / "reading_report.png")
+        card_file = names["card"].to_html(Path(folder) / "card.html")
+        sheet = browser.new_page(viewport=A4, device_scale_factor=1.5, bypass_csp=True)
+        sheet.emulate_media(media="print")
+        sheet.goto(card_file.as_uri())
+        sheet.add_style_tag(content="body { margin: 12mm !important; }")
+        sheet.screenshot(path=FIGURES / "reading_card.png")
         browser.close()
 
 
