@@ -151,7 +151,12 @@ def test_columns_with_directions_and_those_that_may_go_together():
             ["--monotone", "bmi"],
             2,
             "Invalid value for '--monotone': 'bmi' is not a column with its direction, such as "
-            "age=1 or income=-1.",
+            "age=1, income=-1, or income=-1:bad for the class bad.",
+        ),
+        (
+            ["--monotone", "bmi=1", "--monotone", "bmi=1:bad"],
+            2,
+            "--monotone gives 'bmi' directions with and without a class. Give one of them.",
         ),
         (
             ["--monotone", "bmi=1", "--monotone", "bmi=-1"],
@@ -186,6 +191,15 @@ def test_directions_of_three_classes():
     assert refused(*words, "sepal length (cm)=1").startswith(
         "--monotone {'sepal length (cm)': 1} needs one output that rises or falls, but y has 3 "
     )
+    model = fitted(
+        *("iris.csv", "-t", "species", *QUICK, "--monotone", "sepal length (cm)=1:virginica"),
+        *("--monotone", "petal width (cm)=-1:setosa"),
+    )
+    assert model.monotone == {
+        "sepal length (cm)": {"virginica": 1},
+        "petal width (cm)": {"setosa": -1},
+    }
+    assert model.check_monotone() == []
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,8 @@ def credit(task):
         single = {name: {"good": way} for name, way in MONOTONE.items()}
         return NeuralRuleClassifier(monotone=single, **FEW).fit(X, labels), X
     y = np.where(risk > 1.5, "bad", "good")
-    return NeuralRuleClassifier(monotone=MONOTONE, **FEW).fit(X, y), X
+    named = {name: {"good": direction} for name, direction in MONOTONE.items()}
+    return NeuralRuleClassifier(monotone=named, **FEW).fit(X, y), X
 
 
 def wanted(model, x, task):

@@ -1,11 +1,13 @@
 """From what a user forbids by columns of the table to encoded columns."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from neuralrules._data._encoding import Encoder
-from neuralrules._data._restrictions import NEITHER, restrictions_of
+from neuralrules._data._restrictions import NEITHER, restrictions_of, warn_of_unnamed_class
 from neuralrules._task._task import Task
 
 NUMBERS = Task.of_numbers(np.arange(4.0)[:, None], np.ones(4, "f4"), "squared")
@@ -168,3 +170,27 @@ def test_directions_of_two_classes_and_of_targets():
     targets = Task.of_numbers(np.arange(8.0).reshape(4, 2), np.ones(4, "f4"), "squared")
     found = read(monotone={"age": {1: -1}, "debt": 1}, task=targets).directions
     assert found[found.any(axis=1)].tolist() == [[0, -1], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "monotone", "warns"),
+    [
+        (["bad", "good"], {"a": 1}, True),
+        (["bad", "good"], {"a": {"bad": -1}}, False),
+        (["bad", "good"], None, False),
+        ([0, 1], {"a": 1}, False),
+        ([False, True], {"a": 1}, False),
+        (["x", "y", "z"], {"a": {"x": 1}}, False),
+    ],
+)
+def test_a_direction_of_a_class_in_words_should_name_it(labels, monotone, warns):
+    task = Task.of_classes(np.array(labels), "logistic")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_unnamed_class(task, monotone)
+    assert len(caught) == warns
+    if warns:
+        assert str(caught[0].message) == (
+            "monotone={'a': 1} is about 'good', the second class. To be sure, name the class: "
+            "{'a': {'good': 1}}."
+        )

@@ -119,7 +119,7 @@ def test_texts_say_who_wrote_a_rule_and_what_is_fixed(loans, deep, tmp_path):
         assert re.search(r"Rule 3: .*rows\)\n  leaf  ", text)
         sentences = one.rules_text(style="sentences")
         assert "Rule 0 (an expert's rule, its conditions fixed): " in sentences
-        assert "  It was written as late > 2" in sentences
+        assert "  Written as late > 2" in sentences
     replaced = model.edit(replace={3: "late > 1"}, unfreeze=[2])
     texts = replaced.rules_text()
     assert "fixed)" in texts
@@ -134,7 +134,9 @@ def test_frozen_rules_and_directions(loans, deep):
     options = {"n_trees": 2, "n_epochs": 8, "random_state": 0, "deep": deep}
     options |= {"frozen_rules": "expert", "expert_rules": ["late > 1", "late < 4"]}
     for direction in (1, -1):  # one of them is against what the rows say
-        model = NeuralRuleClassifier(monotone={"late": direction}, **options).fit(X, y)
+        model = NeuralRuleClassifier(monotone={"late": {"good": direction}}, **options).fit(
+            X, y
+        )
         assert model.check_monotone() == []
         free = NeuralRuleClassifier(**options).fit(X, y)
         for rule in (0, 1):
@@ -142,12 +144,12 @@ def test_frozen_rules_and_directions(loans, deep):
             assert kept[0] == kept[1]
     for rule in ("late > 1 and late < 4", "late < 4 and late > 1 and region = north"):
         both = NeuralRuleClassifier(
-            monotone={"late": 1}, **{**options, "expert_rules": ["late > 3", rule]}
+            monotone={"late": {"good": 1}}, **{**options, "expert_rules": ["late > 3", rule]}
         )
         with pytest.raises(ValueError, match=r"^Rule 1 is frozen, and what it"):
             both.fit(X, y)
     mixed = NeuralRuleClassifier(
-        monotone={"late": 1, "opened": 1},
+        monotone={"late": {"good": 1}, "opened": {"good": 1}},
         **{**options, "expert_rules": ["late > 1 and opened < 2019-01-01"]},
     )
     with pytest.raises(ValueError, match=r"against monotone\. Rewrite or"):
@@ -162,7 +164,7 @@ def test_a_rule_that_is_frozen_by_hand_is_refused_when_directions_come(loans):
     model = NeuralRuleClassifier(n_trees=2, n_epochs=8, random_state=0).fit(X, y)
     (rule, name), *_ = model.check_monotone({"late": 1})
     edited = model.edit(freeze=[rule])
-    edited.set_params(monotone={"late": 1}, warm_start=True)
+    edited.set_params(monotone={"late": {"good": 1}}, warm_start=True)
     with pytest.raises(ValueError, match=rf"^Rule {rule} is frozen, .* column '{name}'"):
         edited.fit(X, y)
     assert edited.edit(unfreeze=[rule]).fit(X, y).check_monotone() == []

@@ -238,7 +238,8 @@ def test_simplify_asks_for_unseen_rows_of_an_edited_model(model, people, tmp_pat
 def test_an_edit_that_breaks_a_promise_is_refused(people):
     X, y = people
     name = X.columns[0]
-    model = NeuralRuleClassifier(2, n_trees=2, n_epochs=3, monotone={name: 1}, random_state=0)
+    promised = {name: {"yes": 1}}
+    model = NeuralRuleClassifier(2, n_trees=2, n_epochs=3, monotone=promised, random_state=0)
     model.fit(X, y)
     speaks_for = int(np.argmax(model.network_.values[:, 0]))
     assert model.network_.values[speaks_for, 0] > 0
@@ -249,4 +250,4 @@ def test_an_edit_that_breaks_a_promise_is_refused(people):
     turned = model.edit(replace=against, values={speaks_for: -1.0})
     assert turned.check_monotone() == []
     free = model.set_params(monotone=None).edit(replace=against)
-    assert free.check_monotone({name: 1}) == [(speaks_for, name)]
+    assert free.check_monotone(promised) == [(speaks_for, name)]

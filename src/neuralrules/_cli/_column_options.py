@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from typing import Any, NamedTuple
 
 import click
@@ -11,21 +12,23 @@ from neuralrules._cli._errors import option_name
 
 
 class Direction(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
-    """A column and 1 or -1, with an equals sign between them."""
+    """A column and 1 or -1, with an equals sign between them, and perhaps a class."""
 
     name = "direction"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, int]:
-        column, _, direction = value.rpartition("=")
-        if not column or direction not in ("1", "+1", "-1"):
+    ) -> tuple[str, int, str | None]:
+        found = re.fullmatch(r"(.+?)=([+-]?1)(?::(.+))?", value)
+        if not found:
             self.fail(
-                f"{value!r} is not a column with its direction, such as age=1 or income=-1.",
+                f"{value!r} is not a column with its direction, such as age=1, income=-1, or "
+                "income=-1:bad for the class bad.",
                 param,
                 ctx,
             )
-        return column, int(direction)
+        column, direction, label = found.groups()
+        return column, int(direction), label
 
 
 class Group(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
@@ -53,11 +56,11 @@ class ColumnOption(NamedTuple):
 COLUMN_OPTIONS = {
     "monotone": ColumnOption(
         Direction(),
-        "COL=1|COL=-1",
+        "COL=1|-1[:CLASS]",
         "A column of numbers or dates with a direction: with 1 the prediction never falls "
-        "where the column rises, with -1 it never rises, for all rows, seen or not. Of two "
-        "classes it is the probability of the second; more have no such order. May be given "
-        "several times.",
+        "where the column rises, with -1 it never rises, for all rows, seen or not. Of classes "
+        "it is the probability of the one named, as in late_payments=1:bad, or of the second "
+        "of two. May be given several times.",
     ),
     "interactions": ColumnOption(
         Group(),
@@ -78,13 +81,19 @@ def as_parameter(name: str, given: Any) -> Any:
     """What the estimators take for an option that was given several times."""
     if name != "monotone":
         return list(given)
-    directions = dict(given)
-    for column, direction in given:
-        if directions[column] != direction:
+    directions: dict[str, dict[str | None, int]] = {}
+    for column, direction, label in given:
+        own = directions.setdefault(column, {})
+        if own.setdefault(label, direction) != direction:
             raise click.UsageError(
                 f"--monotone gives {column!r} both directions. Give one, or none."
             )
-    return directions
+        if None in own and len(own) > 1:
+            raise click.UsageError(
+                f"--monotone gives {column!r} directions with and without a class. Give one of "
+                "them."
+            )
+    return {column: own.get(None, own) for column, own in directions.items()}
 
 
 def named_columns(parameters: dict[str, Any]) -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -121,6 +122,22 @@ def checked_direction(where: str, direction: Any) -> int:
     return int(direction)
 
 
+def warn_of_unnamed_class(task: Task, monotone: Any) -> None:
+    """A direction of two classes is that of the second, which classes in words do not show."""
+    if task.n_classes != 2 or not isinstance(monotone, Mapping):
+        return
+    second = task.labels[1]
+    for key, direction in monotone.items():
+        if isinstance(second, str) and not isinstance(direction, Mapping):
+            warnings.warn(
+                f"monotone={{{key!r}: {direction!r}}} is about {second!r}, the second class. "
+                f"To be sure, name the class: {{{key!r}: {{{second!r}: {direction!r}}}}}.",
+                UserWarning,
+                stacklevel=5,
+            )
+            return
+
+
 def of_outputs(task: Task, key: Any, given: Mapping[Any, Any]) -> np.ndarray:
     """The directions of outputs, (n_outputs,) int8, by those of single classes or targets.
 
@@ -129,7 +146,9 @@ def of_outputs(task: Task, key: Any, given: Mapping[Any, Any]) -> np.ndarray:
     """
     labels = task.labels if task.are_classes else list(range(task.n_outputs))
     wanted: list[set[int]] = [set() for _ in range(task.n_outputs)]
-    for label, direction in given.items():
+    by_text = {str(label): label for label in labels}  # as the command line knows them
+    for asked, direction in given.items():
+        label = asked if asked in labels else by_text.get(asked, asked)
         if label not in labels:
             kind = "class" if task.are_classes else "number of a target"
             raise ValueError(

@@ -140,12 +140,13 @@ class ChangeableModel(ReadableModel):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
-        if chosen.monotone is not None and (broken := model.check_monotone()):
+        spoken = edits.replace or edits.values or text is not None
+        if spoken and chosen.monotone is not None and (broken := model.check_monotone()):
             rule, column = broken[0]
             raise ValueError(
                 f"So changed, rule {rule} of the new model breaks a promise: with its value, "
-                f"what it says of {column!r} is against monotone={chosen.monotone!r}. Give it a "
-                "value of the other sign by values, other words, or this model first "
+                f"what it says of {column!r} is against monotone={chosen.monotone!r}. Give it "
+                "a value of the other sign by values, other words, or this model first "
                 "set_params(monotone=None)."
             )
         return model

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
 from neuralrules._data._missing import missing_cells
+from neuralrules._data._restrictions import warn_of_unnamed_class
 from neuralrules._estimators._base import DEPTH_CONSTRAINTS
 from neuralrules._estimators._docs import documented
 from neuralrules._estimators._paper import PAPER
@@ -87,6 +88,7 @@ class ClassRules(ClassifierMixin, PortableModel):
                 f"{type(self).__name__} needs at least 2 classes in y, got 1 class: "
                 f"{learned[0]}. Check that y is the target and not filtered."
             )
+        warn_of_unnamed_class(task, self.monotone)
         return task
 
     def _resumed_task(self) -> Task:
