@@ -238,3 +238,23 @@ def test_weights_count_in_the_matrix(folder, visit):
     shown = [float(cell.replace(",", "")) for cell in cells]
     matrix = confusion_matrix(y, model.predict(X), sample_weight=weight)
     assert shown == pytest.approx(matrix.ravel().tolist(), abs=0.051)
+
+
+def test_the_rare_class_comes_first_everywhere(folder, visit):
+    """Also where it is the second; and a column without a cell moves nothing."""
+    _, X, y = case("rare")
+    y = np.where(y == "bad", "no", "fine")
+    model = NeuralRuleClassifier(random_state=0, n_epochs=3).fit(X, y)
+    page = visit(model.report(folder / "empty.html", X.assign(income=np.nan), y))
+    columns = page.locator("#shapes figure").evaluate_all(
+        "(nodes) => nodes.map((node) => node.dataset.column)"
+    )
+    assert "late_payments" in columns
+    assert "income" not in columns
+    assert page.locator("#probabilities .name").all_inner_texts() == ["no", "fine"]
+    assert page.locator("#filter-class option").all_inner_texts()[1:] == ["no", "fine"]
+    heads = page.locator("#confusion thead .name, #confusion tbody .name")
+    assert heads.all_inner_texts() == ["no", "fine", "no", "fine"]
+    page.locator("#filter-class").select_option(label="no")
+    shown = page.locator("#rules-table tbody tr:visible td.label .name").all_inner_texts()
+    assert set(shown) == {"no"}

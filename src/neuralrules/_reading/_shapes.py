@@ -104,7 +104,7 @@ class Shape:
         cells = self._levels.cells
         cells = cells[~np.isnan(cells)]
         if not cells.size:
-            return 0.0, 0.0
+            return float(self._levels.numbers[0]), float(self._levels.numbers[0])
         low, start, end, high = np.quantile(cells, [0, *TAILS, 1])
         return (low, high) if end - start > (high - low) / 2 else (start, end)
 

@@ -57,6 +57,7 @@ def performance_section(
         "metrics": [metric(capital(k), v, "metric") for k, v in performance.metrics.items()],
         "loss": fitted.task.loss.name,
         "classes": [],
+        "order": [],
         "confusion": None,
         "each": None,
         "threshold": None,
@@ -67,7 +68,8 @@ def performance_section(
         return result | {"calibration": number_charts(performance), "groups": "ten"}
     order = class_order(cells, rare)
     labels = [str(fitted.task.labels[code]) for code in order]
-    result |= {"classes": labels, "confusion": confusion_cells(fitted, cells, order)}
+    result |= {"classes": labels, "order": order}
+    result["confusion"] = confusion_cells(fitted, cells, order)
     if len(labels) > 2:
         each = each_class(fitted, cells, order)
         return result | {"each": each, "calibration": sure_charts(performance), "groups": "ten"}

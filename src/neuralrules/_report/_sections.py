@@ -135,6 +135,7 @@ def report_data(
             ],
             "examples": examples,
             "reasons": reasons,
+            "order": performed["order"],
             "threshold": performed["threshold"] and performed["threshold"]["data"],
         },
     }
