@@ -258,3 +258,22 @@ def test_the_rare_class_comes_first_everywhere(folder, visit):
     page.locator("#filter-class").select_option(label="no")
     shown = page.locator("#rules-table tbody tr:visible td.label .name").all_inner_texts()
     assert set(shown) == {"no"}
+
+
+def test_printing_keeps_the_matrix_and_leaves_the_slider_out(page_of, visit):
+    page = visit(page_of("rare"), viewport={"width": 720, "height": 1000})
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    assert not page.locator("#threshold").is_visible()
+    assert page.locator("#threshold-now").is_visible()
+    assert page.locator("#confusion").is_visible()
+    assert page.locator("#shapes svg.chart").first.is_visible()
+
+
+def test_rows_without_weight_do_not_count(folder, visit):
+    model, X, y = case("rare")
+    weight = (np.arange(len(y)) % 2 == 0).astype(float)
+    page = visit(model.report(folder / "half.html", X, y, sample_weight=weight))
+    cells, _ = numbers(page)
+    half = weight > 0
+    assert cells == confusion_matrix(y[half], model.predict(X[half])).ravel().tolist()

@@ -46,13 +46,12 @@ def performance_section(
     performance : Performance
         On `rows` or, where there are none, on those of training.
     rows : Rows or None
+        All with some weight.
     engine : Engine
     rare : int or None
         Code of the class that counts; None for numbers.
     weighted : bool
     """
-    if rows is not None and not rows.weights.all():
-        rows = rows.take(np.flatnonzero(rows.weights))
     result: dict[str, Any] = {
         "metrics": [metric(capital(k), v, "metric") for k, v in performance.metrics.items()],
         "loss": fitted.task.loss.name,
