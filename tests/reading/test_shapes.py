@@ -219,3 +219,13 @@ def test_a_sample_stands_for_a_large_table():
     np.testing.assert_array_equal(few.outputs, same.outputs)
     assert abs(few.mean - every.mean)[0] < 0.5
     assert not np.array_equal(few.mean, every.mean)
+
+
+def test_a_column_without_a_cell_is_at_its_mean_or_missing():
+    model, X = credit_model()
+    for name, hole in [("income", np.nan), ("opened", pd.NaT), ("region", None)]:
+        empty = with_cell(X[:50], name, hole)
+        (shape,) = model.shapes(empty, [name])
+        means = network_outputs(model, empty).mean(axis=0)
+        assert shape.shares[-1] == pytest.approx(1)
+        np.testing.assert_allclose(shape.outputs[-1], means, atol=1e-5)

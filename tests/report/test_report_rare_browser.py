@@ -238,3 +238,42 @@ def test_weights_count_in_the_matrix(folder, visit):
     shown = [float(cell.replace(",", "")) for cell in cells]
     matrix = confusion_matrix(y, model.predict(X), sample_weight=weight)
     assert shown == pytest.approx(matrix.ravel().tolist(), abs=0.051)
+
+
+def test_the_rare_class_comes_first_everywhere(folder, visit):
+    """Also where it is the second; and a column without a cell moves nothing."""
+    _, X, y = case("rare")
+    y = np.where(y == "bad", "no", "fine")
+    model = NeuralRuleClassifier(random_state=0, n_epochs=3).fit(X, y)
+    page = visit(model.report(folder / "empty.html", X.assign(income=np.nan), y))
+    columns = page.locator("#shapes figure").evaluate_all(
+        "(nodes) => nodes.map((node) => node.dataset.column)"
+    )
+    assert "late_payments" in columns
+    assert "income" not in columns
+    assert page.locator("#probabilities .name").all_inner_texts() == ["no", "fine"]
+    assert page.locator("#filter-class option").all_inner_texts()[1:] == ["no", "fine"]
+    heads = page.locator("#confusion thead .name, #confusion tbody .name")
+    assert heads.all_inner_texts() == ["no", "fine", "no", "fine"]
+    page.locator("#filter-class").select_option(label="no")
+    shown = page.locator("#rules-table tbody tr:visible td.label .name").all_inner_texts()
+    assert set(shown) == {"no"}
+
+
+def test_printing_keeps_the_matrix_and_leaves_the_slider_out(page_of, visit):
+    page = visit(page_of("rare"), viewport={"width": 720, "height": 1000})
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    assert not page.locator("#threshold").is_visible()
+    assert page.locator("#threshold-now").is_visible()
+    assert page.locator("#confusion").is_visible()
+    assert page.locator("#shapes svg.chart").first.is_visible()
+
+
+def test_rows_without_weight_do_not_count(folder, visit):
+    model, X, y = case("rare")
+    weight = (np.arange(len(y)) % 2 == 0).astype(float)
+    page = visit(model.report(folder / "half.html", X, y, sample_weight=weight))
+    cells, _ = numbers(page)
+    half = weight > 0
+    assert cells == confusion_matrix(y[half], model.predict(X[half])).ravel().tolist()

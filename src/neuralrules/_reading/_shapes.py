@@ -104,7 +104,7 @@ class Shape:
         cells = self._levels.cells
         cells = cells[~np.isnan(cells)]
         if not cells.size:
-            return 0.0, 0.0
+            return float(self._levels.numbers[0]), float(self._levels.numbers[0])
         low, start, end, high = np.quantile(cells, [0, *TAILS, 1])
         return (low, high) if end - start > (high - low) / 2 else (start, end)
 
@@ -281,7 +281,7 @@ class MovedRows:
         shares = own.shares(self._weights)
         moved -= np.einsum("v,rvk->rk", shares, moved)[:, None]
         mean = shares @ outputs
-        low, high = (mean + self._quantile(moved, level) for level in BAND)
+        low, high = (mean + line for line in self._band(moved))
         return Shape(
             column=self._fitted.encoder.names[source],
             outputs=outputs,
@@ -354,14 +354,14 @@ class MovedRows:
             total += (self._weights @ active)[:, None] * self._values[rule]
         return total.reshape(len(a), len(b), -1)
 
-    def _quantile(self, lines: np.ndarray, level: float) -> np.ndarray:
-        """A quantile of the rows' lines (n_rows, n_values, n_outputs) at each value."""
+    def _band(self, lines: np.ndarray) -> list[np.ndarray]:
+        """Quantiles of the rows' lines (n_rows, n_values, n_outputs) at each value."""
         order = np.argsort(lines, axis=0)
         upto = np.cumsum(self._weights[order], axis=0)
         # The first row with which the weight so far reaches the level.
-        place = np.argmax(upto >= level * (1 - 1e-12), axis=0)
-        row = np.take_along_axis(order, place[None], axis=0)
-        return np.take_along_axis(lines, row, axis=0)[0]
+        places = (np.argmax(upto >= level * (1 - 1e-12), axis=0) for level in BAND)
+        rows = (np.take_along_axis(order, place[None], axis=0) for place in places)
+        return [np.take_along_axis(lines, row, axis=0)[0] for row in rows]
 
     def _size(self, effects: np.ndarray, shares: np.ndarray) -> float:
         """Root of the mean square of effects (n, n_outputs), of all outputs together."""

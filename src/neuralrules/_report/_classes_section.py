@@ -18,6 +18,7 @@ from neuralrules._report._threshold import Scored
 SHADES = 10  # of the confusion matrix
 RARE = 0.2  # a class with a smaller share of the rows is a rare one
 SMALL = 0.1  # base rates below it need a logarithmic scale
+SMALLEST = 1e-5  # rate on such a scale; what is less lies on its edge
 MANY_ROWS = 1000  # that can also tell the highest twentieth and hundredth apart
 TOP_GROUPS = (0.95, 0.99)
 DEVIATE = 1.6449  # of intervals that hold nine times out of ten
@@ -197,7 +198,8 @@ def small_axes(
     seen = [predicted, observed[observed > 0]]
     seen += [] if high is None else [high[observed == 0]]
     every = np.concatenate(seen)
-    low, top = float(every.min()) / 1.6, min(float(every.max()) * 1.6, 1.0)
+    low = max(float(every.min()) / 1.6, SMALLEST)
+    top = min(max(float(every.max()), 10 * low) * 1.6, 1.0)
     x, y = (log_axis(name, low, top, shares=True) for name in names)
     return x, y
 

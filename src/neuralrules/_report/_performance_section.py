@@ -46,17 +46,17 @@ def performance_section(
     performance : Performance
         On `rows` or, where there are none, on those of training.
     rows : Rows or None
+        All with some weight.
     engine : Engine
     rare : int or None
         Code of the class that counts; None for numbers.
     weighted : bool
     """
-    if rows is not None and not rows.weights.all():
-        rows = rows.take(np.flatnonzero(rows.weights))
     result: dict[str, Any] = {
         "metrics": [metric(capital(k), v, "metric") for k, v in performance.metrics.items()],
         "loss": fitted.task.loss.name,
         "classes": [],
+        "order": [],
         "confusion": None,
         "each": None,
         "threshold": None,
@@ -67,7 +67,8 @@ def performance_section(
         return result | {"calibration": number_charts(performance), "groups": "ten"}
     order = class_order(cells, rare)
     labels = [str(fitted.task.labels[code]) for code in order]
-    result |= {"classes": labels, "confusion": confusion_cells(fitted, cells, order)}
+    result |= {"classes": labels, "order": order}
+    result["confusion"] = confusion_cells(fitted, cells, order)
     if len(labels) > 2:
         each = each_class(fitted, cells, order)
         return result | {"each": each, "calibration": sure_charts(performance), "groups": "ten"}

@@ -82,13 +82,14 @@ def report_data(
         ``inputs``, ``examples``, ``reasons``, ``scaled`` and ``dates``, what such columns
         are, ``lineage``, and ``page``, the data of the script.
     """
-    performance, activity = fitted.performance, fitted.activity
-    if given.rows is not None:
-        performance = perform(fitted.network, given.rows, engine)
-        activity = measure(fitted.network, fitted.rules, given.rows, engine)
+    performance, activity, rows = fitted.performance, fitted.activity, given.rows
+    if rows is not None:
+        rows = rows.take(np.flatnonzero(rows.weights))
+        performance = perform(fitted.network, rows, engine)
+        activity = measure(fitted.network, fitted.rules, rows, engine)
     rare = None
     if fitted.task.are_classes:
-        rare = rarer_class(fitted, None if given.rows is None else given.rows.codes)
+        rare = rarer_class(fitted, None if rows is None else rows.codes)
     frame = rules_table(fitted, activity)
     importance = importance_section(fitted, given, engine, frame)
     order = [bar.name for bar in importance["all_columns"]] if given.X is not None else None
@@ -103,7 +104,7 @@ def report_data(
     table = table_section(fitted, activity, frame, where)
     names = column_texts(fitted)
     performed = performance_section(
-        fitted, performance, given.rows, engine, rare=rare, weighted=given.weighted
+        fitted, performance, rows, engine, rare=rare, weighted=given.weighted
     )
     return {
         "header": header_section(fitted, title),
@@ -117,7 +118,7 @@ def report_data(
             engine,
             rare,
         ),
-        "sizes": size_section(fitted, performance, given.rows, engine, simplification),
+        "sizes": size_section(fitted, performance, rows, engine, simplification),
         "table": table,
         "inputs": columns,
         "examples": examples,
@@ -136,6 +137,7 @@ def report_data(
             ],
             "examples": examples,
             "reasons": reasons,
+            "order": performed["order"],
             "threshold": performed["threshold"] and performed["threshold"]["data"],
         },
     }

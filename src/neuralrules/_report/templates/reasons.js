@@ -48,8 +48,9 @@ function showReasons(answer) {
     : data.examples[Number(choice)].reasons;
   list.replaceChildren(...told.map(({ rule, text }) => {
     const [facts, part] = text.split(`(rule ${rule} `);
-    return element("li", { "data-rule": rule, class: "says" }, `${facts}(`,
-      element("button", { type: "button", class: "link", "data-open": rule }, `rule ${rule}`), ` ${part}`);
+    const link = element("button", { type: "button", class: "link", "data-open": rule }, `rule ${rule}`);
+    return element("li", { "data-rule": rule, class: "says" },
+      facts, element("span", { class: "together" }, "(", link), ` ${part}`);
   }));
   if (!told.length) list.append(element("li", { class: "note" }, "No rule leaves this row worse than the average one."));
 }

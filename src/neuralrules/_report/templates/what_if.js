@@ -82,7 +82,7 @@ function showProbabilities(answer) {
   if (values.length === 1) return; // a decision alone says it all
   $("probabilities").append(
     element("p", { class: "note" }, sure ? "probability" : "decision"),
-    barList(values.map((value, k) => ({ name: model.classes[k], value, kind: sure ? "share" : "number" })),
+    barList(data.order.map((k) => ({ name: model.classes[k], value: values[k], kind: sure ? "share" : "number" })),
       sure ? "Probabilities" : "Decisions"));
 }
 
