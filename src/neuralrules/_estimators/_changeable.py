@@ -14,7 +14,7 @@ from neuralrules._data._restrictions import Restrictions, restrictions_of
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._readable import ReadableModel
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._fitted._lineage import EDITED, ROUNDED, SIMPLIFIED, counted
+from neuralrules._fitted._lineage import EDITED, ROUNDED, counted
 from neuralrules._network._restricted import violations
 from neuralrules._reading._text import check_counts
 from neuralrules._simplify._edit import edited, edits_text, read_edits
@@ -231,11 +231,6 @@ class ChangeableModel(ReadableModel):
         def restrictions_for(fitted: Fitted) -> Restrictions | None:
             return self._chosen()._restrictions(fitted.encoder, fitted.task)
 
-        def remembered(fitted: Fitted) -> Any:
-            told = f"{self.fitted_.size_text} became {fitted.size_text}"
-            n_rows = int(np.count_nonzero(given.weights))
-            return self._with(fitted.after(SIMPLIFIED, told, n_rows))
-
         return simplification_path(
             self.fitted_,
             given,
@@ -245,7 +240,7 @@ class ChangeableModel(ReadableModel):
             restrictions_for=restrictions_for,
             engine=self._engine(),
             random_state=check_random_state(self.random_state),
-            estimator_of=remembered,
+            estimator_of=self._with,
             verbose=bool(self.verbose),
         )
 
