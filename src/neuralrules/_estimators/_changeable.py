@@ -14,7 +14,7 @@ from neuralrules._data._restrictions import Restrictions, restrictions_of
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._readable import ReadableModel
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._fitted._lineage import EDITED, ROUNDED, counted
+from neuralrules._fitted._lineage import EDITED, ROUNDED, Event, counted, lineage_text
 from neuralrules._network._restricted import violations
 from neuralrules._reading._text import check_counts
 from neuralrules._simplify._edit import edited, edits_text, read_edits
@@ -30,7 +30,25 @@ from neuralrules._training._training import Plan, mean_loss
 
 
 class ChangeableModel(ReadableModel):
-    """Smaller and rounder models, edited rules, and the proof of what was promised."""
+    """Smaller and rounder models, edited rules, what was done, the proof of what was promised."""
+
+    @property
+    def lineage_(self) -> tuple[Event, ...]:
+        return self.fitted_.lineage
+
+    def lineage_text(self) -> str:
+        """What was done to the model since it grew: by whom, when, with which release.
+
+        Files keep it. `lineage_` has the same as records.
+
+        Returns
+        -------
+        str
+            One line for each time that it was trained, simplified, rounded, edited or read
+            from text, the first one first. Calls of `partial_fit` after each other are one.
+        """
+        check_is_fitted(self)
+        return lineage_text(self.fitted_.lineage)
 
     def check_monotone(
         self, monotone: Mapping[Any, int] | None = None
