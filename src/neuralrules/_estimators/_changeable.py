@@ -30,7 +30,7 @@ from neuralrules._training._training import Plan, mean_loss
 
 
 class ChangeableModel(ReadableModel):
-    """Smaller and rounder models, edited rules, what was done, the proof of what was promised."""
+    """Smaller, rounder and edited models, what was done, and proof of what was promised."""
 
     @property
     def lineage_(self) -> tuple[Event, ...]:
