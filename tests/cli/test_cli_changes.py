@@ -446,7 +446,8 @@ def test_what_a_library_of_c_prints_is_no_part_of_the_result():
         print("after")
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    buffered = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    result = subprocess.run(command, capture_output=True, text=True, check=True, env=buffered)
     assert result.stdout == "before\nafter\n"
 
 

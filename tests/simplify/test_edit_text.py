@@ -31,6 +31,10 @@ def test_a_text_that_was_not_changed_is_the_model_bit_for_bit(kind, deep):
     model, X, _ = fitted(kind, deep)
     same = model.edit(text=model.exact_text())
     np.testing.assert_array_equal(network_outputs(same, X), network_outputs(model, X))
+    before, after = (one.fitted_.state.network for one in (model, same))
+    for rule in range(before.n_rules):
+        assert rule_bits(after, rule) == rule_bits(before, rule)
+    np.testing.assert_array_equal(after.intercept, before.intercept)
     assert same.rules_text() == model.rules_text()
     assert same.lineage_[-1].summary == "no rule changed (as text)"
 

@@ -30,7 +30,7 @@ from neuralrules._engine import ENGINES, Engine
 from neuralrules._estimators._building import EXPERT, ONE_EPOCH, Course, RuleBuilder
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted, in_target_units, remembered_rows
-from neuralrules._fitted._lineage import GROWN, IN_PARTS, REFITTED, TRAINED, Event, counted
+from neuralrules._fitted._lineage import GROWN, IN_PARTS, REFITTED, TRAINED, counted
 from neuralrules._fitted._performance import perform
 from neuralrules._network._columns import LITERAL_COLUMNS
 from neuralrules._network._network import STARTS, Network
@@ -263,10 +263,6 @@ class NeuralRuleModel(RuleBuilder):
     @property
     def history_(self) -> dict[str, list[float]]:
         return self.fitted_.history
-
-    @property
-    def lineage_(self) -> tuple[Event, ...]:
-        return self.fitted_.lineage
 
     @property
     def n_iter_(self) -> int:

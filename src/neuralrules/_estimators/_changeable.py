@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from neuralrules._data._restrictions import Restrictions, restrictions_of
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._readable import ReadableModel
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._fitted._lineage import EDITED, ROUNDED, SIMPLIFIED, counted
+from neuralrules._fitted._lineage import EDITED, ROUNDED, Event, counted, lineage_text
 from neuralrules._network._restricted import violations
 from neuralrules._reading._text import check_counts
 from neuralrules._simplify._edit import edited, edits_text, read_edits
@@ -32,7 +31,25 @@ from neuralrules._training._training import Plan, mean_loss
 
 
 class ChangeableModel(ReadableModel):
-    """Smaller and rounder models, edited rules, and the proof of what was promised."""
+    """Smaller, rounder and edited models, what was done, and proof of what was promised."""
+
+    @property
+    def lineage_(self) -> tuple[Event, ...]:
+        return self.fitted_.lineage
+
+    def lineage_text(self) -> str:
+        """What was done to the model since it grew: by whom, when, with which release.
+
+        Files keep it. `lineage_` has the same as records.
+
+        Returns
+        -------
+        str
+            One line for each time that it was trained, simplified, rounded, edited or read
+            from text, the first one first. Calls of `partial_fit` after each other are one.
+        """
+        check_is_fitted(self)
+        return lineage_text(self.fitted_.lineage)
 
     def check_monotone(
         self, monotone: Mapping[Any, Any] | None = None
@@ -261,14 +278,9 @@ class ChangeableModel(ReadableModel):
             restrictions_for=restrictions_for,
             engine=self._engine(),
             random_state=check_random_state(self.random_state),
-            estimator_of=partial(self._simplified, int(np.count_nonzero(given.weights))),
+            estimator_of=self._with,
             verbose=bool(self.verbose),
         )
-
-    def _simplified(self, n_rows: int, fitted: Fitted) -> Any:
-        """A smaller model that remembers what it came from, and how many rows it saw."""
-        told = f"{self.fitted_.size_text} became {fitted.size_text}"
-        return self._with(fitted.after(SIMPLIFIED, told, n_rows))
 
     def round_numbers(
         self,

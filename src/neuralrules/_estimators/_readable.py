@@ -13,7 +13,6 @@ from neuralrules._counterfactual import Counterfactual, counterfactual
 from neuralrules._data._one_row import as_table
 from neuralrules._estimators._measured import MeasuredModel
 from neuralrules._fitted._activity import measure
-from neuralrules._fitted._lineage import lineage_text
 from neuralrules._reading._exact import exact_text
 from neuralrules._reading._explain import Explanation, explain
 from neuralrules._reading._reasons import Reasons, reasons
@@ -97,20 +96,6 @@ class ReadableModel(MeasuredModel):
         """
         check_is_fitted(self)
         return exact_text(self.fitted_)
-
-    def lineage_text(self) -> str:
-        """What was done to the model since it grew: by whom, when, with which release.
-
-        Files keep it. `lineage_` has the same as records.
-
-        Returns
-        -------
-        str
-            One line for each time that it was trained, simplified, rounded, edited or read
-            from text, the first one first. Calls of `partial_fit` after each other are one.
-        """
-        check_is_fitted(self)
-        return lineage_text(self.fitted_.lineage)
 
     def rules_table(
         self,

@@ -16,6 +16,7 @@ from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._lineage import SIMPLIFIED
 from neuralrules._fitted._performance import unexplained_of_each
 from neuralrules._io._frames import import_pandas
 from neuralrules._io._progress import ProgressLine
@@ -183,9 +184,10 @@ class SimplificationPath:
             )
         chosen = self.steps[step]
         network = chosen.network.without_unused_features()
-        return self._estimator_of(
-            self.origin.with_network(network, chosen.rules, self._rows, self._engine)
-        )
+        smaller = self.origin.with_network(network, chosen.rules, self._rows, self._engine)
+        told = f"{self.origin.size_text} became {smaller.size_text}"
+        n_rows = int(np.count_nonzero(self._rows.weights))
+        return self._estimator_of(smaller.after(SIMPLIFIED, told, n_rows))
 
 
 def highest_loss(loss: float, constant: float, tolerance: float, rows: str) -> float:
