@@ -36,7 +36,7 @@ EXAMPLES = {"onnx": "model.onnx", "sql": "model.sql", "python": "model.py"}
         "neuralrules export iris.nrules --format onnx -o iris.onnx",
         "neuralrules export iris.nrules --format sql --table plants > iris.sql",
         "neuralrules export iris.nrules --format python -o iris.py",
-        "neuralrules export loans.nrules -f sql --table loans --points --reasons 3 > loans.sql",
+        "neuralrules export houses.nrules -f python --points --reasons 3 -o houses.py",
     ],
 )
 @click.argument("model", type=click.Path())
