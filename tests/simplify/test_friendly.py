@@ -4,6 +4,7 @@ import re
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -153,7 +154,7 @@ def test_dates_and_whole_numbers_are_friendly():
 
 
 def test_frozen_rules_and_directions_are_kept():
-    monotone = {"late_payments": -1, "income": 1}  # the second class is "good"
+    monotone = {"late_payments": {"bad": 1}, "income": {"good": 1}}
     model, X, y = credit_model(monotone=monotone)
     edited = model.edit(freeze=[0, 3])
     for precision in (1, "friendly"):
@@ -172,3 +173,31 @@ def test_wrong_options():
         model.round_numbers(X, X[:, 0], precision="nice")
     with pytest.raises(ValueError, match="tolerance=-1 must be a number of at least 0"):
         model.round_numbers(X, X[:, 0], precision="friendly", tolerance=-1)
+
+
+def test_rows_on_a_round_threshold_do_not_pass():
+    """What is printed, late above 2, is what is computed: a row with 2 is not concerned."""
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame({"late": rng.poisson(2, 3000), "income": rng.randint(10, 90, 3000) * 1000})
+    y = rng.rand(3000) < 1 / (1 + np.exp(4 - 1.2 * X["late"] + X["income"] / 30_000))
+    model = NeuralRuleClassifier(2, n_trees=6, literal_columns="own", n_epochs=10).fit(X, y)
+    rounding = model.round_numbers(X, y, precision="friendly")
+    network, encoder = rounding.model.network_, model.encoder_
+    explanation = rounding.model.explain(X)
+    met = 0
+    for rule in range(network.n_rules):
+        fires = np.zeros(len(X), bool)
+        fires[explanation.rows[explanation.rules == rule]] = True
+        for literal in range(network.offsets[rule], network.offsets[rule + 1]):
+            ((place, weight),) = (
+                (place, weight)
+                for place, weight in enumerate(network.weights[literal])
+                if weight
+            )
+            column = encoder.columns[network.features[place]]
+            threshold = column.mean - column.scale * network.biases[literal] / weight
+            cells = X[encoder.names[column.source]].to_numpy()
+            on = np.abs(cells - threshold) < 1e-3
+            assert not fires[on].any()
+            met += on.any()
+    assert met > 3
