@@ -1,6 +1,7 @@
 """The report of a rare class: its numbers are those of scikit-learn on the same rows."""
 
 import json
+import math
 import re
 
 import numpy as np
@@ -8,20 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from models import credit_table
+from sklearn.datasets import load_diabetes, load_iris
 from sklearn.metrics import (
     average_precision_score,
     confusion_matrix,
     f1_score,
     log_loss,
+    precision_recall_fscore_support,
     precision_score,
     recall_score,
 )
 
-from neuralrules import NeuralRuleClassifier
+from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._estimators._base import encoded_rows, engine_of
 from neuralrules._fitted._performance import errors_by_size
+from neuralrules._reading._numbers import number
 from neuralrules._report._axes import odds_axis, share_texts
-from neuralrules._report._classes_section import class_order, wilson
+from neuralrules._report._classes_section import class_order, each_class, wilson
+from neuralrules._report._performance_section import error_charts
 from neuralrules._report._threshold import MAX_CUTS, Scored, cuts_of, roundest
 
 
@@ -166,3 +171,37 @@ def test_odds_are_labelled_with_probabilities(low, high):
     written = np.array([float(text.rstrip("\u202f%")) / 100 for text in axis.texts])
     np.testing.assert_allclose(written, 1 / (1 + np.exp(-axis.ticks)), rtol=6e-3)
     assert share_texts(np.array([0.03, 0.999, 0.5])) == ["3\u202f%", "99.9\u202f%", "50\u202f%"]
+
+
+def test_each_of_several_classes_has_its_precision_and_recall(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    kept = np.r_[0:50, 50:100, 100:115]  # the last class is rare, and comes first
+    X, y = X[kept], y[kept]
+    model = NeuralRuleClassifier(2, random_state=0, n_epochs=2).fit(X, y)
+    cells = confusion_matrix(y, model.predict(X)).astype(float)
+    shown = each_class(model.fitted_, cells, class_order(cells, 2))
+    assert [line["label"] for line in shown] == ["2", "0", "1"]
+    scores = precision_recall_fscore_support(y, model.predict(X), zero_division=np.nan)
+    for line, code in zip(shown, [2, 0, 1], strict=True):
+        expected = [part[code] for part in scores[:3]]
+        found = [line[key] for key in ("precision", "recall", "f1")]
+        known = [math.nan if value is None else value for value in found]
+        assert known == pytest.approx(expected, nan_ok=True)
+        assert line["total"] == str(scores[3][code])
+    page = model.report(tmp_path / "report.html", X, y).read_text("utf-8")
+    rows = re.findall(r'<th scope="row"><span class="name" title="(\d)">', page)
+    assert rows[:3] == ["2", "0", "1"]
+
+
+def test_errors_of_numbers_by_prediction():
+    X, y = load_diabetes(return_X_y=True)
+    model = NeuralRuleRegressor(random_state=0, n_epochs=3).fit(X, y)
+    rows = encoded_rows(model, X, y, None)
+    (drawn,) = error_charts(model.fitted_, rows, engine_of(model))
+    predicted = model.predict(X)
+    first = predicted <= np.quantile(predicted, 0.1)
+    low, middle, high = np.quantile((y - predicted)[first], [0.1, 0.5, 0.9])
+    dot = drawn.dots[0]
+    texts = [number(value, 3) for value in (low, high, middle)]
+    assert f"from {texts[0]} to {texts[1]}, median {texts[2]}" in dot.text
+    assert dot.high < dot.y < dot.low  # upwards numbers of a picture fall
