@@ -72,6 +72,18 @@ def test_both_are_measured_side_by_side_and_on_the_rows_that_change():
     assert (difference.largest, difference.row) == (pytest.approx(moved.max()), moved.argmax())
 
 
+def test_rows_of_no_weight_change_class_but_are_not_measured():
+    model, X, y = model_of_credit()
+    other = model.edit(drop=[0, 1, 2])
+    changed = compare(model, other, X).rows.flipped
+    weights = np.ones(len(y))
+    weights[changed] = 0
+    compared = compare(model, other, X, y, sample_weight=weights)
+    np.testing.assert_array_equal(compared.rows.flipped, changed)
+    assert compared.measured.of_flipped == {}
+    assert "Of the rows that change class" not in str(compared)
+
+
 def test_effects_are_mean_differences_of_contributions():
     model, X, _ = model_of_credit()
     other = model.edit(drop=[2], values={0: 1.0})

@@ -289,4 +289,5 @@ def measured(
         )
         return {name: (one[name], other[name]) for name in one if name in other}
 
-    return Measured(both(slice(None)), both(flipped) if flipped.size else {})
+    counting = flipped[rows[0].weights[flipped] > 0]
+    return Measured(both(slice(None)), both(counting) if counting.size else {})

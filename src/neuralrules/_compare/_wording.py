@@ -123,7 +123,7 @@ def subject_of(text: str) -> tuple[str, bool] | str:
 
 def main_column(text: str) -> str:
     """The column that matters most in a statement: it stands first."""
-    return text.removeprefix("-").split(" ")[0]
+    return text.partition(" ")[0].removeprefix("-").rpartition("·")[2]
 
 
 def start_texts(first: Fitted, second: Fitted) -> tuple[str, str]:
