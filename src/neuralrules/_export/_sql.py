@@ -151,11 +151,12 @@ def check_columns(
     # Beside each of several outputs goes its exponential.
     n_carried = len(network.features) + len(keep) + 2 * network.n_outputs + 2 * len(added)
     if n_carried > MAX_CARRIED:
+        asked = f" and of {len(added):,} points and reasons" if added else ""
         raise ValueError(
             f"The subqueries would carry {n_carried:,} columns, {len(network.features):,} "
             f"encoded ones, {len(keep):,} to keep and two for each of {network.n_outputs:,} "
-            f"outputs and {len(added):,} points and reasons, but may carry {MAX_CARRIED:,}. "
-            "Simplify the model, or keep fewer columns."
+            f"outputs{asked}, but may carry {MAX_CARRIED:,}. Simplify the model, or keep fewer "
+            "columns."
         )
 
 
