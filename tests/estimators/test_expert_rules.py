@@ -146,7 +146,7 @@ def test_frozen_rules_and_directions(loans, deep):
         both = NeuralRuleClassifier(
             monotone={"late": {"good": 1}}, **{**options, "expert_rules": ["late > 3", rule]}
         )
-        with pytest.raises(ValueError, match=r"^Rule 1 is frozen, and what it"):
+        with pytest.raises(ValueError, match=r"^Rule 1 is frozen or written by hand, and what it"):
             both.fit(X, y)
     mixed = NeuralRuleClassifier(
         monotone={"late": {"good": 1}, "opened": {"good": 1}},
@@ -165,7 +165,7 @@ def test_a_rule_that_is_frozen_by_hand_is_refused_when_directions_come(loans):
     (rule, name), *_ = model.check_monotone({"late": 1})
     edited = model.edit(freeze=[rule])
     edited.set_params(monotone={"late": {"good": 1}}, warm_start=True)
-    with pytest.raises(ValueError, match=rf"^Rule {rule} is frozen, .* column '{name}'"):
+    with pytest.raises(ValueError, match=rf"^Rule {rule} is frozen or written by hand, .* column '{name}'"):
         edited.fit(X, y)
     assert edited.edit(unfreeze=[rule]).fit(X, y).check_monotone() == []
 
@@ -203,3 +203,17 @@ def test_the_command_line_reads_them_from_a_file(loans, tmp_path):
     assert "is not text in UTF-8. Save it as such." in refused(*arguments)
     rules.unlink()
     assert "No such file" in refused(*arguments)
+
+
+def test_a_free_rule_against_what_the_rows_say_keeps_its_words(loans):
+    """Its value, which the rows put on the wrong side, starts at 0 instead."""
+    X, y = loans
+    for direction in (1, -1):
+        model = NeuralRuleClassifier(
+            n_trees=1,
+            n_epochs=0,
+            expert_rules=["late > 2"],
+            monotone={"late": {"bad": direction}},
+        ).fit(X, y)
+        assert model.check_monotone() == []
+        assert model.rules_table().loc[0, "text"] == "late > 2"

@@ -76,7 +76,7 @@ class RuleBuilder(BaseEstimator):
             intercept=own.prior() if self.fit_intercept else None,
             groups=None if restrictions is None else restrictions.groups,
         )
-        network = restricted(network, restrictions, rules.frozen)
+        network = restricted(network, restrictions, rules.given_parts)
         if self.fit_intercept:
             network = tamed(network, rows, order, self._engine())
         # 5. Train all rules together.

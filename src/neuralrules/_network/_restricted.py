@@ -252,9 +252,9 @@ def frozen_text(restrictions: Restrictions, rule: int, column: int, option: str)
     """What is wrong with a frozen rule."""
     name = restrictions.names[column] if restrictions.names else column
     return (
-        f"Rule {rule} is frozen, and what it does with the column {name!r} is against "
-        f"{option}. Rewrite or unfreeze it (the first rules are those of expert_rules), or "
-        f"leave the column out of {option}."
+        f"Rule {rule} is frozen or written by hand, and what it does with the column {name!r} "
+        f"is against {option}. Rewrite or unfreeze it (the first rules are those of "
+        f"expert_rules), or leave the column out of {option}."
     )
 
 

@@ -140,6 +140,12 @@ class Rules:
         """How much of each rule is frozen, (n_rules,) int8, also where that is nothing."""
         return np.zeros(self.n_rules, np.int8) if self.frozen is None else self.frozen
 
+    @property
+    def given_parts(self) -> np.ndarray:
+        """The same of what training starts with: what people wrote starts as they wrote it."""
+        written = np.where(self.trees == WRITTEN, LITERALS_FROZEN, FREE)
+        return np.maximum(self.frozen_parts, written).astype(np.int8)
+
     def freezing(self, rules: np.ndarray, part: int) -> Rules:
         """The same rules, with such a part of some of them frozen, or none of it."""
         frozen = self.frozen_parts.copy()
