@@ -3,7 +3,7 @@
 An engine evaluates networks, and trains one in a session: started with a network and
 rows, it runs batches for as long as it is asked to and gives the network back. Where it
 keeps its arrays meanwhile is its own affair. `_reference` is the plain engine that says
-what is right, `_numba` the fast one.
+what is right, `_numba` the fast one, `_torch` the one for a GPU.
 """
 
 from __future__ import annotations

@@ -240,6 +240,7 @@ class NeuralRuleClassifier(ClassRules):
         warm_start: bool = False,
         class_weight: Any = None,
         engine: str = "numba",
+        device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -275,6 +276,7 @@ class NeuralRuleClassifier(ClassRules):
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.engine = engine
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
