@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from importlib.util import find_spec
 
 import numpy as np
 import torch
@@ -11,14 +11,16 @@ import torch
 from neuralrules._data._rows import Rows
 from neuralrules._engine._adam import Moments, corrected
 from neuralrules._engine._protocol import Batches
-from neuralrules._engine._torch import _plain
 from neuralrules._engine._torch._device import cpu_threads, device_named
 from neuralrules._engine._torch._losses import LOSSES
-from neuralrules._engine._torch._padding import Each, Padding, to_device, to_host
+from neuralrules._engine._torch._padding import Each, Padding, to_host
+from neuralrules._engine._torch._plain import PlainSteps
 from neuralrules._engine._torch._prediction import activations, chunks
+from neuralrules._engine._torch._start import Start, Steps
 from neuralrules._engine._torch._table import Table
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
+from neuralrules._network._parameters import Parameters
 from neuralrules._task._losses import Loss
 
 
@@ -46,63 +48,41 @@ class TorchSession:
             )
         if constraints is not None:
             constraints.check(network.parameters)
-        start, device = network.parameters, engine.device
-        self._engine, self._network = engine, network
-        moments = moments or Moments.start(start)
-        self._padding = pads = Padding.of(network.layout, network.n_outputs)
-        self._evaluate, self._l2 = LOSSES[loss.code], l2
-        self._fit_intercept, self._n_steps = fit_intercept, moments.n_steps
-        self._table = Table(rows, network.features, device)
-        self._places = None if pads.dense else torch.tensor(pads.places, device=device)
-        self._parameters = to_device(pads.padded(start, pads.fills), device)
-        self._moments = [to_device(pads.padded(part), device) for part in moments[:2]]
-        self._limits = None
-        if constraints is not None:
-            self._limits = _plain.Limits(
-                *(
-                    to_device(pads.padded(part, Each(*[fill] * len(part))), device)
-                    for part, fill in zip(constraints, (False, -np.inf, np.inf), strict=True)
-                )
-            )
+        moments = moments or Moments.start(network.parameters)
+        self._engine, self._network, self._n_steps = engine, network, moments.n_steps
+        self._padding = Padding.of(network.layout, network.n_outputs)
+        self._table = Table(rows, network.features, engine.device)
+        start = Start.of(
+            self._padding,
+            network.parameters,
+            moments,
+            constraints,
+            engine.device,
+            loss=loss.code,
+            l2=l2,
+            fit_intercept=fit_intercept,
+        )
+        self._steps = engine.steps(start)
 
     def run(self, batches: Batches) -> float:
-        with self._engine.threads():
-            total = self._run(batches)
-        self._n_steps += len(batches.rates)
-        return total
-
-    def _run(self, batches: Batches) -> float:
         device = self._engine.device
         rows = torch.tensor(batches.rows, device=device)
         gates = torch.tensor(batches.gates, device=device)
-        total = torch.zeros((), dtype=torch.float64, device=device)
-        steps = corrected(batches.rates, self._n_steps)
-        for number, step in enumerate(zip(*(part.tolist() for part in steps), strict=True)):
-            some = rows[number * batches.size : (number + 1) * batches.size]
-            batch = _plain.Batch(*self._table.batch(some), gates[number])
-            total += self._step(batch, step)
-        return float(total)
-
-    def _step(self, batch: _plain.Batch, step: tuple[float, float]) -> Any:
-        """One Adam step; returns the sum of the losses before it, which stays on the device."""
-        parameters = self._parameters
-        loss, gradient, active = _plain.loss_and_gradient(
-            parameters, self._places, batch, self._evaluate
-        )
-        _plain.add_penalty(gradient, parameters, active, self._l2)
-        if not self._fit_intercept:
-            gradient.intercept.zero_()
-        _plain.adam_step(parameters, gradient, self._moments, self._limits, step)
-        return loss
+        adam = np.stack(corrected(batches.rates, self._n_steps))
+        with self._engine.threads():
+            total = self._steps.run(self._table, rows, batches.size, gates, adam)
+        self._n_steps += len(batches.rates)
+        return total
 
     def network(self) -> Network:
-        return self._network.with_parameters(self._flat(self._parameters))
+        parameters, _, _ = self._steps.state()
+        return self._network.with_parameters(self._flat(parameters))
 
     def moments(self) -> Moments:
-        means, squares = map(self._flat, self._moments)
-        return Moments(means, squares, self._n_steps)
+        _, means, squares = self._steps.state()
+        return Moments(self._flat(means), self._flat(squares), self._n_steps)
 
-    def _flat(self, tensors: Any) -> Any:
+    def _flat(self, tensors: Each) -> Parameters:
         return self._padding.flat(to_host(tensors), self._network.parameters)
 
 
@@ -119,6 +99,15 @@ class TorchEngine:
     def threads(self) -> AbstractContextManager[None]:
         """Where torch's own number of threads is this engine's."""
         return cpu_threads(self.n_threads) if self.device.type == "cpu" else nullcontext()
+
+    def steps(self, start: Start) -> Steps:
+        """The fused kernels on a GPU where they can be used, else plain torch."""
+        if self.device.type == "cuda" and find_spec("triton") is not None:
+            from neuralrules._engine._triton._fused import FusedSteps, is_fusible
+
+            if is_fusible(start.padding):
+                return FusedSteps(start)
+        return PlainSteps(start)
 
     def start(
         self,

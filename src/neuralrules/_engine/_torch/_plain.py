@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 
 from neuralrules._engine._adam import BETA_1, BETA_2
+from neuralrules._engine._torch._losses import LOSSES
 from neuralrules._engine._torch._padding import Each
+from neuralrules._engine._torch._start import Limits, Start
+from neuralrules._engine._torch._table import Table
 
 
 class Batch(NamedTuple):
@@ -27,14 +29,6 @@ class Batch(NamedTuple):
     targets: Any
     weights: Any
     gates: Any
-
-
-class Limits(NamedTuple):
-    """`Constraints` on the device, padded."""
-
-    frozen: Each
-    lower: Each
-    upper: Each
 
 
 def own_columns(x: Any, places: Any) -> Any:
@@ -112,7 +106,7 @@ def add_penalty(gradient: Each, parameters: Each, active: Any, l2: float) -> Non
 def adam_step(
     parameters: Each,
     gradient: Each,
-    moments: Sequence[Each],
+    moments: tuple[Each, Each],
     limits: Limits | None,
     step: tuple[float, float],
 ) -> None:
@@ -131,3 +125,36 @@ def adam_step(
             lower, upper = limits.lower[place], limits.upper[place]
             within = torch.minimum(torch.maximum(parameter, lower), upper)
             parameter.copy_(torch.where(limits.frozen[place], parameter, within))
+
+
+class PlainSteps:
+    """Implements `neuralrules._engine._torch._start.Steps`."""
+
+    def __init__(self, start: Start) -> None:
+        self._start, self._evaluate = start, LOSSES[start.loss]
+        padding, device = start.padding, start.parameters.biases.device
+        self._places = None if padding.dense else torch.tensor(padding.places, device=device)
+
+    def run(self, table: Table, rows: Any, size: int, gates: Any, adam: Any) -> float:
+        total = torch.zeros((), dtype=torch.float64, device=rows.device)
+        for number, (rate, epsilon) in enumerate(adam.T.tolist()):
+            some = rows[number * size : (number + 1) * size]
+            batch = Batch(*table.batch(some), gates[number])
+            total += self._step(batch, rate, epsilon)
+        return float(total)
+
+    def _step(self, batch: Batch, rate: float, epsilon: float) -> Any:
+        """One step; the sum of the losses before it stays on the device."""
+        start, parameters = self._start, self._start.parameters
+        loss, gradient, active = loss_and_gradient(
+            parameters, self._places, batch, self._evaluate
+        )
+        add_penalty(gradient, parameters, active, start.l2)
+        if not start.fit_intercept:
+            gradient.intercept.zero_()
+        moments = start.means, start.squares
+        adam_step(parameters, gradient, moments, start.limits, (rate, epsilon))
+        return loss
+
+    def state(self) -> tuple[Each, Each, Each]:
+        return self._start.parameters, self._start.means, self._start.squares
