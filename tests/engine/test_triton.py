@@ -140,10 +140,10 @@ from neuralrules._engine._triton._backward import backward
 from neuralrules._engine._triton._forward import forward
 
 numbers = {"step", "n_rows", "batch_size", "capacity", "n_rules", "rules_each", "rows_each"}
-kinds = {name: "i32" for name in (*numbers, "n_tiles")} | {"l2": "fp32", "places": "*i32"}
-kinds |= {"arrivals": "*i32", "smallest": "*i8", "frozen": "*i8"}
+kinds = {name: "i32" for name in (*numbers, "n_tiles")} | {"l2": "fp32", "places": "*i64"}
+kinds |= {"arrivals": "*i32", "smallest": "*u8", "frozen": "*i8"}
 for kernel, sizes in (
-    (forward, {"OUTPUTS_PADDED": 4, "LOSS": 1, "ROWS": 256}),
+    (forward, {"LOSS": 1, "ROWS": 256}),
     (backward, {"PADDED": 32, "ROWS": 128}),
 ):
     sizes |= {"LITERALS": 4, "COLUMNS": 3, "OUTPUTS": 3}

@@ -18,6 +18,8 @@ from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._task._losses import Loss
 
+OPERATIONS_ON_A_CPU = 2e9  # of a few cores, in a fraction of a second
+
 
 class Batches(NamedTuple):
     """A run of mini-batches.
@@ -71,6 +73,17 @@ class Decider(Protocol):
 
 
 class Engine(Decider, Protocol):
+    """What trains networks too.
+
+    Attributes
+    ----------
+    operations_per_call : float
+        Multiply-adds that it takes a fraction of a second for: between two runs of a session
+        Ctrl-C is noticed.
+    """
+
+    operations_per_call: float
+
     def start(
         self,
         network: Network,

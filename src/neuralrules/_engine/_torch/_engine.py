@@ -10,7 +10,7 @@ import torch
 
 from neuralrules._data._rows import Rows
 from neuralrules._engine._adam import Moments, corrected
-from neuralrules._engine._protocol import Batches
+from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches
 from neuralrules._engine._torch._device import cpu_threads, device_named
 from neuralrules._engine._torch._losses import LOSSES
 from neuralrules._engine._torch._padding import Each, Padding, to_host
@@ -22,6 +22,8 @@ from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
 from neuralrules._task._losses import Loss
+
+OPERATIONS_ON_A_GPU = 1e12  # in a fraction of a second, as on a CPU
 
 
 class TorchSession:
@@ -51,7 +53,7 @@ class TorchSession:
         moments = moments or Moments.start(network.parameters)
         self._engine, self._network, self._n_steps = engine, network, moments.n_steps
         self._padding = Padding.of(network.layout, network.n_outputs)
-        self._table = Table(rows, network.features, engine.device)
+        self._table = Table.of(rows, network.features, engine.device)
         start = Start.of(
             self._padding,
             network.parameters,
@@ -95,6 +97,8 @@ class TorchEngine:
     def __init__(self, n_threads: int = 1, device: str = "auto") -> None:
         self.n_threads = n_threads
         self.device = device_named(device)
+        on_gpu = self.device.type == "cuda"
+        self.operations_per_call = OPERATIONS_ON_A_GPU if on_gpu else OPERATIONS_ON_A_CPU
 
     def threads(self) -> AbstractContextManager[None]:
         """Where torch's own number of threads is this engine's."""

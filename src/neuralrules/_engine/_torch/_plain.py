@@ -139,7 +139,8 @@ class PlainSteps:
         total = torch.zeros((), dtype=torch.float64, device=rows.device)
         for number, (rate, epsilon) in enumerate(adam.T.tolist()):
             some = rows[number * size : (number + 1) * size]
-            batch = Batch(*table.batch(some), gates[number])
+            x, targets, weights = table.batch(some)
+            batch = Batch(x.contiguous(), targets, weights, gates[number])
             total += self._step(batch, rate, epsilon)
         return float(total)
 

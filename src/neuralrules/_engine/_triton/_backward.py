@@ -6,18 +6,10 @@ import triton
 import triton.language as tl
 
 from neuralrules._engine import _adam
+from neuralrules._engine._triton._forward import weighted_sum, zeros_tuple
 
 BETA_1: tl.constexpr = tl.constexpr(_adam.BETA_1)
 BETA_2: tl.constexpr = tl.constexpr(_adam.BETA_2)
-
-
-@triton.jit
-def zeros_tuple(N: tl.constexpr, SIZE: tl.constexpr):
-    """N tensors of zeros."""
-    result = ()
-    for _ in tl.static_range(N):
-        result = result + (tl.zeros((SIZE,), tl.float32),)
-    return result
 
 
 @triton.jit(do_not_specialize=["step"])
@@ -74,37 +66,40 @@ def backward(
         sums = zeros_tuple(VALUES if OUTPUTS == 1 else SIZE, ROWS)
         touched = tl.zeros((ROWS,), tl.int32)
         first = part * rows_each
+        codes = smallest + rule.to(tl.int64) * batch_size
         for start in range(first, tl.minimum(first + rows_each, n_rows), ROWS):
             rows = start + tl.arange(0, ROWS)
             in_batch = rows < n_rows
-            which = tl.load(smallest + rule * batch_size + rows, in_batch, 0).to(tl.int32)
-            is_active = which > 0
+            which = tl.load(codes + rows, in_batch, 0).to(tl.int32)
             touched = tl.maximum(touched, which)
-            slope = tl.zeros((ROWS,), tl.float32)
-            for k in tl.static_range(OUTPUTS):
-                one = tl.load(slopes + k * batch_size + rows, is_active, 0.0)
-                slope += one if OUTPUTS == 1 else one * (tl.load(own + VALUES + k) * gate)
             columns = ()
             for c in tl.static_range(COLUMNS):
-                place = tl.load(places + rule * COLUMNS + c).to(tl.int64)
-                cells = x + place * capacity + step * batch_size + rows
-                columns = columns + (tl.load(cells, is_active, 0.0),)
+                column = x + tl.load(places + rule * COLUMNS + c) * capacity
+                cells = column + step * batch_size + rows
+                columns = columns + (tl.load(cells, in_batch, 0.0),)
+            slope = tl.load(slopes + rows, in_batch, 0.0)
+            if OUTPUTS > 1:
+                slope *= tl.load(own + VALUES) * gate
+                for k in tl.static_range(1, OUTPUTS):
+                    one = tl.load(slopes + k * batch_size + rows, in_batch, 0.0)
+                    slope += one * (tl.load(own + VALUES + k) * gate)
             new = ()
+            biases = ()
             for j in tl.static_range(LITERALS):
                 moved = tl.where(which == j + 1, slope, 0.0)
                 for c in tl.static_range(COLUMNS):
                     new = new + (sums[j * COLUMNS + c] + moved * columns[c],)
-            for j in tl.static_range(LITERALS):
-                new = new + (sums[BIASES + j] + tl.where(which == j + 1, slope, 0.0),)
+                biases = biases + (sums[BIASES + j] + moved,)
+            new = new + biases
             if OUTPUTS > 1:
                 active = tl.zeros((ROWS,), tl.float32)
                 for j in tl.static_range(LITERALS):
-                    literal = tl.load(own + BIASES + j) + tl.zeros((ROWS,), tl.float32)
-                    for c in tl.static_range(COLUMNS):
-                        literal += tl.load(own + j * COLUMNS + c) * columns[c]
+                    literal = weighted_sum(
+                        own + j * COLUMNS, own + BIASES + j, columns, COLUMNS
+                    )
                     active = tl.where(which == j + 1, literal, active)
                 for k in tl.static_range(OUTPUTS):
-                    one = tl.load(slopes + k * batch_size + rows, is_active, 0.0)
+                    one = tl.load(slopes + k * batch_size + rows, in_batch, 0.0)
                     new = new + (sums[VALUES + k] + one * (active * gate),)
             sums = new
         if OUTPUTS == 1:

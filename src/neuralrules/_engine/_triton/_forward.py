@@ -5,7 +5,25 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from neuralrules._engine._triton._losses import loss_and_slopes
+from neuralrules._engine._triton._losses import losses_and_slopes
+
+
+@triton.jit
+def zeros_tuple(N: tl.constexpr, SIZE: tl.constexpr):
+    """N tensors of zeros."""
+    result = ()
+    for _ in tl.static_range(N):
+        result = result + (tl.zeros((SIZE,), tl.float32),)
+    return result
+
+
+@triton.jit
+def weighted_sum(weights, bias, columns, COLUMNS: tl.constexpr):
+    """A literal, w . x + a, of some rows; weights and bias are pointers, columns a tuple."""
+    result = columns[0] * tl.load(weights) + tl.load(bias)
+    for c in tl.static_range(1, COLUMNS):
+        result = columns[c] * tl.load(weights + c) + result
+    return result
 
 
 @triton.jit(do_not_specialize=["step"])
@@ -32,7 +50,6 @@ def forward(
     LITERALS: tl.constexpr,
     COLUMNS: tl.constexpr,
     OUTPUTS: tl.constexpr,
-    OUTPUTS_PADDED: tl.constexpr,
     LOSS: tl.constexpr,
     ROWS: tl.constexpr,
 ):
@@ -44,9 +61,9 @@ def forward(
     x : (n_features + 1, capacity), targets : (n_outputs, capacity), weights, shares :
         (capacity,); a batch begins at step * batch_size. `shares` are weights over their sum.
     gates : (n_steps, n_rules)
-    places : (n_rules, COLUMNS) int32
+    places : (n_rules, COLUMNS) int64
     parameters : (n_rules + 1, n) in the order weights, biases, values; the intercept last
-    smallest : (n_rules, batch_size) int8, filled with 1 + the smallest literal of active
+    smallest : (n_rules, batch_size) uint8, filled with 1 + the smallest literal of active
         rules, 0 where a rule is not active
     partial : (n_parts, n_outputs, batch_size), arrivals : (n_tiles,) int32 zeros
     slopes : (n_outputs, batch_size), losses : (n_steps, n_tiles), intercept_slopes :
@@ -60,54 +77,48 @@ def forward(
     rows = tile * ROWS + tl.arange(0, ROWS)
     in_batch = rows < n_rows
     cells = step * batch_size + rows
-    k = tl.arange(0, OUTPUTS_PADDED)
-    is_output = k < OUTPUTS
-    sums = tl.zeros((OUTPUTS_PADDED, ROWS), tl.float32)
+    sums = zeros_tuple(OUTPUTS, ROWS)
+    codes = smallest + (part * rules_each).to(tl.int64) * batch_size
     for rule in range(part * rules_each, tl.minimum((part + 1) * rules_each, n_rules)):
         own = parameters + rule * SIZE
-        gate = tl.load(gates + step * n_rules + rule)
         columns = ()
         for c in tl.static_range(COLUMNS):
-            place = tl.load(places + rule * COLUMNS + c).to(tl.int64)
-            columns = columns + (tl.load(x + place * capacity + cells, in_batch, 0.0),)
-        least = tl.full((ROWS,), float("inf"), tl.float32)
-        which = tl.zeros((ROWS,), tl.int32)
-        for j in tl.static_range(LITERALS):
-            literal = tl.load(own + BIASES + j) + tl.zeros((ROWS,), tl.float32)
-            for c in tl.static_range(COLUMNS):
-                literal = tl.fma(
-                    tl.load(own + j * COLUMNS + c) + tl.zeros((ROWS,), tl.float32),
-                    columns[c],
-                    literal,
-                )
+            column = x + tl.load(places + rule * COLUMNS + c) * capacity
+            columns = columns + (tl.load(column + cells, in_batch, 0.0),)
+        least = weighted_sum(own, own + BIASES, columns, COLUMNS)
+        which = tl.full((ROWS,), 1, tl.int32)
+        for j in tl.static_range(1, LITERALS):
+            literal = weighted_sum(own + j * COLUMNS, own + BIASES + j, columns, COLUMNS)
             which = tl.where(literal < least, j + 1, which)
             least = tl.minimum(literal, least)
-        active = tl.maximum(least, 0.0) * gate
-        is_active = (active > 0) & in_batch
-        tl.store(
-            smallest + rule * batch_size + rows,
-            tl.where(is_active, which, 0).to(tl.int8),
-            in_batch,
-        )
-        values = tl.load(own + VALUES + k, is_output, 0.0)
-        sums += values[:, None] * active[None, :]
-    mask = is_output[:, None] & in_batch[None, :]
-    where = k[:, None] * batch_size + rows[None, :]
-    tl.store(partial + part * OUTPUTS * batch_size + where, sums, mask)
+        active = tl.maximum(least, 0.0) * tl.load(gates + step * n_rules + rule)
+        which = tl.where(active > 0, which, 0).to(tl.uint8)
+        tl.store(codes + rows, which, in_batch)
+        codes += batch_size
+        new = ()
+        for k in tl.static_range(OUTPUTS):
+            new = new + (sums[k] + tl.load(own + VALUES + k) * active,)
+        sums = new
+    for k in tl.static_range(OUTPUTS):
+        tl.store(partial + (part * OUTPUTS + k) * batch_size + rows, sums[k], in_batch)
     tl.debug_barrier()  # all threads' parts before the count
     if tl.atomic_add(arrivals + tile, 1) == n_parts - 1:
         tl.store(arrivals + tile, 0)
-        outputs = tl.load(parameters + n_rules * SIZE + VALUES + k, is_output, 0.0)[:, None]
-        outputs = outputs + tl.zeros((OUTPUTS_PADDED, ROWS), tl.float32)
-        for one in range(n_parts):
-            outputs += tl.load(
-                partial + one * OUTPUTS * batch_size + where, mask, 0.0, cache_modifier=".cg"
-            )
-        goals = tl.load(targets + k[:, None] * capacity + cells[None, :], mask, 0.0)
-        row_losses, row_slopes = loss_and_slopes(outputs, goals, is_output[:, None], LOSS)
+        outputs = ()
+        goals = ()
+        for k in tl.static_range(OUTPUTS):
+            intercept = tl.load(parameters + n_rules * SIZE + VALUES + k)
+            total = tl.zeros((ROWS,), tl.float32) + intercept
+            for one in range(n_parts):
+                sent = partial + (one * OUTPUTS + k) * batch_size + rows
+                total += tl.load(sent, in_batch, 0.0, cache_modifier=".cg")
+            outputs = outputs + (total,)
+            goals = goals + (tl.load(targets + k * capacity + cells, in_batch, 0.0),)
+        row_losses, row_slopes = losses_and_slopes(outputs, goals, OUTPUTS, LOSS)
         weight = tl.load(weights + cells, in_batch, 0.0)
-        total = tl.sum(tl.sum(row_losses, axis=0) * weight, axis=0)
-        tl.store(losses + step * n_tiles + tile, total)
-        row_slopes *= tl.load(shares + cells, in_batch, 0.0)[None, :]
-        tl.store(slopes + where, row_slopes, mask)
-        tl.store(intercept_slopes + tile * OUTPUTS + k, tl.sum(row_slopes, axis=1), is_output)
+        share = tl.load(shares + cells, in_batch, 0.0)
+        tl.store(losses + step * n_tiles + tile, tl.sum(row_losses * weight, axis=0))
+        for k in tl.static_range(OUTPUTS):
+            slope = row_slopes[k] * share
+            tl.store(slopes + k * batch_size + rows, slope, in_batch)
+            tl.store(intercept_slopes + tile * OUTPUTS + k, tl.sum(slope, axis=0))

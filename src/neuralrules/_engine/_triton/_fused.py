@@ -53,7 +53,7 @@ class FusedSteps:
     def __init__(self, start: Start, tuning: Tuning | None = None) -> None:
         self._start, self._tuning = start, tuning or Tuning()
         device = start.parameters.biases.device
-        self._places = torch.tensor(start.padding.places, dtype=torch.int32, device=device)
+        self._places = torch.tensor(start.padding.places, device=device)
         self._state = [packed(each) for each in (start.parameters, start.means, start.squares)]
         like = self._state[0]
         self._limits = [

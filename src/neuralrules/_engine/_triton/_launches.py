@@ -56,7 +56,7 @@ class Staging:
         self.weights, self.shares = empty(self.capacity), empty(self.capacity)
         self.gates = empty(self.n_steps, n_rules)
         self.adam = empty(2, self.n_steps)
-        self.smallest = empty(n_rules, size, dtype=torch.int8)
+        self.smallest = empty(n_rules, size, dtype=torch.uint8)
         self.slopes = empty(n_outputs, size)
 
     def gather(self, table: Table, rows: Any) -> None:
@@ -101,9 +101,9 @@ class Launches:
         tuning: Tuning,
     ) -> None:
         self.staging, self._arrays, self._tuning = staging, arrays, tuning
-        self._n_rules, *self._sizes = shape
+        self._n_rules, n_literals, n_columns, n_outputs = shape
+        self._sizes = {"LITERALS": n_literals, "COLUMNS": n_columns, "OUTPUTS": n_outputs}
         self._loss, self._l2 = loss, l2
-        n_literals, n_columns, n_outputs = self._sizes
         n_own = n_literals * (n_columns + 1) + n_outputs
         self._padded = triton.next_power_of_2(n_own + 1)
         self._share_out()
@@ -163,9 +163,12 @@ class Launches:
             self._graph.replay()
 
     def _launch(self, step: int, n_rows: int) -> None:
+        self.forward(step, n_rows)
+        self.backward(step, n_rows)
+
+    def forward(self, step: int, n_rows: int) -> None:
+        """The first half of a step: outputs, losses and slopes."""
         staging, arrays, tuning = self.staging, self._arrays, self._tuning
-        n_literals, n_columns, n_outputs = self._sizes
-        common = {"LITERALS": n_literals, "COLUMNS": n_columns, "OUTPUTS": n_outputs}
         forward[(self._n_tiles, self._rule_parts)](
             staging.x,
             staging.targets,
@@ -186,12 +189,15 @@ class Launches:
             staging.capacity,
             self._n_rules,
             self._rules_each,
-            **common,
-            OUTPUTS_PADDED=triton.next_power_of_2(n_outputs),
+            **self._sizes,
             LOSS=self._loss,
             ROWS=tuning.forward_rows,
             num_warps=tuning.forward_warps,
         )
+
+    def backward(self, step: int, n_rows: int) -> None:
+        """The second half: sums of slopes, and the step itself."""
+        staging, arrays, tuning = self.staging, self._arrays, self._tuning
         backward[(self._n_rules + 1, self._row_parts)](
             staging.x,
             staging.slopes,
@@ -217,7 +223,7 @@ class Launches:
             self._rows_each,
             self._n_tiles,
             self._l2,
-            **common,
+            **self._sizes,
             PADDED=self._padded,
             ROWS=tuning.backward_rows,
             num_warps=tuning.backward_warps,

@@ -16,40 +16,55 @@ LIMIT: tl.constexpr = tl.constexpr(codes.HUBER_LIMIT)
 
 
 @triton.jit
-def loss_and_slopes(outputs, targets, there, LOSS: tl.constexpr):
-    """Losses and their derivatives by the outputs, both (n_outputs, n_rows).
-
-    The losses of a row's outputs are summed by who calls. Only outputs that are `there`,
-    (n_outputs, 1), count: others are padding.
-    """
-    margins = outputs * targets
-    errors = outputs - targets
+def loss_and_slope(output, target, LOSS: tl.constexpr):
+    """The loss of each row in one output, and its derivative; of all losses but softmax."""
+    margin = output * target
+    error = output - target
     if LOSS == LOGISTIC:
-        tail = tl.exp(-tl.abs(margins))
-        losses = tl.log(1.0 + tail) + tl.maximum(-margins, 0.0)
-        inside = tl.where(margins > 0, tail, 1.0) / (1.0 + tail)
-        slopes = -targets * inside
-    elif LOSS == SOFTMAX:
-        highest = tl.max(tl.where(there, outputs, float("-inf")), axis=0)
-        shifted = outputs - highest[None, :]
-        powers = tl.where(there, tl.exp(shifted), 0.0)
-        normaliser = tl.sum(powers, axis=0)
-        is_class = targets > 0
-        losses = tl.where(is_class, tl.log(normaliser)[None, :] - shifted, 0.0)
-        slopes = powers / normaliser[None, :] - tl.where(is_class, 1.0, 0.0)
+        tail = tl.exp(-tl.abs(margin))
+        loss = tl.log(1.0 + tail) + tl.maximum(-margin, 0.0)
+        slope = -target * tl.where(margin > 0, tail, 1.0) / (1.0 + tail)
     elif LOSS == HINGE:
-        losses = tl.maximum(1.0 - margins, 0.0)
-        slopes = tl.where(margins < 1.0, -targets, 0.0)
+        loss = tl.maximum(1.0 - margin, 0.0)
+        slope = tl.where(margin < 1.0, -target, 0.0)
     elif LOSS == SQUARED:
-        losses = errors * errors
-        slopes = 2.0 * errors
+        loss = error * error
+        slope = 2.0 * error
     elif LOSS == HUBER:
-        bounded = tl.minimum(tl.maximum(errors, -LIMIT), LIMIT)
-        losses = bounded * (2.0 * errors - bounded)
-        slopes = 2.0 * bounded
+        bounded = tl.minimum(tl.maximum(error, -LIMIT), LIMIT)
+        loss = bounded * (2.0 * error - bounded)
+        slope = 2.0 * bounded
     else:  # counts
-        expected = tl.exp(outputs)
-        logarithms = tl.where(targets > 0, tl.log(tl.where(targets > 0, targets, 1.0)), 0.0)
-        losses = 2.0 * (targets * logarithms - targets * outputs - targets + expected)
-        slopes = 2.0 * (expected - targets)
-    return tl.where(there, losses, 0.0), tl.where(there, slopes, 0.0)
+        expected = tl.exp(output)
+        logarithm = tl.log(tl.where(target > 0, target, 1.0))
+        loss = 2.0 * (target * logarithm - margin - target + expected)
+        slope = 2.0 * (expected - target)
+    return loss, slope
+
+
+@triton.jit
+def losses_and_slopes(outputs, targets, OUTPUTS: tl.constexpr, LOSS: tl.constexpr):
+    """The loss of each row, (n_rows,), and its derivatives by the outputs, a tuple."""
+    slopes = ()
+    if LOSS == SOFTMAX:
+        highest = outputs[0]
+        for k in tl.static_range(1, OUTPUTS):
+            highest = tl.maximum(highest, outputs[k])
+        normaliser = tl.exp(outputs[0] - highest)
+        for k in tl.static_range(1, OUTPUTS):
+            normaliser += tl.exp(outputs[k] - highest)
+        losses = tl.log(normaliser)
+        for k in tl.static_range(OUTPUTS):
+            shifted = outputs[k] - highest
+            is_class = targets[k] > 0
+            losses -= tl.where(is_class, shifted, 0.0)
+            probability = tl.exp(shifted) / normaliser
+            slopes = slopes + (tl.where(is_class, probability - 1.0, probability),)
+    else:
+        losses, slope = loss_and_slope(outputs[0], targets[0], LOSS)
+        slopes = slopes + (slope,)
+        for k in tl.static_range(1, OUTPUTS):
+            loss, slope = loss_and_slope(outputs[k], targets[k], LOSS)
+            losses += loss
+            slopes = slopes + (slope,)
+    return losses, slopes
