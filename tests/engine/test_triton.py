@@ -15,9 +15,10 @@ from neuralrules._network._parameters import Parameters
 from neuralrules._task._losses import CLASS_LOSSES, MORE_CLASSES, NUMBER_LOSSES, TWO_CLASSES
 
 pytest.importorskip("triton")
+from neuralrules._engine import _early
 from neuralrules._engine._torch._engine import TorchEngine
 from neuralrules._engine._torch._padding import Padding
-from neuralrules._engine._triton import _launches
+from neuralrules._engine._triton import _launches, _prediction
 from neuralrules._engine._triton._fused import FusedSteps, is_fusible
 
 SMALL = _launches.Tuning(
@@ -122,6 +123,17 @@ def test_how_a_step_is_shared_out_only_rounds_otherwise():
     assert_alike(sessions[2], sessions[0], 1e-4)
 
 
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_the_kernel_decides_to_the_bit_as_numpy_does_for_few_rows(n_outputs, monkeypatch):
+    monkeypatch.setattr(_prediction, "CELLS_AT_ONCE", 200)  # rows of several calls
+    network = uneven_network(2, n_outputs)
+    X = np.random.RandomState(0).randn(70, network.features.max() + 1).astype(np.float32)
+    outputs = _prediction.decide(network, X, PLAIN.device)
+    np.testing.assert_array_equal(outputs, _early.decide(network, X))
+    active = _prediction.activations(network, X, PLAIN.device)
+    np.testing.assert_array_equal(active, PLAIN.activations(network, X))
+
+
 def test_which_rules_the_kernels_take():
     def is_taken(network):
         return is_fusible(Padding.of(network.layout, network.n_outputs))
@@ -138,15 +150,23 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from neuralrules._engine._triton._backward import backward
 from neuralrules._engine._triton._forward import forward
+from neuralrules._engine._triton._gather import gather
+from neuralrules._engine._triton._prediction import predict
 
 numbers = {"step", "n_rows", "batch_size", "capacity", "n_rules", "rules_each", "rows_each"}
+numbers |= {"n_columns"}
 kinds = {name: "i32" for name in (*numbers, "n_tiles")} | {"l2": "fp32", "places": "*i64"}
-kinds |= {"arrivals": "*i32", "smallest": "*u8", "frozen": "*i8"}
+kinds |= {"arrivals": "*i32", "smallest": "*u8", "frozen": "*i8", "outputs": "*fp64"}
+kinds |= {"numbers": "*i32"}
 for kernel, sizes in (
     (forward, {"LOSS": 1, "ROWS": 256}),
     (backward, {"PADDED": 32, "ROWS": 128}),
+    (gather, {"COLUMNS": 32, "ROWS": 128}),
+    (predict, {"SUM": True, "ROWS": 128}),
+    (predict, {"SUM": False, "ROWS": 128}),
 ):
-    sizes |= {"LITERALS": 4, "COLUMNS": 3, "OUTPUTS": 3}
+    sizes = {"LITERALS": 4, "COLUMNS": 3, "OUTPUTS": 3, **sizes}
+    sizes = {name: size for name, size in sizes.items() if name in kernel.arg_names}
     signature = {
         one.name: "constexpr" if one.name in sizes else kinds.get(one.name, "*fp32")
         for one in kernel.params
@@ -162,4 +182,4 @@ def test_the_kernels_can_be_compiled_for_a_gpu():
     done = subprocess.run(
         [sys.executable, "-c", COMPILE], env=environment, check=True, stdout=subprocess.PIPE
     )
-    assert len(done.stdout.split()) == 2
+    assert len(done.stdout.split()) == 5

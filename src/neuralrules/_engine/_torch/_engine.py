@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,11 +12,11 @@ import torch
 from neuralrules._data._rows import Rows
 from neuralrules._engine._adam import Moments, corrected
 from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches
+from neuralrules._engine._torch import _prediction as plain
 from neuralrules._engine._torch._device import cpu_threads, device_named
 from neuralrules._engine._torch._losses import LOSSES
 from neuralrules._engine._torch._padding import Each, Padding, to_host
 from neuralrules._engine._torch._plain import PlainSteps
-from neuralrules._engine._torch._prediction import activations, chunks
 from neuralrules._engine._torch._start import Start, Steps
 from neuralrules._engine._torch._table import Table
 from neuralrules._network._constraints import Constraints
@@ -106,11 +107,10 @@ class TorchEngine:
 
     def steps(self, start: Start) -> Steps:
         """The fused kernels on a GPU where they can be used, else plain torch."""
-        if self.device.type == "cuda" and find_spec("triton") is not None:
-            from neuralrules._engine._triton._fused import FusedSteps, is_fusible
+        if self.fuses(start.padding):
+            from neuralrules._engine._triton._fused import FusedSteps
 
-            if is_fusible(start.padding):
-                return FusedSteps(start)
+            return FusedSteps(start)
         return PlainSteps(start)
 
     def start(
@@ -127,21 +127,25 @@ class TorchEngine:
         return TorchSession(self, network, rows, loss, constraints, l2, moments, fit_intercept)
 
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
-        outputs = np.empty((len(X), network.n_outputs))
-        values = network.values.astype(np.float64)
         with self.threads():
-            for some, inputs in chunks(network, X, self.device):
-                total = inputs.new_zeros((network.n_outputs, inputs.shape[1]))
-                for rule, active in enumerate(activations(network, inputs)):
-                    for k, value in enumerate(values[rule].tolist()):
-                        total[k] += value * active
-                outputs[some] = total.T.cpu().numpy()
-        return outputs
+            return self._prediction(network).decide(network, X, self.device)
 
     def activations(self, network: Network, X: np.ndarray) -> np.ndarray:
-        result = np.empty((len(X), network.n_rules))
         with self.threads():
-            for some, inputs in chunks(network, X, self.device):
-                for rule, active in enumerate(activations(network, inputs)):
-                    result[some, rule] = active.cpu().numpy()
-        return result
+            return self._prediction(network).activations(network, X, self.device)
+
+    def _prediction(self, network: Network) -> Any:
+        """The module that predicts, to the same bits: with a kernel, or in plain torch."""
+        if self.fuses(Padding.of(network.layout, network.n_outputs)):
+            from neuralrules._engine._triton import _prediction as fused
+
+            return fused
+        return plain
+
+    def fuses(self, padding: Padding) -> bool:
+        """Whether there is a GPU, and Triton to make kernels that take such rules."""
+        if self.device.type != "cuda" or find_spec("triton") is None:
+            return False
+        from neuralrules._engine._triton._fused import is_fusible
+
+        return is_fusible(padding)

@@ -139,8 +139,7 @@ class PlainSteps:
         total = torch.zeros((), dtype=torch.float64, device=rows.device)
         for number, (rate, epsilon) in enumerate(adam.T.tolist()):
             some = rows[number * size : (number + 1) * size]
-            x, targets, weights = table.batch(some)
-            batch = Batch(x.contiguous(), targets, weights, gates[number])
+            batch = Batch(*table.batch(some), gates[number])
             total += self._step(batch, rate, epsilon)
         return float(total)
 

@@ -26,7 +26,29 @@ def chunks(network: Network, X: np.ndarray, device: Any) -> Iterator[tuple[slice
         yield some, torch.tensor(x, device=device).T.double().contiguous()
 
 
-def activations(network: Network, inputs: Any) -> Iterator[Any]:
+def decide(network: Network, X: np.ndarray, device: Any) -> np.ndarray:
+    """See `neuralrules._engine._protocol.Decider.decide`."""
+    outputs = np.empty((len(X), network.n_outputs))
+    values = network.values.astype(np.float64)
+    for some, inputs in chunks(network, X, device):
+        total = inputs.new_zeros((network.n_outputs, inputs.shape[1]))
+        for rule, active in enumerate(each_activation(network, inputs)):
+            for k, value in enumerate(values[rule].tolist()):
+                total[k] += value * active
+        outputs[some] = total.T.cpu().numpy()
+    return outputs
+
+
+def activations(network: Network, X: np.ndarray, device: Any) -> np.ndarray:
+    """See `neuralrules._engine._protocol.Engine.activations`."""
+    result = np.empty((len(X), network.n_rules))
+    for some, inputs in chunks(network, X, device):
+        for rule, active in enumerate(each_activation(network, inputs)):
+            result[some, rule] = active.cpu().numpy()
+    return result
+
+
+def each_activation(network: Network, inputs: Any) -> Iterator[Any]:
     """min_j ReLU(unit_j) of each rule, (n_rows,) float64; inputs (n_features, n_rows)."""
     parameters, layout = network.parameters, network.layout
     for rule in range(network.n_rules):

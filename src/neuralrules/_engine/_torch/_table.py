@@ -55,7 +55,11 @@ class Table:
 
     def batch(self, numbers: Any) -> tuple[Any, Any, Any]:
         """Columns, targets as a loss takes them, and weights of the rows of such numbers."""
+        return self.x[numbers].T.contiguous(), *self.batch_targets(numbers)
+
+    def batch_targets(self, numbers: Any) -> tuple[Any, Any]:
+        """The same without the columns."""
         targets = self.targets[numbers].T
         if self.classes is not None:
             targets = torch.where(targets == self.classes, 1.0, -1.0)
-        return self.x[numbers].T, targets, self.weights[numbers]
+        return targets, self.weights[numbers]

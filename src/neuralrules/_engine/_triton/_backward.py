@@ -12,7 +12,7 @@ BETA_1: tl.constexpr = tl.constexpr(_adam.BETA_1)
 BETA_2: tl.constexpr = tl.constexpr(_adam.BETA_2)
 
 
-@triton.jit(do_not_specialize=["step"])
+@triton.jit(do_not_specialize=["step", "n_rules", "n_tiles"])
 def backward(
     x,
     slopes,

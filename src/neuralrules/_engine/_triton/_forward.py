@@ -9,11 +9,11 @@ from neuralrules._engine._triton._losses import losses_and_slopes
 
 
 @triton.jit
-def zeros_tuple(N: tl.constexpr, SIZE: tl.constexpr):
+def zeros_tuple(N: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr = tl.float32):
     """N tensors of zeros."""
     result = ()
     for _ in tl.static_range(N):
-        result = result + (tl.zeros((SIZE,), tl.float32),)
+        result = result + (tl.zeros((SIZE,), KIND),)
     return result
 
 
@@ -26,7 +26,7 @@ def weighted_sum(weights, bias, columns, COLUMNS: tl.constexpr):
     return result
 
 
-@triton.jit(do_not_specialize=["step"])
+@triton.jit(do_not_specialize=["step", "n_rules", "rules_each"])
 def forward(
     x,
     targets,

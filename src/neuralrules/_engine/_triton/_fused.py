@@ -68,7 +68,7 @@ class FusedSteps:
             ]
         if not start.fit_intercept:
             self._limits[0][-1] = 1
-        self._launches: Launches | None = None
+        self.launches: Launches | None = None
 
     def state(self) -> tuple[Each, Each, Each]:
         parameters, means, squares = (
@@ -77,9 +77,9 @@ class FusedSteps:
         return parameters, means, squares
 
     def run(self, table: Table, rows: Any, size: int, gates: Any, adam: Any) -> float:
-        if self._launches is None or self._launches.staging.size != size:
-            self._launches = self._prepare(table, size)
-        launches, staging = self._launches, self._launches.staging
+        if self.launches is None or self.launches.staging.size != size:
+            self.launches = self._prepare(table, size)
+        launches, staging = self.launches, self.launches.staging
         steps = torch.tensor(adam, dtype=torch.float32, device=rows.device)
         total = torch.zeros((), dtype=torch.float64, device=rows.device)
         for first in range(0, len(gates), staging.n_steps):

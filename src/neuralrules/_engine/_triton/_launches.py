@@ -10,6 +10,7 @@ import triton
 from neuralrules._engine._torch._table import Table
 from neuralrules._engine._triton._backward import backward
 from neuralrules._engine._triton._forward import forward
+from neuralrules._engine._triton._gather import gather_rows
 
 ROWS_AT_ONCE = 2**19  # that are gathered at a time: what a large GPU's cache holds
 STEPS_AT_ONCE = 256
@@ -62,8 +63,8 @@ class Staging:
     def gather(self, table: Table, rows: Any) -> None:
         """Fill it with the rows of some batches, of which the last may be shorter."""
         n_rows = len(rows)
-        x, targets, weights = table.batch(rows)
-        self.x[:, :n_rows] = x
+        targets, weights = table.batch_targets(rows)
+        gather_rows(table.x, rows, self.x)
         self.targets[:, :n_rows] = targets
         self.weights[:n_rows] = weights
         whole = n_rows // self.size * self.size
