@@ -91,13 +91,15 @@ def forward(
             literal = weighted_sum(own + j * COLUMNS, own + BIASES + j, columns, COLUMNS)
             which = tl.where(literal < least, j + 1, which)
             least = tl.minimum(literal, least)
-        active = tl.maximum(least, 0.0) * tl.load(gates + step * n_rules + rule)
-        which = tl.where(active > 0, which, 0).to(tl.uint8)
+        gate = tl.load(gates + step * n_rules + rule)
+        threshold = tl.where(gate > 0, 0.0, float("inf"))  # a dropped rule is never active
+        which = tl.where(least > threshold, which, 0).to(tl.uint8)
         tl.store(codes + rows, which, in_batch)
         codes += batch_size
+        active = tl.maximum(least, 0.0)
         new = ()
         for k in tl.static_range(OUTPUTS):
-            new = new + (sums[k] + tl.load(own + VALUES + k) * active,)
+            new = new + (sums[k] + (tl.load(own + VALUES + k) * gate) * active,)
         sums = new
     for k in tl.static_range(OUTPUTS):
         tl.store(partial + (part * OUTPUTS + k) * batch_size + rows, sums[k], in_batch)
