@@ -62,7 +62,7 @@ def many_multiply_adds(out, factor, n, SIZE: tl.constexpr):
     a = tl.load(factor) + places * 1e-9
     b, c, d, e = a + 1, a + 2, a + 3, a + 4
     for _ in range(n):
-        for _ in tl.static_range(16):
+        for _times in tl.static_range(16):
             b = b * a + 0.5
             c = c * a + 0.5
             d = d * a + 0.5
