@@ -15,6 +15,8 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Triton's kernels run in its interpreter: that is settled when it is first imported.
+os.environ["TRITON_INTERPRET"] = "1"
 # One CPU may serve several workers: no deadlines, and as many examples everywhere.
 settings.register_profile(
     "tests",

@@ -107,6 +107,7 @@ def test_every_option_reaches_the_estimator():
         "--patience": ("2", 2),
         "--class-weight": ('{"setosa": 2, "versicolor": 1.5, "virginica": 1}', None),
         "--engine": ("numpy", "numpy"),
+        "--device": ("cpu", "cpu"),
         "--n-jobs": ("-1", -1),
         "--random-state": ("17", 17),
     }

@@ -202,7 +202,7 @@ def test_parameters_come_back_and_objects_fall_back_to_their_default(tmp_path):
 def test_a_file_from_before_columns_could_be_limited(tmp_path, monkeypatch):
     X, y = load_iris(return_X_y=True)
     model = NeuralRuleClassifier(1, n_trees=1, n_epochs=1).fit(X, y)
-    later = ("monotone", "interactions", "exclude")
+    later = ("monotone", "interactions", "exclude", "device")
 
     def before(told):
         return {key: value for key, value in as_now(told).items() if key not in later}

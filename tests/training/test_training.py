@@ -24,6 +24,7 @@ from neuralrules import (
     NeuralRuleRegressor,
     load,
 )
+from neuralrules._engine._numba import NumbaEngine
 from neuralrules._engine._reference import NumpyEngine
 from neuralrules._estimators._base import Course, encoded_rows
 from neuralrules._training import _training
@@ -344,7 +345,7 @@ def test_partial_fit_drops_other_rules_in_each_call(monkeypatch):
 def test_how_an_epoch_is_split_into_calls_does_not_matter(monkeypatch):
     options = {"n_epochs": 3, "batch_size": 32, "rule_dropout": 0.3, "random_state": 0}
     at_once = NeuralRuleClassifier(3, **options).fit(X, Y)
-    monkeypatch.setattr(_training, "OPERATIONS_PER_CALL", 1)
+    monkeypatch.setattr(NumbaEngine, "operations_per_call", 1)
     split = NeuralRuleClassifier(3, **options).fit(X, Y)
     np.testing.assert_array_equal(at_once.network_.weights, split.network_.weights)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from neuralrules._network._parameters import Parameters
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # as published
@@ -30,3 +32,13 @@ class Moments(NamedTuple):
 
     def copy(self) -> Moments:
         return Moments(self.means.copy(), self.squares.copy(), self.n_steps)
+
+
+def corrected(rates: np.ndarray, n_steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rates and epsilons of the steps after `n_steps`: Adam's corrections moved into them.
+
+    Both (n,) float64, as `rates` are.
+    """
+    numbers = n_steps + 1 + np.arange(len(rates))
+    correction = np.sqrt(1 - BETA_2**numbers)
+    return rates * correction / (1 - BETA_1**numbers), EPSILON * correction

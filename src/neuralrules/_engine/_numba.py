@@ -24,7 +24,7 @@ from neuralrules._engine._kernels._arrays import (
 )
 from neuralrules._engine._kernels._losses import CODES
 from neuralrules._engine._kernels._vectors import TILE
-from neuralrules._engine._protocol import Batches
+from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Layout, Parameters
@@ -157,6 +157,8 @@ class NumbaEngine:
     The kernels release the GIL and run on ordinary threads rather than on numba's
     own, which cannot be entered by two Python threads at once nor after a fork.
     """
+
+    operations_per_call = OPERATIONS_ON_A_CPU
 
     def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads

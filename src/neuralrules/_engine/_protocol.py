@@ -3,7 +3,7 @@
 An engine evaluates networks, and trains one in a session: started with a network and
 rows, it runs batches for as long as it is asked to and gives the network back. Where it
 keeps its arrays meanwhile is its own affair. `_reference` is the plain engine that says
-what is right, `_numba` the fast one.
+what is right, `_numba` the fast one, `_torch` the one for a GPU.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from neuralrules._engine._adam import Moments
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._task._losses import Loss
+
+OPERATIONS_ON_A_CPU = 2e9  # of a few cores, in a fraction of a second
 
 
 class Batches(NamedTuple):
@@ -71,6 +73,17 @@ class Decider(Protocol):
 
 
 class Engine(Decider, Protocol):
+    """What trains networks too.
+
+    Attributes
+    ----------
+    operations_per_call : float
+        Multiply-adds that it takes a fraction of a second for: between two runs of a session
+        Ctrl-C is noticed.
+    """
+
+    operations_per_call: float
+
     def start(
         self,
         network: Network,

@@ -10,7 +10,7 @@ import numpy as np
 
 from neuralrules._data._rows import Rows
 from neuralrules._engine._adam import BETA_1, BETA_2, EPSILON, Moments
-from neuralrules._engine._protocol import Batches
+from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Layout, Parameters
@@ -189,6 +189,8 @@ class NumpySession:
 
 class NumpyEngine:
     """Implements `neuralrules._engine._protocol.Engine`."""
+
+    operations_per_call = OPERATIONS_ON_A_CPU
 
     def start(
         self,

@@ -26,7 +26,7 @@ from neuralrules._data._encoding import Encoder, check_table
 from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import SCALINGS
-from neuralrules._engine import ENGINES, Engine
+from neuralrules._engine import DEVICES, ENGINES, Engine
 from neuralrules._estimators._building import EXPERT, ONE_EPOCH, Course, RuleBuilder
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted, in_target_units, remembered_rows
@@ -92,6 +92,7 @@ class NeuralRuleModel(RuleBuilder):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "engine": [StrOptions(set(ENGINES))],
+        "device": [StrOptions(set(DEVICES))],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],

@@ -197,6 +197,8 @@ class RuleBuilder(BaseEstimator):
             return int(min(np.clip(n_rows // 16, smallest, 256), n_rows))
         return int(min(self.batch_size, n_rows))
 
+    def _n_threads(self) -> int:
+        return min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
+
     def _engine(self) -> Engine:
-        n_threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
-        return get_engine(self.engine, n_threads)
+        return get_engine(self.engine, self._n_threads(), self.device)

@@ -242,6 +242,7 @@ class NeuralRuleClassifier(ClassRules):
         warm_start: bool = False,
         class_weight: Any = None,
         engine: str = "numba",
+        device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -277,6 +278,7 @@ class NeuralRuleClassifier(ClassRules):
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.engine = engine
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -87,6 +87,7 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
         patience: int = 30,
         class_weight: Any = None,
         engine: str = "numba",
+        device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -125,6 +126,7 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
         self.patience = patience
         self.class_weight = class_weight
         self.engine = engine
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -221,6 +223,7 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
         validation_fraction: float = 0.2,
         patience: int = 30,
         engine: str = "numba",
+        device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -258,6 +261,7 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.engine = engine
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

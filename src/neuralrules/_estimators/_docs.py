@@ -193,8 +193,14 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "numbers of rows.",
     ),
     "engine": (
-        '{"numba", "numpy"}',
-        "The fast compiled kernels, or the plain NumPy reference.",
+        '{"numba", "numpy", "torch"}',
+        "The fast compiled kernels, the plain NumPy reference, or torch, which can train on a "
+        'GPU (``pip install "neuralrules[gpu]"``).',
+    ),
+    "device": (
+        '{"auto", "cpu", "cuda"}',
+        'Where engine="torch" computes; "auto" takes a GPU where there is one. The other '
+        "engines use the CPU.",
     ),
     "n_jobs": (
         "int or None",

@@ -37,17 +37,20 @@ LATER_PARAMETERS = {
     for name in ("tree_rate", "literal_columns", "start", "fit_intercept", "scaling")
 }
 # And those that came without a new version of the format.
-NEWEST_PARAMETERS: dict[str, Any] = dict.fromkeys(
-    (
-        "monotone",
-        "interactions",
-        "exclude",
-        "max_literals",
-        "max_terms",
-        "expert_rules",
-        "frozen_rules",
-    )
-)
+NEWEST_PARAMETERS: dict[str, Any] = {
+    "device": "auto",
+    **dict.fromkeys(
+        (
+            "monotone",
+            "interactions",
+            "exclude",
+            "max_literals",
+            "max_terms",
+            "expert_rules",
+            "frozen_rules",
+        )
+    ),
+}
 MAX_CANDIDATES = 10_000  # of a search: a few lists of values have more combinations than memory
 DEEPEST = 4  # lists within lists of a parameter: a list of candidates, each a dict of lists
 
@@ -115,7 +118,7 @@ def estimator_from(contents: Contents) -> Any:
     model = ESTIMATORS[name](**{key: restored(item) for key, item in parameters.items()})
     try:
         model._validate_params()
-        model._engine()  # refuses a number of jobs that there cannot be
+        model._n_threads()  # refuses a number of jobs that there cannot be
         if isinstance(model, RuleSearch):
             checked_candidates(model, model.candidates)
     except (TypeError, ValueError) as error:

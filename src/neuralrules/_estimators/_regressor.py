@@ -197,6 +197,7 @@ class NeuralRuleRegressor(NumberRules):
         patience: int = 30,
         warm_start: bool = False,
         engine: str = "numba",
+        device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -231,6 +232,7 @@ class NeuralRuleRegressor(NumberRules):
         self.patience = patience
         self.warm_start = warm_start
         self.engine = engine
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # Parameters of a search that are none of its candidates.
 OWN_PARAMETERS = ("candidates", "cv", "scoring", "refit")
 # Parameters that a candidate may not change: they are settled before candidates are compared.
-FIXED = ("loss", "class_weight", "engine", "n_jobs", "random_state", "verbose")
+FIXED = ("loss", "class_weight", "engine", "device", "n_jobs", "random_state", "verbose")
 
 
 # Candidates are dropped early only where each fold trains on so many rows.

@@ -45,14 +45,19 @@ class StoredModel:
         return self.fitted_.encoder
 
     def deciding_engine(self) -> Decider:
-        """What decides, and loads numba only for many rows."""
-        return EarlyEngine(self._engine) if self.engine == "numba" else self._engine()
+        """What decides, and loads numba only for many rows.
 
-    def _engine(self) -> Engine:
+        A model that torch trained, perhaps on a GPU, needs neither to be used elsewhere.
+        """
+        if self.engine == "numpy":
+            return get_engine(self.engine, 1)
+        return EarlyEngine(self._numba)
+
+    def _numba(self) -> Engine:
         from joblib import effective_n_jobs
 
         n_threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
-        return get_engine(self.engine, n_threads)
+        return get_engine("numba", n_threads)
 
 
 def stored_model(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> StoredModel:

@@ -1,9 +1,9 @@
 """Losses: what training makes small, and the links from outputs to predictions.
 
 A loss is one object, listed in `CLASS_LOSSES` or `NUMBER_LOSSES`. To add one, write it
-here, and write its slopes a second time, row by row, in the numba engine's kernel; the tests
-compare the two. Everything else (predictions, reports, files, exports) goes by the fields
-of the object.
+here, and write its slopes again in the `_losses` of each engine: `_kernels` (numba), `_torch`
+and `_triton`; the tests compare them. Everything else (predictions, reports, files, exports)
+goes by the fields of the object.
 """
 
 from __future__ import annotations

@@ -20,9 +20,6 @@ from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._task._losses import Loss
 
-# Multiply-adds in one call of an engine, a fraction of a second: between two calls
-# Ctrl-C is noticed.
-OPERATIONS_PER_CALL = 2e9
 GATES_PER_CALL = 1e6  # bounds their memory when batches are small and rules are many
 VALIDATION_CHUNK = 8192  # rows scored at a time
 
@@ -171,6 +168,7 @@ class Trainer:
             np.random.RandomState([random_state.randint(2**31 - 1), state.moments.n_steps])
             for _ in range(2)
         )
+        self._per_call = engine.operations_per_call
         self._weight = float(rows.training_weights[order].sum(dtype=np.float64))
         self.session = engine.start(
             state.network,
@@ -207,7 +205,7 @@ class Trainer:
         """Split an epoch into runs of batches that each take a fraction of a second."""
         size, n_rules = self._plan.batch_size, self._start.n_rules
         operations = size * max(self._start.own_weights.size + self._start.mixing.size, 1)
-        n_batches = max(1, int(min(OPERATIONS_PER_CALL / operations, GATES_PER_CALL / n_rules)))
+        n_batches = max(1, int(min(self._per_call / operations, GATES_PER_CALL / n_rules)))
         for first in range(0, len(rates), n_batches):
             last = min(first + n_batches, len(rates))
             yield Batches(

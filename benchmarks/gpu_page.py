@@ -1,0 +1,130 @@
+"""docs/gpu.md from docs/gpu.json, which `python -m benchmarks.gpu` writes.
+
+python -m benchmarks.gpu_page [FILE]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from benchmarks.files import write_whole
+from benchmarks.pages import DOCS
+
+HEAD = """# Training on a GPU
+
+`NeuralRuleClassifier(engine="torch", device="cuda")`, or `--engine torch --device cuda` on the
+command line, trains on a GPU (`pip install "neuralrules[gpu]"`). The table, the parameters and
+what Adam remembers stay there for the whole fit. The model is the one of the other engines but
+for rounding, and is read, exported and used without a GPU or torch.
+
+A step is two kernels of Triton. In the first, a program takes some rows and some of the rules:
+literals of a rule from its own columns, their minimum and its place, and what the rule adds to
+the output; the last program of some rows takes the slopes of their loss. In the second, a
+program takes one rule and some rows and sums its few slopes in registers; the last one of a
+rule takes its Adam step. Nothing of the size rows × literals is ever in memory, and results are
+the same to the bit from run to run. Steps are replayed as CUDA graphs. Deep rules, rules of
+more than 127 parameters and more than 16 outputs are trained in plain torch, to which
+everything else is compared here.
+
+The *bound* of an epoch is the longer of two times: of the multiply-adds that the forward pass
+and the active parts of the backward pass need, at the float32 rate of this GPU, and of reading
+the table once, at its copy rate. Both rates are measured in the same call. An epoch begins with
+a given order of the rows, and includes gathering them into batches. Rules have three literals
+over three columns of their own. Times of plain torch are reckoned from some steps, those of the
+numba engine from fewer rows.
+"""
+
+
+def milliseconds(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    return f"{1000 * seconds:,.1f}" if seconds < 0.1 else f"{1000 * seconds:,.0f}"
+
+
+def environment_text(record: dict) -> str:
+    found, measured = record["environment"], record["rates"][0]
+    lines = [f"- {name}: {value}" for name, value in found.items() if value is not None]
+    lines += [
+        f"- float32: {measured['multiply_adds'] / 1e12:.1f} T multiply-adds a second in "
+        f"registers, {measured['product'] / 1e12:.1f} T in a matrix product",
+        f"- copy: {measured['copied_bytes'] / 1e12:.2f} TB a second, read and written",
+    ]
+    return "\n".join(lines)
+
+
+def epochs_text(record: dict) -> str:
+    """A table of epochs for each size of rows."""
+    by_numba = {
+        (one["rules"], one["batch"]): one["seconds_per_million"]
+        for one in record.get("numba", [])
+    }
+    parts = []
+    shapes = dict.fromkeys((one["rows"], one["columns"]) for one in record.get("epochs", []))
+    for n_rows, n_columns in shapes:
+        lines = [
+            f"### {n_rows:,} rows × {n_columns} columns",
+            "",
+            "| rules | batch | epoch, ms | bound, ms | of the bound "
+            "| plain torch, ms | × plain | numba, ms | × numba |",
+            "|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        ]
+        own = [one for one in record["epochs"] if one["rows"] == n_rows]
+        for one in sorted(own, key=lambda one: (one["rules"], one["batch"])):
+            seconds, plain = one["seconds"], one["plain_seconds"]
+            million = by_numba.get((one["rules"], one["batch"])) if n_columns == 20 else None
+            cpu = None if million is None else million * n_rows / 1e6
+            ratios = [f"{other / seconds:,.0f}" if other else "–" for other in (plain, cpu)]
+            lines.append(
+                f"| {one['rules']:,} | {one['batch']:,} | {milliseconds(seconds)} "
+                f"| {milliseconds(one['bound'])} | {one['bound'] / seconds:.0%} "
+                f"| {milliseconds(plain)} | {ratios[0]} | {milliseconds(cpu)} | {ratios[1]} |"
+            )
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def checks_text(record: dict) -> str:
+    lines = [
+        f"- {one['outputs']} output{'s' * (one['outputs'] > 1)}: after a step the kernels "
+        f"differ from plain torch by {one['one_step']:.0e} of the largest number, after an "
+        f"epoch of small batches by {one['one_epoch']:.0e}; two runs of the kernels by "
+        f"{max(one['again'], one['again_epoch']):.0e}."
+        for one in record.get("checks", [])
+    ]
+    return "\n".join(lines)
+
+
+def fits_text(record: dict) -> str:
+    return "\n".join(
+        f"- {one['rows']:,} rows × 20: {one['seconds']:.1f} s for {one['epochs']} epochs of "
+        f"{one['rules']} rules, growing the trees included."
+        for one in record.get("fits", [])
+    )
+
+
+def render(record: dict) -> str:
+    """The whole page."""
+    sections = [
+        HEAD.rstrip(),
+        "## Where\n\n" + environment_text(record),
+        "## Epochs\n\n" + epochs_text(record),
+    ]
+    for title, text in (
+        ("Agreement", checks_text(record)),
+        ("Whole fits", fits_text(record)),
+        ("Not measured", "\n".join(f"- {why}" for why in record["left_out"])),
+    ):
+        if text:
+            sections.append(f"## {title}\n\n{text}")
+    return "\n\n".join(sections) + "\n"
+
+
+def main() -> None:
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS / "gpu.json"
+    write_whole(DOCS / "gpu.md", render(json.loads(path.read_text())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Training and prediction by torch, on a CPU or a GPU."""

@@ -1,0 +1,160 @@
+"""A step of training in plain torch: what the fused kernels must agree with, and beat."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from neuralrules._engine._adam import BETA_1, BETA_2
+from neuralrules._engine._torch._losses import LOSSES
+from neuralrules._engine._torch._padding import Each
+from neuralrules._engine._torch._start import Limits, Start
+from neuralrules._engine._torch._table import Table
+
+
+class Batch(NamedTuple):
+    """Rows that a step is taken on, column after column.
+
+    Attributes
+    ----------
+    x : (n_features + 1, n_rows) float32
+        The columns that the network looks at, and one of zeros.
+    targets : (n_outputs, n_rows) float32
+    weights : (n_rows,) float32
+    gates : (n_rules,) float32
+    """
+
+    x: Any
+    targets: Any
+    weights: Any
+    gates: Any
+
+
+def own_columns(x: Any, places: Any) -> Any:
+    """What each rule looks at, (n_rules, n_columns, n_rows).
+
+    Without `places` all rules look at all columns: (n_columns, n_rows) does for all of them.
+    """
+    return x[:-1] if places is None else x[places]
+
+
+def literals_forward(parameters: Each, columns: Any) -> Any:
+    """w_j . x + a_j, (n_rules, n_literals, n_rows)."""
+    return torch.matmul(parameters.weights, columns) + parameters.biases[:, :, None]
+
+
+def units_forward(parameters: Each, literals: Any) -> Any:
+    """What the minimum is taken over: the literals, or a deep rule's second layer."""
+    if not len(parameters.mixing):
+        return literals
+    rectified = literals.clamp_min(0)
+    return torch.bmm(parameters.mixing, rectified) + parameters.shifts[:, :, None]
+
+
+def loss_and_gradient(
+    parameters: Each, places: Any, batch: Batch, evaluate: Any
+) -> tuple[Any, Each, Any]:
+    """Weighted sum of the losses, the gradient of their mean, and which rules were active.
+
+    As in the reference only the smallest literal of an active rule is moved; of equal ones
+    the first.
+    """
+    values, gates = parameters.values, batch.gates[:, None]
+    columns = own_columns(batch.x, places)
+    literals = literals_forward(parameters, columns)
+    smallest, which = units_forward(parameters, literals).min(dim=1)
+    active = smallest.clamp_min(0) * gates
+    outputs = values.T @ active + parameters.intercept[:, None]
+    losses, slopes = evaluate(outputs, batch.targets)
+    slopes = slopes * (batch.weights / batch.weights.sum())
+    rule_slopes = (values @ slopes) * gates * (active > 0)
+    unit_slopes = torch.zeros_like(literals)
+    unit_slopes.scatter_(1, which[:, None], rule_slopes[:, None])
+    mixing, shifts = parameters.mixing, parameters.shifts
+    if len(mixing):
+        rectified = literals.clamp_min(0)
+        back = torch.bmm(mixing.mT, unit_slopes) * (rectified > 0)
+        mixing, shifts = torch.bmm(unit_slopes, rectified.mT), unit_slopes.sum(2)
+        unit_slopes = back
+    gradient = Each(
+        weights=torch.matmul(unit_slopes, columns.mT),
+        biases=unit_slopes.sum(2),
+        values=active @ slopes.T,
+        mixing=mixing,
+        shifts=shifts,
+        intercept=slopes.sum(1),
+    )
+    total = (losses * batch.weights).sum(dtype=torch.float64)
+    return total, gradient, (active > 0).any(dim=1)
+
+
+def add_penalty(gradient: Each, parameters: Each, active: Any, l2: float) -> None:
+    """Add the gradient of l2 times the squares of rules with an active row, in place.
+
+    Biases and the intercept are free; see `neuralrules._engine._reference`.
+    """
+    for slopes, numbers in (
+        (gradient.weights, parameters.weights),
+        (gradient.values, parameters.values),
+        (gradient.mixing, parameters.mixing),
+    ):
+        shrinking = active[: len(numbers)].view(-1, *[1] * (numbers.dim() - 1))
+        slopes.add_(numbers * shrinking, alpha=2 * l2)
+
+
+def adam_step(
+    parameters: Each,
+    gradient: Each,
+    moments: tuple[Each, Each],
+    limits: Limits | None,
+    step: tuple[float, float],
+) -> None:
+    """One Adam step within limits, if there are any, in place; `step` is rate and epsilon."""
+    rate, epsilon = step
+    for place, (parameter, slope, mean, square) in enumerate(
+        zip(parameters, gradient, *moments, strict=True)
+    ):
+        if limits is not None:  # a step leaves alone what has neither slope nor momentum
+            for array in (slope, mean, square):
+                array.masked_fill_(limits.frozen[place], 0)
+        mean.mul_(BETA_1).add_(slope, alpha=1 - BETA_1)
+        square.mul_(BETA_2).addcmul_(slope, slope, value=1 - BETA_2)
+        parameter.addcdiv_(mean, square.sqrt().add_(epsilon), value=-rate)
+        if limits is not None:
+            lower, upper = limits.lower[place], limits.upper[place]
+            within = torch.minimum(torch.maximum(parameter, lower), upper)
+            parameter.copy_(torch.where(limits.frozen[place], parameter, within))
+
+
+class PlainSteps:
+    """Implements `neuralrules._engine._torch._start.Steps`."""
+
+    def __init__(self, start: Start) -> None:
+        self._start, self._evaluate = start, LOSSES[start.loss]
+        padding, device = start.padding, start.parameters.biases.device
+        self._places = None if padding.dense else torch.tensor(padding.places, device=device)
+
+    def run(self, table: Table, rows: Any, size: int, gates: Any, adam: Any) -> float:
+        total = torch.zeros((), dtype=torch.float64, device=rows.device)
+        for number, (rate, epsilon) in enumerate(adam.T.tolist()):
+            some = rows[number * size : (number + 1) * size]
+            batch = Batch(*table.batch(some), gates[number])
+            total += self._step(batch, rate, epsilon)
+        return float(total)
+
+    def _step(self, batch: Batch, rate: float, epsilon: float) -> Any:
+        """One step; the sum of the losses before it stays on the device."""
+        start, parameters = self._start, self._start.parameters
+        loss, gradient, active = loss_and_gradient(
+            parameters, self._places, batch, self._evaluate
+        )
+        add_penalty(gradient, parameters, active, start.l2)
+        if not start.fit_intercept:
+            gradient.intercept.zero_()
+        moments = start.means, start.squares
+        adam_step(parameters, gradient, moments, start.limits, (rate, epsilon))
+        return loss
+
+    def state(self) -> tuple[Each, Each, Each]:
+        return self._start.parameters, self._start.means, self._start.squares

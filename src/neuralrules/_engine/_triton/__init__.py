@@ -1,0 +1,1 @@
+"""Kernels that fuse a step of training on a GPU."""

@@ -1,0 +1,70 @@
+"""Losses and their slopes inside of a kernel; `_torch._losses` has them for whole arrays."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from neuralrules._task import _losses as codes
+
+LOGISTIC: tl.constexpr = tl.constexpr(codes.LOGISTIC)
+SOFTMAX: tl.constexpr = tl.constexpr(codes.SOFTMAX)
+HINGE: tl.constexpr = tl.constexpr(codes.HINGE)
+SQUARED: tl.constexpr = tl.constexpr(codes.SQUARED)
+HUBER: tl.constexpr = tl.constexpr(codes.HUBER)
+LIMIT: tl.constexpr = tl.constexpr(codes.HUBER_LIMIT)
+
+
+@triton.jit
+def loss_and_slope(output, target, LOSS: tl.constexpr):
+    """The loss of each row in one output, and its derivative; of all losses but softmax."""
+    margin = output * target
+    error = output - target
+    if LOSS == LOGISTIC:
+        tail = tl.exp(-tl.abs(margin))
+        loss = tl.log(1.0 + tail) + tl.maximum(-margin, 0.0)
+        slope = -target * tl.where(margin > 0, tail, 1.0) / (1.0 + tail)
+    elif LOSS == HINGE:
+        loss = tl.maximum(1.0 - margin, 0.0)
+        slope = tl.where(margin < 1.0, -target, 0.0)
+    elif LOSS == SQUARED:
+        loss = error * error
+        slope = 2.0 * error
+    elif LOSS == HUBER:
+        bounded = tl.minimum(tl.maximum(error, -LIMIT), LIMIT)
+        loss = bounded * (2.0 * error - bounded)
+        slope = 2.0 * bounded
+    else:  # counts
+        expected = tl.exp(output)
+        logarithm = tl.log(tl.where(target > 0, target, 1.0))
+        loss = 2.0 * (target * logarithm - margin - target + expected)
+        slope = 2.0 * (expected - target)
+    return loss, slope
+
+
+@triton.jit
+def losses_and_slopes(outputs, targets, OUTPUTS: tl.constexpr, LOSS: tl.constexpr):
+    """The loss of each row, (n_rows,), and its derivatives by the outputs, a tuple."""
+    slopes = ()
+    if LOSS == SOFTMAX:
+        highest = outputs[0]
+        for k in tl.static_range(1, OUTPUTS):
+            highest = tl.maximum(highest, outputs[k])
+        normaliser = tl.exp(outputs[0] - highest)
+        for k in tl.static_range(1, OUTPUTS):
+            normaliser += tl.exp(outputs[k] - highest)
+        losses = tl.log(normaliser)
+        for k in tl.static_range(OUTPUTS):
+            shifted = outputs[k] - highest
+            is_class = targets[k] > 0
+            losses -= tl.where(is_class, shifted, 0.0)
+            probability = tl.exp(shifted) / normaliser
+            slopes = slopes + (tl.where(is_class, probability - 1.0, probability),)
+    else:
+        losses, slope = loss_and_slope(outputs[0], targets[0], LOSS)
+        slopes = slopes + (slope,)
+        for k in tl.static_range(1, OUTPUTS):
+            loss, slope = loss_and_slope(outputs[k], targets[k], LOSS)
+            losses += loss
+            slopes = slopes + (slope,)
+    return losses, slopes
