@@ -16,7 +16,7 @@ test: $(VENV)/.tested  ## lint, types, clean installs and all tests but the slow
 	$(MAKE) --no-print-directory --jobs=4 lint wheel servers kernels
 	$(PYTEST) -m "not slow"
 
-test-slow: $(VENV)/.tested servers kernels  ## every variant of what the other tests prove by one
+test-slow: $(VENV)/.tested-slow servers kernels  ## every variant of what the other tests prove by one
 	$(PYTEST) -m slow
 
 lint: $(VENV)/.tested
@@ -68,6 +68,10 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.tested: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+$(VENV)/.tested-slow: $(VENV)/.tested
+	$(BIN)/python -m pip install --quiet --group test-slow
 	touch $@
 
 $(VENV)/.reproduction: $(VENV)/.installed

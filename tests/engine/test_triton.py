@@ -21,6 +21,7 @@ from neuralrules._engine._torch._padding import Padding
 from neuralrules._engine._triton import _launches, _prediction
 from neuralrules._engine._triton._fused import FusedSteps, is_fusible
 
+pytestmark = pytest.mark.slow  # the interpreter is, and Triton is large
 SMALL = _launches.Tuning(
     forward_rows=16, backward_rows=16, forward_programs=6, backward_programs=8, most_parts=3
 )
