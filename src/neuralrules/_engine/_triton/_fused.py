@@ -51,7 +51,7 @@ class FusedSteps:
     """Implements `neuralrules._engine._torch._start.Steps`, as `PlainSteps` does."""
 
     def __init__(self, start: Start, tuning: Tuning | None = None) -> None:
-        self._start, self._tuning = start, tuning or Tuning()
+        self._start, self._tuning = start, tuning
         device = start.parameters.biases.device
         self._places = torch.tensor(start.padding.places, device=device)
         self._state = [packed(each) for each in (start.parameters, start.means, start.squares)]
@@ -97,4 +97,5 @@ class FusedSteps:
         staging = Staging(table, size, n_rules, n_outputs)
         arrays = Arrays(self._places, *self._state, *self._limits)
         shape = (*self._start.parameters.weights.shape, n_outputs)
-        return Launches(staging, arrays, shape, self._start.loss, self._start.l2, self._tuning)
+        tuning = self._tuning or Tuning.for_batches(size)
+        return Launches(staging, arrays, shape, self._start.loss, self._start.l2, tuning)
