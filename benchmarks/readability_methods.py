@@ -194,9 +194,9 @@ def best_loss(rows: Split, found: list[np.ndarray]) -> float:
     return min(outputs_loss(rows, one) for one in found)
 
 
-def ebm(rows: Split, **changed: Any) -> Read:
+def ebm(rows: Split) -> Read:
     """It is read from graphs: a line or a map a term. Their scores stand for words."""
-    model = peers.ebm(rows.n_classes).set_params(**changed).fit(rows.X, rows.y)
+    model = peers.ebm(rows.n_classes).fit(rows.X, rows.y)
     scores = [f"{score:.3g}" for term in model.term_scores_ for score in np.ravel(term)]
     n_terms = len(model.term_scores_)
     return Read(outputs_loss(rows, outputs(model, rows)), n_terms, n_terms, " ".join(scores))
@@ -222,6 +222,5 @@ PEERS = [
     Readable("FIGS of 16", figs, ("imodels",)),
     Readable("RuleFit of 16", rulefit, ("imodels",)),
     Readable("EBM", ebm, ("interpret-core",)),
-    Readable("EBM without pairs", partial(ebm, interactions=0), ("interpret-core",)),
 ]
 METHODS = {method.name: method for method in (*OURS, *PEERS)}

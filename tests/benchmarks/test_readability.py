@@ -11,7 +11,7 @@ from benchmarks.generators import LOANS, loans
 from benchmarks.readability import DATA
 from benchmarks.readability_methods import METHODS
 
-PEERS = (*page.BEATEN, "EBM", "EBM without pairs")
+PEERS = (*page.BEATEN, "EBM")
 
 
 @pytest.fixture(scope="module")
