@@ -161,7 +161,9 @@ class NumpySession:
         x, weights = rows.X[:, self._start.features], rows.training_weights
         gated = parameters._replace(values=parameters.values * gates[:, None])
         active = rules_forward(gated, layout, x) * gates
-        outputs = active @ parameters.values + parameters.intercept
+        # BLAS may raise a flag for what lies beside a small matrix; true NaNs show in the loss.
+        with np.errstate(invalid="ignore"):
+            outputs = active @ parameters.values + parameters.intercept
         losses, slopes = self._loss.evaluate(outputs, rows.loss_targets.astype(active.dtype))
         slopes *= weights[:, None] / weights.sum()
         slope = gradient(gated, layout, x, slopes)
