@@ -23,7 +23,7 @@ from neuralrules._rules._sources import SOURCES, SourceOptions
 from neuralrules._task._task import Task
 from neuralrules._training._sparse import train_sparse
 from neuralrules._training._start import tamed
-from neuralrules._training._training import Outcome, Plan, State
+from neuralrules._training._training import Outcome, Plan, State, train
 
 EXPERT = "expert"  # rules that people write
 # Trees of boosting with n_trees="auto": in all for one output, else of each.
@@ -59,10 +59,38 @@ class RuleBuilder(BaseEstimator):
         encoder: Encoder,
     ) -> tuple[Rules, Outcome]:
         """From encoded rows to trained rules; `validation` are those to stop early on."""
+        restrictions = self._restrictions(encoder, rows.task)
+        rules, network, order = self._begin(
+            rows, validation, random_state, encoder, restrictions
+        )
+        engine = self._engine()
+
+        def trained(state: State, plan: Plan, constraints: Constraints | None) -> Outcome:
+            return train(
+                state, rows, order, validation, plan, engine, random_state, constraints
+            )
+
+        # 5. Train all rules together.
+        return rules, train_sparse(
+            trained,
+            State.start(network),
+            self._plan(rows.task, len(order), course),
+            self._constraints(network, rules, restrictions),
+            self.max_terms,
+        )
+
+    def _begin(
+        self,
+        rows: Rows,
+        validation: np.ndarray,
+        random_state: np.random.RandomState,
+        encoder: Encoder,
+        restrictions: Restrictions | None,
+    ) -> tuple[Rules, Network, np.ndarray]:
+        """Rules, the network that they start as, and the order to train on rows in."""
         weights = rows.training_weights.copy()
         weights[validation] = 0
         own = replace(rows, training_weights=weights)
-        restrictions = self._restrictions(encoder, rows.task)
         # 2. Grow trees, take every leaf as a rule, and keep the best.
         rules, order = self._grow(own, random_state, restrictions)
         # 3. Put the rules of experts before them.
@@ -79,20 +107,7 @@ class RuleBuilder(BaseEstimator):
         network = restricted(network, restrictions)
         if self.fit_intercept:
             network = tamed(network, rows, order, self._engine())
-        # 5. Train all rules together.
-        plan = self._plan(rows.task, len(order), course)
-        outcome = train_sparse(
-            State.start(network),
-            rows,
-            order,
-            validation,
-            plan,
-            self._engine(),
-            random_state,
-            self._constraints(network, rules, restrictions),
-            self.max_terms,
-        )
-        return rules, outcome
+        return rules, network, order
 
     def _grow(
         self,

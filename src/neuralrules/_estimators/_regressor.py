@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -196,6 +197,8 @@ class NeuralRuleRegressor(NumberRules):
         validation_fraction: float = 0.2,
         patience: int = 30,
         warm_start: bool = False,
+        n_sample_rows: int = 1_000_000,
+        checkpoint: str | os.PathLike[str] | None = None,
         engine: str = "numba",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -230,6 +233,8 @@ class NeuralRuleRegressor(NumberRules):
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.warm_start = warm_start
+        self.n_sample_rows = n_sample_rows
+        self.checkpoint = checkpoint
         self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
