@@ -15,6 +15,7 @@ categories are learned, one column of strings.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -47,11 +48,17 @@ def is_frame(X: Any) -> bool:
 
 
 def check_table(X: Any) -> Any:
-    """X as a two-dimensional array, or the frame itself; refuses sparse tables."""
+    """X as a two-dimensional array, or the frame itself; refuses sparse tables and files."""
     if type(X).__name__ == "LazyFrame":  # which has columns but no rows yet
         raise TypeError(
             "X is a LazyFrame, a query that has not been run. Call X.collect() first, and give "
             "the frame that it returns."
+        )
+    if isinstance(X, str | os.PathLike) or hasattr(X, "get_fragments"):
+        raise TypeError(
+            "X is the name of a file, or a dataset, which only `fit` of NeuralRuleClassifier "
+            "and NeuralRuleRegressor reads. Read it first, for example by pandas.read_parquet, "
+            "or score files by the command `neuralrules predict`."
         )
     if is_frame(X):
         if 0 in X.shape:

@@ -49,7 +49,9 @@ class ColumnSurvey:
             self._count(as_categories(column)[:, 0], weights)
             return
         check_finite(numbers[:, None], [self._name])
-        self._moments.add(numbers[:, None], weights)
+        # Rows without weight have a part in the range alone, and are few.
+        for own in (weights > 0, weights == 0):
+            self._moments.add(numbers[own, None], weights[own])
         self._is_date |= holds_dates(column)
         self._numbers.append(numbers[kept])
         holes = np.isnan(numbers)

@@ -68,7 +68,7 @@ def fit_from_files(
     rules, network, _ = model._begin(
         kept.sample, held, random_state, rows.encoder, restrictions
     )
-    bar.begin_pass(2)
+    bar.begin_pass(2, kept.n_training)
     rules = counted(rules, rows.training_rows(), kept.sample, bar)
     # 5. Train all rules together, on all rows.
     plan = model._plan(rows.task, kept.n_training, course)

@@ -44,12 +44,39 @@ class Group(NamedTuple):
         return f"{self.fragment.path}, row group {self.number}"
 
 
+class Columns:
+    """Some rows as a frame of few words, which an encoder takes: much less work than pandas.
+
+    Parameters
+    ----------
+    cells : dict of str to column
+        Arrays of numbers, dates or objects; pandas' categories where there is text.
+    """
+
+    def __init__(self, cells: dict[str, Any]) -> None:
+        self._cells = cells
+        self.columns = list(cells)
+        self.dtypes = [column.dtype for column in cells.values()]
+        self.shape = (len(next(iter(cells.values()))), len(cells))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: str | slice) -> Any:
+        if isinstance(key, str):
+            return self._cells[key]
+        return Columns({name: column[key] for name, column in self._cells.items()})
+
+    def take(self, names: Sequence[str]) -> Columns:
+        return Columns({name: self._cells[name] for name in names})
+
+
 class Chunk(NamedTuple):
-    """Some rows: the row group they are from, the position of the first, and a frame."""
+    """Some rows: the row group they are from, and the position of the first."""
 
     group: Group
     first: int
-    frame: Any
+    frame: Columns
 
 
 def is_files(table: Any) -> bool:
@@ -131,7 +158,6 @@ class ParquetTable:
 
     def _chunks(self, group: Group, columns: Sequence[str]) -> Iterator[Chunk]:
         """One row group, a number of rows at a time."""
-        import pyarrow as pa
         import pyarrow.dataset as ds
         import pyarrow.parquet as pq
 
@@ -150,11 +176,11 @@ class ParquetTable:
                     n_rows, row_groups=[group.number], columns=here, use_threads=False
                 )
                 for batch in batches:
-                    arrays = [
-                        self._column(batch, name, fixed.get(name)) for name in columns
-                    ]
-                    table = pa.table(arrays, names=list(columns))
-                    yield Chunk(group, first, table.to_pandas(date_as_object=False))
+                    own = {
+                        name: cells(self._column(batch, name, fixed.get(name)))
+                        for name in columns
+                    }
+                    yield Chunk(group, first, Columns(own))
                     first += batch.num_rows
             if first != group.first + group.n_rows:
                 raise OSError(
@@ -171,13 +197,25 @@ class ParquetTable:
             column = column if column.type == kind else column.cast(kind)
         else:  # of the folder's name, or not in this file
             column = pa.repeat(pa.scalar(fixed, kind), batch.num_rows)
-        if pa.types.is_timestamp(kind) and kind.tz is not None:
-            return column.cast(pa.timestamp("us"), safe=False)  # in UTC, without a zone
-        if pa.types.is_decimal(kind):
-            return column.cast(pa.float64())
-        text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        # Each text once, and where it is; a column without any text has no kind yet.
-        return column.dictionary_encode() if text and column.null_count < len(column) else column
+        return column
+
+
+def cells(column: Any) -> Any:
+    """A pyarrow array as a column of `Columns`."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return column.to_pandas()
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        # Each text once, and where it is; a column without any has no kind yet.
+        all_missing = column.null_count == len(column)
+        return (column if all_missing else column.dictionary_encode()).to_pandas()
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("us"), safe=False)  # in UTC, without a zone
+    elif pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    return column.to_numpy(zero_copy_only=False)
 
 
 def opened(table: Any) -> Any:

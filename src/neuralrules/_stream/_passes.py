@@ -1,4 +1,8 @@
-"""Passes over a table in files that come before its training."""
+"""Passes over a table in files that come before its training.
+
+Their products of matrices are small: several threads of a BLAS would rather wait for each
+other than help, so each pass has one.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import MAX_ROWS
@@ -19,6 +24,7 @@ from neuralrules._stream._rows import EncodedStream, RowStream, joined
 from neuralrules._stream._targets import TargetSurvey
 
 
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def surveyed(
     stream: RowStream, targets: TargetSurvey, *, keeps: bool, bar: RowProgress
 ) -> Survey:
@@ -92,6 +98,7 @@ def gathered(encoded: EncodedStream, n_sample: int, bar: RowProgress) -> Gathere
     )
 
 
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def counted(rules: Rules, rows: Iterable[Rows], sample: Rows, bar: RowProgress) -> Rules:
     """The third pass: the rules with the training rows that each of them covers.
 
@@ -99,10 +106,9 @@ def counted(rules: Rules, rows: Iterable[Rows], sample: Rows, bar: RowProgress) 
     """
     n, totals, n_training = np.zeros(rules.n_rules), np.zeros_like(rules.totals), 0.0
     for some in rows:
-        inside = rules.covers(some.X)
         weights = some.training_weights.astype(np.float64)
         sums = weights[:, None] * np.hstack([np.ones((len(some), 1)), some.one_column_each()])
-        found = inside.T.astype(np.float64) @ sums
+        found = np.array([inside.astype(np.float64) @ sums for inside in rules.covers(some.X).T])
         n, totals = n + found[:, 0], totals + found[:, 1:]
         n_training += float(weights.sum())
         bar.add(len(some), "Counting rows of rules")

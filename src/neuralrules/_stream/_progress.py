@@ -24,9 +24,10 @@ class RowProgress(ProgressLine):
         self._pass, self._n_rows = 0, 0
         self._losses = ""
 
-    def begin_pass(self, number: int) -> None:
-        """Go on with a pass, counted from 0."""
+    def begin_pass(self, number: int, n_rows: int | None = None) -> None:
+        """Go on with a pass, counted from 0, over so many of the rows."""
         self._pass, self._n_rows = number, 0
+        self._all_rows = self._all_rows if n_rows is None else n_rows
 
     def add(self, n_rows: int, text: str) -> None:
         """Show that so many more rows were read."""

@@ -25,7 +25,7 @@ class RawRows(NamedTuple):
         Where they are from.
     first : int
         Position of the first of them in the table.
-    X : DataFrame
+    X : Columns
     y : (n_rows,) or (n_rows, n_targets)
     weights : (n_rows,) float32
     held : (n_rows,) bool
@@ -114,12 +114,15 @@ class RowStream:
     def _raw(self, chunk: Chunk) -> RawRows:
         frame, first = chunk.frame, chunk.first
         with at(chunk.group):
-            y = self.check_y(frame[self.targets])
+            if isinstance(self.targets, str):
+                y = self.check_y(frame[self.targets])
+            else:
+                y = self.check_y(np.stack([frame[name] for name in self.targets], axis=1))
             weights = np.ones(len(frame), np.float32)
             if self.weight is not None:
-                weights = checked_weights(frame[self.weight])
+                weights = checked_weights(frame[self.weight], self.weight)
         held = chosen(first, len(frame), self.held_share, self.seed, VALIDATION)
-        return RawRows(chunk.group, first, frame[self.features], y, weights, held)
+        return RawRows(chunk.group, first, frame.take(self.features), y, weights, held)
 
 
 @dataclass(frozen=True)
@@ -163,13 +166,13 @@ class EncodedStream:
         return rows.take(np.flatnonzero((rows.training_weights > 0) & ~raw.held))
 
 
-def checked_weights(column: Any) -> np.ndarray:
+def checked_weights(column: Any, name: str) -> np.ndarray:
     """Weights of rows, (n_rows,) float32."""
     weights = np.asarray(column, np.float32)
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         wrong = weights[~(np.isfinite(weights) & (weights >= 0))][0]
         raise ValueError(
-            f"The weight {wrong} in column {column.name!r} is not a number of at least 0."
+            f"The weight {wrong} in column {name!r} is not a number of at least 0."
         )
     return weights
 

@@ -102,7 +102,8 @@ class StreamTrainer:
         training, plan = self._training, self._plan
         n_batches = math.ceil(training.kept.n_training / plan.batch_size)
         rates, step = plan.rates(epoch, n_batches), 0
-        training.bar.begin_pass(training.bar.n_passes - plan.n_run + epoch)
+        number = training.bar.n_passes - plan.n_run + epoch
+        training.bar.begin_pass(number, training.kept.n_training)
         done = self._stage.n_blocks
         for number, block in enumerate(self._blocks(epoch)):
             n_steps = math.ceil(len(block) / plan.batch_size)
