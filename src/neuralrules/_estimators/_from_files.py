@@ -109,7 +109,11 @@ def encoded(model: NeuralRuleModel, stream: RowStream, bar: RowProgress) -> Enco
             return weights
         return (weights * factors[codes[:, 0].astype(int)]).astype(np.float32)
 
+    places = {label: place for place, label in enumerate(task.labels)}
+
     def encode_targets(y: np.ndarray) -> np.ndarray:
+        if y.dtype == object and places.keys() >= set(y):  # a fast way for text
+            return np.array([places[label] for label in y], np.float32)[:, None]
         return model._encode_targets(task, y)
 
     encoder = survey.encoder(scaling=model.scaling)

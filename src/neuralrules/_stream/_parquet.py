@@ -126,7 +126,8 @@ class ParquetTable:
             return name
         if not isinstance(name, str):
             raise TypeError(
-                f"{role}={name!r} must be the name of a column, since the table is in files."
+                f"{role} is of type {type(name).__name__}, but must be the name of a column, "
+                "since the table is in files."
             )
         similar = get_close_matches(name.casefold(), {own.casefold() for own in self.names}, 1)
         likely = [own for own in self.names if own.casefold() in similar]
@@ -169,7 +170,10 @@ class ParquetTable:
                 raise OSError("the file has changed since the fit began")
             with fragment.filesystem.open_input_file(fragment.path) as stream:
                 file = pq.ParquetFile(
-                    stream, buffer_size=BUFFER_BYTES, page_checksum_verification=True
+                    stream,
+                    metadata=fragment.metadata,
+                    buffer_size=BUFFER_BYTES,
+                    page_checksum_verification=True,
                 )
                 here = [name for name in columns if name in file.schema_arrow.names]
                 batches = file.iter_batches(

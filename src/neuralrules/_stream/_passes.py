@@ -20,7 +20,7 @@ from neuralrules._rules._rules import Rules, margin_scores
 from neuralrules._rules._sources import target_means
 from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._positions import GROWING, QUANTILES, chosen
-from neuralrules._stream._rows import EncodedStream, RowStream, joined
+from neuralrules._stream._rows import EncodedStream, RowStream, at, joined
 from neuralrules._stream._targets import TargetSurvey
 
 
@@ -37,8 +37,9 @@ def surveyed(
     for raw in stream.rows():
         kept = chosen(raw.first, len(raw.weights), share, stream.seed, QUANTILES)
         kept &= raw.own_weights > 0
-        survey.add(raw.X, raw.own_weights, kept)
-        targets.add(raw.y, raw.own_weights, kept)
+        with at(raw.group):
+            survey.add(raw.X, raw.own_weights, kept)
+            targets.add(raw.y, raw.own_weights, kept)
         bar.add(len(raw.weights), "Looking at columns")
     return survey
 

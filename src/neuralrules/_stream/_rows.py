@@ -11,7 +11,7 @@ import numpy as np
 
 from neuralrules._data._encoding import Encoder
 from neuralrules._data._rows import Rows
-from neuralrules._stream._parquet import Chunk, Group, ParquetTable
+from neuralrules._stream._parquet import Chunk, Columns, Group, ParquetTable
 from neuralrules._stream._positions import VALIDATION, chosen
 from neuralrules._task._task import Task
 
@@ -114,15 +114,23 @@ class RowStream:
     def _raw(self, chunk: Chunk) -> RawRows:
         frame, first = chunk.frame, chunk.first
         with at(chunk.group):
-            if isinstance(self.targets, str):
-                y = self.check_y(frame[self.targets])
-            else:
-                y = self.check_y(np.stack([frame[name] for name in self.targets], axis=1))
+            y = self._checked_y(frame)
             weights = np.ones(len(frame), np.float32)
             if self.weight is not None:
                 weights = checked_weights(frame[self.weight], self.weight)
         held = chosen(first, len(frame), self.held_share, self.seed, VALIDATION)
         return RawRows(chunk.group, first, frame.take(self.features), y, weights, held)
+
+
+    def _checked_y(self, frame: Columns) -> np.ndarray:
+        if not isinstance(self.targets, str):
+            return self.check_y(np.stack([frame[name] for name in self.targets], axis=1))
+        column = frame[self.targets]
+        if str(column.dtype) == "category":  # each label once, and where it is
+            codes = column.cat.codes.to_numpy()
+            if (codes >= 0).all():
+                return self.check_y(column.cat.categories.to_numpy(object))[codes]
+        return self.check_y(column)
 
 
 @dataclass(frozen=True)

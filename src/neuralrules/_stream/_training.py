@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -75,6 +76,18 @@ class StreamTraining:
         return run_epochs(trainer, plan, measured, self.bar, stage.outcome, stage.best)
 
 
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes, encoded, with targets and weights."""
+        sample = self.kept.sample
+        return sample.X.itemsize * (sample.X.shape[1] + sample.targets.shape[1] + 2)
+
+    @cached_property
+    def all_rows(self) -> list[Rows]:
+        """All rows to train on, read once, of a table that is not large after all."""
+        return list(self.rows.training_rows())
+
+
 class StreamTrainer:
     """Implements `neuralrules._training._training.EpochTrainer` on files."""
 
@@ -123,12 +136,12 @@ class StreamTrainer:
         """The training rows in an order that depends on the seed and the epoch alone."""
         training, size = self._training, self._plan.batch_size
         places = [training.seed, self._number, epoch]
-        row_bytes = 4 * (training.kept.sample.X.shape[1] + 8)
-        capacity = max(2 * size, BUFFER_BYTES // row_bytes)
+        capacity = max(2 * size, BUFFER_BYTES // training.row_bytes)
         # Whole batches, but for the last one.
         block = max(size, min(BLOCK_ROWS, capacity // 2) // size * size)
+        pieces = training.rows.mixed_training_rows(np.random.RandomState(places))
         return shuffled(
-            training.rows.mixed_training_rows(np.random.RandomState(places)),
+            training.all_rows if training.kept.n_training <= capacity else pieces,
             capacity=capacity,
             block=block,
             random=np.random.default_rng(places),
