@@ -39,9 +39,11 @@ def fit_until(monkeypatch, path, checkpoint, n_writes, **parameters):
         if not left[0]:
             raise KilledError
 
-    with monkeypatch.context() as changed, pytest.raises(KilledError):
+    model = NeuralRuleClassifier(checkpoint=checkpoint, **PARAMETERS | parameters)
+    with monkeypatch.context() as changed:
         changed.setattr(_checkpoint.Checkpoint, "write", killing)
-        NeuralRuleClassifier(checkpoint=checkpoint, **PARAMETERS | parameters).fit(path, "y")
+        with pytest.raises(KilledError):
+            model.fit(path, "y")
 
 
 @pytest.mark.parametrize("n_writes", [1, 3, 9, 20])
@@ -166,9 +168,10 @@ def test_an_interrupted_fit_keeps_its_checkpoint(tmp_path, monkeypatch, small_bl
             os.kill(os.getpid(), signal.SIGINT)
 
     model = NeuralRuleClassifier(checkpoint=checkpoint, **PARAMETERS)
-    with monkeypatch.context() as changed, pytest.warns(UserWarning, match="interrupted"):
+    with monkeypatch.context() as changed:
         changed.setattr(_training.StreamTrainer, "_train_block", interrupting)
-        model.fit(path, "y")
+        with pytest.warns(UserWarning, match="interrupted"):
+            model.fit(path, "y")
     assert model.interrupted_
     assert model.n_iter_ == 1
     assert model.fit(path, "y").exact_text() == whole.exact_text()

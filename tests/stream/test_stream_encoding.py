@@ -27,17 +27,16 @@ QUIET = RowProgress(1, 1, shown=False)
 def assert_same_encoder(found, expected):
     assert found.names == expected.names
     assert found.named == expected.named
+    numbers = ("mean", "scale", "lowest", "highest")
     for own, other in zip(found.columns, expected.columns, strict=True):
-        numbers = ("mean", "scale", "lowest", "highest")
         for name in numbers:
             assert getattr(own, name) == pytest.approx(getattr(other, name), rel=1e-9), own
-        if own.knots is not None and other.knots is not None:
+        assert (own.knots is None) == (other.knots is None)
+        if own.knots is not None:
             assert own.knots.x == other.knots.x
             np.testing.assert_allclose(own.knots.z, other.knots.z, rtol=1e-9)
-            own, other = replace(own, knots=None), replace(other, knots=None)
-        assert replace(own, **{name: 0 for name in numbers}) == replace(
-            other, **{name: 0 for name in numbers}
-        )
+        aside = {**dict.fromkeys(numbers, 0), "knots": None}
+        assert replace(own, **aside) == replace(other, **aside)
 
 
 @pytest.mark.parametrize("scaling", ["standard", "quantile"])
@@ -89,9 +88,13 @@ def test_pieces_of_any_size_give_the_encoder_of_the_whole(rows, size):
     for start in range(0, len(frame), size):
         own = weights[start : start + size]
         survey.add(frame.iloc[start : start + size], own, own > 0)
-    found, expected = survey.encoder(scaling="standard"), Encoder.fit(frame, weights, named=True)
+    found, expected = (
+        survey.encoder(scaling="standard"),
+        Encoder.fit(frame, weights, named=True),
+    )
     for own, other in zip(found.columns, expected.columns, strict=True):
-        assert (own.source, own.kind, own.category) == (other.source, other.kind, other.category)
+        kinds = [(one.source, one.kind, one.category) for one in (own, other)]
+        assert kinds[0] == kinds[1]
         assert (own.lowest, own.highest) == (other.lowest, other.highest)
         assert own.mean == pytest.approx(other.mean, rel=1e-9, abs=1e-6)
         assert own.scale == pytest.approx(other.scale, rel=1e-6, abs=1e-6)

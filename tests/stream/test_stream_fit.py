@@ -187,9 +187,7 @@ def rows_of(numbers):
 @pytest.mark.parametrize("capacity", [10, 64, 1000])
 def test_every_row_leaves_the_buffer_once_and_in_another_order(capacity):
     pieces = [rows_of(range(start, start + 30)) for start in range(0, 300, 30)]
-    blocks = list(
-        shuffled(pieces, capacity=capacity, block=8, random=np.random.default_rng(0))
-    )
+    blocks = list(shuffled(pieces, capacity=capacity, block=8, random=np.random.default_rng(0)))
     assert [len(block) for block in blocks] == [8] * 37 + [4]
     drawn = np.concatenate([block.X[:, 0] for block in blocks])
     assert sorted(drawn) == list(range(300))

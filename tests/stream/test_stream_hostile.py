@@ -12,6 +12,7 @@ from parquet_tables import plain, written, written_folder
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._stream import _parquet, _training
+from neuralrules._stream._positions import VALIDATION, chosen
 
 
 def refusal(table, y="y", error=ValueError, estimator=NeuralRuleClassifier, **parameters):
@@ -29,9 +30,8 @@ def test_a_target_that_is_not_there_is_named_with_a_similar_one(tmp_path):
     )
     assert "They are 'a', 'b', 'c'" in refusal(path, "price")
     assert "must be the name of a column" in refusal(path, np.zeros(100), TypeError)
-    assert "sample_weight='w' is none" in str(
-        pytest.raises(ValueError, NeuralRuleClassifier().fit, path, "bought", "w").value
-    )
+    with pytest.raises(ValueError, match="sample_weight='w' is none of the table's columns"):
+        NeuralRuleClassifier().fit(path, "bought", "w")
     only = written(plain(100)[["y"]], tmp_path / "only.parquet")
     assert "no column to learn from" in refusal(only)
 
@@ -81,21 +81,20 @@ def test_targets_of_which_nothing_can_be_learned(tmp_path):
     assert "holds the text" in refusal(path, estimator=NeuralRuleRegressor)
     path = written(plain(300, task="number"), tmp_path / "4.parquet")
     assert "continuous" in refusal(path)
+
+
+def test_a_class_of_one_row_is_trained_on(tmp_path):
     rare = plain(900)
     rare.loc[100, "y"] = "perhaps"
-    path = written(rare, tmp_path / "5.parquet")
-    # A class of one row is trained on, or there is a line that says why not.
-    outcomes = set()
-    for seed in range(12):
-        model = NeuralRuleClassifier(n_epochs=0, random_state=seed)
-        try:
-            model.fit(path, "y")
-            outcomes.add("fitted")
-            assert list(model.classes_) == ["no", "perhaps", "yes"]
-        except ValueError as error:
-            outcomes.add("refused")
-            assert "All 1 rows of the class 'perhaps' are held out" in str(error)
-    assert outcomes == {"fitted", "refused"}
+    path = written(rare, tmp_path / "table.parquet")
+    seeds = [np.random.RandomState(number).randint(2**31 - 1) for number in range(12)]
+    held = [chosen(100, 1, 0.2, seed, VALIDATION)[0] for seed in seeds]
+    assert {True, False} == set(held)  # by its position alone
+    for number in (held.index(True), held.index(False)):
+        model = NeuralRuleClassifier(n_epochs=1, random_state=number).fit(path, "y")
+        assert list(model.classes_) == ["no", "perhaps", "yes"]
+        inside = model.rules_.covers(model.encoder_.transform(rare.drop(columns="y")[100:101]))
+        np.testing.assert_array_equal(model.rules_.totals[:, 1], inside[0])
 
 
 def test_cells_that_no_rule_can_use_are_named(tmp_path):

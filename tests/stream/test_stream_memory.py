@@ -41,9 +41,7 @@ def peak_memory(folder, n_rows):
     return usage.ru_maxrss / 1024
 
 
-@pytest.mark.parametrize(
-    "n_rows", [900_000, pytest.param(4_000_000, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("n_rows", [900_000, pytest.param(4_000_000, marks=pytest.mark.slow)])
 def test_memory_does_not_grow_with_the_rows(tmp_path, n_rows):
     """The larger table has 72 bytes a row, encoded: 48 MiB more, or 260, if it were held."""
     small, large = peak_memory(tmp_path, 200_000), peak_memory(tmp_path, n_rows)

@@ -143,8 +143,7 @@ def learn_categories(column: Any) -> tuple[list[str | None], bool]:
 
 def frequent_categories(counts: Mapping[str | None, int]) -> tuple[list[str | None], bool]:
     """The same for categories of which so many rows are known; missing, None, comes last."""
-    names: list[str | None] = sorted(name for name in counts if name is not None)
-    names += [None] * (None in counts)
+    names = [*sorted(name for name in counts if name is not None), *[None] * (None in counts)]
     if len(names) < MAX_CATEGORIES:
         return names, False
     # Of those that are equally rare, the first share an indicator, as in scikit-learn.

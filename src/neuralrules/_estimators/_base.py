@@ -29,6 +29,7 @@ from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import SCALINGS
 from neuralrules._engine import ENGINES, Engine
 from neuralrules._estimators._building import EXPERT, ONE_EPOCH, Course, RuleBuilder
+from neuralrules._estimators._from_files import fit_from_files
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted, in_target_units, remembered_rows
 from neuralrules._fitted._performance import perform
@@ -86,7 +87,7 @@ class NeuralRuleModel(RuleBuilder):
         "rule_dropout": [Interval(Real, 0, 1, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "schedule": [StrOptions({"constant", "cosine"})],
-        "n_epochs": [Interval(Integral, 0, None, closed="left")],
+        "n_epochs": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [
             Interval(Integral, 1, None, closed="left"),
             StrOptions({"auto", "paper"}),
@@ -111,10 +112,9 @@ class NeuralRuleModel(RuleBuilder):
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_columns), or files
-            NumPy array, pandas or polars frame. Columns may hold numbers, booleans,
-            strings or categories, with missing values. The name of a Parquet file or of a
-            folder of them, or a pyarrow dataset, may be larger than memory: it is read piece
-            by piece in every epoch.
+            NumPy array, pandas or polars frame. Columns may hold numbers, booleans, strings
+            or categories, with missing values. A Parquet file or a folder of them, by its
+            name, or a pyarrow dataset, is read piece by piece: it may exceed memory.
         y : array-like of shape (n_rows,) or, for regression, (n_rows, n_targets)
             Of files the name of a column, or a list of names.
         sample_weight : array-like of shape (n_rows,), optional
@@ -127,16 +127,10 @@ class NeuralRuleModel(RuleBuilder):
         with unchanged_on_error(self):
             self._validate_params()
             if is_files(X):
-                return self._fit_files(X, y, sample_weight)
+                return fit_from_files(self, X, y, sample_weight, self._course())
             if self.warm_start and hasattr(self, "fitted_"):
                 return self._resume(X, y, sample_weight, self._course())
             return self._fit_from_scratch(X, y, sample_weight, self._course())
-
-    def _fit_files(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Fit on a table in files, of which only some rows are in memory at a time."""
-        from neuralrules._estimators._from_files import fit_from_files
-
-        return fit_from_files(self, X, y, sample_weight, self._course())
 
     def _course(self) -> Course:
         return Course(self.n_epochs, self.schedule, self.early_stopping)

@@ -171,7 +171,12 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         '{"constant", "cosine"}',
         "Keep the learning rate, or let it fall to zero along half a cosine.",
     ),
-    "n_epochs": ("int", "Passes over the training rows; 0 gives the untrained start."),
+    "n_epochs": (
+        'int or "auto"',
+        "Passes over the training rows; 0 gives the untrained start. "
+        '"auto" makes 300, but of more than 80,000 rows as many as visit 24 million rows in '
+        "all, and at least 3.",
+    ),
     "batch_size": (
         'int, "auto" or "paper"',
         'Rows in a mini-batch; "auto" takes a sixteenth of the training rows, but at least 32 '

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -22,14 +22,12 @@ from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._rows import EncodedStream, RowStream
 from neuralrules._stream._targets import ClassSurvey, NumberSurvey
 from neuralrules._stream._training import StreamTraining
-from neuralrules._task._task import Task
 from neuralrules._training._sparse import train_sparse
 from neuralrules._training._training import State
 from neuralrules._version import __version__
 
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
-
+# A NeuralRuleModel; its module imports this one.
+Model: TypeAlias = Any
 # Rows that are held out, at most: they stay in memory, and more would tell little more.
 MOST_HELD = 100_000
 PASSES = 3  # over the table before training
@@ -37,9 +35,7 @@ PASSES = 3  # over the table before training
 ASIDE = ("checkpoint", "n_jobs", "verbose")
 
 
-def fit_from_files(
-    model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any, course: Course
-) -> Any:
+def fit_from_files(model: Model, X: Any, y: Any, sample_weight: Any, course: Course) -> Any:
     """See `NeuralRuleModel.fit`, which calls it."""
     if model.warm_start and hasattr(model, "fitted_"):
         raise ValueError(
@@ -58,6 +54,7 @@ def fit_from_files(
 
     # 1. Encode the table and the targets, brought to a common scale by the training rows.
     rows = encoded(model, stream, bar)
+    stream = rows.stream
     bar.begin_pass(1)
     kept = gathered(rows, model.n_sample_rows, bar)
     check_held(model, kept, course)
@@ -91,7 +88,7 @@ def fit_from_files(
     return model
 
 
-def encoded(model: NeuralRuleModel, stream: RowStream, bar: RowProgress) -> EncodedStream:
+def encoded(model: Model, stream: RowStream, bar: RowProgress) -> EncodedStream:
     """The table as it is encoded, and what is to be learned: one pass."""
     targets = ClassSurvey() if is_classifier(model) else NumberSurvey()
     keeps = model.scaling == "quantile" or model.loss == "huber"
@@ -103,6 +100,8 @@ def encoded(model: NeuralRuleModel, stream: RowStream, bar: RowProgress) -> Enco
     factors = None
     if isinstance(targets, ClassSurvey):
         factors = model._class_factors(task, targets.n_rows)
+        # As in memory, no class may be without any row to train on.
+        stream = replace(stream, never_held=targets.all_held)
 
     def training_weights(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if factors is None:
@@ -120,7 +119,7 @@ def encoded(model: NeuralRuleModel, stream: RowStream, bar: RowProgress) -> Enco
     return EncodedStream(stream, encoder, task, encode_targets, training_weights)
 
 
-def check_held(model: NeuralRuleModel, kept: Gathered, course: Course) -> None:
+def check_held(model: Model, kept: Gathered, course: Course) -> None:
     """Refuse a table of which nothing is left to train on, or to stop early on."""
     n_held = len(kept.validation)
     if kept.n_training and (n_held or course.early_stopping is not True):
@@ -139,14 +138,14 @@ def standing_for_all(kept: Gathered) -> Rows:
     return replace(kept.sample, weights=(weights * factor).astype(np.float32))
 
 
-def learn_names(model: NeuralRuleModel, names: list[str]) -> None:
+def learn_names(model: Model, names: list[str]) -> None:
     """What scikit-learn remembers of a frame."""
     model.n_features_in_ = len(names)
     model.feature_names_in_ = np.array(names, object)
 
 
 def digest(
-    model: NeuralRuleModel, stream: RowStream, encoder: Encoder, rules: Rules, network: Network
+    model: Model, stream: RowStream, encoder: Encoder, rules: Rules, network: Network
 ) -> str:
     """A text that differs where a training would begin from something else."""
     parameters = model.get_params(deep=False)
@@ -157,7 +156,7 @@ def digest(
         found.update(repr(part).encode())
     found.update(repr(stream.table.identity).encode())
     for record in (rules, network):
-        for field in fields(record):
-            value = getattr(record, field.name)
-            found.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+        for value in (getattr(record, field.name) for field in fields(record)):
+            array = isinstance(value, np.ndarray)
+            found.update(value.tobytes() if array else repr(value).encode())
     return found.hexdigest()

@@ -191,7 +191,7 @@ class NeuralRuleRegressor(NumberRules):
         rule_dropout: float = 0.0,
         learning_rate: float = 0.005,
         schedule: str = "cosine",
-        n_epochs: int = 300,
+        n_epochs: int | str = "auto",
         batch_size: int | str = "auto",
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.2,

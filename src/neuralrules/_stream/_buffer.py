@@ -40,7 +40,8 @@ class Buffer:
     def draw(self, n: int, random: np.random.Generator) -> Rows:
         """Give out n random rows, in random order."""
         drawn = random.choice(self.n_rows, n, replace=False)
-        rows = Rows(*(array[drawn] for array in self._arrays), self._task)
+        X, targets, weights, training_weights = (array[drawn] for array in self._arrays)
+        rows = Rows(X, targets, weights, training_weights, self._task)
         # The last rows take the places of those that are gone.
         left = self.n_rows - n
         is_gone = np.zeros(n, bool)

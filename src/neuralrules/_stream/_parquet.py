@@ -116,9 +116,7 @@ class ParquetTable:
     @property
     def identity(self) -> list[list[Any]]:
         """What tells this table from others: names, sizes and times of its files."""
-        return [
-            [os.path.basename(path), *map(str, own)] for path, own in self._stamps.items()
-        ]
+        return [[os.path.basename(path), *map(str, own)] for path, own in self._stamps.items()]
 
     def check_column(self, name: Any, role: str) -> str:
         """The name of a column that is there."""
@@ -129,12 +127,17 @@ class ParquetTable:
                 f"{role} is of type {type(name).__name__}, but must be the name of a column, "
                 "since the table is in files."
             )
-        similar = get_close_matches(name.casefold(), {own.casefold() for own in self.names}, 1)
-        likely = [own for own in self.names if own.casefold() in similar]
+        raise ValueError(f"{role}={name!r} is none of the table's columns. {self.like(name)}")
+
+    def like(self, name: str) -> str:
+        """What might have been meant by a column that is not there."""
+        folded = {own.casefold(): own for own in self.names}
+        similar = get_close_matches(name.casefold(), folded, n=1)
+        if similar:
+            return f"Did you mean {folded[similar[0]]!r}?"
         listed = ", ".join(repr(own) for own in self.names[:SHOWN_NAMES])
-        more = f" and {len(self.names) - SHOWN_NAMES} more" * (len(self.names) > SHOWN_NAMES)
-        hint = f"Did you mean {likely[0]!r}?" if likely else f"They are {listed}{more}."
-        raise ValueError(f"{role}={name!r} is none of the table's columns. {hint}")
+        more = len(self.names) - SHOWN_NAMES
+        return f"They are {listed}{f' and {more} more' if more > 0 else ''}."
 
     def chunks(self, columns: Sequence[str]) -> Iterator[Chunk]:
         """All rows, from the first to the last, in frames of these columns."""
@@ -234,7 +237,8 @@ def opened(table: Any) -> Any:
             'Install them with: pip install "neuralrules[cli]"'
         ) from error
     if isinstance(table, ds.Dataset):
-        if not isinstance(table, ds.FileSystemDataset) or table.format.default_extname != "parquet":
+        files = isinstance(table, ds.FileSystemDataset)
+        if not files or table.format.default_extname != "parquet":
             raise TypeError(
                 f"The dataset {type(table).__name__} is not one of Parquet files. Write it as "
                 "such by pyarrow.dataset.write_dataset, and give the folder."

@@ -18,8 +18,8 @@ from neuralrules._data._scaling import MAX_ROWS
 from neuralrules._data._survey import Survey
 from neuralrules._rules._rules import Rules, margin_scores
 from neuralrules._rules._sources import target_means
-from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._positions import GROWING, QUANTILES, chosen
+from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._rows import EncodedStream, RowStream, at, joined
 from neuralrules._stream._targets import TargetSurvey
 
@@ -109,7 +109,8 @@ def counted(rules: Rules, rows: Iterable[Rows], sample: Rows, bar: RowProgress) 
     for some in rows:
         weights = some.training_weights.astype(np.float64)
         sums = weights[:, None] * np.hstack([np.ones((len(some), 1)), some.one_column_each()])
-        found = np.array([inside.astype(np.float64) @ sums for inside in rules.covers(some.X).T])
+        covered = rules.covers(some.X).T
+        found = np.array([inside.astype(np.float64) @ sums for inside in covered])
         n, totals = n + found[:, 0], totals + found[:, 1:]
         n_training += float(weights.sum())
         bar.add(len(some), "Counting rows of rules")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +61,8 @@ class RowStream:
     seed : int
     held_share : float
         Share of the rows that are set aside to stop early on.
+    never_held : (n,) array
+        Classes so rare that all of their rows are trained on.
     """
 
     table: ParquetTable
@@ -70,6 +72,7 @@ class RowStream:
     check_y: Callable[[Any], np.ndarray]
     seed: int
     held_share: float = 0.0
+    never_held: np.ndarray = field(default_factory=lambda: np.array([]))
 
     @classmethod
     def of(
@@ -119,8 +122,9 @@ class RowStream:
             if self.weight is not None:
                 weights = checked_weights(frame[self.weight], self.weight)
         held = chosen(first, len(frame), self.held_share, self.seed, VALIDATION)
+        if len(self.never_held):
+            held &= ~np.isin(y, self.never_held)
         return RawRows(chunk.group, first, frame.take(self.features), y, weights, held)
-
 
     def _checked_y(self, frame: Columns) -> np.ndarray:
         if not isinstance(self.targets, str):

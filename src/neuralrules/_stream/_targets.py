@@ -30,7 +30,7 @@ class ClassSurvey:
 
     def __init__(self) -> None:
         self._labels: np.ndarray | None = None
-        self._counts = np.zeros((0, 2))  # rows, and their weight in training
+        self._counts: np.ndarray = np.zeros((0, 2))  # rows, and their weight in training
 
     def add(self, y: np.ndarray, weights: np.ndarray, kept: np.ndarray) -> None:
         found, codes = np.unique(y, return_inverse=True)
@@ -54,14 +54,12 @@ class ClassSurvey:
         return self._labels
 
     def scaled(self, task: Task) -> Task:
-        absent = np.flatnonzero(self._counts[:, 1] == 0)
-        if len(absent):
-            raise ValueError(
-                f"All {self._counts[absent[0], 0]:.0f} rows of the class "
-                f"{self.examples()[absent[0]]!r} are held out to stop early on, or without "
-                "weight. Give more of them, or set early_stopping=False."
-            )
         return task
+
+    @property
+    def all_held(self) -> np.ndarray:
+        """Classes of which no row has weight in training, (n,)."""
+        return self.examples()[self._counts[:, 1] == 0]
 
     @property
     def n_rows(self) -> np.ndarray:

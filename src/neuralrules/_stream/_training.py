@@ -75,7 +75,6 @@ class StreamTraining:
 
         return run_epochs(trainer, plan, measured, self.bar, stage.outcome, stage.best)
 
-
     @property
     def row_bytes(self) -> int:
         """What a row takes, encoded, with targets and weights."""
