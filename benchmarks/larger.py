@@ -111,8 +111,8 @@ def streamed(path: Path, n_rows: int, n_epochs: int) -> dict:
     return {
         "rows": n_rows,
         "MiB": path.stat().st_size / 2**20,
-        "before_training": float(seconds[:3].sum()),
-        "epoch": float(np.mean(seconds[3:])),
+        "before_training": float(seconds[: -len(found["losses"])].sum()),
+        "epoch": float(np.mean(seconds[-len(found["losses"]) :])),
         "seconds": float(seconds.sum()),
         "peak": usage.ru_maxrss / 1024,
         **found,

@@ -21,7 +21,7 @@ from neuralrules._stream._positions import VALIDATION, chosen
 from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._rows import RowStream
 
-QUIET = RowProgress(1, 1, shown=False)
+QUIET = RowProgress(shown=False)
 
 
 def assert_same_encoder(found, expected):

@@ -12,6 +12,7 @@ from neuralrules._data._rows import Rows
 from neuralrules._stream import _parquet, _training
 from neuralrules._stream._buffer import shuffled
 from neuralrules._stream._positions import chosen
+from neuralrules._stream._progress import RowProgress
 from neuralrules._task._task import Task
 
 
@@ -230,8 +231,28 @@ def test_only_plain_fits_read_files(tmp_path):
 def test_progress_counts_rows_and_time(tmp_path, capsys):
     path = written(plain(1000), tmp_path / "table.parquet")
     NeuralRuleRegressor(n_epochs=2, verbose=1, random_state=0).fit(path, "a")
-    line = capsys.readouterr().err.strip().splitlines()[-1]
-    assert "Epoch 2/2 · " in line
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert line.startswith("█" * 24 + " Epoch 2/2 · ")
     assert " rows · loss " in line
     assert " · validation " in line
-    assert line.endswith(" s left")
+    assert line.endswith(" · 0.0 s left")
+
+
+def test_every_pass_moves_the_bar_on_and_two_stages_are_one_line(tmp_path, monkeypatch, capsys):
+    path = written(plain(2000), tmp_path / "table.parquet", 500)
+    shares = []
+    show = RowProgress.show
+
+    def noting(self, share, text):
+        shares.append(share)
+        show(self, share, text)
+
+    monkeypatch.setattr(RowProgress, "show", noting)
+    NeuralRuleRegressor(
+        n_epochs=3, verbose=1, max_terms=1, literal_columns="tree", random_state=0
+    ).fit(path, "a")
+    assert len(shares) > 15
+    assert all(0 < share <= 1 for share in shares)
+    assert shares[-1] == 1
+    assert shares[:12] == sorted(shares[:12])  # until the second stage is known of
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1

@@ -95,6 +95,9 @@ def test_a_class_of_one_row_is_trained_on(tmp_path):
         assert list(model.classes_) == ["no", "perhaps", "yes"]
         inside = model.rules_.covers(model.encoder_.transform(rare.drop(columns="y")[100:101]))
         np.testing.assert_array_equal(model.rules_.totals[:, 1], inside[0])
+    # Nor has it to be in the sample that trees grow from.
+    model = NeuralRuleClassifier(n_epochs=1, random_state=0, n_sample_rows=100)
+    assert model.fit(path, "y").predict_proba(rare.drop(columns="y")).shape == (900, 3)
 
 
 def test_cells_that_no_rule_can_use_are_named(tmp_path):

@@ -49,7 +49,7 @@ from neuralrules._training._training import Outcome, State, train
 DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],
     "warm_start": ["boolean"],
-    "n_sample_rows": [Interval(Integral, 1, None, closed="left")],
+    "n_sample_rows": [Interval(Integral, 100, None, closed="left")],
     "checkpoint": [str, os.PathLike, None],
 }
 

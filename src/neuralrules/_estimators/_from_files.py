@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from neuralrules._data._encoding import Encoder
 from neuralrules._data._rows import Rows
-from neuralrules._estimators._building import Course
+from neuralrules._estimators._building import Course, epochs
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._stream._checkpoint import Checkpoint
@@ -45,44 +45,43 @@ def fit_from_files(model: Model, X: Any, y: Any, sample_weight: Any, course: Cou
     table = X if isinstance(X, ParquetTable) else ParquetTable(X)
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     checkpoint = Checkpoint.at(model.checkpoint, seed)
-    seed = checkpoint.seed
-    stream = RowStream.of(table, y, sample_weight, model._check_y, seed)
+    stream = RowStream.of(table, y, sample_weight, model._check_y, checkpoint.seed)
     if model._stops(course, table.n_rows):
         share = min(model.validation_fraction, MOST_HELD / table.n_rows)
         stream = replace(stream, held_share=share)
-    bar = RowProgress(table.n_rows, PASSES, shown=bool(model.verbose))
+    with RowProgress(shown=bool(model.verbose)) as bar:
+        bar.expect(PASSES + epochs(course.n_epochs, table.n_rows))
+        return fit_stream(model, stream, course, checkpoint, bar)
 
+
+def fit_stream(
+    model: Model, stream: RowStream, course: Course, checkpoint: Checkpoint, bar: RowProgress
+) -> Any:
+    """The steps of a fit."""
     # 1. Encode the table and the targets, brought to a common scale by the training rows.
     rows = encoded(model, stream, bar)
-    stream = rows.stream
-    bar.begin_pass(1)
     kept = gathered(rows, model.n_sample_rows, bar)
     check_held(model, kept, course)
     # 2. to 4. Rules, of the sample, and the network that they start as; then their counts.
-    random_state = np.random.RandomState(seed)
     held = np.flatnonzero(kept.held).astype(np.int32)
+    random_state = np.random.RandomState(stream.seed)
     restrictions = model._restrictions(rows.encoder, rows.task)
     rules, network, _ = model._begin(
         kept.sample, held, random_state, rows.encoder, restrictions
     )
-    bar.begin_pass(2, kept.n_training)
-    rules = counted(rules, rows.training_rows(), kept.sample, bar)
+    rules = counted(rules, rows, kept, bar)
     # 5. Train all rules together, on all rows.
-    plan = model._plan(rows.task, kept.n_training, course)
-    bar.n_passes = PASSES + plan.n_run
-    checkpoint.begin(digest(model, stream, rows.encoder, rules, network))
+    checkpoint.begin(digest(model, rows.stream, rows.encoder, rules, network))
     outcome = train_sparse(
-        StreamTraining(rows, kept, model._engine(), seed, bar, checkpoint),
+        StreamTraining(rows, kept, model._engine(), stream.seed, bar, checkpoint),
         State.start(network),
-        plan,
+        model._plan(rows.task, kept.n_training, course),
         model._constraints(network, rules, restrictions),
         model.max_terms,
     )
     learn_names(model, stream.features)
-    shown = standing_for_all(kept)
-    training = np.flatnonzero(~kept.held)
-    model._check_gain(outcome, kept.sample, training, held)
-    model._learn(rows.encoder, rules, outcome, shown)
+    model._check_gain(outcome, kept.sample, np.flatnonzero(~kept.held), held)
+    model._learn(rows.encoder, rules, outcome, standing_for_all(kept))
     if not outcome.interrupted:
         checkpoint.finish()
     return model

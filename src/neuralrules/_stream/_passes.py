@@ -6,7 +6,6 @@ other than help, so each pass has one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -33,6 +32,7 @@ def surveyed(
     With `keeps`, numbers of a sample are kept for their quantiles.
     """
     survey = Survey(stream.features)
+    bar.begin_pass(stream.table.n_rows)
     share = MAX_ROWS / stream.table.n_rows if keeps else 0.0
     for raw in stream.rows():
         kept = chosen(raw.first, len(raw.weights), share, stream.seed, QUANTILES)
@@ -74,6 +74,7 @@ class Gathered(NamedTuple):
 def gathered(encoded: EncodedStream, n_sample: int, bar: RowProgress) -> Gathered:
     """The second pass: a sample of about `n_sample` rows, and those held out."""
     stream = encoded.stream
+    bar.begin_pass(stream.table.n_rows)
     share = n_sample / stream.table.n_rows
     samples, held, validation = [], [], []
     n_training, weight, all_weight = 0, 0.0, 0.0
@@ -100,13 +101,11 @@ def gathered(encoded: EncodedStream, n_sample: int, bar: RowProgress) -> Gathere
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")
-def counted(rules: Rules, rows: Iterable[Rows], sample: Rows, bar: RowProgress) -> Rules:
-    """The third pass: the rules with the training rows that each of them covers.
-
-    `sample` are some of the rows; they say whether targets are measured from their mean.
-    """
+def counted(rules: Rules, encoded: EncodedStream, kept: Gathered, bar: RowProgress) -> Rules:
+    """The third pass: the rules with the training rows that each of them covers."""
+    bar.begin_pass(kept.n_training)
     n, totals, n_training = np.zeros(rules.n_rules), np.zeros_like(rules.totals), 0.0
-    for some in rows:
+    for some in encoded.training_rows():
         weights = some.training_weights.astype(np.float64)
         sums = weights[:, None] * np.hstack([np.ones((len(some), 1)), some.one_column_each()])
         covered = rules.covers(some.X).T
@@ -120,6 +119,6 @@ def counted(rules: Rules, rows: Iterable[Rows], sample: Rows, bar: RowProgress) 
         n[covering],
         totals[covering],
         classes=rules.n_classes > 0,
-        mean=target_means(sample),
+        mean=target_means(kept.sample),  # 0, or that of some rows
     )
     return replace(rules, n=n, totals=totals, scores=scores, n_training=n_training)

@@ -65,6 +65,7 @@ class StreamTraining:
         number, self.n_stages = self.n_stages, self.n_stages + 1
         stage = self.checkpoint.stage(number, state)
         trainer = StreamTrainer(self, number, stage, plan, constraints)
+        self.bar.expect(plan.n_run - (stage.outcome.n_epochs if stage.outcome else 0))
         measured = None
         if len(self.kept.validation):
             validation = self.kept.validation
@@ -114,8 +115,7 @@ class StreamTrainer:
         training, plan = self._training, self._plan
         n_batches = math.ceil(training.kept.n_training / plan.batch_size)
         rates, step = plan.rates(epoch, n_batches), 0
-        number = training.bar.n_passes - plan.n_run + epoch
-        training.bar.begin_pass(number, training.kept.n_training)
+        training.bar.begin_pass(training.kept.n_training)
         done = self._stage.n_blocks
         for number, block in enumerate(self._blocks(epoch)):
             n_steps = math.ceil(len(block) / plan.batch_size)
