@@ -30,8 +30,8 @@ def test_every_task_is_learned_as_well_as_in_memory(tmp_path, task):
     frame, others = plain(4000, task=task), plain(4000, task=task, seed=1)
     path = written(frame, tmp_path / "table.parquet")
     X, X_others = (table.drop(columns=[*"yz"], errors="ignore") for table in (frame, others))
-    model = estimator(n_epochs=15, random_state=0, **parameters)
-    streamed = estimator(n_epochs=15, random_state=0, **parameters).fit(path, y)
+    model = estimator(n_epochs=10, random_state=0, **parameters)
+    streamed = estimator(n_epochs=10, random_state=0, **parameters).fit(path, y)
     model.fit(X, frame[y])
     assert model.score(X_others, others[y]) - streamed.score(X_others, others[y]) < 0.02
     assert streamed.predict(X_others).shape == model.predict(X_others).shape
@@ -45,11 +45,11 @@ def test_the_loss_is_that_of_a_fit_in_memory_within_noise(tmp_path):
     folder = written_folder(frame, tmp_path / "folder", 4)
     X, y = others.drop(columns="y"), others["y"]
     losses = {"memory": [], "files": []}
-    for seed in range(3):
-        model = NeuralRuleClassifier(n_epochs=20, random_state=seed)
+    for seed in range(2):
+        model = NeuralRuleClassifier(n_epochs=10, random_state=seed)
         model.fit(frame.drop(columns="y"), frame["y"])
         losses["memory"].append(log_loss(y, model.predict_proba(X)))
-        model = NeuralRuleClassifier(n_epochs=20, random_state=seed).fit(folder, "y")
+        model = NeuralRuleClassifier(n_epochs=10, random_state=seed).fit(folder, "y")
         losses["files"].append(log_loss(y, model.predict_proba(X)))
     assert np.mean(losses["files"]) == pytest.approx(np.mean(losses["memory"]), abs=0.004)
 

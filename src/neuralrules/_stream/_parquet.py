@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 CHUNK_CELLS = 2**20  # read at a time: 8 MiB of float64
-OPEN_GROUPS = 8  # row groups that are read at once, so that a sorted table is mixed
+# Row groups that are read at once, so that a sorted table is mixed. Each takes a page of every
+# column, a MiB or two.
+OPEN_GROUPS = 4
 SHOWN_NAMES = 10  # columns that a message lists
 # How much of a column is read ahead of what is asked for.
 BUFFER_BYTES = 2**18
@@ -176,6 +178,7 @@ class ParquetTable:
                     stream,
                     metadata=fragment.metadata,
                     buffer_size=BUFFER_BYTES,
+                    pre_buffer=False,  # or a whole row group would be read at once
                     page_checksum_verification=True,
                 )
                 here = [name for name in columns if name in file.schema_arrow.names]
