@@ -84,6 +84,7 @@ def test_mistakes_are_one_line(tmp_path):
         assert says in refused("fit", *arguments)
     for arguments, says in {
         (path, *output, *checkpoint, "--cv"): "--cv needs the whole table in memory",
+        (path, *output, "--n-sample-rows", 100, "--cv"): "Give one of them.",
         (tmp_path / "table.csv", *output, *checkpoint): "--checkpoint is for Parquet files",
         (folder, *output, "--categories", "a"): "--categories needs the whole table in memory",
     }.items():

@@ -64,7 +64,7 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
     cls=FitCommand,
     arguments={
         "DATA": "The table, with names in its first row; - for standard input. Parquet files "
-        "of more than --n-sample-rows rows, and folders of them, may be larger than memory."
+        "of more than a million rows, and folders of them, may be larger than memory."
     },
     examples=[
         "neuralrules fit iris.csv --target species -o iris.nrules",
@@ -255,6 +255,11 @@ def search_parameters(
             raise click.UsageError(f"{name} belongs to the comparison of candidates: add --cv.")
     if not cv:
         return None
+    if "n_sample_rows" in parameters:
+        raise click.UsageError(
+            "--n-sample-rows is for tables that are read piece by piece, and --cv needs the "
+            "whole table in memory. Give one of them."
+        )
     told: dict[str, Any] = {} if folds is None else {"cv": folds}
     if refit is not None:
         told["refit"] = refit
