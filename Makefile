@@ -7,7 +7,7 @@ PYTEST_WORKERS ?= 2
 # over from the others when it is done.
 PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --durations=25
 
-.PHONY: demo test test-slow lint servers kernels wheel figures reproduce frontier readability simplification benchmark exports streaming clean
+.PHONY: demo test test-slow lint servers kernels wheel figures reproduce frontier readability simplification benchmark exports streaming larger clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
@@ -57,6 +57,9 @@ exports: $(VENV)/.benchmarks  ## measure sizes and speed of the exports and rewr
 
 streaming: $(VENV)/.benchmarks  ## measure the scoring of a long table and rewrite docs/streaming.md
 	$(BIN)/python -m benchmarks.streaming --write
+
+larger: $(VENV)/.benchmarks  ## fit on a table larger than memory and rewrite docs/larger.md
+	$(BIN)/python -m benchmarks.larger --fits --write
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

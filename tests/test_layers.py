@@ -24,6 +24,7 @@ ROOMS = (
     "_counterfactual",
     "_report",
     "_files",
+    "_stream",
     "_export",
     "_estimators",
     "__init__",

@@ -105,6 +105,7 @@ def test_every_option_reaches_the_estimator():
         "--early-stopping": (None, True),
         "--validation-fraction": ("0.25", 0.25),
         "--patience": ("2", 2),
+        "--n-sample-rows": ("5000", 5000),
         "--class-weight": ('{"setosa": 2, "versicolor": 1.5, "virginica": 1}', None),
         "--engine": ("numpy", "numpy"),
         "--device": ("cpu", "cpu"),
@@ -122,6 +123,7 @@ def test_every_option_reaches_the_estimator():
     weights = {"setosa": 2, "versicolor": 1.5, "virginica": 1}
     assert parameters.pop("class_weight") == weights
     assert parameters.pop("expert_rules") is None  # which come from a file
+    assert parameters.pop("checkpoint") is None
     assert (parameters.pop("verbose"), parameters.pop("warm_start")) == (0, False)
     assert parameters.pop("monotone") is None
     assert parameters == {

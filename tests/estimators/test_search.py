@@ -144,7 +144,7 @@ def test_parameters_are_those_of_the_plain_estimators():
     ):
         ours, theirs = plain.get_params(), search.get_params()
         assert set(theirs) - set(ours) == {"candidates", "cv", "scoring", "refit"}
-        assert set(ours) - set(theirs) == {"warm_start"}
+        assert set(ours) - set(theirs) == {"warm_start", "n_sample_rows", "checkpoint"}
         assert all(ours[name] == theirs[name] for name in set(ours) & set(theirs))
 
 

@@ -27,6 +27,8 @@ from neuralrules import (
 from neuralrules._engine._numba import NumbaEngine
 from neuralrules._engine._reference import NumpyEngine
 from neuralrules._estimators._base import Course, encoded_rows
+from neuralrules._estimators._building import epochs
+from neuralrules._task._task import Task
 from neuralrules._training import _training
 from neuralrules._training._split import held_out
 from neuralrules._training._start import tamed
@@ -66,6 +68,19 @@ def test_constant_and_cosine_schedules():
     shorter = plan(schedule="cosine", stop_after=4)
     assert (plan().n_run, shorter.n_run) == (10, 4)
     np.testing.assert_array_equal(shorter.rates(3, 5), cosine[15:20])
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_epochs"),
+    [(1, 300), (80_000, 300), (80_001, 299), (800_000, 30), (8_000_000, 3), (10**9, 3)],
+)
+def test_very_large_tables_have_fewer_epochs_unless_they_are_told(n_rows, n_epochs):
+    assert epochs("auto", n_rows) == n_epochs
+    assert epochs(70, n_rows) == 70
+    task = Task.of_classes(np.array([0, 1]), "logistic")
+    course = Course("auto", "cosine", "auto", stop_after=40)
+    found = NeuralRuleClassifier()._plan(task, n_rows, course)
+    assert (found.n_epochs, found.n_run) == (n_epochs, min(40, n_epochs))
 
 
 def test_batches_hold_every_row_once_in_tree_order():

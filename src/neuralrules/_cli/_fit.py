@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import math
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from neuralrules._cli._column_notes import note_columns
 from neuralrules._cli._column_options import named_columns
-from neuralrules._cli._console import Console, aligned, bytes_text, metric_pairs
-from neuralrules._cli._errors import InputError, in_options, library_errors, listed, say
+from neuralrules._cli._console import Console
+from neuralrules._cli._errors import InputError, library_errors, say
+from neuralrules._cli._fit_files import Roles, fit_files, is_streamed
+from neuralrules._cli._fitting import (
+    Learned,
+    estimator,
+    fit_with_progress,
+    say_fitted,
+    tell_task,
+)
 from neuralrules._cli._help import option, output_option, speaking
 from neuralrules._cli._models import checked_output, note
 from neuralrules._cli._parameters import (
     FitCommand,
-    check_values,
-    estimators,
     given_parameters,
-    parameter_names,
 )
 from neuralrules._cli._reading import Reading, reading_options
-from neuralrules._cli._signals import interrupts_raised
 from neuralrules._cli._task import (
-    FoundTask,
     Training,
     found_task,
     read_training,
@@ -35,7 +34,7 @@ from neuralrules._cli._task import (
 )
 
 if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
+    pass
 
 SEARCH = "Comparing candidates"
 
@@ -64,7 +63,10 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
 @click.command(
     "fit",
     cls=FitCommand,
-    arguments={"DATA": "The table, with names in its first row; - for standard input."},
+    arguments={
+        "DATA": "The table, with names in its first row; - for standard input. Parquet files "
+        "of more than a million rows, and folders of them, may be larger than memory."
+    },
     examples=[
         "neuralrules fit iris.csv --target species -o iris.nrules",
         "neuralrules fit iris.csv --target species --cv -o iris.nrules",
@@ -119,6 +121,13 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
     help="A text file with rules to begin with, one on a line, such as: late > 2 and region = "
     "north. Lines that start with # are comments.",
 )
+@option(
+    "--checkpoint",
+    metavar="FILE",
+    type=click.Path(),
+    help="For Parquet files, which then are read piece by piece: a file that says how far "
+    "training has come. The same command line goes on from it after a kill.",
+)
 @reading_options
 @option(
     "--cv",
@@ -162,6 +171,7 @@ def fit(
     dates: Sequence[str],
     categories: Sequence[str],
     expert_rules: str | None,
+    checkpoint: str | None,
     reading: Reading,
     cv: bool,
     folds: int | None,
@@ -177,23 +187,28 @@ def fit(
     experts = None if expert_rules is None else read_expert_rules(expert_rules)
     path = checked_output(output, "model.nrules", [data, *filter(None, [expert_rules])])
     kinds = told_kinds(dates, categories)
-    with reading.open(data) as table:
-        named = {"--dates": dates, "--categories": categories, **named_columns(parameters)}
-        rows = read_training(table, target, drop, weight, named, kinds, console)
-    found = found_task(rows, task)
-    if task is None:
-        console.note(f"{found.name}, because {found.reason}; --task overrides this.")
-    note_columns(rows.X, console, reading.marks, kinds)
-    y = target_array(rows, found.name)
-    check_folds(rows, folds)
-    model = estimator(found.name, parameters, search, y)
-    model.set_params(expert_rules=experts)
-    fit_with_progress(model, rows, y, console)
-    note(model, targets=list(target), **reading.notes())
+    columns = Roles(target, drop, weight)
+    whole = {"--cv": cv, "--dates": dates, "--categories": categories, **reading.told}
+    if is_streamed(data, reading, parameters, whole, checkpoint):
+        learned = fit_files(data, columns, task, parameters, experts, checkpoint, console)
+    else:
+        with reading.open(data) as table:
+            named = {"--dates": dates, "--categories": categories, **named_columns(parameters)}
+            rows = read_training(table, target, drop, weight, named, kinds, console)
+        found = found_task(rows, task)
+        tell_task(found, task, console)
+        note_columns(rows.X, console, reading.marks, kinds)
+        y = target_array(rows, found.name)
+        check_folds(rows, folds)
+        model = estimator(found.name, parameters, search, y)
+        model.set_params(expert_rules=experts)
+        fit_with_progress(model, rows.X, y, rows.weights, console)
+        learned = Learned(model, found, list(target), rows.name, *rows.X.shape)
+    note(learned.model, targets=list(target), **reading.notes())
     with library_errors():
-        model.save(path)
-    say_fitted(model, found, rows, str(path), console)
-    if model.interrupted_:
+        learned.model.save(path)
+    say_fitted(learned, str(path), console)
+    if learned.model.interrupted_:
         say(f"interrupted: the model as far as it was trained is in {str(path)!r}.")
         context.exit(130)
 
@@ -241,6 +256,11 @@ def search_parameters(
             raise click.UsageError(f"{name} belongs to the comparison of candidates: add --cv.")
     if not cv:
         return None
+    if "n_sample_rows" in parameters:
+        raise click.UsageError(
+            "--n-sample-rows is for tables that are read piece by piece, and --cv needs the "
+            "whole table in memory. Give one of them."
+        )
     told: dict[str, Any] = {} if folds is None else {"cv": folds}
     if refit is not None:
         told["refit"] = refit
@@ -273,123 +293,3 @@ def check_roles(
         raise click.UsageError(
             "--task classification takes one --target. Fit a model for each of them."
         )
-
-
-def estimator(
-    task: str, parameters: dict[str, Any], search: dict[str, Any] | None, y: np.ndarray
-) -> NeuralRuleModel:
-    """The estimator to fit: with a search, the one that compares candidates."""
-    from neuralrules import NeuralRuleClassifierCV, NeuralRuleRegressorCV
-
-    searching = {
-        "classification": NeuralRuleClassifierCV,
-        "regression": NeuralRuleRegressorCV,
-    }
-    check_values(task, parameters, estimators()[task]._parameter_constraints)
-    if isinstance(parameters.get("class_weight"), dict):
-        parameters |= {"class_weight": weights_by_label(parameters["class_weight"], y)}
-    kind = estimators()[task] if search is None else searching[task]
-    model: NeuralRuleModel = kind(**parameters, **(search or {}))
-    return model
-
-
-def weights_by_label(weights: dict[str, Any], y: np.ndarray) -> dict[Any, Any]:
-    """Weights of classes, whose labels JSON has as text only."""
-    labels = {str(label): label for label in np.unique(y).tolist()}
-    for name, weight in weights.items():
-        if name not in labels:
-            raise click.BadParameter(
-                f"{name!r} is none of the classes {listed(list(labels))}.",
-                param_hint="'--class-weight'",
-            )
-        is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
-        if not is_number or not 0 <= weight < math.inf:
-            raise click.BadParameter(
-                f"{weight!r} is not a weight. Give each class a number of at least 0.",
-                param_hint="'--class-weight'",
-            )
-    return {labels[name]: weight for name, weight in weights.items()}
-
-
-def fit_with_progress(
-    model: NeuralRuleModel, rows: Training, y: np.ndarray, console: Console
-) -> None:
-    """Fit, with a bar for the epochs or for the steps of the search."""
-    with library_errors([*parameter_names(), "expert_rules"]), interrupts_raised():
-        model.set_params(verbose=int(console.shows_progress))
-        with notes_of_convergence(console):
-            model.fit(rows.X, y, rows.weights)
-        model.set_params(verbose=0)  # the file is the same wherever it was made
-
-
-@contextmanager
-def notes_of_convergence(console: Console) -> Iterator[None]:
-    """Turn what the library warns of after a training into notes that name options."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", ConvergenceWarning)
-        yield
-    for one in told:
-        if issubclass(one.category, ConvergenceWarning):
-            console.note(in_options(str(one.message), parameter_names()))
-        else:
-            warnings.showwarning(one.message, one.category, one.filename, one.lineno)
-
-
-def say_fitted(
-    model: NeuralRuleModel, task: FoundTask, rows: Training, path: str, console: Console
-) -> None:
-    """The summary: how large the model is, and how good on its own rows."""
-    from pathlib import Path
-
-    from neuralrules._export._size import size_text
-
-    n_bytes = Path(path).stat().st_size
-    metrics = model.fitted_.performance.metrics
-    record: dict[str, Any] = {
-        "model": path,
-        "bytes": n_bytes,
-        "estimator": type(model).__name__,
-        "task": task.name,
-        "targets": list(rows.targets),
-        "n_rows": len(rows.X),
-        "n_columns": rows.X.shape[1],
-        "n_rules": model.network_.n_rules,
-        "n_literals": model.network_.n_literals,
-        "n_parameters": model.network_.n_parameters,
-        "n_epochs": model.n_iter_,
-        "interrupted": model.interrupted_,
-        "training_metrics": metrics,
-    }
-    lines = [
-        f"Fitted {', '.join(rows.targets)} on {len(rows.X):,} rows of {rows.name}.",
-        size_text(model.fitted_),
-    ]
-    if hasattr(model, "candidates_"):
-        record |= {
-            "candidates": model.candidates_,
-            "best": model.best_index_,
-            "cv_scores": model.cv_scores_.tolist(),
-        }
-        lines.append(search_text(model))
-    lines += [
-        "On the training rows, which flatter a model:",
-        aligned(metric_pairs(metrics)),
-        f"Saved in {path}, {bytes_text(n_bytes)}.",
-    ]
-    console.summary("\n".join(lines), record)
-
-
-def search_text(model: Any) -> str:
-    """Which candidate was chosen, and by how much it is better than the next."""
-    words = ", ".join(f"{name}={value}" for name, value in model.best_params_.items())
-    n = len(model.candidates_)
-    met = np.isfinite(model.cv_scores_)
-    if not met.any():
-        return f"Kept {words or 'the defaults'}: the search was interrupted."
-    score = float(model.cv_scores_[model.best_index_][met[model.best_index_]].mean())
-    return (
-        f"Kept {words or 'the defaults'}: the best of {n} candidates on rows held out "
-        f"(mean score {score:.4g})."
-    )

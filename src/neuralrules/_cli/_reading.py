@@ -69,6 +69,15 @@ class Reading:
 
         return Marks(self.decimal or ".", self.thousands)
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """What was said about cells of text, by its options."""
+        return {
+            "--missing": self.missing,
+            "--decimal": self.decimal,
+            "--thousands": self.thousands,
+        }
+
     def notes(self) -> dict[str, list[str]]:
         """What a model remembers of the table that it was fitted on."""
         marks = {"decimal": self.decimal, "thousands": self.thousands}

@@ -9,7 +9,8 @@ them, and agree on every cell.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -32,6 +33,10 @@ MANY_DIGITS = 1e15  # from here on some programs write whole numbers with an exp
 
 def as_categories(column: Any) -> np.ndarray:
     """The column as names of categories, with None for missing, (n_rows, 1) object."""
+    if str(getattr(column, "dtype", "")) == "category":
+        # pandas knows each category once, and where it is: there are fewer names than rows.
+        known = [category_name(item) for item in column.cat.categories]
+        return np.array([*known, None], object)[column.cat.codes.to_numpy()][:, None]
     array = np.asarray(column, dtype=object)
     present = ~missing_cells(column)
     names = np.full((len(array), 1), None, object)
@@ -133,11 +138,15 @@ def single_spellings(value: float) -> list[str]:
 
 def learn_categories(column: Any) -> tuple[list[str | None], bool]:
     """The categories of a column that get an indicator, and whether others share one."""
-    from sklearn.preprocessing import OneHotEncoder
+    return frequent_categories(Counter(as_categories(column)[:, 0].tolist()))
 
-    learned = OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES
-    ).fit(as_categories(column))
-    rare = learned.infrequent_categories_[0]
-    rare_ones = set() if rare is None else set(rare)
-    return [one for one in learned.categories_[0] if one not in rare_ones], rare is not None
+
+def frequent_categories(counts: Mapping[str | None, int]) -> tuple[list[str | None], bool]:
+    """The same for categories of which so many rows are known; missing, None, comes last."""
+    names = [*sorted(name for name in counts if name is not None), *[None] * (None in counts)]
+    if len(names) < MAX_CATEGORIES:
+        return names, False
+    # Of those that are equally rare, the first share an indicator, as in scikit-learn.
+    order = np.argsort([counts[name] for name in names], kind="stable")
+    kept = np.sort(order[1 - MAX_CATEGORIES :])
+    return [names[place] for place in kept], True

@@ -15,6 +15,7 @@ categories are learned, one column of strings.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -47,11 +48,17 @@ def is_frame(X: Any) -> bool:
 
 
 def check_table(X: Any) -> Any:
-    """X as a two-dimensional array, or the frame itself; refuses sparse tables."""
+    """X as a two-dimensional array, or the frame itself; refuses sparse tables and files."""
     if type(X).__name__ == "LazyFrame":  # which has columns but no rows yet
         raise TypeError(
             "X is a LazyFrame, a query that has not been run. Call X.collect() first, and give "
             "the frame that it returns."
+        )
+    if isinstance(X, str | os.PathLike) or hasattr(X, "get_fragments"):
+        raise TypeError(
+            "X is the name of a file, or a dataset, which only `fit` of NeuralRuleClassifier "
+            "and NeuralRuleRegressor reads. Read it first, for example by pandas.read_parquet, "
+            "or score files by the command `neuralrules predict`."
         )
     if is_frame(X):
         if 0 in X.shape:
@@ -175,7 +182,6 @@ class Encoder:
         moments = ColumnMoments(len(unscaled.columns))
         for start, stop, raw in unscaled._raw_chunks(X):
             moments.add(raw, weights[start:stop].astype(np.float64))
-        check_deviations(names, unscaled.columns, moments)
         scaled = [
             replace(column, mean=mean, scale=scale, lowest=lowest, highest=highest)
             for column, mean, scale, lowest, highest in zip(
@@ -186,6 +192,7 @@ class Encoder:
                 strict=True,
             )
         ]
+        check_deviations(names, scaled)
         if scaling == "quantile":
             scaled = [with_knots(column, X, names, weights) for column in scaled]
         return cls(names, scaled, named)
@@ -258,6 +265,10 @@ class Encoder:
         return {self.columns[place].source: place for place in self._places("number")}
 
     @cached_property
+    def _number_names(self) -> list[str]:
+        return [self.names[source] for source in self._number_places]
+
+    @cached_property
     def _category_places(self) -> dict[int, tuple[dict[Any, int], int]]:
         """Source of each categorical column, the places of its cells and of all others.
 
@@ -294,7 +305,7 @@ class Encoder:
     def _raw(self, piece: Any) -> np.ndarray:
         """Numbers, missing indicators and one-hot columns of some rows."""
         numbers = self._numbers(piece)
-        self._check_finite(numbers)
+        check_finite(numbers, self._number_names)
         n_numbers = numbers.shape[1]
         if n_numbers == len(self.columns):
             return numbers
@@ -335,33 +346,33 @@ class Encoder:
             f"holds {found} now. Convert it to {was}, or fit again."
         )
 
-    def _check_finite(self, numbers: np.ndarray) -> None:
-        # As almost always, found without a copy; NaN compares as False, and is looked at below.
-        if not numbers.size or (numbers.max() <= LARGEST and numbers.min() >= -LARGEST):
-            return
-        too_large = (np.abs(numbers) > LARGEST).any(axis=0)
-        if too_large.any():
-            place = int(np.flatnonzero(too_large)[0])
-            column = numbers[:, place]
-            value = column[np.abs(column) > LARGEST][0]
-            raise ValueError(
-                "Input X contains infinity or a value too large to multiply in float32: "
-                f"column {self.names[self.columns[place].source]!r} holds {value}. "
-                "Replace it by a finite number, or by NaN if it is missing."
-            )
 
-
-def check_deviations(
-    names: list[str], columns: list[EncodedColumn], moments: ColumnMoments
-) -> None:
-    """Refuse columns that vary by less than can be divided by."""
-    tiny = np.flatnonzero(moments.scale < SMALLEST_SCALE)
-    if len(tiny):
+def check_finite(numbers: np.ndarray, names: list[str]) -> None:
+    """Refuse numbers (n_rows, n_columns) that could overflow, of columns with these names."""
+    # As almost always, found without a copy; NaN compares as False, and is looked at below.
+    if not numbers.size or (numbers.max() <= LARGEST and numbers.min() >= -LARGEST):
+        return
+    too_large = (np.abs(numbers) > LARGEST).any(axis=0)
+    if too_large.any():
+        place = int(np.flatnonzero(too_large)[0])
+        column = numbers[:, place]
+        value = column[np.abs(column) > LARGEST][0]
         raise ValueError(
-            f"Column {names[columns[tiny[0]].source]!r} of X has a standard deviation of "
-            f"{moments.scale[tiny[0]]:.3g}, too small to divide by. Give it in a smaller unit, "
-            f"so that its deviation is at least {SMALLEST_SCALE:g}, or leave it out."
+            "Input X contains infinity or a value too large to multiply in float32: "
+            f"column {names[place]!r} holds {value}. "
+            "Replace it by a finite number, or by NaN if it is missing."
         )
+
+
+def check_deviations(names: list[str], columns: list[EncodedColumn]) -> None:
+    """Refuse columns that vary by less than can be divided by."""
+    for column in columns:
+        if column.scale < SMALLEST_SCALE:
+            raise ValueError(
+                f"Column {names[column.source]!r} of X has a standard deviation of "
+                f"{column.scale:.3g}, too small to divide by. Give it in a smaller unit, so "
+                f"that its deviation is at least {SMALLEST_SCALE:g}, or leave it out."
+            )
 
 
 def with_knots(

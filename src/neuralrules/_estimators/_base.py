@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import SCALINGS
 from neuralrules._engine import DEVICES, ENGINES, Engine
 from neuralrules._estimators._building import EXPERT, ONE_EPOCH, Course, RuleBuilder
+from neuralrules._estimators._from_files import fit_from_files
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted, in_target_units, remembered_rows
 from neuralrules._fitted._lineage import GROWN, IN_PARTS, REFITTED, TRAINED, counted
@@ -37,6 +39,7 @@ from neuralrules._network._network import STARTS, Network
 from neuralrules._network._restricted import restricted
 from neuralrules._rules._rules import Rules
 from neuralrules._rules._sources import SOURCES
+from neuralrules._stream._parquet import is_files
 from neuralrules._task._task import Task
 from neuralrules._training._gain import Comparison, beside_a_constant
 from neuralrules._training._sparse import within_terms
@@ -47,6 +50,8 @@ from neuralrules._training._training import Outcome, State, train
 DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],
     "warm_start": ["boolean"],
+    "n_sample_rows": [Interval(Integral, 100, None, closed="left")],
+    "checkpoint": [str, os.PathLike, None],
 }
 
 
@@ -83,7 +88,7 @@ class NeuralRuleModel(RuleBuilder):
         "rule_dropout": [Interval(Real, 0, 1, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "schedule": [StrOptions({"constant", "cosine"})],
-        "n_epochs": [Interval(Integral, 0, None, closed="left")],
+        "n_epochs": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [
             Interval(Integral, 1, None, closed="left"),
             StrOptions({"auto", "paper"}),
@@ -98,18 +103,24 @@ class NeuralRuleModel(RuleBuilder):
         "verbose": ["verbose"],
     }
 
-    warm_start = False  # a parameter of the estimators that can go on training
+    # Parameters of the estimators that can go on training, and fit on files.
+    warm_start = False
+    n_sample_rows = 1_000_000
+    checkpoint: str | os.PathLike[str] | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Grow trees on a table, turn their leaves into neural rules and train them.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_rows, n_columns)
-            NumPy array, pandas or polars frame. Columns may hold numbers, booleans,
-            strings or categories, with missing values.
+        X : array-like or frame of shape (n_rows, n_columns), or files
+            NumPy array, pandas or polars frame. Columns may hold numbers, booleans, strings
+            or categories, with missing values. A Parquet file or a folder of them, by its
+            name, or a pyarrow dataset, is read piece by piece: it may exceed memory.
         y : array-like of shape (n_rows,) or, for regression, (n_rows, n_targets)
+            Of files the name of a column, or a list of names.
         sample_weight : array-like of shape (n_rows,), optional
+            Of files the name of a column.
 
         Returns
         -------
@@ -117,6 +128,8 @@ class NeuralRuleModel(RuleBuilder):
         """
         with unchanged_on_error(self):
             self._validate_params()
+            if is_files(X):
+                return fit_from_files(self, X, y, sample_weight, self._course())
             if self.warm_start and hasattr(self, "fitted_"):
                 return self._resume(X, y, sample_weight, self._course(), TRAINED)
             return self._fit_from_scratch(X, y, sample_weight, self._course())
@@ -337,6 +350,10 @@ class NeuralRuleModel(RuleBuilder):
     ) -> np.ndarray:
         """What each row counts in training, (n_rows,) float32: a class may count more."""
         return weights
+
+    def _class_factors(self, task: Task, n_rows: np.ndarray) -> np.ndarray | None:
+        """What a row of each class counts in training, if some count more."""
+        return None
 
     def _weighs_classes(self) -> bool:
         """Whether rows of some classes count more in training."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
@@ -109,21 +110,39 @@ class ClassRules(ClassifierMixin, PortableModel):
     def _training_weights(
         self, task: Task, targets: np.ndarray, weights: np.ndarray
     ) -> np.ndarray:
-        if self.class_weight is None:
+        codes = targets[:, 0].astype(int)
+        factors = self._class_factors(task, np.bincount(codes, minlength=task.n_classes))
+        if factors is None:
             return weights
-        classes, codes = cast(np.ndarray, task.classes), targets[:, 0].astype(int)
-        present = np.unique(codes)
-        per_class = np.ones(len(classes))
-        per_class[present] = compute_class_weight(
-            self.class_weight, classes=classes[present], y=classes[codes]
-        )
-        weights = (weights * per_class[codes]).astype(np.float32)
-        if (per_class < 0).any() or not weights.any():
-            raise ValueError(
-                f"class_weight={self.class_weight!r} must give no class a negative weight "
-                "and some rows of y a positive one."
-            )
+        weights = (weights * factors[codes]).astype(np.float32)
+        if not weights.any():
+            raise self._no_class_weight()
         return weights
+
+    def _class_factors(self, task: Task, n_rows: np.ndarray) -> np.ndarray | None:
+        """What a row of each class counts in training, (n_classes,) float64; None for 1.
+
+        `n_rows` (n_classes,) are the rows of each class.
+        """
+        if self.class_weight is None:
+            return None
+        classes, present = cast(np.ndarray, task.classes), n_rows > 0
+        factors = np.ones(len(classes))
+        if self.class_weight == "balanced":
+            factors[present] = n_rows.sum() / (np.count_nonzero(present) * n_rows[present])
+        else:
+            factors[present] = compute_class_weight(
+                self.class_weight, classes=classes[present], y=classes[present]
+            )
+        if (factors < 0).any() or not factors[present].any():
+            raise self._no_class_weight()
+        return factors
+
+    def _no_class_weight(self) -> ValueError:
+        return ValueError(
+            f"class_weight={self.class_weight!r} must give no class a negative weight "
+            "and some rows of y a positive one."
+        )
 
     def _weighs_classes(self) -> bool:
         return self.class_weight is not None
@@ -234,12 +253,14 @@ class NeuralRuleClassifier(ClassRules):
         rule_dropout: float = 0.0,
         learning_rate: float = 0.005,
         schedule: str = "cosine",
-        n_epochs: int = 300,
+        n_epochs: int | str = "auto",
         batch_size: int | str = "auto",
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.2,
         patience: int = 30,
         warm_start: bool = False,
+        n_sample_rows: int = 1_000_000,
+        checkpoint: str | os.PathLike[str] | None = None,
         class_weight: Any = None,
         engine: str = "numba",
         device: str = "auto",
@@ -276,6 +297,8 @@ class NeuralRuleClassifier(ClassRules):
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.warm_start = warm_start
+        self.n_sample_rows = n_sample_rows
+        self.checkpoint = checkpoint
         self.class_weight = class_weight
         self.engine = engine
         self.device = device

@@ -173,7 +173,12 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         '{"constant", "cosine"}',
         "Keep the learning rate, or let it fall to zero along half a cosine.",
     ),
-    "n_epochs": ("int", "Passes over the training rows; 0 gives the untrained start."),
+    "n_epochs": (
+        'int or "auto"',
+        "Passes over the training rows; 0 gives the untrained start. "
+        '"auto" makes 300, but of more than 80,000 rows as many as visit 24 million rows in '
+        "all, and at least 3.",
+    ),
     "batch_size": (
         'int, "auto" or "paper"',
         'Rows in a mini-batch; "auto" takes a sixteenth of the training rows, but at least 32 '
@@ -187,6 +192,17 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "validation_fraction": ("float", "Share of the rows held out for early stopping."),
     "patience": ("int", "Epochs without improvement before training stops early."),
     "warm_start": ("bool", "Whether `fit` goes on training the rules of the last `fit`."),
+    "n_sample_rows": (
+        "int",
+        "Of a table in files: rows that are kept in memory to grow trees from, drawn from all. "
+        "The rows of their leaves are counted in the whole table.",
+    ),
+    "checkpoint": (
+        "str, path or None",
+        "Of a table in files: a file that says after each epoch, and every two minutes, how "
+        "far training has come. A fit that was killed goes on from it and comes to the same "
+        "model, if all else is the same; it is removed when the fit is complete.",
+    ),
     "class_weight": (
         'dict, "balanced" or None',
         'Weight of each class; "balanced" makes them inversely proportional to the classes\' '

@@ -36,21 +36,19 @@ LATER_PARAMETERS = {
     name: PAPER[name]
     for name in ("tree_rate", "literal_columns", "start", "fit_intercept", "scaling")
 }
-# And those that came without a new version of the format.
-NEWEST_PARAMETERS: dict[str, Any] = {
-    "device": "auto",
-    **dict.fromkeys(
-        (
-            "monotone",
-            "interactions",
-            "exclude",
-            "max_literals",
-            "max_terms",
-            "expert_rules",
-            "frozen_rules",
-        )
-    ),
-}
+# And those that came without a new version of the format: they have their defaults.
+NEWEST_PARAMETERS = (
+    "monotone",
+    "interactions",
+    "exclude",
+    "max_literals",
+    "max_terms",
+    "expert_rules",
+    "frozen_rules",
+    "n_sample_rows",
+    "device",
+    "checkpoint",
+)
 MAX_CANDIDATES = 10_000  # of a search: a few lists of values have more combinations than memory
 DEEPEST = 4  # lists within lists of a parameter: a list of candidates, each a dict of lists
 
@@ -110,10 +108,12 @@ def estimator_from(contents: Contents) -> Any:
     name = contents.value("estimator", str)
     if name not in ESTIMATORS:
         refuse(f"it holds a {shown(name)}, not one of {', '.join(ESTIMATORS)}")
-    parameters = NEWEST_PARAMETERS | contents.value("parameters", dict)
+    defaults = ESTIMATORS[name]().get_params(deep=False)
+    newest = {key: defaults[key] for key in NEWEST_PARAMETERS if key in defaults}
+    parameters = newest | contents.value("parameters", dict)
     if contents.version < 3:
         parameters = upgraded_parameters(contents, parameters)
-    if parameters.keys() != ESTIMATORS[name]().get_params(deep=False).keys():
+    if parameters.keys() != defaults.keys():
         refuse(f"its parameters are not those of a {name}")
     model = ESTIMATORS[name](**{key: restored(item) for key, item in parameters.items()})
     try:

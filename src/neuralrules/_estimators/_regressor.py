@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -190,12 +191,14 @@ class NeuralRuleRegressor(NumberRules):
         rule_dropout: float = 0.0,
         learning_rate: float = 0.005,
         schedule: str = "cosine",
-        n_epochs: int = 300,
+        n_epochs: int | str = "auto",
         batch_size: int | str = "auto",
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.2,
         patience: int = 30,
         warm_start: bool = False,
+        n_sample_rows: int = 1_000_000,
+        checkpoint: str | os.PathLike[str] | None = None,
         engine: str = "numba",
         device: str = "auto",
         n_jobs: int | None = None,
@@ -231,6 +234,8 @@ class NeuralRuleRegressor(NumberRules):
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.warm_start = warm_start
+        self.n_sample_rows = n_sample_rows
+        self.checkpoint = checkpoint
         self.engine = engine
         self.device = device
         self.n_jobs = n_jobs

@@ -107,13 +107,15 @@ class Rules:
         -------
         (n_rows, n_rules) bool
         """
-        inside = np.ones((len(X), self.n_rules), bool)
+        inside = np.ones((self.n_rules, len(X)), bool)
+        columns = np.ascontiguousarray(X.T)
         owner = np.repeat(np.arange(self.n_rules), np.diff(self.offsets))
         for rule, feature, sign, threshold in zip(
             owner, self.features, self.signs, self.thresholds, strict=True
         ):
-            inside[:, rule] &= (X[:, feature] - threshold) * sign > 0
-        return inside
+            x = columns[feature]
+            inside[rule] &= x > threshold if sign > 0 else x < threshold
+        return inside.T
 
     def take(self, kept: np.ndarray) -> Rules:
         """The rules with the given indices, in that order."""

@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
-from neuralrules._data._rows import Rows
-from neuralrules._engine._protocol import Engine
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
-from neuralrules._training._training import Outcome, Plan, State, train
+from neuralrules._training._training import Outcome, Plan, State
 
 # Of the epochs: for so long literals may look at all columns of their rule, and show which of
 # them matter.
 FREE_SHARE = 1 / 3
 
 
+# From a state to what training by a plan, within constraints, makes of it.
+Training: TypeAlias = Callable[[State, Plan, Constraints | None], Outcome]
+
+
 def train_sparse(
+    trained: Training,
     state: State,
-    rows: Rows,
-    order: np.ndarray,
-    validation: np.ndarray,
     plan: Plan,
-    engine: Engine,
-    random_state: np.random.RandomState,
     constraints: Constraints | None,
     max_terms: int | None,
 ) -> Outcome:
-    """Train as `train` does; in the end no literal has more than `max_terms` weights.
+    """Train by `trained`; in the end no literal has more than `max_terms` weights.
 
     Literals are first trained freely, for a third as many epochs as are asked for. Then each
     keeps its largest weights, and all that is left is trained for the epochs asked for, from
     which the best epoch is counted.
     """
-
-    def trained(state: State, plan: Plan, constraints: Constraints | None) -> Outcome:
-        return train(state, rows, order, validation, plan, engine, random_state, constraints)
-
     if max_terms is None or np.diff(state.network.column_offsets).max() <= max_terms:
         return trained(state, plan, constraints)
     n_free = int(np.ceil(FREE_SHARE * plan.n_epochs))

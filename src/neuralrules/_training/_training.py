@@ -6,9 +6,9 @@ import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -116,15 +116,66 @@ def train(
     constraints : Constraints, optional
     """
     trainer = Trainer(state, rows, order, plan, engine, random_state, constraints)
-    best = Best()
-    outcome = Outcome(state, history={"loss": []})
-    stops = validation.size > 0
-    if stops:
-        outcome.history["validation_loss"] = []
-        # Training may do harm from its first step on: the start is a candidate too.
-        best.consider(-1, mean_loss(state.network, rows, validation, engine), state.network)
-    with interrupt_flag() as interrupted, Progress(plan.n_run, shown=plan.verbose) as bar:
-        for epoch in range(plan.n_run):
+
+    def measured(network: Network) -> float:
+        return mean_loss(network, rows, validation, engine)
+
+    bar = Progress(plan.n_run, shown=plan.verbose)
+    return run_epochs(trainer, plan, measured if validation.size else None, bar)
+
+
+class EpochTrainer(Protocol):
+    """What takes a network through one epoch after the other."""
+
+    def train_epoch(self, epoch: int, interrupted: Callable[[], bool]) -> float:
+        """Train on all rows once; return their mean loss."""
+
+    def state(self) -> State:
+        """Where training stands."""
+
+    def keep(self, outcome: Outcome, best: Best) -> None:
+        """Note what there is between two epochs, so that training may go on from there."""
+
+
+class EpochBar(AbstractContextManager[Any], Protocol):
+    """What shows how far training has come."""
+
+    def update(self, epoch: int, loss: float, validation_loss: float | None) -> None:
+        """Show the state after `epoch` epochs."""
+
+
+def run_epochs(
+    trainer: EpochTrainer,
+    plan: Plan,
+    measured: Callable[[Network], float] | None,
+    bar: EpochBar,
+    outcome: Outcome | None = None,
+    best: Best | None = None,
+) -> Outcome:
+    """Train until the last epoch, until it no longer helps, or until Ctrl-C.
+
+    Parameters
+    ----------
+    trainer : EpochTrainer
+    plan : Plan
+    measured : callable, optional
+        From a network to its loss on held-out rows, to stop early on.
+    bar : EpochBar
+    outcome, best : optional
+        Those of an earlier training that goes on here.
+    """
+    if outcome is None or best is None:
+        start = trainer.state()
+        outcome, best = Outcome(start, history={"loss": []}), Best()
+        if measured is not None:
+            outcome.history["validation_loss"] = []
+            # Training may do harm from its first step on: the start is a candidate too.
+            best.consider(-1, measured(start.network), start.network)
+        trainer.keep(outcome, best)
+    with interrupt_flag() as interrupted, bar:
+        for epoch in range(outcome.n_epochs, plan.n_run):
+            if measured is not None and epoch - 1 - best.epoch >= plan.patience:
+                break
             loss = trainer.train_epoch(epoch, interrupted)
             if interrupted():
                 outcome.interrupted = True
@@ -132,20 +183,27 @@ def train(
             outcome.n_epochs += 1
             outcome.history["loss"].append(loss)
             validation_loss = None
-            if stops:
-                network = trainer.session.network()
-                validation_loss = mean_loss(network, rows, validation, engine)
+            if measured is not None:
+                network = trainer.state().network
+                validation_loss = measured(network)
                 outcome.history["validation_loss"].append(validation_loss)
                 best.consider(epoch, validation_loss, network)
+            trainer.keep(outcome, best)
             bar.update(epoch + 1, loss, validation_loss)
-            if stops and epoch - best.epoch >= plan.patience:
-                break
-    network = trainer.session.network() if best.network is None else best.network
+    end = trainer.state()
+    network = end.network if best.network is None else best.network
     if not all(np.isfinite(array).all() for array in network.parameters):
-        raise trainer.divergence(max(outcome.n_epochs - 1, 0))  # in its last steps
+        raise divergence(plan, max(outcome.n_epochs - 1, 0))  # in its last steps
     outcome.best_epoch = outcome.n_epochs if best.network is None else best.epoch + 1
-    outcome.state = State(network, trainer.session.moments())
+    outcome.state = State(network, end.moments)
     return outcome
+
+
+def divergence(plan: Plan, epoch: int) -> ValueError:
+    return ValueError(
+        f"Training diverged in epoch {epoch + 1}: the loss is not finite. "
+        f"Lower learning_rate (it is {plan.learning_rate})."
+    )
 
 
 class Trainer:
@@ -187,35 +245,56 @@ class Trainer:
         rows = shuffled_batches(self._order, plan.batch_size, self._row_random)
         rates = plan.rates(epoch, math.ceil(len(rows) / plan.batch_size))
         total = 0.0
-        for batches in self._calls(rows, rates):
+        random = self._gate_random
+        for batches in calls(rows, rates, plan, self._start, random, self._per_call):
             total += self.session.run(batches)
             if interrupted():
                 break
         if not math.isfinite(total):
-            raise self.divergence(epoch)
+            raise divergence(plan, epoch)
         return total / self._weight
 
-    def divergence(self, epoch: int) -> ValueError:
-        return ValueError(
-            f"Training diverged in epoch {epoch + 1}: the loss is not finite. "
-            f"Lower learning_rate (it is {self._plan.learning_rate})."
-        )
+    def state(self) -> State:
+        return State(self.session.network(), self.session.moments())
 
-    def _calls(self, rows: np.ndarray, rates: np.ndarray) -> Iterator[Batches]:
-        """Split an epoch into runs of batches that each take a fraction of a second."""
-        size, n_rules = self._plan.batch_size, self._start.n_rules
-        operations = size * max(self._start.own_weights.size + self._start.mixing.size, 1)
-        n_batches = max(1, int(min(self._per_call / operations, GATES_PER_CALL / n_rules)))
-        for first in range(0, len(rates), n_batches):
-            last = min(first + n_batches, len(rates))
-            yield Batches(
-                rows=rows[first * size : last * size],
-                size=size,
-                rates=rates[first:last],
-                gates=rule_gates(
-                    (last - first, n_rules), self._plan.rule_dropout, self._gate_random
-                ),
-            )
+    def keep(self, outcome: Outcome, best: Best) -> None:
+        """Nothing: a training in memory is as quickly done again."""
+
+
+def calls(
+    rows: np.ndarray,
+    rates: np.ndarray,
+    plan: Plan,
+    network: Network,
+    gate_random: np.random.RandomState,
+    operations_per_call: float,
+) -> Iterator[Batches]:
+    """Split rows into runs of batches that each take a fraction of a second.
+
+    Parameters
+    ----------
+    rows : (n,) int32
+        Row numbers, batch after batch.
+    rates : (n_batches,) float64
+        Learning rate of each step.
+    plan : Plan
+    network : Network
+    gate_random : RandomState
+        What rules are dropped by.
+    operations_per_call : float
+        See `Engine`.
+    """
+    size, n_rules = plan.batch_size, network.n_rules
+    operations = size * max(network.own_weights.size + network.mixing.size, 1)
+    n_batches = max(1, int(min(operations_per_call / operations, GATES_PER_CALL / n_rules)))
+    for first in range(0, len(rates), n_batches):
+        last = min(first + n_batches, len(rates))
+        yield Batches(
+            rows=rows[first * size : last * size],
+            size=size,
+            rates=rates[first:last],
+            gates=rule_gates((last - first, n_rules), plan.rule_dropout, gate_random),
+        )
 
 
 class Best:

@@ -1,0 +1,171 @@
+"""What an encoder has to know of a table, gathered while the table passes by once.
+
+`Encoder.fit` looks at a table in memory as often as it likes. Here each piece is seen once:
+the moments of numbers are joined, and categories and holes are counted, of which mean and
+deviation of their indicators follow. The encoder is the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neuralrules._data._categories import as_categories, frequent_categories
+from neuralrules._data._dates import holds_dates
+from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._encoding import (
+    Encoder,
+    as_numbers,
+    check_deviations,
+    check_finite,
+    column_of,
+)
+from neuralrules._data._moments import ColumnMoments
+from neuralrules._data._scaling import learn_knots
+
+# Different texts of one column that are counted; of more the rarest are forgotten, and may
+# only matter where they are among the most frequent in the end.
+MOST_NAMES = 100_000
+
+
+class ColumnSurvey:
+    """One column of the table, as far as it has been seen."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._moments = ColumnMoments(1)
+        self._numbers: list[np.ndarray] = []  # of the rows that quantiles are taken of
+        self._is_date = False
+        self._counts: dict[str | None, Any] = {}  # rows, and their weight in training
+        self._missing = np.zeros(2)  # the same of holes, before any text was seen
+        self._has_names = False
+
+    def add(self, column: Any, weights: np.ndarray, kept: np.ndarray) -> None:
+        """Take in some rows, with their weights in training; numbers of `kept` stay."""
+        numbers = as_numbers(column, self._name)
+        if numbers is None:
+            self._has_names = True
+            self._count(as_categories(column)[:, 0], weights)
+            return
+        check_finite(numbers[:, None], [self._name])
+        # Rows without weight have a part in the range alone, and are few.
+        for own in (weights > 0, weights == 0):
+            self._moments.add(numbers[own, None], weights[own])
+        self._is_date |= holds_dates(column)
+        self._numbers.append(numbers[kept])
+        holes = np.isnan(numbers)
+        self._missing += holes.sum(), weights[holes].sum()
+
+    def _count(self, names: np.ndarray, weights: np.ndarray) -> None:
+        places: dict[str | None, int] = {}
+        codes = np.array([places.setdefault(name, len(places)) for name in names], int)
+        found = np.stack([np.bincount(codes), np.bincount(codes, weights)], axis=1)
+        for name, place in places.items():
+            self._counts[name] = self._counts.get(name, 0) + found[place]
+        if len(self._counts) > MOST_NAMES:
+            by_rows = sorted(self._counts.items(), key=lambda item: -item[1][0])
+            self._counts = dict(by_rows[: MOST_NAMES // 2])
+
+    def numbers(self, source: int, kept_weights: np.ndarray | None) -> list[EncodedColumn]:
+        """The column of numbers, if it is one; with weights scaled by the kept quantiles."""
+        if self._has_names:
+            return []
+        (mean,), (scale,) = self._moments.mean.tolist(), self._moments.scale.tolist()
+        lowest, highest = (float(end[0]) for end in self._moments.ranges)
+        knots = None
+        if kept_weights is not None:
+            knots = learn_knots(np.concatenate(self._numbers), kept_weights)
+        return [
+            EncodedColumn(
+                source, "number", None, mean, scale, knots, self._is_date, lowest, highest
+            )
+        ]
+
+    def holes(self, source: int, n_rows: int, weight: float) -> list[EncodedColumn]:
+        """The indicator of missing numbers, if any are."""
+        if self._has_names or not self._missing[0]:
+            return []
+        return [indicator(source, "missing", None, self._missing, n_rows, weight)]
+
+    def categories(self, source: int, n_rows: int, weight: float) -> list[EncodedColumn]:
+        """The indicators of categories, if the column holds some."""
+        if not self._has_names:
+            return []
+        counts = dict(self._counts)
+        if self._missing[0]:  # in pieces without any text
+            counts[None] = counts.get(None, 0) + self._missing
+        known, rare = frequent_categories({name: int(n) for name, (n, _) in counts.items()})
+        columns = [
+            indicator(source, "category", name, counts[name], n_rows, weight) for name in known
+        ]
+        if rare:
+            others = np.array([n_rows, weight]) - sum(counts[name] for name in known)
+            columns.append(indicator(source, "rare", None, others, n_rows, weight))
+        return columns
+
+
+def indicator(
+    source: int, kind: str, category: Any, counted: np.ndarray, n_rows: int, weight: float
+) -> EncodedColumn:
+    """The column that is 1 in some rows and 0 in others.
+
+    `counted` are these rows and their weight in training, of `n_rows` with `weight` in all.
+    """
+    share = float(counted[1] / weight)
+    varies = 0 < counted[1] < weight
+    return EncodedColumn(
+        source,
+        kind,
+        category,
+        share,
+        float(np.sqrt(share * (1 - share))) if varies else 1.0,
+        lowest=float(counted[0] == n_rows),
+        highest=float(counted[0] > 0),
+    )
+
+
+class Survey:
+    """The columns of a table, as far as it has been seen.
+
+    Parameters
+    ----------
+    names : list of str
+    """
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+        self._columns = [ColumnSurvey(name) for name in names]
+        self._kept_weights: list[np.ndarray] = []
+        self.n_rows = 0
+        self.weight = 0.0
+
+    def add(self, X: Any, weights: np.ndarray, kept: np.ndarray) -> None:
+        """Take in some rows of a frame.
+
+        Parameters
+        ----------
+        X : frame of shape (n_rows, n_columns)
+        weights : (n_rows,) float64
+            What they count in training; 0 for those that are held out.
+        kept : (n_rows,) bool
+            Rows of the sample that quantiles are taken of.
+        """
+        for source, column in enumerate(self._columns):
+            column.add(column_of(X, source), weights, kept)
+        self._kept_weights.append(weights[kept])
+        self.n_rows += len(weights)
+        self.weight += float(weights.sum())
+
+    def encoder(self, *, scaling: str) -> Encoder:
+        """The encoder that `Encoder.fit` would learn from the whole table."""
+        n_rows, weight = self.n_rows, self.weight
+        kept = np.concatenate(self._kept_weights) if scaling == "quantile" else None
+        numbers, holes, categories = [], [], []
+        for source, column in enumerate(self._columns):
+            numbers += column.numbers(source, kept)
+            holes += column.holes(source, n_rows, weight)
+            categories += column.categories(source, n_rows, weight)
+        columns = [*numbers, *holes, *categories]
+        check_deviations(self._names, columns)
+        return Encoder(self._names, columns, named=True)

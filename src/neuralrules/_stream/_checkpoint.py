@@ -1,0 +1,166 @@
+"""A file that says where a training stands, so that a killed one can go on.
+
+What comes before training, the encoding and the rules, follows from the table, the
+parameters and the seed, and is made again. The file holds the numbers that training changes,
+and a digest of all that it must have begun from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neuralrules._engine._adam import Moments
+from neuralrules._files._container import ModelFileError, pack, unpack
+from neuralrules._io._writing import checked_path, whole_file
+from neuralrules._network._parameters import Parameters
+from neuralrules._training._training import Best, Outcome, State
+from neuralrules._version import __version__
+
+KIND = "neuralrules checkpoint"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where one training stands.
+
+    Attributes
+    ----------
+    state : State
+    outcome : Outcome or None
+        What whole epochs have come to; None before the first.
+    best : Best or None
+    n_blocks : int
+        Blocks of rows that the epoch under way has been trained on.
+    total : float
+        The sum of their losses.
+    """
+
+    state: State
+    outcome: Outcome | None = None
+    best: Best | None = None
+    n_blocks: int = 0
+    total: float = 0.0
+
+
+@dataclass
+class Checkpoint:
+    """What a file holds, and where to write it.
+
+    Attributes
+    ----------
+    path : Path or None
+        None writes nothing.
+    seed : int
+    arrays, document : dict
+        Of the stages so far.
+    digest : str
+        Of what training begins from: set before the first stage.
+    """
+
+    path: Path | None
+    seed: int
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    document: dict[str, Any] = field(default_factory=dict)
+    digest: str = ""
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str] | None, seed: int) -> Checkpoint:
+        """The checkpoint in a file, if there is one, else a new one."""
+        if path is None:
+            return cls(None, seed)
+        target = checked_path(path, "fit.checkpoint")
+        if not target.exists():
+            return cls(target, seed)
+        try:
+            arrays, text, _ = unpack(target.read_bytes())
+            document = json.loads(text)
+            if document.get("kind") != KIND:
+                raise ModelFileError("it is a model.")
+            return cls(target, document["seed"], arrays, document["stages"], document["digest"])
+        except (ModelFileError, KeyError, json.JSONDecodeError) as error:
+            raise ValueError(
+                f"checkpoint={str(path)!r} is no checkpoint of a fit, or damaged ({error}). "
+                "Give another path, or remove the file."
+            ) from error
+
+    def begin(self, digest: str) -> None:
+        """Refuse to go on from another table, other parameters or another start."""
+        if self.digest and self.digest != digest:
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} is of another fit: the files, a parameter or "
+                "the version of neuralrules are not the same. Fit as before, or give another "
+                "path to begin anew."
+            )
+        self.digest = digest
+
+    def stage(self, number: int, start: State) -> Stage:
+        """Where a stage stands that began at `start`."""
+        said = self.document.get(str(number))
+        if said is None:
+            return Stage(start)
+        network = start.network.with_parameters(self._parameters(number, "now"))
+        moments = Moments(
+            self._parameters(number, "means"),
+            self._parameters(number, "squares"),
+            said["n_steps"],
+        )
+        state, best = State(network, moments), Best()
+        if said["has_best"]:
+            best.loss, best.epoch = said["best_loss"], said["best_epoch"]
+            best.network = start.network  # whose intercept is not rounded to float32 yet
+            if best.epoch >= 0:
+                best.network = start.network.with_parameters(self._parameters(number, "best"))
+        outcome = Outcome(state, said["history"], said["n_epochs"])
+        return Stage(state, outcome, best, said["n_blocks"], said["total"])
+
+    def write(self, number: int, stage: Stage) -> None:
+        """Put a stage into the file, which is replaced at once."""
+        if self.path is None:
+            return
+        assert stage.outcome is not None  # training has begun
+        assert stage.best is not None
+        best, moments = stage.best, stage.state.moments
+        parts = {
+            "now": stage.state.network.parameters,
+            "means": moments.means,
+            "squares": moments.squares,
+        }
+        if best.network is not None:
+            parts["best"] = best.network.parameters
+        for part, parameters in parts.items():
+            for name, array in parameters._asdict().items():
+                self.arrays[f"{number}.{part}.{name}"] = array
+        self.document[str(number)] = {
+            "n_steps": int(moments.n_steps),
+            "has_best": best.network is not None,
+            "best_loss": best.loss,
+            "best_epoch": best.epoch,
+            "history": stage.outcome.history,
+            "n_epochs": stage.outcome.n_epochs,
+            "n_blocks": stage.n_blocks,
+            "total": stage.total,
+        }
+        document = {
+            "kind": KIND,
+            "seed": self.seed,
+            "digest": self.digest,
+            "stages": self.document,
+        }
+        with whole_file(self.path) as file:
+            file.write(pack(self.arrays, json.dumps(document), __version__))
+
+    def finish(self) -> None:
+        """Remove the file: there is nothing left to go on with."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+    def _parameters(self, number: int, part: str) -> Parameters:
+        return Parameters(
+            *(self.arrays[f"{number}.{part}.{name}"] for name in Parameters._fields)
+        )

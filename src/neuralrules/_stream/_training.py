@@ -1,0 +1,176 @@
+"""Training on a table in files: epochs over shuffled row groups, and where they stand."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from neuralrules._data._rows import Rows
+from neuralrules._engine._protocol import Engine
+from neuralrules._network._constraints import Constraints
+from neuralrules._network._network import Network
+from neuralrules._stream._buffer import shuffled
+from neuralrules._stream._checkpoint import Checkpoint, Stage
+from neuralrules._stream._passes import Gathered
+from neuralrules._stream._progress import RowProgress
+from neuralrules._stream._rows import EncodedStream
+from neuralrules._training._training import (
+    Best,
+    Outcome,
+    Plan,
+    State,
+    calls,
+    divergence,
+    mean_loss,
+    run_epochs,
+    shuffled_batches,
+)
+
+BUFFER_BYTES = 2**27  # of rows that wait to be trained on
+BLOCK_ROWS = 2**16  # that are trained on at a time
+SECONDS_BETWEEN_CHECKPOINTS = 120
+
+
+@dataclass
+class StreamTraining:
+    """The training of networks on a table in files, one stage after the other.
+
+    Attributes
+    ----------
+    rows : EncodedStream
+    kept : Gathered
+        Rows that are in memory, and how many there are in all.
+    engine : Engine
+    seed : int
+    bar : RowProgress
+    checkpoint : Checkpoint
+        What an earlier run that was killed had come to, and where this one writes.
+    """
+
+    rows: EncodedStream
+    kept: Gathered
+    engine: Engine
+    seed: int
+    bar: RowProgress
+    checkpoint: Checkpoint
+    n_stages: int = field(default=0, init=False)
+
+    def __call__(self, state: State, plan: Plan, constraints: Constraints | None) -> Outcome:
+        """Train the network of `state` by a plan, within constraints."""
+        number, self.n_stages = self.n_stages, self.n_stages + 1
+        stage = self.checkpoint.stage(number, state)
+        trainer = StreamTrainer(self, number, stage, plan, constraints)
+        self.bar.expect(plan.n_run - (stage.outcome.n_epochs if stage.outcome else 0))
+        measured = None
+        if len(self.kept.validation):
+            validation = self.kept.validation
+            everyone = np.arange(len(validation))
+
+            def measured(network: Network) -> float:
+                return mean_loss(network, validation, everyone, self.engine)
+
+        return run_epochs(trainer, plan, measured, self.bar, stage.outcome, stage.best)
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes, encoded, with targets and weights."""
+        sample = self.kept.sample
+        return sample.X.itemsize * (sample.X.shape[1] + sample.targets.shape[1] + 2)
+
+    @cached_property
+    def all_rows(self) -> list[Rows]:
+        """All rows to train on, read once, of a table that is not large after all."""
+        return list(self.rows.training_rows())
+
+
+class StreamTrainer:
+    """Implements `neuralrules._training._training.EpochTrainer` on files."""
+
+    def __init__(
+        self,
+        training: StreamTraining,
+        number: int,
+        stage: Stage,
+        plan: Plan,
+        constraints: Constraints | None,
+    ) -> None:
+        self._training, self._number, self._stage = training, number, stage
+        self._plan, self._constraints = plan, constraints
+        self._last_kept = time.monotonic()
+
+    def state(self) -> State:
+        return self._stage.state
+
+    def keep(self, outcome: Outcome, best: Best) -> None:
+        self._stage = replace(self._stage, outcome=outcome, best=best, n_blocks=0, total=0.0)
+        self._write()
+
+    def train_epoch(self, epoch: int, interrupted: Callable[[], bool]) -> float:
+        """Train on all rows once, in random order; return their mean loss."""
+        training, plan = self._training, self._plan
+        n_batches = math.ceil(training.kept.n_training / plan.batch_size)
+        rates, step = plan.rates(epoch, n_batches), 0
+        training.bar.begin_pass(training.kept.n_training)
+        done = self._stage.n_blocks
+        for number, block in enumerate(self._blocks(epoch)):
+            n_steps = math.ceil(len(block) / plan.batch_size)
+            # Blocks of before a kill come again in the same order, and are passed over.
+            if number >= done:
+                own = rates[step : step + n_steps]
+                self._train_block(block, own, [self._number, epoch, number])
+            step += n_steps
+            training.bar.add(len(block), f"Epoch {epoch + 1}/{plan.n_run}")
+            if interrupted():
+                break
+        if not math.isfinite(self._stage.total):
+            raise divergence(plan, epoch)
+        return self._stage.total / training.kept.weight
+
+    def _blocks(self, epoch: int) -> Iterator[Rows]:
+        """The training rows in an order that depends on the seed and the epoch alone."""
+        training, size = self._training, self._plan.batch_size
+        places = [training.seed, self._number, epoch]
+        capacity = max(2 * size, BUFFER_BYTES // training.row_bytes)
+        # Whole batches, but for the last one.
+        block = max(size, min(BLOCK_ROWS, capacity // 2) // size * size)
+        pieces = training.rows.mixed_training_rows(np.random.RandomState(places))
+        return shuffled(
+            training.all_rows if training.kept.n_training <= capacity else pieces,
+            capacity=capacity,
+            block=block,
+            random=np.random.default_rng(places),
+        )
+
+    def _train_block(self, block: Rows, rates: np.ndarray, places: list[int]) -> None:
+        """Train on some rows, and count them as done."""
+        training, plan, stage = self._training, self._plan, self._stage
+        session = training.engine.start(
+            stage.state.network,
+            block,
+            plan.loss,
+            self._constraints,
+            # The paper's penalty stands beside the sum of the losses of all rows.
+            l2=plan.l2 / training.kept.weight,
+            moments=stage.state.moments,
+            fit_intercept=plan.fit_intercept,
+        )
+        random = np.random.RandomState([training.seed, *places])
+        order = np.arange(len(block), dtype=np.int32)
+        rows = shuffled_batches(order, plan.batch_size, random)
+        total = stage.total
+        per_call = training.engine.operations_per_call
+        for batches in calls(rows, rates, plan, stage.state.network, random, per_call):
+            total += session.run(batches)
+        state = State(session.network(), session.moments())
+        self._stage = replace(stage, state=state, n_blocks=stage.n_blocks + 1, total=total)
+        if time.monotonic() - self._last_kept > SECONDS_BETWEEN_CHECKPOINTS:
+            self._write()
+
+    def _write(self) -> None:
+        self._training.checkpoint.write(self._number, self._stage)
+        self._last_kept = time.monotonic()
