@@ -193,9 +193,9 @@ def render(results: dict) -> str:
         ]
         for one in results["fits"]:
             epochs = "" if one["epochs"] is None else one["epochs"]
+            seconds = "" if one["seconds"] is None else f"{one['seconds']:.1f}"
             lines.append(
-                f"| {one['table']} | {one['name']} | {epochs} | {one['seconds']:.1f} "
-                f"| {one['loss']:.5g} |"
+                f"| {one['table']} | {one['name']} | {epochs} | {seconds} | {one['loss']:.5g} |"
             )
     return "\n".join(
         [*lines, "", results["note"], "", environment_list(results["environment"])]

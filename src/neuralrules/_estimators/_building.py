@@ -34,7 +34,7 @@ FEWEST_IN_LEAF, MOST_IN_LEAF = 5, 20
 
 # Epochs with n_epochs="auto": as many as visit so many rows in all, within these bounds. So a
 # table of up to 100,000 rows, a fifth of them held out, has the most. Of a million generated
-# rows x 20, 30 epochs instead of up to 300, of which early stopping used 94 to 124, come to
+# rows x 20, 30 epochs instead of up to 300, of which early stopping used 94 or more, come to
 # the same loss or less: docs/larger.md has the numbers.
 ROW_VISITS = 24_000_000
 FEWEST_EPOCHS, MOST_EPOCHS = 3, 300
