@@ -102,7 +102,8 @@ SCRIPT = """
 """
 
 
-def test_a_process_that_is_killed_goes_on_to_the_same_file(tmp_path, small_blocks):
+def test_a_process_that_is_killed_goes_on_to_the_same_file(tmp_path, small_blocks, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")  # or the files say who made them, and when
     path = written(plain(1500), tmp_path / "table.parquet")
     script = tmp_path / "fit.py"
     script.write_text(textwrap.dedent(SCRIPT))
