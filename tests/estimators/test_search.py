@@ -165,11 +165,20 @@ def test_bad_candidates(candidates, message):
 
 @pytest.mark.parametrize("n_outputs", [1, 3, 20])
 @pytest.mark.parametrize("max_rules", [None, 1, 2, 16, 64, 256])
-def test_default_candidates_are_valid_and_differ(max_rules, n_outputs):
-    candidates = default_candidates(max_rules, n_outputs)
+@pytest.mark.parametrize("max_literals", [None, 1, 2, 5])
+def test_default_candidates_are_valid_and_differ(max_literals, max_rules, n_outputs):
+    candidates = default_candidates(max_rules, n_outputs, max_literals)
     assert len(candidates) == len({str(sorted(one.items())) for one in candidates})
     for one in candidates:
         NeuralRuleClassifier(**one)._validate_params()
+
+
+def test_short_rules_are_not_taken_from_one_tree_that_has_too_few():
+    candidates = default_candidates(16, 1, 2)
+    assert all(one.get("rule_source", "boosting") == "boosting" for one in candidates)
+    leaves = [one["n_trees"] * 2 ** one["max_depth"] for one in candidates if one]
+    assert leaves == [16, 32]
+    assert default_candidates(16, 1, 4) == default_candidates(16, 1)
 
 
 def test_max_rules_holds_for_the_kept_model():

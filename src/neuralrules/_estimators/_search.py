@@ -152,7 +152,7 @@ class RuleSearch(NeuralRuleModel):
     def _check_candidates(self, n_outputs: int) -> list[dict[str, Any]]:
         """What is compared: dicts of parameters, each of which makes a valid estimator."""
         if self.candidates is None:
-            return default_candidates(self.max_rules, n_outputs)
+            return default_candidates(self.max_rules, n_outputs, self.max_literals)
         given = self.candidates
         found = list(ParameterGrid(given)) if isinstance(given, dict) else list(given)
         allowed = sorted(set(self._base().get_params(deep=False)) - {*FIXED, "warm_start"})
