@@ -1,5 +1,7 @@
 """The page of the measurements on a GPU, from made-up ones."""
 
+import json
+
 from benchmarks import gpu_page
 
 RECORD = {
@@ -34,3 +36,20 @@ def test_the_page_says_how_far_epochs_are_from_their_bound_and_from_others():
     assert "numba: None" not in page
     assert "## Whole fits" not in page
     assert "- a whole fit: no time was left" in page
+
+
+def test_bars_are_judged():
+    fits = [{"rows": 10_000_000, "seconds": 31.0, "epochs": 3, "rules": 128}]
+    page = gpu_page.render(RECORD | {"fits": fits})
+    assert "at 25% of their bound: reached; they are at 25% to 25%" in page
+    assert "50 times plain torch there: reached; 100 to 100 times" in page
+    assert "in 30 s: **not reached**, 31.0 s" in page
+    slow = [one | {"seconds": 0.05} for one in RECORD["epochs"]]
+    page = gpu_page.render(RECORD | {"epochs": slow})
+    assert "of their bound: **not reached**; they are at 10% to 10%" in page
+    assert "there: **not reached**; 40 to 40 times" in page
+
+
+def test_the_committed_page_is_that_of_the_committed_record():
+    record = json.loads((gpu_page.DOCS / "gpu.json").read_text())
+    assert (gpu_page.DOCS / "gpu.md").read_text() == gpu_page.render(record)
