@@ -16,11 +16,11 @@ LARGE, BOUND_SHARE, TIMES_PLAIN = 8192, 0.25, 50
 FIT_ROWS, FIT_SECONDS = 10_000_000, 30
 WHY = """
 
-The bound counts multiply-adds alone, and those of the backward pass only where a rule is active.
-The machine code of the kernels has some 33 instructions for each row and rule on the way forward
-and 27 on the way back, of which ten are in the bound: at full issue they would be at 17 %. To
-come closer, the active rows of a rule would have to be packed on the way forward, so that the
-way back visits no others."""
+The bound counts multiply-adds alone, and those of the backward pass only where a rule is
+active. The machine code of the kernels has some 33 instructions for each row and rule on the
+way forward and 27 on the way back, of which ten are in the bound: at full issue they would be
+at 17 %. To come closer, the active rows of a rule would have to be packed on the way forward,
+so that the way back visits no others."""
 HEAD = """# Training on a GPU
 
 `NeuralRuleClassifier(engine="torch", device="cuda")`, or `--engine torch --device cuda` on the

@@ -32,7 +32,7 @@ def test_the_demo_compares_four_models_on_two_tables_reads_one_and_ships_it(
     assert len(re.findall(r"^Rule \d+: value", shown, re.MULTILINE)) >= 8
     fewer = re.search(r"Simplified from (\d+) to (\d+) parameters", shown)
     assert int(fewer[2]) < 0.5 * int(fewer[1])
-    assert "Row 0: decision" in shown
+    assert re.search(r"Row 0: \w+ \([\d.]+ %\), decision", shown)
     unfolded = " ".join(shown.split())
     assert re.search(r"turns the prediction from \w+ into \w+\. Cost [\d.]+ \(proven", unfolded)
     told, _, files = shown.partition(f"Ready to ship, in the folder {folder}:")

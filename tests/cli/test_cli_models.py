@@ -222,9 +222,12 @@ def test_explanations_are_those_of_the_model_and_rows_count_from_1():
     shown = done("explain", "iris.nrules", "iris.csv", "--row", 150, "--row", 1).out
     last, first = (str(model.explain(X.iloc[[place]])) for place in (149, 0))
     assert shown == (
-        f"Row 150: {model.predict(X)[149]}, {last.removeprefix('Row 0: ')}\n\n"
-        f"Row 1: {model.predict(X)[0]}, {first.removeprefix('Row 0: ')}\n"
+        f"Row 150: {last.removeprefix('Row 0: ')}\n\nRow 1: {first.removeprefix('Row 0: ')}\n"
     )
+    share = 100 * model.predict_proba(X.iloc[:1]).max()
+    said = re.match(r"Row 0: (\w+) \(([\d.]+) %\), decision ", first)
+    assert said[1] == model.predict(X)[0]
+    assert float(said[2]) == pytest.approx(share, rel=1e-2)
     (record,) = done("explain", "iris.nrules", "iris.csv", "--row", 51, "--json").record
     explanation = model.explain(X.iloc[[50]])
     assert (record["row"], record["prediction"]) == (51, model.predict(X)[50])

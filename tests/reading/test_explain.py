@@ -193,7 +193,8 @@ def test_text_of_an_explanation():
     decision = model.decision_function(row)[0]
     margin = (7 - 4.5) / np.arange(10.0).std()
     assert str(model.explain(row)) == (
-        f"Row 0: decision {decision:.4g}\n{decision:8.4g}  rule 1, limited by x0 > 4.5; "
+        f"Row 0: True ({100 / (1 + np.exp(-decision)):.3g} %), decision {decision:.4g}\n"
+        f"{decision:8.4g}  rule 1, limited by x0 > 4.5; "
         f"margin {margin:.2g}"
     )
 

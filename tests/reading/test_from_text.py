@@ -50,7 +50,7 @@ def test_it_can_be_read_explained_exported_and_trained_further(kind, tmp_path):
     assert len(re.findall("^Rule ", text, re.MULTILINE)) == model.network_.n_rules
     assert "covers" not in text
     assert "leaf" not in text
-    assert str(back.explain(X[:1])).startswith("Row 0: decision ")
+    assert str(back.explain(X[:1])).startswith("Row 0: ")
     assert "LEAST" in back.to_sql("rows")
     assert "def predict" in back.to_python()
     assert back.report(tmp_path / "report.html", X, y).stat().st_size > 10_000

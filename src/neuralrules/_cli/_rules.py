@@ -186,9 +186,6 @@ def explain(
 
     The contributions of the rules and the intercept sum to the decision function exactly.
     """
-    from neuralrules._reading._names import printable
-    from neuralrules._reading._numbers import number as number_text
-
     for name, value in {"--max-reasons": max_reasons, "--adverse": adverse}.items():
         if value is not None and not reasons:
             raise click.UsageError(f"{name} is for --reasons. Give both, or neither.")
@@ -208,15 +205,7 @@ def explain(
             records[-1] |= reasons_record(found)
             texts.append(f"Row {number}: {found.row_text(0)}")
             continue
-        shown = str(explanation).removeprefix("Row 0: ")
-        task = loaded.fitted_.task
-        if task.are_classes:
-            shown = f"{printable(str(prediction))}, {shown}"
-        elif task.loss.link.function is not None:
-            values = prediction.tolist() if prediction.ndim else [prediction]
-            listed = ", ".join(number_text(value, 4) for value in values)
-            shown = f"prediction {listed}, {shown}"
-        texts.append(f"Row {number}: {shown}")
+        texts.append(f"Row {number}: {str(explanation).removeprefix('Row 0: ')}")
     console.result("\n\n".join(texts), records, prose=True)
 
 

@@ -18,6 +18,7 @@ from neuralrules._reading._literals import limit_text
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import number
 from neuralrules._reading._text import base_text, check_counts, rule_text
+from neuralrules._task._task import Task, chosen_classes
 
 SHOWN_ROWS = 10  # when an explanation is printed
 
@@ -186,7 +187,9 @@ class Explanation:
 
         names = [printable(str(name)) for name in self.outputs]
         heading = "" if len(names) == 1 else f"  ({', '.join(names)})"
-        lines = [f"Row {row}: decision {values(self.decision[row]).strip()}{heading}"]
+        decision = f"decision {values(self.decision[row]).strip()}{heading}"
+        said = predicted_text(self._fitted.task, self.decision[row])
+        lines = [f"Row {row}: {said}{decision}"]
         if self.intercept.any():
             lines.append(f"{values(self.intercept)}  start: {self.base}")
         for place in places[np.argsort(-largest, kind="stable")]:
@@ -198,6 +201,24 @@ class Explanation:
         if not places.size:
             lines.append("No rule fires.")
         return "\n".join(lines)
+
+
+def predicted_text(task: Task, decision: np.ndarray) -> str:
+    """What a decision (n_outputs,) comes to: a class with its probability, or a number.
+
+    Nothing where the decision is the prediction.
+    """
+    outputs = decision[None]
+    if task.are_classes:
+        code = int(chosen_classes(outputs)[0])
+        text = printable(str(task.labels[code]))
+        if task.gives_probabilities:
+            text += f" ({number(100 * float(task.probabilities(outputs)[0, code]), 3)} %)"
+        return f"{text}, "
+    if task.loss.link.function is None:
+        return ""
+    numbers = np.ravel(task.predictions(outputs)).tolist()
+    return f"prediction {', '.join(number(one, 4) for one in numbers)}, "
 
 
 def explain(fitted: Fitted, X: Any, engine: Engine) -> Explanation:
