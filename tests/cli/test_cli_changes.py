@@ -338,7 +338,7 @@ def test_counterfactuals_are_those_of_the_library(credit):
     options = {
         "fixed": ["age", "opened"],
         "directions": {"utilisation": "decrease", "income": "increase"},
-        "integer": ["late_payments"],
+        "whole": ["late_payments"],
         "bounds": {"income": (None, 90000.0), "region": ["north", "south"]},
         "units": {"late_payments": 2.0},
         "max_changes": 2,
@@ -351,7 +351,7 @@ def test_counterfactuals_are_those_of_the_library(credit):
         *("counterfactual", "credit.nrules", "credit.csv", "--row", row + 1, "--to", "bad"),
         *("--probability", f"{now / 4!r}..{now / 2!r}", "--fixed", "age"),
         *("--fixed", "opened"),
-        *("--decrease", "utilisation", "--increase", "income", "--integer", "late_payments"),
+        *("--decrease", "utilisation", "--increase", "income", "--whole", "late_payments"),
         *("--bounds", "income=..90000", "--allow", "region=north,south"),
         *("--unit", "late_payments=2", "--max-changes", 2, "--answers", 2),
     )

@@ -16,7 +16,7 @@ from neuralrules._counterfactual._ball import Ball, Moves, Together, highest_in
 
 N_COLUMNS = 3
 ROWS = np.array(list(itertools.product(range(4), repeat=N_COLUMNS)))
-WHOLE = {"integer": range(N_COLUMNS), "bounds": dict.fromkeys(range(N_COLUMNS), (0, 3))}
+WHOLE = {"whole": range(N_COLUMNS), "bounds": dict.fromkeys(range(N_COLUMNS), (0, 3))}
 
 
 def random_model(data, deep, scaling):

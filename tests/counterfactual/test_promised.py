@@ -124,3 +124,22 @@ def test_a_promise_that_does_not_hold_restricts_nothing():
 )
 def test_the_way_that_helps(direction, need, way):
     assert helpful_way(np.array(direction), np.array(need, float)) == way
+
+
+def test_the_call_of_a_committee():
+    """A probability, directions and whole numbers in one question."""
+    model, X = credit("two")
+    worst = X.iloc[[int(np.argmin(model.predict_proba(X)[:, 1]))]].astype(
+        {"late_payments": float}
+    )
+    answer = model.counterfactual(
+        worst,
+        probability=0.8,
+        directions={"late_payments": "decrease", "age": "fixed"},
+        whole=["late_payments"],
+    )
+    changed = {change.column: change for change in answer.changes}
+    assert "age" not in changed
+    late = changed["late_payments"]
+    assert late.after < late.before
+    assert late.after % 1 == 0

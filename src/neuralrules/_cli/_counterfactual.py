@@ -28,7 +28,7 @@ OPTIONS = {
     "units": "--unit",
     "fixed": "--fixed",
 }
-NUMBERS_ONLY = ("increase", "decrease", "integer", "bounds")
+NUMBERS_ONLY = ("increase", "decrease", "whole", "bounds")
 SECTION = "What may change, each may be given several times"
 
 
@@ -170,7 +170,7 @@ def column_option(name: str, text: str) -> Any:
 @column_option("--fixed", "A column that may not change.")
 @column_option("--increase", "A column that may only grow.")
 @column_option("--decrease", "A column that may only shrink.")
-@column_option("--integer", "A column of numbers whose new value must be whole.")
+@column_option("--whole", "A column of numbers whose new value must be whole.")
 @option(
     "--bounds",
     metavar="COL=LOW..HIGH",
@@ -260,7 +260,7 @@ def column_wishes(model: NeuralRuleModel, columns: dict[str, Any]) -> dict[str, 
     return {
         "fixed": list(columns["fixed"]),
         "directions": directions,
-        "integer": list(columns["integer"]) or None,
+        "whole": list(columns["whole"]) or None,
         "bounds": {**dict(columns["bounds"]), **dict(columns["allow"])},
         "units": dict(columns["units"]),
     }

@@ -109,9 +109,9 @@ def _number_column(
     number = np.nan if is_missing(cell) else _as_number(cell)
     low, high = _dtype_range(table, position)
     usually_whole = kind == "integer" or (own.is_date and not number % 1)
-    # A boolean can only become 0 or 1, even if the user does not name it in `integer`.
+    # A boolean can only become 0 or 1, even if the user does not name it in `whole`.
     whole = kind == "boolean" or (
-        usually_whole if options.integer is None else position in options.integer
+        usually_whole if options.whole is None else position in options.whole
     )
     if position in options.bounds:
         given = options.bounds[position]
@@ -170,9 +170,9 @@ def _category_column(
     encoder: Encoder, table: Any, position: int, options: Options
 ) -> CellChoices:
     name = encoder.names[position]
-    if position in (options.integer or ()):
+    if position in (options.whole or ()):
         raise ValueError(
-            f"integer names the column {name!r}, which holds categories. Name columns of "
+            f"whole names the column {name!r}, which holds categories. Name columns of "
             "numbers only."
         )
     if options.directions.get(position, "fixed") not in ("fixed", "either"):

@@ -259,7 +259,7 @@ class ReadableModel(MeasuredModel):
         probability: Any = None,
         units: Mapping[Any, float] | None = None,
         fixed: Iterable[Any] = (),
-        integer: Iterable[Any] | None = None,
+        whole: Iterable[Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,
         directions: Mapping[Any, str] | None = None,
         max_changes: int | None = None,
@@ -291,7 +291,7 @@ class ReadableModel(MeasuredModel):
             columns of a boolean dtype, so that a switch costs 1.
         fixed : list of columns, default=()
             Columns that may not change.
-        integer : list of columns, optional
+        whole : list of columns, optional
             Columns of numbers whose new values must be whole; a value that is not whole may
             stay as it is. By default those of an integer dtype in `x` (not those of a
             float array, nor of a Series of floats). Columns of a boolean dtype always
@@ -357,7 +357,7 @@ class ReadableModel(MeasuredModel):
             probability=probability,
             units=units,
             fixed=fixed,
-            integer=integer,
+            whole=whole,
             bounds=bounds,
             directions=directions,
             max_changes=max_changes,
