@@ -525,7 +525,8 @@ def test_bounds_hold_and_can_exclude_everything(corner):
     assert (none.found, none.optimal, none.bound, none.cost) == (False, True, np.inf, np.inf)
     assert (none.x, none.changes, none.prediction_after) == (None, (), None)
     assert str(none) == (
-        "No counterfactual for the prediction 1 was found, because there is none: proven."
+        "No counterfactual for the prediction 1 was found, because there is none within the "
+        "bounds: proven."
     )
     assert none.to_frame().empty
 
@@ -729,11 +730,13 @@ def test_integers_stay_in_the_range_of_their_dtype(form, dtype):
         model = NeuralRuleRegressor.paper(1, n_epochs=0).fit(X, np.arange(20.0))
         last, second = model.predict(X[:2])
         beyond = (None, 3 * last - 2 * second)
+        lifted = {"bounds": {model.encoder_.names[0]: (None, None)}}
         for whole in (None, []):
-            assert not model.counterfactual(X[5:6], beyond, whole=whole).found
-            nearly = model.counterfactual(X[5:6], (None, last + 1e-3), whole=whole)
+            assert not model.counterfactual(X[5:6], beyond, whole=whole, **lifted).found
+            nearly = model.counterfactual(X[5:6], (None, last + 1e-3), whole=whole, **lifted)
             assert sign * (nearly.changes[0].after - end) <= step / 100
-        free = model.counterfactual(FORMS[form](column.astype(float), "float64")[5:6], beyond)
+        floats = FORMS[form](column.astype(float), "float64")
+        free = model.counterfactual(floats[5:6], beyond, **lifted)
         assert sign * (free.changes[0].after - end) < -step
         reached = model.counterfactual(X[5:6], (None, (last + second) / 2))
         assert abs(reached.changes[0].after - end) < step

@@ -108,7 +108,7 @@ class Counterfactual:
         if not self.found:
             known = f", because none costs up to {number(self.bound, 3)}: proven."
             if np.isinf(self.bound):
-                known = ", because there is none: proven."
+                known = ", because there is none within the bounds: proven."
             elif not self.optimal:
                 known = f" so far; every one costs at least {number(self.bound, 3)}."
             which = "counterfactual" if first else "other counterfactual"

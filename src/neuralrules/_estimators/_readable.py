@@ -297,9 +297,12 @@ class ReadableModel(MeasuredModel):
             float array, nor of a Series of floats). Columns of a boolean dtype always
             stay 0 or 1, and those of an integer dtype in its range.
         bounds : dict, optional
-            For a column of numbers a pair (low, high), either of them None; the row's own
-            value must lie in it. For one of categories a list of those that the cell may
-            switch to; it may also stay what it is.
+            For a column of numbers a pair (low, high), either of them None for no bound;
+            the row's own value must lie in it. By default numbers and dates stay between
+            the least and the greatest of training, or up to the row's own value where that
+            lies outside; `bounds={"income": (None, None)}` lifts this. For a column of
+            categories a list of those that the cell may switch to; it may also stay what
+            it is.
         directions : dict, optional
             Which way a column may go: "increase", "decrease" or "either" for numbers and
             dates, or "fixed". By default a column whose direction the model promises (see
