@@ -684,6 +684,11 @@ def test_integer_columns_are_recognised_and_can_be_freed():
     model = classifier(frame, frame["age"] > 39)
     kept = model.counterfactual(frame.iloc[[30]], units={"age": 1})
     assert (kept.x["age"].item(), kept.x["age"].dtype) == (39, np.int64)
+    two = frame.assign(late=np.tile([0.0, 1.0], 20))
+    named = classifier(two, two["age"] > 39).counterfactual(
+        two.iloc[[30]], whole=["late"], fixed=["late"]
+    )
+    assert named.x["age"].item() == 39  # still, beside the one that is named
     freed = model.counterfactual(frame.iloc[[30]], units={"age": 1}, whole=[])
     assert freed.x["age"].item() == pytest.approx(39.5, abs=1e-3)
     table = pl.from_pandas(frame)

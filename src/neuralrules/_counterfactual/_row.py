@@ -108,10 +108,11 @@ def _number_column(
     cell = cell_at(table, position)
     number = np.nan if is_missing(cell) else _as_number(cell)
     low, high = _dtype_range(table, position)
-    usually_whole = kind == "integer" or (own.is_date and not number % 1)
-    # A boolean can only become 0 or 1, even if the user does not name it in `whole`.
-    whole = kind == "boolean" or (
-        usually_whole if options.whole is None else position in options.whole
+    whole = (
+        kind == "boolean"  # which can only become 0 or 1
+        or (own.is_date and not number % 1)  # which has no time of day
+        or (kind == "integer" and options.whole != set())
+        or position in (options.whole or ())
     )
     if position in options.bounds:
         given = options.bounds[position]

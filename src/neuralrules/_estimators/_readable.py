@@ -292,10 +292,11 @@ class ReadableModel(MeasuredModel):
         fixed : list of columns, default=()
             Columns that may not change.
         whole : list of columns, optional
-            Columns of numbers whose new values must be whole; a value that is not whole may
-            stay as it is. By default those of an integer dtype in `x` (not those of a
-            float array, nor of a Series of floats). Columns of a boolean dtype always
-            stay 0 or 1, and those of an integer dtype in its range.
+            Columns of numbers whose new values must be whole, besides those of an integer
+            dtype in `x`, which are anyway (not those of a float array, nor of a Series of
+            floats); an empty list frees these too. A value that is not whole may stay as
+            it is. Columns of a boolean dtype always stay 0 or 1, those of an integer dtype
+            in its range, and dates without a time of day remain so.
         bounds : dict, optional
             For a column of numbers a pair (low, high), either of them None for no bound;
             the row's own value must lie in it. By default numbers and dates stay between
