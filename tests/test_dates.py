@@ -249,6 +249,15 @@ def test_a_smallest_change_is_a_date_of_the_same_type(table, kind):
     assert re.search(r"opened from 20\d\d-\d\d-\d\d.* to 20\d\d-\d\d-\d\d", str(answer))
 
 
+@pytest.mark.parametrize("whole", [None, [], ["a"]])
+def test_a_date_gets_no_time_of_day(table, whole):
+    row, model = low_row(table), table[1]
+    row = row.assign(opened=row["opened"].dt.normalize())
+    goal = (model.predict(row)[0] + 0.5, None)
+    (change,) = model.counterfactual(row, goal, fixed=["a"], whole=whole).changes
+    assert change.after == change.after.normalize()
+
+
 def test_bounds_may_be_dates(table):
     row, model = low_row(table), table[1]
     own, before = row["opened"].iloc[0], model.predict(row)[0]

@@ -12,11 +12,14 @@ import textwrap
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from command_line import done, features, houses, iris, mixed, refused, run
 from models import credit_table
 
 from neuralrules import compare, load
+from neuralrules._cli._counterfactual import may_be_whole
+from neuralrules._data._encoding import Encoder
 
 pytestmark = pytest.mark.usefixtures("here")  # a folder with tables and models
 
@@ -338,7 +341,7 @@ def test_counterfactuals_are_those_of_the_library(credit):
     options = {
         "fixed": ["age", "opened"],
         "directions": {"utilisation": "decrease", "income": "increase"},
-        "integer": ["late_payments"],
+        "whole": ["late_payments"],
         "bounds": {"income": (None, 90000.0), "region": ["north", "south"]},
         "units": {"late_payments": 2.0},
         "max_changes": 2,
@@ -351,7 +354,7 @@ def test_counterfactuals_are_those_of_the_library(credit):
         *("counterfactual", "credit.nrules", "credit.csv", "--row", row + 1, "--to", "bad"),
         *("--probability", f"{now / 4!r}..{now / 2!r}", "--fixed", "age"),
         *("--fixed", "opened"),
-        *("--decrease", "utilisation", "--increase", "income", "--integer", "late_payments"),
+        *("--decrease", "utilisation", "--increase", "income", "--whole", "late_payments"),
         *("--bounds", "income=..90000", "--allow", "region=north,south"),
         *("--unit", "late_payments=2", "--max-changes", 2, "--answers", 2),
     )
@@ -363,6 +366,45 @@ def test_counterfactuals_are_those_of_the_library(credit):
         change.column for change in found.changes
     ]
     assert len(record["others"]) == len(found.others)
+
+
+@pytest.mark.parametrize("n_rows", [600, 1])
+def test_what_is_whole_in_the_table_stays_whole(credit, n_rows):
+    """Though the command line reads all numbers as floats; naming others changes nothing."""
+    X, _ = credit
+    model = load("credit.nrules")
+    worst = X.iloc[[int(np.argmax(model.predict_proba(X)[:, 0]))]].assign(late_payments=3)
+    (worst if n_rows == 1 else pd.concat([worst, X])).to_csv("rows.csv", index=False)
+    now = float(model.predict_proba(worst)[0, 1])
+    line = ("counterfactual", "credit.nrules", "rows.csv", "--row", 1, "--to", "good", "--json")
+    line = (*line, "--probability", now + 0.01)
+    for column in X.columns.drop("late_payments"):
+        line = (*line, "--fixed", column)
+    for options in ((), ("--whole", "income")):
+        (record,) = done(*line, *options).record
+        (change,) = record["changes"]
+        assert change["column"] == "late_payments"
+        assert change["after"] in (0, 1, 2)
+
+
+def test_bounds_may_be_lifted(credit):
+    for given, code in (("utilisation=..", 0), ("utilisation=", 2)):
+        line = ("counterfactual", "credit.nrules", "credit.csv", "--row", 1, "--bounds", given)
+        assert run(*line).code == code
+
+
+@pytest.mark.parametrize(
+    ("values", "whole"),
+    [
+        ([0, 1, 2, 3], True),
+        ([0, 1, 1, 1], True),
+        ([0, 0.25, 0.5, 1], False),  # a share
+        ([0, 1, 2.5, 3.5], False),
+    ],
+)
+def test_whole_columns_are_known_by_their_moments(values, whole):
+    X = np.tile(values, 5).astype(float)[:, None]
+    assert may_be_whole(Encoder.fit(X, np.ones(len(X))).columns[0]) == whole
 
 
 def test_counterfactuals_of_numbers_and_of_several_classes():

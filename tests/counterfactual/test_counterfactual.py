@@ -163,7 +163,7 @@ def test_random_networks_match_brute_force(data, task, deep, n_features):
         x,
         target,
         units=dict(enumerate(units)),
-        integer=range(n_columns),
+        whole=range(n_columns),
         bounds=dict.fromkeys(range(n_columns), (0, 4)),
     )
     lowest, clear = lowest_costs(costs, wanted, gaps)
@@ -382,7 +382,7 @@ def test_whole_numbers_are_not_missed_by_going_both_ways():
     model = classifier(X, (X[:, 0] > 0.35) & (X[:, 0] < 0.45))
     assert model.counterfactual([0.6]).found
     # Going up by 0.4 to 1 and down by 0.6 to 0 at once would lead to 0.4.
-    result = model.counterfactual([0.6], integer=[0], bounds={0: (-2, 2)})
+    result = model.counterfactual([0.6], whole=[0], bounds={0: (-2, 2)})
     assert (result.found, result.optimal, result.bound) == (False, True, np.inf)
 
 
@@ -508,11 +508,11 @@ def test_fixed_columns_stay(corner):
 def test_integers_end_at_whole_numbers(corner):
     model, _ = corner
     x = {"u": -1.5, "v": -0.5}
-    result = model.counterfactual(x, integer=["u"], units={"u": 1, "v": 1})
+    result = model.counterfactual(x, whole=["u"], units={"u": 1, "v": 1})
     assert result.x["u"].item() == 1
     assert result.x["v"].item() == pytest.approx(0.5, abs=0.1)
     assert result.cost == pytest.approx(2.5 + 1, abs=0.1)
-    away = model.counterfactual({"u": 0.9, "v": 0.9}, integer=["u"], fixed=["v"])
+    away = model.counterfactual({"u": 0.9, "v": 0.9}, whole=["u"], fixed=["v"])
     assert away.x["u"].item() == 0
 
 
@@ -525,7 +525,8 @@ def test_bounds_hold_and_can_exclude_everything(corner):
     assert (none.found, none.optimal, none.bound, none.cost) == (False, True, np.inf, np.inf)
     assert (none.x, none.changes, none.prediction_after) == (None, (), None)
     assert str(none) == (
-        "No counterfactual for the prediction 1 was found, because there is none: proven."
+        "No counterfactual for the prediction 1 was found, because there is none within the "
+        "bounds: proven."
     )
     assert none.to_frame().empty
 
@@ -547,7 +548,7 @@ def test_rows_without_an_active_rule_are_counterfactuals():
     X = np.arange(20.0)[:, None]
     model = classifier(X, X[:, 0] > 9.5, 1, max_rules=2)
     model.network_.values[model.network_.values[:, 0] < 0] = 0
-    result = model.counterfactual([12], integer=[0], units={0: 1})
+    result = model.counterfactual([12], whole=[0], units={0: 1})
     assert result.x.tolist() == [[9]]
     assert result.optimal
 
@@ -683,16 +684,21 @@ def test_integer_columns_are_recognised_and_can_be_freed():
     model = classifier(frame, frame["age"] > 39)
     kept = model.counterfactual(frame.iloc[[30]], units={"age": 1})
     assert (kept.x["age"].item(), kept.x["age"].dtype) == (39, np.int64)
-    freed = model.counterfactual(frame.iloc[[30]], units={"age": 1}, integer=[])
+    two = frame.assign(late=np.tile([0.0, 1.0], 20))
+    named = classifier(two, two["age"] > 39).counterfactual(
+        two.iloc[[30]], whole=["late"], fixed=["late"]
+    )
+    assert named.x["age"].item() == 39  # still, beside the one that is named
+    freed = model.counterfactual(frame.iloc[[30]], units={"age": 1}, whole=[])
     assert freed.x["age"].item() == pytest.approx(39.5, abs=1e-3)
     table = pl.from_pandas(frame)
     polars = classifier(table, frame["age"] > 39)
     assert polars.counterfactual(table[30]).x.equals(pl.DataFrame({"age": [39]}))
-    assert polars.counterfactual(table[30], integer=[]).x["age"].dtype == pl.Float64
+    assert polars.counterfactual(table[30], whole=[]).x["age"].dtype == pl.Float64
     X = frame.to_numpy()
     plain = classifier(X, X[:, 0] > 39)
     assert plain.counterfactual(X[30]).x.tolist() == [[39]]
-    assert plain.counterfactual(X[30], integer=[]).x.dtype == np.float64
+    assert plain.counterfactual(X[30], whole=[]).x.dtype == np.float64
 
 
 FORMS = {
@@ -729,11 +735,13 @@ def test_integers_stay_in_the_range_of_their_dtype(form, dtype):
         model = NeuralRuleRegressor.paper(1, n_epochs=0).fit(X, np.arange(20.0))
         last, second = model.predict(X[:2])
         beyond = (None, 3 * last - 2 * second)
-        for integer in (None, []):
-            assert not model.counterfactual(X[5:6], beyond, integer=integer).found
-            nearly = model.counterfactual(X[5:6], (None, last + 1e-3), integer=integer)
+        lifted = {"bounds": {model.encoder_.names[0]: (None, None)}}
+        for whole in (None, []):
+            assert not model.counterfactual(X[5:6], beyond, whole=whole, **lifted).found
+            nearly = model.counterfactual(X[5:6], (None, last + 1e-3), whole=whole, **lifted)
             assert sign * (nearly.changes[0].after - end) <= step / 100
-        free = model.counterfactual(FORMS[form](column.astype(float), "float64")[5:6], beyond)
+        floats = FORMS[form](column.astype(float), "float64")
+        free = model.counterfactual(floats[5:6], beyond, **lifted)
         assert sign * (free.changes[0].after - end) < -step
         reached = model.counterfactual(X[5:6], (None, (last + second) / 2))
         assert abs(reached.changes[0].after - end) < step
@@ -839,7 +847,7 @@ def test_the_best_so_far_is_returned_when_time_is_over(cancer):
 
 def test_text(corner):
     model, _ = corner
-    result = model.counterfactual({"u": -1.0, "v": -0.5}, integer=["u", "v"], units={"u": 1})
+    result = model.counterfactual({"u": -1.0, "v": -0.5}, whole=["u", "v"], units={"u": 1})
     assert str(result.changes[0]) == "u from -1 to 1"
     cost = f"{result.cost:.2f}"
     assert str(result) == (
@@ -857,7 +865,7 @@ def test_text(corner):
 def test_close_numbers_are_told_apart_in_text():
     X = 1e8 + np.arange(20.0)[:, None]
     model = classifier(X, X[:, 0] > 1e8 + 9.5)
-    result = model.counterfactual([1e8 + 11], integer=[0])
+    result = model.counterfactual([1e8 + 11], whole=[0])
     assert str(*result.changes) == "x0 from 100000011 to 100000009"
 
 
@@ -909,8 +917,8 @@ PAIR = "must be a pair (low, high) of numbers with low <= high, None where there
             "['n', 'city'].",
         ),
         (
-            {"integer": ["x0"]},
-            "integer names the column 'x0', which the model was not fitted on. Its columns "
+            {"whole": ["x0"]},
+            "whole names the column 'x0', which the model was not fitted on. Its columns "
             "are ['n', 'city'].",
         ),
         (
@@ -943,8 +951,8 @@ PAIR = "must be a pair (low, high) of numbers with low <= high, None where there
             "change. Leave out those that may.",
         ),
         (
-            {"integer": ["city"]},
-            "integer names the column 'city', which holds categories. Name columns of "
+            {"whole": ["city"]},
+            "whole names the column 'city', which holds categories. Name columns of "
             "numbers only.",
         ),
         ({"bounds": {"n": (3, 1)}}, f"bounds['n'] {PAIR}; got (3, 1)."),

@@ -16,7 +16,7 @@ from neuralrules._counterfactual._ball import Ball, Moves, Together, highest_in
 
 N_COLUMNS = 3
 ROWS = np.array(list(itertools.product(range(4), repeat=N_COLUMNS)))
-WHOLE = {"integer": range(N_COLUMNS), "bounds": dict.fromkeys(range(N_COLUMNS), (0, 3))}
+WHOLE = {"whole": range(N_COLUMNS), "bounds": dict.fromkeys(range(N_COLUMNS), (0, 3))}
 
 
 def random_model(data, deep, scaling):
@@ -150,7 +150,8 @@ def test_text_of_several_answers(corner):
         second,
     )
     none = (
-        "No other counterfactual for the prediction 1 was found, because there is none: proven."
+        "No other counterfactual for the prediction 1 was found, because there is none within "
+        "the bounds: proven."
     )
     assert third == none
     assert (result.others[1].found, result.others[1].bound) == (False, np.inf)
@@ -174,7 +175,8 @@ def test_one_change_costs_more_than_two(corner):
     x = {"u": -1.0, "v": -0.5}
     both = corner.counterfactual(x)
     assert len(both.changes) == 2
-    one = corner.counterfactual(x, max_changes=1)
+    assert not corner.counterfactual(x, max_changes=1).found  # it would leave the table
+    one = corner.counterfactual(x, max_changes=1, bounds=dict.fromkeys("uv", (None, None)))
     assert len(one.changes) == 1
     assert one.cost > 2 * both.cost
     assert one.optimal

@@ -124,3 +124,39 @@ def test_a_promise_that_does_not_hold_restricts_nothing():
 )
 def test_the_way_that_helps(direction, need, way):
     assert helpful_way(np.array(direction), np.array(need, float)) == way
+
+
+def test_the_call_of_a_committee():
+    """A probability, directions and whole numbers in one question."""
+    model, X = credit("two")
+    worst = X.iloc[[int(np.argmin(model.predict_proba(X)[:, 1]))]].astype(
+        {"late_payments": float}
+    )
+    answer = model.counterfactual(
+        worst,
+        probability=0.8,
+        directions={"late_payments": "decrease", "age": "fixed"},
+        whole=["late_payments"],
+    )
+    changed = {change.column: change for change in answer.changes}
+    assert "age" not in changed
+    late = changed["late_payments"]
+    assert late.after < late.before
+    assert late.after % 1 == 0
+
+
+@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+def test_nobody_is_told_to_leave_the_range_of_training(scaling):
+    X = pd.DataFrame({"late": np.tile([0.0, 1.0, 2.0, 3.0], 20), "b": np.linspace(0, 1, 80)})
+    model = NeuralRuleRegressor(scaling=scaling, **FEW).fit(X, X["late"] + X["b"])
+    low, row = float(model.predict(X).min()), X.iloc[[42]]
+    asked = {"target": (None, low - 0.05), "fixed": ["b"]}
+    assert not model.counterfactual(row, **asked).found
+    free = model.counterfactual(row, bounds={"late": (None, None)}, **asked)
+    if scaling == "standard":  # numbers scaled by quantiles change nothing beyond them
+        assert free.changes[0].after < 0
+    # A row that lies outside may stay there and go on within what it is in already.
+    outside = row.assign(late=-2.0)
+    (change,) = model.counterfactual(outside, (low + 1, None), fixed=["b"]).changes
+    assert change.before == -2
+    assert 0 < change.after <= 3

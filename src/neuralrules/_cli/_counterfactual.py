@@ -17,7 +17,10 @@ from neuralrules._cli._models import label_of, load_model
 from neuralrules._cli._reading import Reading, reading_options
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from neuralrules._counterfactual import Counterfactual
+    from neuralrules._data._encoded_column import EncodedColumn
     from neuralrules._estimators._base import NeuralRuleModel
 
 # What parameters of the library are called here.
@@ -28,7 +31,7 @@ OPTIONS = {
     "units": "--unit",
     "fixed": "--fixed",
 }
-NUMBERS_ONLY = ("increase", "decrease", "integer", "bounds")
+NUMBERS_ONLY = ("increase", "decrease", "whole", "bounds")
 SECTION = "What may change, each may be given several times"
 
 
@@ -37,11 +40,14 @@ class Range(click.ParamType):  # type: ignore[type-arg]  # not generic in all of
 
     name = "range"
 
+    def __init__(self, *, may_be_open: bool = False) -> None:
+        self.may_be_open = may_be_open  # on both sides
+
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[Any, Any]:
         low, sign, high = value.partition("..")
-        if not sign or not (low or high):
+        if not sign or not (low or high or self.may_be_open):
             self.fail(f"{value!r} is not a range, such as 10..20, 10.. or ..20.", param, ctx)
         return end_of(low), end_of(high)
 
@@ -170,14 +176,18 @@ def column_option(name: str, text: str) -> Any:
 @column_option("--fixed", "A column that may not change.")
 @column_option("--increase", "A column that may only grow.")
 @column_option("--decrease", "A column that may only shrink.")
-@column_option("--integer", "A column of numbers whose new value must be whole.")
+@column_option(
+    "--whole",
+    "A column of numbers whose new value must be whole, besides those that are whole in DATA.",
+)
 @option(
     "--bounds",
     metavar="COL=LOW..HIGH",
     multiple=True,
-    type=ForColumn(Range(), "age=18..65"),
+    type=ForColumn(Range(may_be_open=True), "age=18..65"),
     section=SECTION,
-    help="Between which a column of numbers or dates must stay.",
+    help="Between which a column of numbers or dates must stay; COL=.. for no bounds.  "
+    "[default: where it lay in training]",
 )
 @option(
     "--allow",
@@ -221,8 +231,11 @@ def counterfactual(
     loaded = load_model(model)
     wished = column_wishes(loaded, columns)
     goal = target_of(loaded, target)
+    always = WholeColumns(loaded)
     with reading.open(data, loaded) as table:
-        chosen = dict(rows_by_number(loaded, table, numbers, console))
+        rows = rows_by_number(loaded, table, numbers, console, always.look_at)
+        chosen = dict(rows)
+    wished["whole"] = [*wished["whole"], *always.names]
     texts, records = [], []
     for number in numbers:
         searching = console.progress(f"Searching for row {number}")
@@ -260,10 +273,50 @@ def column_wishes(model: NeuralRuleModel, columns: dict[str, Any]) -> dict[str, 
     return {
         "fixed": list(columns["fixed"]),
         "directions": directions,
-        "integer": list(columns["integer"]) or None,
+        "whole": list(columns["whole"]),
         "bounds": {**dict(columns["bounds"]), **dict(columns["allow"])},
         "units": dict(columns["units"]),
     }
+
+
+class WholeColumns:
+    """The columns that hold whole numbers only, in the table and, it seems, in training.
+
+    Tables are read as floats, and a model knows no more of a column than its ends, its mean
+    and its deviation.
+
+    Attributes
+    ----------
+    names : list of str
+    """
+
+    def __init__(self, model: NeuralRuleModel) -> None:
+        self._model_names = model.encoder_.names
+        self.names = [
+            name
+            for source, name in enumerate(self._model_names)
+            if may_be_whole(model.encoder_.columns_of(source)[0])
+        ]
+
+    def look_at(self, frame: pd.DataFrame) -> None:
+        """Leave out columns with other cells in some rows, as the model has its columns."""
+        for name in list(self.names):
+            cells = frame.iloc[:, self._model_names.index(name)]
+            if (cells.dropna() % 1 != 0).any():
+                self.names.remove(name)
+
+
+def may_be_whole(column: EncodedColumn) -> bool:
+    """Whether a column of numbers can have been whole in training, by what is known of it."""
+    if column.kind != "number" or column.is_date:  # dates are the library's concern
+        return False
+    low, high = column.lowest, column.highest
+    rounding = 1e-6 * column.scale  # rows that were kept as float32 may have widened it
+    if any(abs(end - round(end)) > rounding for end in (low, high)):
+        return False
+    # Shares also go from 0 to 1, but only numbers that are one or the other vary this much.
+    variance = (column.mean - low) * (high - column.mean)
+    return high - low > 1.5 or abs(column.scale**2 - variance) <= 1e-4 * variance
 
 
 def check_column(model: NeuralRuleModel, name: str, column: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -215,13 +215,22 @@ def read_if_given(
 
 
 def rows_by_number(
-    model: NeuralRuleModel, table: Table, numbers: Sequence[int], console: Console
+    model: NeuralRuleModel,
+    table: Table,
+    numbers: Sequence[int],
+    console: Console,
+    look_at: Callable[[pd.DataFrame], None] | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """Each of the rows, as a table of one row; reads no further than the last of them."""
+    """Each of the rows, as a table of one row; reads no further than the last of them.
+
+    All rows that are read are given to `look_at`, with the model's columns in its order.
+    """
     columns = find_columns(model, table, notes_of(model, "targets"))
     first = 1
     with console.progress(f"Reading {table.name}", lambda: table.done):
         for chunk in table.chunks(columns.kinds):
+            if look_at is not None:
+                look_at(chunk[list(columns.kinds)])
             for number in set(numbers):
                 if first <= number < first + len(chunk):
                     yield number, columns.of(chunk.iloc[[number - first]])

@@ -108,7 +108,7 @@ class Counterfactual:
         if not self.found:
             known = f", because none costs up to {number(self.bound, 3)}: proven."
             if np.isinf(self.bound):
-                known = ", because there is none: proven."
+                known = ", because there is none within the bounds: proven."
             elif not self.optimal:
                 known = f" so far; every one costs at least {number(self.bound, 3)}."
             which = "counterfactual" if first else "other counterfactual"
@@ -140,7 +140,7 @@ def counterfactual(
     probability: Any = None,
     units: Mapping[Any, float] | None = None,
     fixed: Iterable[Any] = (),
-    integer: Iterable[Any] | None = None,
+    whole: Iterable[Any] | None = None,
     bounds: Mapping[Any, Any] | None = None,
     directions: Mapping[Any, str] | None = None,
     max_changes: int | None = None,
@@ -159,7 +159,7 @@ def counterfactual(
         )
     most = None if max_changes is None else check_count("max_changes", max_changes)
     check_count("n_answers", n_answers)
-    options = read_options(fitted.encoder, units, fixed, integer, bounds, directions)
+    options = read_options(fitted.encoder, units, fixed, whole, bounds, directions)
     if table.shape[0] != 1:
         raise ValueError(
             f"x must be one row, got {table.shape[0]} rows. Pass for example X.iloc[[0]], "

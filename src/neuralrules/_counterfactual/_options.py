@@ -24,7 +24,7 @@ class Options:
 
     units: dict[int, Any]
     fixed: set[int]
-    integer: set[int] | None
+    whole: set[int] | None
     bounds: dict[int, Any]
     directions: dict[int, str]
 
@@ -37,7 +37,7 @@ def read_options(
     encoder: Encoder,
     units: Any,
     fixed: Any,
-    integer: Any,
+    whole: Any,
     bounds: Any,
     directions: Any = None,
 ) -> Options:
@@ -71,7 +71,7 @@ def read_options(
     options = Options(
         units=values("units", {} if units is None else units),
         fixed=positions("fixed", fixed) | held,
-        integer=None if integer is None else positions("integer", integer),
+        whole=None if whole is None else positions("whole", whole),
         bounds=values("bounds", {} if bounds is None else bounds),
         directions=ways,
     )

@@ -14,7 +14,7 @@ from neuralrules._counterfactual._ball import Moves
 from neuralrules._counterfactual._options import Options, check_pair
 from neuralrules._data._categories import category_name, spellings
 from neuralrules._data._dates import as_days, days_of_text, holds_dates
-from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder, is_frame
 from neuralrules._data._missing import is_missing
 from neuralrules._data._scaling import Knots
@@ -38,8 +38,8 @@ class CellChoices:
     unit : float
         Changing a number by one unit costs 1. Switching to another category costs 1 / unit.
     low, high : float
-        The new number must lie between them. They never lie outside what the column's dtype
-        can hold.
+        The new number must lie between them: where the column lay in training, unless the
+        user says otherwise. They never lie outside what the column's dtype can hold.
     whole : bool
         Whether a new number must be whole.
     categories : tuple of str
@@ -108,10 +108,11 @@ def _number_column(
     cell = cell_at(table, position)
     number = np.nan if is_missing(cell) else _as_number(cell)
     low, high = _dtype_range(table, position)
-    usually_whole = kind == "integer" or (own.is_date and not number % 1)
-    # A boolean can only become 0 or 1, even if the user does not name it in `integer`.
-    whole = kind == "boolean" or (
-        usually_whole if options.integer is None else position in options.integer
+    whole = (
+        kind == "boolean"  # which can only become 0 or 1
+        or (own.is_date and not number % 1)  # which has no time of day
+        or (kind == "integer" and options.whole != set())
+        or position in (options.whole or ())
     )
     if position in options.bounds:
         given = options.bounds[position]
@@ -122,7 +123,10 @@ def _number_column(
                 f"bounds[{name!r}]={given!r} leave out the row's own value {number:g}. "
                 "Widen them, or change x first."
             )
-        low, high = max(low, pair[0]), min(high, pair[1])
+    else:
+        # Nobody should be told to have -1 late payments.
+        pair = _usual_range(own, number)
+    low, high = max(low, pair[0]), min(high, pair[1])
     # A missing number has no way to go.
     way = options.directions.get(position)
     if position in options.fixed or way == "increase":
@@ -132,6 +136,13 @@ def _number_column(
     usual = 1.0 if kind == "boolean" else own.scale
     unit = _unit(options, position, name, usual)
     return CellChoices(name, number, unit, low, high, whole, ())
+
+
+def _usual_range(own: EncodedColumn, number: float) -> tuple[float, float]:
+    """Where a column lay in training, as far as that is known, and up to the row's number."""
+    low = own.lowest if own.lowest > -LARGEST else -np.inf
+    high = own.highest if own.highest < LARGEST else np.inf
+    return min(low, number), max(high, number)  # a missing number, NaN, is passed over
 
 
 def is_pair(given: Any) -> bool:
@@ -170,9 +181,9 @@ def _category_column(
     encoder: Encoder, table: Any, position: int, options: Options
 ) -> CellChoices:
     name = encoder.names[position]
-    if position in (options.integer or ()):
+    if position in (options.whole or ()):
         raise ValueError(
-            f"integer names the column {name!r}, which holds categories. Name columns of "
+            f"whole names the column {name!r}, which holds categories. Name columns of "
             "numbers only."
         )
     if options.directions.get(position, "fixed") not in ("fixed", "either"):

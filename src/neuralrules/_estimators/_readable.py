@@ -259,7 +259,7 @@ class ReadableModel(MeasuredModel):
         probability: Any = None,
         units: Mapping[Any, float] | None = None,
         fixed: Iterable[Any] = (),
-        integer: Iterable[Any] | None = None,
+        whole: Iterable[Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,
         directions: Mapping[Any, str] | None = None,
         max_changes: int | None = None,
@@ -291,15 +291,19 @@ class ReadableModel(MeasuredModel):
             columns of a boolean dtype, so that a switch costs 1.
         fixed : list of columns, default=()
             Columns that may not change.
-        integer : list of columns, optional
-            Columns of numbers whose new values must be whole; a value that is not whole may
-            stay as it is. By default those of an integer dtype in `x` (not those of a
-            float array, nor of a Series of floats). Columns of a boolean dtype always
-            stay 0 or 1, and those of an integer dtype in its range.
+        whole : list of columns, optional
+            Columns of numbers whose new values must be whole, besides those of an integer
+            dtype in `x`, which are anyway (not those of a float array, nor of a Series of
+            floats); an empty list frees these too. A value that is not whole may stay as
+            it is. Columns of a boolean dtype always stay 0 or 1, those of an integer dtype
+            in its range, and dates without a time of day remain so.
         bounds : dict, optional
-            For a column of numbers a pair (low, high), either of them None; the row's own
-            value must lie in it. For one of categories a list of those that the cell may
-            switch to; it may also stay what it is.
+            For a column of numbers a pair (low, high), either of them None for no bound;
+            the row's own value must lie in it. By default numbers and dates stay between
+            the least and the greatest of training, or up to the row's own value where that
+            lies outside; `bounds={"income": (None, None)}` lifts this. For a column of
+            categories a list of those that the cell may switch to; it may also stay what
+            it is.
         directions : dict, optional
             Which way a column may go: "increase", "decrease" or "either" for numbers and
             dates, or "fixed". By default a column whose direction the model promises (see
@@ -357,7 +361,7 @@ class ReadableModel(MeasuredModel):
             probability=probability,
             units=units,
             fixed=fixed,
-            integer=integer,
+            whole=whole,
             bounds=bounds,
             directions=directions,
             max_changes=max_changes,
