@@ -251,3 +251,32 @@ def test_an_edit_that_breaks_a_promise_is_refused(people):
     assert turned.check_monotone() == []
     free = model.set_params(monotone=None).edit(replace=against)
     assert free.check_monotone(promised) == [(speaks_for, name)]
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("option", ["exclude", "interactions"])
+def test_an_edit_that_looks_at_forbidden_columns_is_refused(option, as_text):
+    X = np.random.RandomState(0).randn(200, 3)
+    y = X[:, 0] + X[:, 2] > 0
+    promised = {"exclude": [1], "interactions": [[0, 2]]}[option]
+    chosen = {"n_trees": 2, "n_epochs": 2, "random_state": 0, option: promised}
+    model = NeuralRuleClassifier(2, **chosen).fit(X, y)
+    if as_text:
+        lines = model.exact_text().splitlines()
+        first = lines.index(next(line for line in lines if line.startswith("rule 0")))
+        lines[first + 1] = '  + 3.0 * "x0" + 3.0 * "x2" + 0.5 * "x1" + 0.25'
+        changes = {"text": "\n".join(lines)}
+    else:
+        changes = {"replace": {0: "x0 > 0 and x2 > 0 and x1 > 0"}}
+    beside = "" if option == "exclude" else " beside its other columns"
+    message = (
+        f"So changed, rule 0 of the new model breaks a promise: it looks at 'x1'{beside}, "
+        f"against {option}={promised!r}. Leave the column out of the rule, or this model "
+        f"first set_params({option}=None)."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        model.edit(**changes)
+    allowed = model.edit(replace={0: "x0 > 0 and x2 > 0"}, values={0: 2.0})
+    assert allowed.network_.values[0, 0] == pytest.approx(2.0)
+    free = model.set_params(**{option: None}).edit(**changes)
+    assert 1 in free.network_.rule_columns(0)
