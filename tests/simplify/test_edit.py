@@ -280,3 +280,36 @@ def test_an_edit_that_looks_at_forbidden_columns_is_refused(option, as_text):
     assert allowed.network_.values[0, 0] == pytest.approx(2.0)
     free = model.set_params(**{option: None}).edit(**changes)
     assert 1 in free.network_.rule_columns(0)
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_what_a_rewritten_model_does_not_know_is_told_with_a_remedy(people, as_text):
+    X, y = people
+    model = NeuralRuleClassifier(2, n_trees=2, n_epochs=3, random_state=0).fit(X, y)
+    name = X.columns[0]
+    if as_text:
+        first = model.exact_text().split("\n\n")
+        first[1] = f'rule 0 value [1.5]\n  + 0.00005 * "{name}" - 1.0'
+        edited = model.edit(text="\n\n".join(first))
+    else:
+        edited = model.edit(replace={0: f"{name} > {X[name].median()}"})
+    for ask in (
+        lambda: edited.rules_text(style="sentences"),
+        lambda: edited.reasons(X[:3]),
+        edited.scorecard,
+    ):
+        with pytest.raises(ValueError, match=r"was edited.*, or refit\(X, y\) it first\.$"):
+            ask()
+
+    # Rows given say what the card needs, and the card is still that of the model.
+    card = edited.scorecard(X, y)
+    assert card.most_points()[0] != 0
+    assert card.probability(card.points(X)) == pytest.approx(
+        edited.predict_proba(X)[:, list(edited.classes_).index(card.adverse)], abs=0.1
+    )
+    assert edited.to_python(scorecard=card)
+
+    edited.refit(X, y)
+    assert edited.rules_text(style="sentences")
+    assert str(edited.scorecard())
+    assert len(edited.reasons(X[:3]).reasons) == 3

@@ -12,7 +12,7 @@ from neuralrules._data._encoding import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Decider, Engine
 from neuralrules._fitted._activity import Activity, measure
-from neuralrules._fitted._lineage import Event, counted, event, followed
+from neuralrules._fitted._lineage import EDITED, Event, counted, event, followed
 from neuralrules._fitted._performance import Performance, perform
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
@@ -77,6 +77,12 @@ class Fitted:
     def remembers_a_sample(self) -> bool:
         """Whether `activity` and `performance` may be of only some of the training rows."""
         return self.performance.n_rows == READ_ROWS_PER_EPOCH * max(self.n_epochs, 1)
+
+    @property
+    def why_no_rows(self) -> str:
+        """What was done to a model that remembers none of its training rows, for errors."""
+        edited = any(event.what == EDITED for event in self.lineage)
+        return "edited" if edited or self.rules.grew else "read from text"
 
     @property
     def used_columns(self) -> list[int]:
