@@ -293,7 +293,9 @@ class ChangeableModel(ReadableModel):
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_columns)
-            Rows to measure the cost on, best such as the model has not seen.
+            Rows to measure the cost on, best such as the model has not seen. Counts of the
+            training rows would not be those of the rounded rules, so what the new model
+            tells of rows is of these, and its texts and its report say so.
         y : array-like of shape (n_rows,) or (n_rows, n_targets)
         precision : int or "friendly", default=2
             Significant digits; a column far from zero gets more, for the same accuracy.
