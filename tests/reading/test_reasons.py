@@ -210,5 +210,5 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match=r"predicts 2 numbers, .* Fit a model for each target"):
         two.reasons(rows[:1])
     again = read_rules(model.exact_text(), estimator=True)
-    with pytest.raises(ValueError, match=r"remembers none\. Take explain\."):
+    with pytest.raises(ValueError, match=r"text and remembers none\. Take explain, or"):
         again.reasons(row)

@@ -268,6 +268,7 @@ def test_what_has_no_card_is_refused():
         fitted("numbers")[0].scorecard(adverse="high")
     again = read_rules(model.exact_text(), estimator=True)
     old = with_fitted(model, activity=replace(model.fitted_.activity, highest=None))
-    for other in (again, old):
-        with pytest.raises(ValueError, match=r"does not remember how strongly .* Fit it again"):
+    for other, was in ((again, "text"), (old, "a file of an earlier version")):
+        message = rf"does not remember how strongly .* was read from {was}\. Give X and y to"
+        with pytest.raises(ValueError, match=message):
             other.scorecard()

@@ -251,3 +251,65 @@ def test_an_edit_that_breaks_a_promise_is_refused(people):
     assert turned.check_monotone() == []
     free = model.set_params(monotone=None).edit(replace=against)
     assert free.check_monotone(promised) == [(speaks_for, name)]
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("option", ["exclude", "interactions"])
+def test_an_edit_that_looks_at_forbidden_columns_is_refused(option, as_text):
+    X = np.random.RandomState(0).randn(200, 3)
+    y = X[:, 0] + X[:, 2] > 0
+    promised = {"exclude": [1], "interactions": [[0, 2]]}[option]
+    chosen = {"n_trees": 2, "n_epochs": 2, "random_state": 0, option: promised}
+    model = NeuralRuleClassifier(2, **chosen).fit(X, y)
+    if as_text:
+        lines = model.exact_text().splitlines()
+        first = lines.index(next(line for line in lines if line.startswith("rule 0")))
+        lines[first + 1] = '  + 3.0 * "x0" + 3.0 * "x2" + 0.5 * "x1" + 0.25'
+        changes = {"text": "\n".join(lines)}
+    else:
+        changes = {"replace": {0: "x0 > 0 and x2 > 0 and x1 > 0"}}
+    beside = "" if option == "exclude" else " beside its other columns"
+    message = (
+        f"So changed, rule 0 of the new model breaks a promise: it looks at 'x1'{beside}, "
+        f"against {option}={promised!r}. Leave the column out of the rule, or this model "
+        f"first set_params({option}=None)."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        model.edit(**changes)
+    allowed = model.edit(replace={0: "x0 > 0 and x2 > 0"}, values={0: 2.0})
+    assert allowed.network_.values[0, 0] == pytest.approx(2.0)
+    free = model.set_params(**{option: None}).edit(**changes)
+    assert 1 in free.network_.rule_columns(0)
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_what_a_rewritten_model_does_not_know_is_told_with_a_remedy(people, as_text):
+    X, y = people
+    model = NeuralRuleClassifier(2, n_trees=2, n_epochs=3, random_state=0).fit(X, y)
+    name = X.columns[0]
+    if as_text:
+        first = model.exact_text().split("\n\n")
+        first[1] = f'rule 0 value [1.5]\n  + 0.00005 * "{name}" - 1.0'
+        edited = model.edit(text="\n\n".join(first))
+    else:
+        edited = model.edit(replace={0: f"{name} > {X[name].median()}"})
+    for ask in (
+        lambda: edited.rules_text(style="sentences"),
+        lambda: edited.reasons(X[:3]),
+        edited.scorecard,
+    ):
+        with pytest.raises(ValueError, match=r"was edited.*, or refit\(X, y\) it first\.$"):
+            ask()
+
+    # Rows given say what the card needs, and the card is still that of the model.
+    card = edited.scorecard(X, y)
+    assert card.most_points()[0] != 0
+    assert card.probability(card.points(X)) == pytest.approx(
+        edited.predict_proba(X)[:, list(edited.classes_).index(card.adverse)], abs=0.1
+    )
+    assert edited.to_python(scorecard=card)
+
+    edited.refit(X, y)
+    assert edited.rules_text(style="sentences")
+    assert str(edited.scorecard())
+    assert len(edited.reasons(X[:3]).reasons) == 3

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from models import EVERY_MODEL, fitted
 
-from neuralrules import NeuralRuleClassifier
+from neuralrules import NeuralRuleClassifier, load
 
 
 @pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
@@ -81,3 +81,23 @@ def test_the_cost_is_told_and_the_model_is_another_one():
     assert re.fullmatch(told, str(rounding))
     with pytest.raises(ValueError, match="precision=0 must be a whole number of at least 1"):
         model.round_numbers(X, y, precision=0)
+
+
+def test_the_rows_of_rounding_are_not_called_those_of_training(tmp_path):
+    model, X, y = fitted("two classes")
+    rounded = model.round_numbers(X[:30], y[:30]).model
+    rounded.save(tmp_path / "model.nrules")
+    for other in (rounded, load(tmp_path / "model.nrules"), rounded.edit(freeze=[0])):
+        text = other.rules_text()
+        assert "% of the rows it was rounded on)" in text
+        assert "training rows" not in text
+    page = rounded.report(tmp_path / "page.html").read_text("utf-8")
+    assert "Perhaps optimistic: measured on the 30 rows it was rounded on." in page
+    assert "Compared with the average of the rows it was rounded on (" in page
+    assert "training rows" not in re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    # Training measures on its own rows again.
+    trained = rounded.edit().refit(X, y)
+    assert "% of the training rows)" in trained.rules_text()
+    page = model.report(tmp_path / "page.html").read_text("utf-8")
+    assert "Optimistic: measured on the " in page
+    assert "The model has seen these rows. On new ones it will as a rule" in page

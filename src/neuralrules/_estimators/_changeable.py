@@ -15,7 +15,7 @@ from neuralrules._data._rows import Rows
 from neuralrules._estimators._readable import ReadableModel
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import EDITED, ROUNDED, Event, counted, lineage_text
-from neuralrules._network._restricted import violations
+from neuralrules._network._restricted import forbidden_columns, violations
 from neuralrules._reading._text import check_counts
 from neuralrules._simplify._edit import edited, edits_text, read_edits
 from neuralrules._simplify._edit_text import edited_text
@@ -157,15 +157,8 @@ class ChangeableModel(ReadableModel):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
-        spoken = edits.replace or edits.values or text is not None
-        if spoken and chosen.monotone is not None and (broken := model.check_monotone()):
-            rule, column = broken[0]
-            raise ValueError(
-                f"So changed, rule {rule} of the new model breaks a promise: with its value, "
-                f"what it says of {column!r} is against monotone={chosen.monotone!r}. Give it "
-                "a value of the other sign by values, other words, or this model first "
-                "set_params(monotone=None)."
-            )
+        if edits.replace or edits.values or text is not None:
+            check_promises(model)
         return model
 
     def simplify(
@@ -300,7 +293,9 @@ class ChangeableModel(ReadableModel):
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_columns)
-            Rows to measure the cost on, best such as the model has not seen.
+            Rows to measure the cost on, best such as the model has not seen. Counts of the
+            training rows would not be those of the rounded rules, so what the new model
+            tells of rows is of these, and its texts and its report say so.
         y : array-like of shape (n_rows,) or (n_rows, n_targets)
         precision : int or "friendly", default=2
             Significant digits; a column far from zero gets more, for the same accuracy.
@@ -353,3 +348,29 @@ class ChangeableModel(ReadableModel):
         else:
             shown, how = precision, f"to {counted(int(precision), 'significant digit')}"
         return Rounding(self._with(rounded.after(ROUNDED, how)), loss, before, shown)
+
+
+def check_promises(model: Any) -> None:
+    """Refuse an edited model whose rules do what its parameters forbid.
+
+    Training would else take back in silence what was written.
+    """
+    asked = model._restrictions(model.encoder_, model.fitted_.task)
+    if asked is None:
+        return
+    for rule, place in forbidden_columns(model.network_, asked):
+        option = "exclude" if asked.excluded[place] else "interactions"
+        beside = "" if option == "exclude" else " beside its other columns"
+        raise ValueError(
+            f"So changed, rule {rule} of the new model breaks a promise: it looks at "
+            f"{asked.names[place]!r}{beside}, against {option}={getattr(model, option)!r}. "
+            f"Leave the column out of the rule, or this model first set_params({option}=None)."
+        )
+    if model.monotone is not None and (broken := model.check_monotone()):
+        rule, column = broken[0]
+        raise ValueError(
+            f"So changed, rule {rule} of the new model breaks a promise: with its value, "
+            f"what it says of {column!r} is against monotone={model.monotone!r}. Give it "
+            "a value of the other sign by values, other words, or this model first "
+            "set_params(monotone=None)."
+        )

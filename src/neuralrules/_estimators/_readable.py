@@ -211,6 +211,8 @@ class ReadableModel(MeasuredModel):
         ----------
         X, y : optional
             Rows to measure on what whole points cost, best such as the model has not seen.
+            For a model that remembers no rows of training, since it was edited or read from
+            text, also how strongly its rules fire.
         points_to_double : float, default=20
             With so many points more, the odds against the adverse class double.
         base : int, default=600
@@ -424,9 +426,9 @@ class ReadableModel(MeasuredModel):
         weighted = sample_weight is not None or self._weighs_classes()
         if X is None:
             if not self.fitted_.performance.n_rows:
-                was = "edited" if self.fitted_.rules.grew else "read from text"
                 raise ValueError(
-                    f"This model was {was} and remembers no rows. Give X and y to report on."
+                    f"This model was {self.fitted_.why_no_rows} and remembers no rows. Give X "
+                    "and y to report on."
                 )
             return Given(weighted=weighted)
         table = self._check_columns(X, reset=False)

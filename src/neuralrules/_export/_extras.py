@@ -46,7 +46,8 @@ NOTHING = Extras()
 
 def checked_extras(fitted: Fitted, card: Points | None, n_reasons: Any, adverse: Any) -> Extras:
     """What an export of a model is asked for."""
-    if card is not None and card._fitted is not fitted:
+    # A card that had to measure the model's rules has a copy of it, with the same state.
+    if card is not None and card._fitted.state is not fitted.state:
         raise ValueError(
             "scorecard is the card of another model. Make it anew by this model's scorecard()."
         )

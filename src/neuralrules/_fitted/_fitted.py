@@ -12,7 +12,7 @@ from neuralrules._data._encoding import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Decider, Engine
 from neuralrules._fitted._activity import Activity, measure
-from neuralrules._fitted._lineage import Event, counted, event, followed
+from neuralrules._fitted._lineage import EDITED, ROUNDED, Event, counted, event, followed
 from neuralrules._fitted._performance import Performance, perform
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
@@ -46,7 +46,8 @@ class Fitted:
     interrupted : bool
         Whether Ctrl-C ended training.
     activity : Activity
-        What the rules do on the training rows, or on a sample of them.
+        What the rules do on the training rows, or on a sample of them; of a rounded model,
+        on the rows that it was rounded on, which may be others.
     performance : Performance
         How good the model is there.
     notes : dict of str to list of str
@@ -76,7 +77,28 @@ class Fitted:
     @property
     def remembers_a_sample(self) -> bool:
         """Whether `activity` and `performance` may be of only some of the training rows."""
-        return self.performance.n_rows == READ_ROWS_PER_EPOCH * max(self.n_epochs, 1)
+        sampled = self.performance.n_rows == READ_ROWS_PER_EPOCH * max(self.n_epochs, 1)
+        return sampled and not self.was_rounded
+
+    @property
+    def was_rounded(self) -> bool:
+        """Whether the rows of `activity` are those of `round_numbers` and not of training.
+
+        Editing measures nothing, so what was done before it counts.
+        """
+        measured = [event.what for event in self.lineage if event.what != EDITED]
+        return measured[-1:] == [ROUNDED]
+
+    @property
+    def rows_name(self) -> str:
+        """What the rows of `activity` and `performance` are."""
+        return "rows it was rounded on" if self.was_rounded else "training rows"
+
+    @property
+    def why_no_rows(self) -> str:
+        """What was done to a model that remembers none of its training rows, for errors."""
+        edited = any(event.what == EDITED for event in self.lineage)
+        return "edited" if edited or self.rules.grew else "read from text"
 
     @property
     def used_columns(self) -> list[int]:

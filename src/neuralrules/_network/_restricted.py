@@ -190,6 +190,18 @@ def allowed_weights(network: Network, restrictions: Restrictions) -> np.ndarray:
     return allowed
 
 
+def forbidden_columns(network: Network, restrictions: Restrictions) -> list[tuple[int, int]]:
+    """Rules that look at an encoded column that they may not, and the column."""
+    forbidden = (network.own_weights != 0) & ~allowed_weights(network, restrictions)
+    return [
+        (rule, int(column))
+        for rule in range(network.n_rules)
+        for column in network.rule_columns(rule)[
+            network.layout.weights_of(forbidden, rule).any(axis=0)
+        ]
+    ]
+
+
 def restricted(
     network: Network, restrictions: Restrictions | None, frozen: np.ndarray | None = None
 ) -> Network:

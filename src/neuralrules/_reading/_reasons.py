@@ -156,8 +156,8 @@ def reasoned_outcome(fitted: Fitted, k: Any, adverse: Any) -> Outcome:
     check_counts(k=k)
     if not fitted.activity.n_rows:
         raise ValueError(
-            "reasons compares a row with those of training, and this model was read from text "
-            "and remembers none. Take explain."
+            "reasons compares a row with those of training, and this model was "
+            f"{fitted.why_no_rows} and remembers none. Take explain, or refit(X, y) it first."
         )
     return adverse_outcome(fitted, adverse)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
+from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
 from neuralrules._reading._outcomes import adverse_outcome
@@ -57,6 +59,10 @@ def scorecard(
     adverse: Any,
 ) -> ScoreCard:
     """See `ReadableModel.scorecard`; `check` checks tables that the card is to score."""
+    known = fitted.activity.n_rows and fitted.activity.highest is not None
+    if rows is not None and not known:
+        seen = measure(fitted.network, fitted.rules, rows, engine)
+        fitted = replace(fitted, activity=seen)
     check_options(fitted, points_to_double, base, unit, levels, adverse)
     task, network = fitted.task, fitted.network
     outcome = adverse_outcome(fitted, adverse)
@@ -113,9 +119,11 @@ def check_options(
             "score card adds. Fit it with loss='squared' or 'huber'."
         )
     if fitted.activity.highest is None or not fitted.activity.n_rows:
+        old = "read from a file of an earlier version"
+        was = old if fitted.activity.n_rows else fitted.why_no_rows
         raise ValueError(
             "The model does not remember how strongly its rules fired in training, since it "
-            "was read from text or from a file of an earlier version. Fit it again."
+            f"was {was}. Give X and y to measure it on, or refit(X, y) it first."
         )
     for name, value in {"points_to_double": points_to_double, "unit": unit}.items():
         given = isinstance(value, Real) and not isinstance(value, bool)

@@ -52,7 +52,8 @@ def rules_sentences(
     if not fitted.activity.n_rows:
         raise ValueError(
             "style='sentences' tells what was seen of the training rows, and this model was "
-            "read from text and remembers none. Take style='conditions'."
+            f"{fitted.why_no_rows} and remembers none. Take style='conditions', or refit(X, y) "
+            "it first."
         )
     rules = told_rules(fitted)
     left_out = fitted.network.n_rules - len(rules)

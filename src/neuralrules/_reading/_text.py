@@ -65,7 +65,7 @@ def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_ter
         lines = [f"Rule {rule}: {value_text(fitted, rule, precision)}"]
         if activity.n_rows:  # a model read from text remembers no rows
             share = number(100 * activity.covered[rule] / activity.n_rows, 2)
-            lines[0] += f" (covers {share} % of the training rows)"
+            lines[0] += f" (covers {share} % of the {fitted.rows_name})"
         standing = standing_text(fitted, rule)
         lines[0] += f" ({standing})" if standing else ""
         if fitted.rules.grew:

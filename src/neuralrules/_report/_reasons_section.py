@@ -37,6 +37,7 @@ def reasons_section(fitted: Fitted, rare: int | None) -> dict[str, Any] | None:
         "k": SHOWN_REASONS,
         "about": f"for {outcome.label}" if task.are_classes else "for a high prediction",
         "usual": usual_text(fitted, outcome),
+        "rows": fitted.rows_name,
         "effects": outcome.effects(fitted.network.values).tolist(),
         "usualActivations": fitted.activity.activation.astype(np.float64).tolist(),
         "faint": outcome.faint,

@@ -108,7 +108,7 @@ def report_data(
     )
     return {
         "header": header_section(fitted, title),
-        "performance": performed | told_of_rows(given, where),
+        "performance": performed | told_of_rows(fitted, given, where),
         "importance": importance,
         "shapes": shapes_section(
             fitted,
@@ -143,11 +143,12 @@ def report_data(
     }
 
 
-def told_of_rows(given: Given, where: str) -> dict[str, Any]:
+def told_of_rows(fitted: Fitted, given: Given, where: str) -> dict[str, Any]:
     """Which rows the performance was measured on."""
     return {
         "where": where,
         "training": given.y is None,
+        "rounding": fitted.was_rounded,
         "only_X": given.X is not None and given.y is None,
         "weighted": given.weighted,
     }
@@ -183,7 +184,7 @@ def header_section(fitted: Fitted, title: str) -> dict[str, Any]:
             ("deep rules" if network.deep else "rules", count(network.n_rules)),
             ("literals in them", count(network.n_literals)),
             ("parameters other than zero", count(network.n_parameters)),
-            ("training rows", rows),
+            (fitted.rows_name, rows),
             (
                 f"columns, {len(fitted.used_columns)} of them used",
                 count(len(fitted.encoder.names)),
@@ -197,7 +198,7 @@ def measured_on(fitted: Fitted, given: Given, n_rows: int) -> str:
     if given.y is not None:
         return f"on the {count(n_rows)} rows given"
     sample = "a sample of " if fitted.remembers_a_sample else "the "
-    return f"on {sample}{count(n_rows)} training rows"
+    return f"on {sample}{count(n_rows)} {fitted.rows_name}"
 
 
 def importance_section(
