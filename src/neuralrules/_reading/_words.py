@@ -29,10 +29,11 @@ from neuralrules._reading._literals import (
     telling,
 )
 from neuralrules._reading._names import category_text, in_formula
-from neuralrules._reading._numbers import number, rounded
+from neuralrules._reading._numbers import number, resolved, rounded
 from neuralrules._reading._reach import reach
 
 NEXT_TO = 1e-5  # of an activation: float32 may have lost that much of it
+LOST = 1e-5  # of a deviation: what float32 and rounding may lose of a threshold
 # Of the deviation of the column bounded: a column that moves the threshold by less, for one
 # deviation of its own, is taken at its mean. Digits beyond the third show it all the same.
 HARDLY = 0.05
@@ -385,11 +386,16 @@ def change_words(column: EncodedColumn, change: float, precision: int) -> str:
 def value_text(column: EncodedColumn, value: float, precision: int, sign: str = "") -> str:
     """A number of a column, rounded to parts of its deviation, or a date.
 
-    Behind a `sign` a date is a bound that the same days pass.
+    Behind a `sign` a date is a bound that the same days pass. A number that has no more
+    digits than asked for is told as it is: 0.75 in two digits, however wide its column.
     """
     if column.is_date:
         return original_text(column, value, precision, sign)
-    return rounded(value, round_step(column.unit_at(value)), precision)
+    unit = column.unit_at(value)
+    near, full = rounded(value, round_step(unit), precision), resolved(value, unit, precision)
+    return next(
+        (text for text in (near, full) if abs(float(text) - value) <= LOST * unit), near
+    )
 
 
 def growth_words(
