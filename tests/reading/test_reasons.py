@@ -86,6 +86,23 @@ def test_the_numbers_of_a_reason_are_those_of_the_row(columns):
     assert settled > 10
 
 
+def test_a_weak_reason_tells_what_keeps_the_rule_from_firing_more():
+    model, X, _ = credit()
+    rows, network, n_of_several = risky(model, X), model.network_, 0
+    literals = model.encoder_.transform(X.iloc[rows])[:, network.features] @ network.weights.T
+    literals = literals.astype(float) + network.biases
+    for place, own in enumerate(model.reasons(X.iloc[rows]).reasons):
+        for reason in (found for found in own if found.kind == "weak"):
+            first, end = network.offsets[reason.rule : reason.rule + 2]
+            least = first + np.argmin(literals[place, first:end])
+            (feature,) = network.features[np.flatnonzero(network.weights[least])]
+            name = X.columns[model.encoder_.columns[feature].source]
+            facts = reason.text.partition(": ")[0]
+            assert re.findall(r"(\w+) is ", facts) == [name], reason.text
+            n_of_several += end - first > 1
+    assert n_of_several > 10
+
+
 def as_number(text):
     if re.match(r"\d{4}-\d\d-\d\d", text):
         return (pd.Timestamp(text) - pd.Timestamp("1970-01-01")) / pd.Timedelta("1D")

@@ -61,14 +61,17 @@ class Need(NamedTuple):
     threshold: float
 
 
-def row_words(fitted: Fitted, rule: int, row: RowOfTable, *, missed: bool) -> str:
-    """How a row stands to the literals of a shallow rule: those it fails, or those it passes.
+def row_words(fitted: Fitted, rule: int, row: RowOfTable, kind: str) -> str:
+    """How a row stands to the literals of a shallow rule that is a reason of some `kind`.
 
-    What every row of training passes is told only if there is nothing else.
+    Of a rule that is "missed" those it fails are told; of a "weak" one what keeps it from
+    firing more, which is its least literal, since the others are in the row's favour; and of
+    one "against" all it passes. There, what every row of training passes is told only if
+    there is nothing else.
     """
-    network = fitted.network
+    network, missed = fitted.network, kind == "missed"
     own = range(network.offsets[rule], network.offsets[rule + 1])
-    if missed:
+    if kind != "against":
         # A row on the bound itself may fail a rule by the rounding of float32 alone.
         least = max(min(row.literals[literal] for literal in own), 0.0)
         chosen = [literal for literal in own if row.literals[literal] <= least]
