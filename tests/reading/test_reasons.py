@@ -8,7 +8,7 @@ import pytest
 from models import fitted
 from test_sentences import NUMBER, activations, credit
 
-from neuralrules import read_rules
+from neuralrules import NeuralRuleClassifier, read_rules
 
 FAINT = 0.005
 
@@ -78,11 +78,29 @@ def test_the_numbers_of_a_reason_are_those_of_the_row(columns):
                 passes = cell > bound if rises else cell < bound
                 assert passes != bool(gap) or cell == bound
                 if gap:
-                    assert float(gap[0]) == pytest.approx(abs(bound - cell), abs=1e-9)
+                    beyond = 1 if name == "opened" else 0  # the first day that passes
+                    assert float(gap[0]) == pytest.approx(abs(bound - cell) + beyond, abs=1e-9)
             if len(gaps) == 1 or (gaps and columns == "own"):
                 settled += 1
                 assert fires(model, moved(row, gaps), reason.rule), reason.text
     assert settled > 10
+
+
+def test_a_weak_reason_tells_what_keeps_the_rule_from_firing_more():
+    model, X, _ = credit()
+    rows, network, n_of_several = risky(model, X), model.network_, 0
+    literals = model.encoder_.transform(X.iloc[rows])[:, network.features] @ network.weights.T
+    literals = literals.astype(float) + network.biases
+    for place, own in enumerate(model.reasons(X.iloc[rows]).reasons):
+        for reason in (found for found in own if found.kind == "weak"):
+            first, end = network.offsets[reason.rule : reason.rule + 2]
+            least = first + np.argmin(literals[place, first:end])
+            (feature,) = network.features[np.flatnonzero(network.weights[least])]
+            name = X.columns[model.encoder_.columns[feature].source]
+            facts = reason.text.partition(": ")[0]
+            assert re.findall(r"(\w+) is ", facts) == [name], reason.text
+            n_of_several += end - first > 1
+    assert n_of_several > 10
 
 
 def as_number(text):
@@ -97,7 +115,7 @@ def moved(row, gaps):
     for name, _, side, bound, *_ in gaps:
         step = 1e-4 if side in ("above", "after") else -1e-4
         if name == "opened":
-            changed[name] = pd.Timestamp(bound) + step * pd.Timedelta("1D") * 100
+            changed[name] = pd.Timestamp(bound) + np.sign(step) * pd.Timedelta("1D")
         else:
             changed[name] = float(bound) * (1 + 1e-9) + step * (1e4 if name == "income" else 1)
     return changed
@@ -212,3 +230,24 @@ def test_what_is_refused():
     again = read_rules(model.exact_text(), estimator=True)
     with pytest.raises(ValueError, match=r"text and remembers none\. Take explain, or"):
         again.reasons(row)
+
+
+def test_days_missed_are_counted_to_the_first_that_passes():
+    days = pd.to_datetime("2023-01-01") + pd.to_timedelta(np.arange(60), "D")
+    X, y = pd.DataFrame({"since": np.repeat(days, 4)}), np.repeat(np.arange(60) >= 30, 4)
+    model = NeuralRuleClassifier(1, n_trees=3, n_epochs=20, random_state=0).fit(X, y)
+    rows, singular = X.iloc[::4], 0
+    for row, own in enumerate(model.reasons(rows, adverse=False).reasons):
+        for reason in (found for found in own if found.kind == "missed"):
+            since, side, bound, gap = re.search(
+                r"since is (\S+), not (after|before) (\S+) \((1 day|\d+ days) too", reason.text
+            ).groups()
+            n_days, way = int(gap.split()[0]), 1 if side == "after" else -1
+            assert as_number(since) + way * n_days == as_number(bound) + way
+            for missing, passes in ((0, True), (1, False)):
+                other = pd.DataFrame(
+                    {"since": [days[row] + way * pd.Timedelta(n_days - missing, "D")]}
+                )
+                assert fires(model, other, reason.rule) == passes, reason.text
+            singular += gap == "1 day"
+    assert singular

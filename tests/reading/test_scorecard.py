@@ -138,6 +138,7 @@ def test_every_number_of_the_text():
     left_out = np.count_nonzero(most == 0)
     assert (f"Without a point: {left_out} of the rules." in text) == bool(left_out)
     lines = re.findall(rf"(?m)^ *(\d+) +({NUMBER}) % +({NUMBER}) % +({NUMBER}) %$", text)
+    assert re.search("(?m)^points +mean probability +rows from there +of them bad$", text)
     points = card.points(X)
     assert len(lines) <= MOST_BANDS
     step = card.step
@@ -145,11 +146,11 @@ def test_every_number_of_the_text():
     below = points - (points - 600) % step
     assert {int(start) for start, *_ in lines} == set(below.tolist())
     for start, probability, share, rate in lines:
-        log_odds = -model.network_.intercept[0] - (int(start) - 600) / FACTOR
-        expected = 1 / (1 + np.exp(-log_odds))
+        own = (points >= int(start)) & (points < int(start) + step)
+        log_odds = -model.network_.intercept[0] - (points[own] - 600) / FACTOR
+        expected = np.mean(1 / (1 + np.exp(-log_odds)))  # of the same rows as what was seen
         near = 0.06 * min(expected, 1 - expected)
         assert float(probability) / 100 == pytest.approx(expected, abs=near)
-        own = (points >= int(start)) & (points < int(start) + step)
         error = np.sqrt(max(own.mean() * (1 - own.mean()), 1 / len(own)) / len(own))
         assert abs(float(share) / 100 - own.mean()) <= error / 2 + 1e-9
         seen = (y[own] == "bad").mean()
@@ -182,6 +183,7 @@ def test_a_card_without_rows_has_a_table_of_usual_points():
     assert table[0][1] > 0.998
     assert table[-1][1] < 0.002
     assert "rows given" not in str(card)
+    assert re.search("(?m)^points +probability$", str(card))
 
 
 def test_the_page(tmp_path):

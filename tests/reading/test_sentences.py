@@ -52,6 +52,12 @@ def holds(X, condition):
         r"(\w+) (?:(above|at least|below|at most|after|from|before|up to) (\S+)"
         r"|between (\S+) and (\S+)|about (\S+))(?: \(at (.*)\))?"
     )
+    if match := re.fullmatch(
+        r"(\w+) ((?:after|from) \S+) and ((?:before|up to) \S+)", condition
+    ):
+        name, *sides = match.groups()
+        after, before = (holds(X, f"{name} {side}")[0] for side in sides)
+        return after & before, np.zeros(len(X), bool)
     if match := re.fullmatch(r"(\w+) is (not )?(.*)", condition):
         name, without, categories = match.groups()
         inside = X[name].isin(re.split(", | or ", categories)).to_numpy()
@@ -66,6 +72,9 @@ def holds(X, condition):
         near = [abs(cells - as_number(end)) <= slack for end in (low, high)]
         return inside, near[0] | near[1]
     beyond = cells - as_number(bound) - shift
+    if name == "opened" and not moved:  # the days that dates tell are exactly those
+        own = {"after": beyond > 0, "from": beyond >= 0, "before": beyond < 0}
+        return own.get(side, beyond <= 0), np.zeros(len(X), bool)
     rises = side in ("above", "at least", "after", "from")
     return (beyond > 0) == rises, abs(beyond) <= slack * (0.02 if moved else 1)
 
@@ -89,8 +98,8 @@ def moves(X, notes):
     total = np.zeros(len(X))
     for change in changes:
         size, direction, step, name = re.fullmatch(
-            rf"({NUMBER}) (?:days )?(more|less|later|earlier) per ({NUMBER}) "
-            r"(?:more of (\w+)|days that \w+ is later)",
+            rf"({NUMBER}) (?:days? )?(more|less|later|earlier) per ({NUMBER}) "
+            r"(?:more of (\w+)|days? that \w+ is later)",
             change,
         ).groups()
         name = name or change.split()[-3]
@@ -151,6 +160,24 @@ def test_every_number_of_a_rule_is_that_of_a_slow_count():
         assert close(shown[1], 100 * overlap) if overlap else shown is None
 
 
+def test_the_days_that_sentences_name_are_those_of_the_rules():
+    days = pd.to_datetime("2023-01-01") + pd.to_timedelta(np.arange(120), "D")
+    X = pd.DataFrame({"opened": np.repeat(days, 4)})
+    y = np.repeat(np.abs(np.arange(120) - 60) < 20, 4)
+    model = NeuralRuleClassifier(2, n_trees=6, n_epochs=20, random_state=0).fit(X, y)
+    active, n_exact, sides = activations(model, X), 0, set()
+    for rule, (says, rest) in blocks(model.rules_text(style="sentences")).items():
+        own = active[:, rule]
+        full = re.search(r" in full at (.*?)\.\n", rest)[1]
+        for told, fires in ((says, own > 0), (full, own >= own.max() * (1 - 1e-5))):
+            if "about" not in told:
+                np.testing.assert_array_equal(rows_where(X, told)[0], fires, err_msg=told)
+                sides |= set(re.findall("after|from|before|up to", told))
+                n_exact += 1
+    assert n_exact > 10
+    assert {"after", "before"} < sides
+
+
 def test_thresholds_that_other_columns_move():
     """With digits enough, the words say exactly where a rule of several columns fires."""
     model, X, _ = credit("rule")
@@ -163,7 +190,7 @@ def test_thresholds_that_other_columns_move():
         assert (inside[clear] == (active[clear, rule] > 0)).all(), says
         for factor, step, number, date in re.findall(
             rf"a factor ({NUMBER}) per ({NUMBER}) "
-            r"(?:(?:more|less) of (\w+)|days that (\w+) is)",
+            r"(?:(?:more|less) of (\w+)|days? that (\w+) is)",
             rest,
         ):
             slopes = np.abs(slopes_of(model, rule, number or date)) * float(step)

@@ -153,6 +153,32 @@ def test_dates_and_whole_numbers_are_friendly():
     assert found >= 3
 
 
+def test_sentences_tell_friendly_thresholds_as_they_are():
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame({"use": rng.uniform(0, 1.4, 900), "paid": rng.uniform(0, 1.4e4, 900)})
+    y = (X["use"] > 0.75) & (X["paid"] < 7250) | (X["use"] < 0.35)
+    model = NeuralRuleClassifier(2, n_trees=4, n_epochs=30, max_terms=1, random_state=0)
+    rounding = model.fit(X, y).round_numbers(X, y, precision="friendly", tolerance=0.002)
+    network, columns = rounding.model.network_, rounding.model.encoder_.columns
+    thresholds = {"use": [], "paid": []}
+    for weights, bias in zip(network.weights, network.biases, strict=True):
+        for place in np.flatnonzero(weights):
+            column = columns[network.features[place]]
+            bound = column.original(-float(bias) / float(weights[place]))
+            thresholds[X.columns[column.source]].append(bound)
+    text = rounding.model.rules_text(style="sentences", precision=rounding.precision)
+    n_short = 0
+    for says in re.findall(r"(?m)^Rule \d+: (.*)\.$", text):
+        for name, shown in re.findall(
+            r"(use|paid) ([^a-z]*[a-z]+ [\d.]+(?: and [\d.]+)?)", says
+        ):
+            for number in map(float, re.findall(r"\d[\d.]*", shown)):
+                nearest = min(abs(number - own) for own in thresholds[name])
+                assert nearest < 1e-4 * X[name].std(), (says, thresholds[name])
+                n_short += 1
+    assert n_short > 5
+
+
 def test_frozen_rules_and_directions_are_kept():
     monotone = {"late_payments": {"bad": 1}, "income": {"good": 1}}
     model, X, y = credit_model(monotone=monotone)

@@ -116,7 +116,8 @@ def original_number(
     if abs(value - round(value)) <= LOST * unit:
         return float(round(value))
     # Whole days that are below 8.5 are below 9, and those above it above 8.
-    return float({"<": math.ceil, ">": math.floor, "≤": math.floor}.get(sign, round)(value))
+    ways = {"<": math.ceil, "≥": math.ceil, ">": math.floor, "≤": math.floor}
+    return float(ways.get(sign, round)(value))
 
 
 def indicator_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy
@@ -46,6 +46,27 @@ class Cost:
     n_rows: int
 
 
+class Band(NamedTuple):
+    """What a card says of the rows given whose points lie in one step, and what was seen.
+
+    Attributes
+    ----------
+    points : int
+        Where the step begins.
+    share : float
+        Of the rows given.
+    expected : float
+        The mean over its rows of the probability, or number, that their points stand for.
+    seen : float
+        The share of the adverse class among them, or the mean of the number.
+    """
+
+    points: int
+    share: float
+    expected: float
+    seen: float
+
+
 @dataclass(frozen=True, repr=False)
 class Points:
     """Whole points for each rule of a model, and what their sum means.
@@ -65,10 +86,8 @@ class Points:
         The class that takes points; None for numbers.
     cost : Cost or None
         Where rows were given to measure it on.
-    bands : list of (int, float, float)
-        Of the rows given, by steps from the base, those that hold some of them: the points
-        where a step begins, the share of the rows in it, and the share of the adverse class
-        among them, or the mean of the number.
+    bands : list of Band
+        The steps from the base that hold some of the rows given.
     step : int
         Points from one line of the table to the next.
     """
@@ -79,7 +98,7 @@ class Points:
     levels: int | None
     adverse: Any
     cost: Cost | None
-    bands: list[tuple[int, float, float]]
+    bands: list[Band]
     step: int
     _fitted: Fitted
     _outcome: Outcome
@@ -159,7 +178,7 @@ class Points:
         from 0.1 to 99.9 %, or a number lies within three deviations of its mean.
         """
         if self.bands:
-            shown = np.array([points for points, _, _ in self.bands])
+            shown = np.array([band.points for band in self.bands])
         else:
             low, high = ((end - self.base) // self.step for end in self._usual_points())
             shown = self.base + self.step * np.arange(int(low), int(high) + 1)
@@ -201,12 +220,12 @@ def measured(card: Card, rows: Rows) -> Card:
     step = card.step
     while len(np.unique((points - card.base) // step)) > MOST_BANDS:
         step *= 2
-    place = (points - card.base) // step
+    place, expected = (points - card.base) // step, card._meaning(points)
     bands = []
     for band in np.unique(place).tolist():
         own = place == band
-        part = float(weight[own].sum())
-        rate = float(weight[own] @ seen[own]) / part
-        bands.append((card.base + band * step, part / float(weight.sum()), rate))
+        means = [float(np.average(each[own], weights=weight[own])) for each in (expected, seen)]
+        share = float(weight[own].sum() / weight.sum())
+        bands.append(Band(card.base + band * step, share, *means))
     cost = Cost(metric, errors[0], errors[1], len(rows))
     return replace(card, cost=cost, bands=bands, step=step)

@@ -208,12 +208,11 @@ def reason_text(
     fitted: Fitted, outcome: Outcome, row: RowOfTable, rule: int, kind: str, shortfall: float
 ) -> str:
     """A reason as a sentence."""
-    missed = kind == "missed"
     if fitted.network.deep:
         says = rule_text(fitted, rule, 3, 3)
-        facts = f"it is {'not ' if missed else ''}so that {says}"
+        facts = f"it is {'not ' if kind == 'missed' else ''}so that {says}"
     else:
-        facts = row_words(fitted, rule, row, missed=missed) or EVERY_ROW
+        facts = row_words(fitted, rule, row, kind) or EVERY_ROW
     compared = f"{outcome.comparison(shortfall)} compared with the average row"
     return f"{facts}: {compared} (rule {rule} {part_of_rule(outcome, kind)})."
 

@@ -14,11 +14,22 @@ import numpy as np
 from neuralrules._data._dates import date_text
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._literals import DAYS_APART, EVERY_ROW, indicator_text
+from neuralrules._reading._literals import (
+    DAYS_APART,
+    EVERY_ROW,
+    indicator_text,
+    original_number,
+)
 from neuralrules._reading._names import in_formula
 from neuralrules._reading._numbers import MAX_PRECISION, number
 from neuralrules._reading._reach import literal_reach
-from neuralrules._reading._words import category_name, listed, round_step, side_words
+from neuralrules._reading._words import (
+    category_name,
+    days_words,
+    listed,
+    round_step,
+    side_words,
+)
 
 PRECISION = 3  # digits of a column's deviation
 CELL_DIGITS = 6  # of what stands in the row
@@ -50,14 +61,17 @@ class Need(NamedTuple):
     threshold: float
 
 
-def row_words(fitted: Fitted, rule: int, row: RowOfTable, *, missed: bool) -> str:
-    """How a row stands to the literals of a shallow rule: those it fails, or those it passes.
+def row_words(fitted: Fitted, rule: int, row: RowOfTable, kind: str) -> str:
+    """How a row stands to the literals of a shallow rule that is a reason of some `kind`.
 
-    What every row of training passes is told only if there is nothing else.
+    Of a rule that is "missed" those it fails are told; of a "weak" one what keeps it from
+    firing more, which is its least literal, since the others are in the row's favour; and of
+    one "against" all it passes. There, what every row of training passes is told only if
+    there is nothing else.
     """
-    network = fitted.network
+    network, missed = fitted.network, kind == "missed"
     own = range(network.offsets[rule], network.offsets[rule + 1])
-    if missed:
+    if kind != "against":
         # A row on the bound itself may fail a rule by the rounding of float32 alone.
         least = max(min(row.literals[literal] for literal in own), 0.0)
         chosen = [literal for literal in own if row.literals[literal] <= least]
@@ -180,18 +194,27 @@ def need_words(
 def gap_words(need: Need, cell: float) -> str:
     """By how much a number misses what is asked of it."""
     column, rises = need.column, need.rises
-    bound = stepped(need.threshold, column, up=rises)
-    words = ("days too early", "days too late") if column.is_date else ("too low", "too high")
-    gap = f"{number(abs(bound - cell), CELL_DIGITS)} {words[0 if rises else 1]}"
+    whole_days = in_whole_days(column, need.threshold) and cell == round(cell)
+    # "After the 8th" asks whole days for the 9th.
+    bound = stepped(need.threshold, column, up=rises != whole_days)
+    gap = number(abs(bound - cell) + whole_days, CELL_DIGITS)
+    if column.is_date:
+        gap = f"{days_words(gap)} too {'early' if rises else 'late'}"
+    else:
+        gap = f"{gap} too {'low' if rises else 'high'}"
     return f"not {side_words(column, rises)} {cell_text(column, bound)} ({gap})"
+
+
+def in_whole_days(column: EncodedColumn, value: float) -> bool:
+    """Whether a number of a column is a date that is told without the time of day."""
+    return column.is_date and column.unit_at(value) > DAYS_APART
 
 
 def stepped(value: float, column: EncodedColumn, *, up: bool) -> float:
     """A threshold rounded up or down to a part of the column's deviation."""
-    unit = column.unit_at(value)
-    step = 10.0 ** (1 - PRECISION) * round_step(unit)
-    if column.is_date and unit > DAYS_APART:
-        step = 1.0
+    if in_whole_days(column, value):
+        return original_number(column, value, PRECISION, "<" if up else ">")
+    step = 10.0 ** (1 - PRECISION) * round_step(column.unit_at(value))
     near = value / step
     whole = np.ceil(near - SURELY) if up else np.floor(near + SURELY)
     return float(number(step * whole, MAX_PRECISION - 2))  # 0.7000000000000001 is 0.7

@@ -86,11 +86,17 @@ def card_data(card: Points) -> dict[str, Any]:
         "rules": rules,
         "which": which_points(card),
         "left_out": card._fitted.network.n_rules - len(rules),
-        "heading": "probability" if card.adverse is not None else "prediction",
+        "heading": heading(card),
         "seen": f"of them {card.adverse}" if card.adverse is not None else "their mean",
         "lines": table_lines(card),
         "cost": cost_sentence(card),
     }
+
+
+def heading(card: Points) -> str:
+    """What the table says beside points: of rows given, their mean, as what was seen is."""
+    what = "probability" if card.adverse is not None else "prediction"
+    return f"mean {what}" if card.bands else what
 
 
 def title(card: Points) -> str:
@@ -123,16 +129,14 @@ def which_points(card: Points) -> str:
 
 def table_lines(card: Points) -> list[tuple[str, ...]]:
     """Points, what they stand for and, of rows given, their share and what was seen of them."""
-    n_rows = 0 if card.cost is None else card.cost.n_rows
-    seen = {points: (share, rate) for points, share, rate in card.bands}
-    lines = []
-    for points, meaning in card.table():
-        line = [str(points), meaning_text(card, meaning)]
-        if seen:
-            share, rate = seen[points]
-            rows = share * n_rows
-            line += [share_text(rows, n_rows), seen_text(card, rate, rows)]
-        lines.append(tuple(line))
+    if card.cost is None:
+        return [(str(points), meaning_text(card, means)) for points, means in card.table()]
+    n_rows = card.cost.n_rows
+    lines: list[tuple[str, ...]] = []
+    for points, share, expected, seen in card.bands:
+        rows = share * n_rows
+        told = meaning_text(card, expected), share_text(rows, n_rows)
+        lines.append((str(points), *told, seen_text(card, seen, rows)))
     return lines
 
 

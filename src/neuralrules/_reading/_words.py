@@ -14,12 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from neuralrules._data._dates import date_text
 from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._literals import (
-    DAYS_APART,
     EVERY_ROW,
     NO_ROW,
     Summand,
@@ -27,13 +25,15 @@ from neuralrules._reading._literals import (
     indicator_text,
     inequality_text,
     most_important,
+    original_text,
     telling,
 )
 from neuralrules._reading._names import category_text, in_formula
-from neuralrules._reading._numbers import number, rounded
+from neuralrules._reading._numbers import number, resolved, rounded
 from neuralrules._reading._reach import reach
 
 NEXT_TO = 1e-5  # of an activation: float32 may have lost that much of it
+LOST = 1e-5  # of a deviation: what float32 and rounding may lose of a threshold
 # Of the deviation of the column bounded: a column that moves the threshold by less, for one
 # deviation of its own, is taken at its mean. Digits beyond the third show it all the same.
 HARDLY = 0.05
@@ -281,11 +281,18 @@ def interval_words(
     if len(strictest) == 1:
         return bound_words(encoder, strictest[0], precision, reached=reached)
     column = strictest[0].column
-    low, high = (value_text(column, bound.threshold, precision) for bound in strictest)
+    low, high = (
+        value_text(column, bound.threshold, precision, bound_sign(bound.rises, reached=reached))
+        for bound in strictest
+    )
     name = in_formula(encoder.names[column.source])
     missing = " or missing" if all(bound.holds_missing for bound in bounds) else ""
-    if low == high:  # the top of a ridge, where both sides meet
+    # The top of a ridge, where both sides meet; it may lie between two days.
+    if low == high or (column.is_date and low > high):
         return f"{name} about {low}{missing}"
+    if column.is_date:  # of days it matters whether the ends count
+        first, last = (side_words(column, rises, reached=reached) for rises in (True, False))
+        return f"{name} {first} {low} and {last} {high}{missing}"
     return f"{name} between {low} and {high}{missing}"
 
 
@@ -323,7 +330,9 @@ def state_words(bound: Bound, move: float, precision: int, *, reached: bool) -> 
     if passes is not None:
         return "any" if passes else "none"
     side = side_words(bound.column, bound.rises, reached=reached)
-    return f"{side} {value_text(bound.column, bound.threshold + move, precision)}"
+    # A threshold that other numbers move lies anywhere, and is told as what is nearest.
+    sign = "" if measured else bound_sign(bound.rises, reached=reached)
+    return f"{side} {value_text(bound.column, bound.threshold + move, precision, sign)}"
 
 
 def side_words(column: EncodedColumn, rises: bool, *, reached: bool = False) -> str:
@@ -333,6 +342,16 @@ def side_words(column: EncodedColumn, rises: bool, *, reached: bool = False) -> 
     else:
         words = ("at least", "at most") if reached else ("above", "below")
     return words[0 if rises else 1]
+
+
+def bound_sign(rises: bool, *, reached: bool = False) -> str:
+    """The sign of a bound whose side `side_words` tells."""
+    return ("≥≤" if reached else "><")[0 if rises else 1]
+
+
+def days_words(size: str) -> str:
+    """A number of days."""
+    return f"{size} {'day' if size == '1' else 'days'}"
 
 
 def move_words(encoder: Encoder, main: EncodedColumn, move: Summand, precision: int) -> str:
@@ -347,7 +366,7 @@ def step_words(encoder: Encoder, column: EncodedColumn, *, rises: bool) -> str:
     size = number(round_step(column.in_sums.scale), 1)
     name = in_formula(encoder.names[column.source])
     if column.is_date:
-        return f"{size} days that {name} is {'later' if rises else 'earlier'}"
+        return f"{days_words(size)} that {name} is {'later' if rises else 'earlier'}"
     return f"{size} {'more' if rises else 'less'} of {name}"
 
 
@@ -360,16 +379,23 @@ def change_words(column: EncodedColumn, change: float, precision: int) -> str:
     """A change of a threshold."""
     size = rounded(abs(change), min(column.in_sums.scale, abs(change)), max(precision - 1, 1))
     if column.is_date:
-        return f"{size} days {'later' if change > 0 else 'earlier'}"
+        return f"{days_words(size)} {'later' if change > 0 else 'earlier'}"
     return f"{size} {'more' if change > 0 else 'less'}"
 
 
-def value_text(column: EncodedColumn, value: float, precision: int) -> str:
-    """A number of a column, rounded to parts of its deviation, or a date."""
-    unit = column.unit_at(value)
+def value_text(column: EncodedColumn, value: float, precision: int, sign: str = "") -> str:
+    """A number of a column, rounded to parts of its deviation, or a date.
+
+    Behind a `sign` a date is a bound that the same days pass. A number that has no more
+    digits than asked for is told as it is: 0.75 in two digits, however wide its column.
+    """
     if column.is_date:
-        return date_text(round(value) if unit > DAYS_APART else value)
-    return rounded(value, round_step(unit), precision)
+        return original_text(column, value, precision, sign)
+    unit = column.unit_at(value)
+    near, full = rounded(value, round_step(unit), precision), resolved(value, unit, precision)
+    return next(
+        (text for text in (near, full) if abs(float(text) - value) <= LOST * unit), near
+    )
 
 
 def growth_words(
