@@ -150,15 +150,19 @@ def sets_table(table: pd.DataFrame) -> list[str]:
     rows = []
     for data, own in means.iterrows():
         best = own[[name for name in (PAGE, *BEATEN) if name in means]].min()
-        cells = [f"**{v:.4g}**" if v == best else f"{v:.4g}" for v in own[shown]]
+        cells = [f"**{v:.4g}**" if v == best else number(v) for v in own[shown]]
         rows.append((data, *cells, yes(data in ahead)))
     return markdown(("data", *shown, "ahead of the four"), rows)
 
 
+def number(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.4g}"
+
+
 def tables_ahead(logs: pd.DataFrame) -> list[str]:
     """The data sets on which the page has a lower loss than all that it is to beat."""
-    below = pd.DataFrame({other: ratios(logs, PAGE, other) < 1 for other in BEATEN})
-    return below.index[below.all(axis=1)].tolist()
+    found = pd.DataFrame({other: ratios(logs, PAGE, other) for other in BEATEN})
+    return found.index[(found < 1).all(axis=1)].tolist()  # not where something is missing
 
 
 def reach_table(table: pd.DataFrame) -> list[str]:
@@ -214,8 +218,12 @@ def where(table: pd.DataFrame) -> list[str]:
 
 def render(table: pd.DataFrame) -> str:
     n_splits = table["split"].nunique()
-    missing = table[table["loss"].isna()]
-    lacking = sorted({f"{row.method} on {row.data}" for row in missing.itertuples()})
+    known = losses(table)
+    lacking = [
+        f"{name} on {', '.join(str(data) for data in absent)}"
+        for name in known
+        if len(absent := by_data(known).index[by_data(known)[name].isna()])
+    ]
     lines = [
         "## In short",
         "",
@@ -224,7 +232,7 @@ def render(table: pd.DataFrame) -> str:
         "## What each contract costs",
         "",
         f"Geometric means of the loss over that of the free model, over nine tables and "
-        f"{n_splits} splits. *Gain kept*: of what the free model gains over a constant, the "
+        f"{n_splits} split{'s' * (n_splits > 1)} of each. *Gain kept*: of what the free model gains over a constant, the "
         "mean over tables. Rules, rules that fire on a test row and words are medians over "
         "tables and splits. *page of n* has at most n rules of two literals with two terms.",
         "",
@@ -252,7 +260,7 @@ def render(table: pd.DataFrame) -> str:
         "",
     ]
     if lacking:
-        lines += [f"Over the time limit: {', '.join(lacking)}.", ""]
+        lines += [f"Not measured, for want of time: {'; '.join(lacking)}.", ""]
     return "\n".join([*lines, "## Where", "", *where(table)])
 
 
