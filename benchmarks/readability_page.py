@@ -234,7 +234,8 @@ def render(table: pd.DataFrame) -> str:
         f"Geometric means of the loss over that of the free model, over nine tables and "
         f"{n_splits} split{'s' * (n_splits > 1)} of each. *Gain kept*: of what the free model "
         "gains over a constant, the mean over tables. Rules, rules that fire on a test row and "
-        "words are medians over tables and splits. *page of n* has at most n rules of two literals with two terms.",
+        "words are medians over tables and splits. *page of n* has at most n rules of two "
+        "literals with two terms.",
         "",
         *contracts_table(table),
         "",
