@@ -45,7 +45,8 @@ def test_a_folder_with_weights_and_several_targets(tmp_path):
         assert f"{task}, because the target {column!r} holds " in result.err
 
 
-def test_a_checkpoint_is_gone_after_a_fit_and_no_part_of_the_model(tmp_path):
+def test_a_checkpoint_is_gone_after_a_fit_and_no_part_of_the_model(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")  # or the files say when they were made
     path = written(plain(600), tmp_path / "table.parquet")
     for name in ("one", "two"):
         command = ["fit", path, "-t", "y", "--n-epochs", "1", "-o", tmp_path / f"{name}.nrules"]

@@ -276,7 +276,7 @@ def test_a_file_that_does_not_say_how_strongly_rules_fired_stays_so(tmp_path):
     again = load(model.save(tmp_path / "m"))
     for one in (model, again):
         assert one.fitted_.activity.highest is None
-        assert "on average over these rows." in one.rules_text(style="sentences")
+        assert " on average.\n" in one.rules_text(style="sentences")
     new, _, _ = fitted("two classes")
     assert same(
         load(new.save(tmp_path / "n")).fitted_.activity.highest, new.fitted_.activity.highest

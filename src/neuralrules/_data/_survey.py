@@ -20,6 +20,7 @@ from neuralrules._data._encoding import (
     check_deviations,
     check_finite,
     column_of,
+    holds_booleans,
 )
 from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._scaling import learn_knots
@@ -37,6 +38,7 @@ class ColumnSurvey:
         self._moments = ColumnMoments(1)
         self._numbers: list[np.ndarray] = []  # of the rows that quantiles are taken of
         self._is_date = False
+        self._is_boolean = False
         self._counts: dict[str | None, Any] = {}  # rows, and their weight in training
         self._missing = np.zeros(2)  # the same of holes, before any text was seen
         self._has_names = False
@@ -53,6 +55,7 @@ class ColumnSurvey:
         for own in (weights > 0, weights == 0):
             self._moments.add(numbers[own, None], weights[own])
         self._is_date |= holds_dates(column)
+        self._is_boolean |= holds_booleans(column)
         self._numbers.append(numbers[kept])
         holes = np.isnan(numbers)
         self._missing += holes.sum(), weights[holes].sum()
@@ -78,7 +81,16 @@ class ColumnSurvey:
             knots = learn_knots(np.concatenate(self._numbers), kept_weights)
         return [
             EncodedColumn(
-                source, "number", None, mean, scale, knots, self._is_date, lowest, highest
+                source,
+                "number",
+                None,
+                mean,
+                scale,
+                knots,
+                self._is_date,
+                lowest,
+                highest,
+                self._is_boolean,
             )
         ]
 
