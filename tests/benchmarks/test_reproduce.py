@@ -118,6 +118,7 @@ def test_a_record_holds_what_it_promises(undisturbed):
     }
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_the_same(tables, tmp_path, undisturbed):
     killed = start(tables, tmp_path)
     wait_for_records(killed, tmp_path, 3)
@@ -297,6 +298,7 @@ def test_a_cluster_that_is_not_there_gets_one_line(tables, tmp_path, capsys, mon
 
 
 @pytest.mark.skipif(not datasets.BESIDE.is_dir(), reason="the paper's data sets are not here")
+@pytest.mark.slow
 def test_processes_of_joblib_measure_a_real_table(tmp_path, capsys):
     options = ["--data-sets", "titanic", "--methods", "NRE", "--folds", "2", "--n-jobs", "2"]
     assert reproduce.main([*options, "--records", str(tmp_path)]) == 0
