@@ -78,6 +78,7 @@ def examples():
             yield from "\n".join(command.examples).replace("\\\n", "").splitlines()
 
 
+@pytest.mark.slow
 def test_the_examples_in_the_help_run(here):
     lines = list(examples())
     assert len(lines) >= 18
