@@ -34,6 +34,7 @@ from neuralrules._reading._reach import reach
 
 NEXT_TO = 1e-5  # of an activation: float32 may have lost that much of it
 LOST = 1e-5  # of a deviation: what float32 and rounding may lose of a threshold
+NOTHING = 1e-3  # of a column's deviation: numbers nearer to zero are not told in full
 # Of the deviation of the column bounded: a column that moves the threshold by less, for one
 # deviation of its own, is taken at its mean. Digits beyond the third show it all the same.
 HARDLY = 0.05
@@ -393,6 +394,8 @@ def value_text(column: EncodedColumn, value: float, precision: int, sign: str = 
         return original_text(column, value, precision, sign)
     unit = column.unit_at(value)
     near, full = rounded(value, round_step(unit), precision), resolved(value, unit, precision)
+    if abs(value) < NOTHING * unit:  # 3e-05 late payments are none
+        return near
     return next(
         (text for text in (near, full) if abs(float(text) - value) <= LOST * unit), near
     )
