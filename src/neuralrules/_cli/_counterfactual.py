@@ -12,7 +12,7 @@ import click
 from neuralrules._cli._console import Console, without_c_output
 from neuralrules._cli._errors import InputError, library_errors, listed
 from neuralrules._cli._help import Command, option, speaking
-from neuralrules._cli._inputs import rows_by_number
+from neuralrules._cli._inputs import row_option, rows_by_number
 from neuralrules._cli._models import label_of, load_model
 from neuralrules._cli._reading import Reading, reading_options
 
@@ -128,15 +128,7 @@ def column_option(name: str, text: str) -> Any:
 )
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
-@option(
-    "--row",
-    "numbers",
-    metavar="N",
-    multiple=True,
-    required=True,
-    type=click.IntRange(1),
-    help="The row to change, 1 for the first one; may be given several times.",
-)
+@row_option("change")
 @option(
     "--to",
     "target",

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from neuralrules._cli._errors import InputError, listed
+from neuralrules._cli._help import Callback, option
 from neuralrules._cli._models import notes_of
 from neuralrules._cli._reading import Reading
 
@@ -212,6 +213,19 @@ def read_if_given(
         if value:
             raise click.UsageError(f"{name} needs DATA, the table that it is about.")
     return GivenTable(None, None, None, 0)
+
+
+def row_option(what: str) -> Callable[[Callback], Callback]:
+    """The option for the rows that a command is about, and what it does with them."""
+    return option(
+        "--row",
+        "numbers",
+        metavar="N",
+        multiple=True,
+        required=True,
+        type=click.IntRange(1),
+        help=f"The row to {what}, 1 for the first one; may be given several times.",
+    )
 
 
 def rows_by_number(

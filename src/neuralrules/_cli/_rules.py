@@ -10,7 +10,7 @@ import click
 from neuralrules._cli._console import Console, print_whole
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._help import Callback, Command, option, speaking
-from neuralrules._cli._inputs import rows_by_number
+from neuralrules._cli._inputs import row_option, rows_by_number
 from neuralrules._cli._models import label_of, load_model
 from neuralrules._cli._reading import Reading, reading_options
 
@@ -142,15 +142,7 @@ def refuse_beside(name: str, others: dict[str, Any], what: str) -> None:
 )
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
-@option(
-    "--row",
-    "numbers",
-    metavar="N",
-    multiple=True,
-    required=True,
-    type=click.IntRange(1),
-    help="The row to explain, 1 for the first one; may be given several times.",
-)
+@row_option("explain")
 @option(
     "--reasons",
     is_flag=True,
