@@ -270,7 +270,7 @@ class ReadableModel(MeasuredModel):
     ) -> Counterfactual:
         """Find the smallest change of one row that gives it another prediction.
 
-        The cost of a change is the sum over the columns of |change| / unit; a switch to
+        The cost of a change is the sum over the columns of abs(change) / unit; a switch to
         another category costs 1 / unit. The cheapest change is found, and proven to be (to
         0.1 % of its cost), by mixed-integer programming. What is returned has been given to
         `predict`.
