@@ -46,6 +46,7 @@ suppress_warnings = ["toc.not_readable"]  # pages that are on their way
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say it in words
 numpydoc_show_class_members = False
+nitpicky = True
 viewcode_line_numbers = True
 
 # Links to the libraries that we name, resolved without a network.
@@ -86,7 +87,7 @@ html_theme_options = {
     "navbar_end": ["release", "theme-switcher"],
     "show_version_warning_banner": False,
     "secondary_sidebar_items": ["page-toc"],
-    "show_toc_level": 2,
+    "show_toc_level": 3,
     "footer_start": ["copyright"],
     "footer_end": ["release"],
     "pygments_light_style": "a11y-high-contrast-light",

@@ -15,9 +15,9 @@ Class = TypeVar("Class", bound=type)
 
 MATHEMATICS = """
 A decision tree is grown on the standardised table and every leaf becomes a rule.
-Every rule becomes a neural rule (equation 11 of [1]_)
+Every rule becomes a neural rule (equation 11 of [1]_)::
 
-    r(x) = c * min_j ReLU(w_j . x_T + a_j),
+    r(x) = c * min_j ReLU(w_j . x_T + a_j)
 
 where x_T are the features that the tree uses. It starts exactly as the leaf: w_j is
 the literal's sign on its own feature and 0 elsewhere, a_j the threshold with the
