@@ -14,6 +14,8 @@ import venv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = """
 import sys
@@ -95,13 +97,11 @@ assert pq.read_table("out-t.parquet")["id"].to_pylist() == frame["id"].to_list()
 
 
 def lowest() -> list[str]:
-    """The declared dependencies and those of the extras at their lower bounds.
-
-    But torch: builds of before are gigabytes for a GPU, and the tests have it.
-    """
+    """The declared dependencies, and those of the extra `all`, at their lower bounds."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     groups = project["optional-dependencies"]
-    extras = [one for name, group in groups.items() if name != "gpu" for one in group]
+    (everything,) = map(Requirement, groups["all"])
+    extras = [one for name in everything.extras for one in groups[name]]
     requirements = {*project["dependencies"], *extras}
     return sorted(requirement.replace(">=", "==") for requirement in requirements)
 
