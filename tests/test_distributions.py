@@ -1,10 +1,14 @@
 """The wheel and the source archive: what is in them, and what they say of themselves."""
 
+import os
 import re
+import runpy
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
+import venv
 import zipfile
 from email.parser import HeaderParser
 from pathlib import Path
@@ -16,6 +20,7 @@ from packaging.requirements import Requirement
 import neuralrules
 
 ROOT = Path(__file__).resolve().parents[1]
+USER = ROOT / "tests" / "typing_project"  # a small project that uses the package
 NAME = f"neuralrules-{neuralrules.__version__}"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -121,3 +126,45 @@ def test_every_extra_that_a_message_names_exists():
     ]
     assert len(named) >= 9
     assert [(path, extra) for path, extra in named if extra not in EXTRAS] == []
+
+
+@pytest.fixture(scope="module")
+def python_of_a_user(wheel, tmp_path_factory):
+    """An environment that has the wheel as pip installs it, and what it needs from here."""
+    folder = tmp_path_factory.mktemp("user")
+    venv.create(folder, symlinks=os.name != "nt")
+    within = {"base": str(folder), "platbase": str(folder)}
+    packages = Path(sysconfig.get_path("purelib", "venv", within))
+    wheel.extractall(packages)
+    here = [path for path in sys.path if Path(path).name == "site-packages"]
+    (packages / "from_here.pth").write_text("\n".join(here))
+    return Path(sysconfig.get_path("scripts", "venv", within)) / "python"
+
+
+@pytest.mark.slow
+def test_a_users_type_checker_sees_mistakes_and_nothing_else(python_of_a_user, tmp_path):
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary"]
+    where = ["--cache-dir", tmp_path, "--python-executable", python_of_a_user]
+    checked = subprocess.run(
+        [*command, "--hide-error-context", *where, "right.py", "wrong.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=USER,
+    )
+    reported = re.findall(r"(?m)^(\w+\.py):(\d+): error: .* (\[[\w-]+\])$", checked.stdout)
+    lines = (USER / "wrong.py").read_text().splitlines()
+    marked = [
+        ("wrong.py", str(number), line.partition("  # ")[2])
+        for number, line in enumerate(lines, 1)
+        if "  # [" in line
+    ]
+    assert len(marked) > 20
+    assert reported == marked, checked.stdout + checked.stderr
+
+
+@pytest.mark.slow
+def test_what_the_type_checker_takes_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(USER / "right.py"))
+    assert (tmp_path / "card.html").is_file()
