@@ -7,7 +7,7 @@ PYTEST_WORKERS ?= 2
 # over from the others when it is done.
 PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --durations=25
 
-.PHONY: demo test test-slow lint servers kernels wheel figures reproduce frontier readability simplification benchmark exports streaming larger clean
+.PHONY: demo test test-slow lint servers kernels wheel release-check figures reproduce frontier readability simplification benchmark exports streaming larger clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
@@ -32,6 +32,9 @@ kernels: $(VENV)/.installed  ## compile the kernels into numba's cache, as the f
 
 wheel: $(VENV)/.tested  ## the built wheel, alone in a clean environment, must fit a model
 	$(BIN)/python tests/clean_install.py
+
+release-check: $(VENV)/.released  ## what is to be published, in dist/: checked, and installed as users do
+	$(BIN)/python tests/clean_install.py dist
 
 figures: $(VENV)/.reproduction  ## draw the paper's simulations and the pictures of docs/reading.md
 	$(BIN)/python -m benchmarks.simulations
@@ -66,7 +69,7 @@ $(VENV)/bin/python:
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable ".[cli,frames,onnx,plots,report]"
+	$(BIN)/python -m pip install --quiet --editable ".[all]"
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
@@ -75,6 +78,10 @@ $(VENV)/.tested: $(VENV)/.installed
 
 $(VENV)/.tested-slow: $(VENV)/.tested
 	$(BIN)/python -m pip install --quiet --group test-slow
+	touch $@
+
+$(VENV)/.released: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group release
 	touch $@
 
 $(VENV)/.reproduction: $(VENV)/.installed
