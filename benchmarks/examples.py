@@ -45,9 +45,11 @@ def printed(script: Path) -> str:
     names: dict[str, Any] = {"__name__": "__main__"}
     output = io.StringIO()
     with working_folder(), contextlib.redirect_stdout(output):
+        text = ""
         for number, cell in enumerate(CELLS.split(script.read_text())):
             print(f"# cell {number}")
-            run(cell, str(script), names)
+            run("\n" * text.count("\n") + cell, str(script), names)
+            text += cell
     plt.close("all")
     return output.getvalue()
 
