@@ -85,6 +85,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,  # a page of other people's scripts
     "show_signature": False,
     "remove_config_comments": True,
 }
