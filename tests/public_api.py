@@ -24,6 +24,12 @@ def public_methods(item: type) -> dict[str, Any]:
     return {name: one for name, one in members.items() if callable(one) and is_ours(one)}
 
 
+def parameters_of(item: Any) -> set[str]:
+    if inspect.isclass(item) and issubclass(item, Exception):
+        return set()
+    return set(inspect.signature(item).parameters) - {"self"}
+
+
 def public_names() -> dict[str, Any]:
     """Every public class, function and method by its full name."""
     found = {}

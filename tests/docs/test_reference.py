@@ -7,7 +7,7 @@ from importlib import import_module
 import matplotlib as mpl
 import pytest
 from numpydoc.docscrape import NumpyDocString
-from public_api import PUBLIC
+from public_api import PUBLIC, parameters_of
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -21,16 +21,9 @@ def documented_parameters(item) -> set[str]:
     return {name for one in sections["Parameters"] for name in one.name.split(", ")}
 
 
-def own_parameters(item) -> set[str]:
-    if inspect.isclass(item) and issubclass(item, Exception):
-        return set()
-    return set(inspect.signature(item).parameters) - {"self"}
-
-
 def test_every_parameter_is_documented_and_no_other():
     differences = {
-        name: documented_parameters(item) ^ own_parameters(item)
-        for name, item in PUBLIC.items()
+        name: documented_parameters(item) ^ parameters_of(item) for name, item in PUBLIC.items()
     }
     assert {name: some for name, some in differences.items() if some} == {}
 
