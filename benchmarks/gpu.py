@@ -310,7 +310,7 @@ def tuning_records(rows: Table, n_rules: int, size: int) -> tuple[list[dict], Tu
         backward_warps=backward["backward_warps"],
         backward_programs=backward["backward_programs"],
     )
-    shape = {"rules": n_rules, "batch": size}
+    shape = {"pool": n_rules, "batch": size}
     return [shape | one for one in found], tuning
 
 
@@ -435,7 +435,7 @@ def main() -> None:
             if record.has_time("tuning"):
                 ways, best = tuning_records(rows, n_rules, size)
                 record.found.setdefault("tuning", []).extend(ways)
-                shape = {"rules": n_rules, "batch": size}
+                shape = {"pool": n_rules, "batch": size}
                 record.add("best_tuning", {**shape, **best._asdict()})
     for n_rows, n_features in TABLES[:1] if quick else TABLES:
         if len(rows.x) != n_rows:

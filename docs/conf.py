@@ -82,6 +82,9 @@ sphinx_gallery_conf = {
         path.name for path in sorted(EXAMPLES.glob("*/")) if any(path.glob("*.py"))
     ],
     "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "capture_repr": ("_repr_html_",),  # tables and pages, not the names of axes
+    "min_reported_time": float("inf"),
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,

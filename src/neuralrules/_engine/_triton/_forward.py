@@ -115,14 +115,17 @@ def forward(
     in_batch = code_bits(first, n_rows, BITS, ROWS)[None, :]
     sums = zeros_tuple(PIECES * OUTPUTS, (RULES, ROWS))
     end = tl.minimum((part + 1) * rules_each, n_rules)
-    for start in range(part * rules_each, end, RULES):
-        rules = start + tl.arange(0, RULES)[:, None]
+    rules = part * rules_each + tl.arange(0, RULES)[:, None]
+    known = tl.minimum(rules, end - 1)
+    numbers = loaded(parameters + known * SIZE, SIZE)
+    pointers = column_pointers(x, places, known, batch + first, capacity, COLUMNS)
+    for _ in range(part * rules_each, end, RULES):
+        # The next rules are on their way while these are reckoned.
+        known = tl.minimum(rules + RULES, end - 1)
+        next_numbers = loaded(parameters + known * SIZE, SIZE)
+        next_pointers = column_pointers(x, places, known, batch + first, capacity, COLUMNS)
         is_rule = rules < end
-        rules = tl.where(is_rule, rules, start)
-        gate = tl.load(gates + step * n_rules + rules)
-        gate = tl.where(is_rule, gate, 0.0)
-        numbers = loaded(parameters + rules * SIZE, SIZE)
-        pointers = column_pointers(x, places, rules, batch + first, capacity, COLUMNS)
+        gate = tl.load(gates + step * n_rules + rules, is_rule, 0.0)
         threshold = tl.where(gate > 0, 0.0, float("inf"))  # a dropped rule is never active
         codes = tl.zeros((RULES, ROWS), tl.int32)
         new = ()
@@ -145,6 +148,9 @@ def forward(
         sums = new
         own = smallest + (rules.to(tl.int64) * n_tiles + tile) * ROWS
         tl.store(own + lanes[None, :], (codes & in_batch).to(tl.uint8), is_rule)
+        rules += RULES
+        numbers = next_numbers
+        pointers = next_pointers
     for q in tl.static_range(PIECES):
         rows = first + q * ROWS + lanes
         for k in tl.static_range(OUTPUTS):
@@ -154,6 +160,18 @@ def forward(
     tl.debug_barrier()  # all threads' parts before the count
     if tl.atomic_add(arrivals + tile, 1) == n_parts - 1:
         tl.store(arrivals + tile, 0)
+        totals = zeros_tuple(PIECES * OUTPUTS, (RULES, ROWS))
+        for one in range(0, n_parts, RULES):  # all pieces at once: loads wait side by side
+            parts = one + tl.arange(0, RULES)[:, None]
+            new = ()
+            for q in tl.static_range(PIECES):
+                places_there = first + q * ROWS + lanes[None, :]
+                is_there = (parts < n_parts) & (places_there < n_rows)
+                for k in tl.static_range(OUTPUTS):
+                    found = partial + (parts * OUTPUTS + k) * batch_size + places_there
+                    more = tl.load(found, is_there, 0.0, cache_modifier=".cg")
+                    new = new + (totals[q * OUTPUTS + k] + more,)
+            totals = new
         loss_sums = tl.zeros((ROWS,), tl.float32)
         slope_sums = zeros_tuple(OUTPUTS, (ROWS,))
         for q in tl.static_range(PIECES):
@@ -163,14 +181,9 @@ def forward(
             outputs = ()
             goals = ()
             for k in tl.static_range(OUTPUTS):
-                totals = tl.zeros((RULES, ROWS), tl.float32)
-                for one in range(0, n_parts, RULES):
-                    others = one + tl.arange(0, RULES)[:, None]
-                    found = partial + (others * OUTPUTS + k) * batch_size + rows[None, :]
-                    is_part = (others < n_parts) & is_row[None, :]
-                    totals += tl.load(found, is_part, 0.0, cache_modifier=".cg")
                 intercept = tl.load(parameters + n_rules * SIZE + VALUES + k)
-                outputs = outputs + (tl.sum(totals, axis=0) + intercept,)
+                total = tl.sum(totals[q * OUTPUTS + k], axis=0)
+                outputs = outputs + (total + intercept,)
                 goals = goals + (tl.load(targets + k * capacity + cells, is_row, 0.0),)
             row_losses, row_slopes = losses_and_slopes(outputs, goals, OUTPUTS, LOSS)
             loss_sums += row_losses * tl.load(weights + cells, is_row, 0.0)

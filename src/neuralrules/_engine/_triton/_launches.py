@@ -49,8 +49,8 @@ class Tuning(NamedTuple):
         if size >= LARGE_BATCH:
             return cls(128, 4, 4, 1024, 1, 8192)
         if size <= SMALL_BATCH:
-            return cls(32, 8, 8, 512, 1, 4096)
-        return cls(64, 4, 4, 512, 1, 2048)
+            return cls(32, 8, 8, 256, 1, 4096)
+        return cls(64, 4, 4, 256, 1, 2048)
 
 
 def bits_of_codes(n_literals: int) -> int:
