@@ -7,7 +7,7 @@ PYTEST_WORKERS ?= 2
 # over from the others when it is done.
 PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --durations=25
 # Parallel, and every warning is an error.
-SPHINX = $(BIN)/python -m sphinx -W -j $(PYTEST_WORKERS) -q docs docs/_build/html
+SPHINX = $(BIN)/python -m sphinx -W -j $(PYTEST_WORKERS) -q -d docs/_build/doctrees docs docs/_build/html
 
 .PHONY: demo test test-slow docs docs-fast lint servers kernels wheel release-check figures reproduce frontier readability simplification benchmark exports streaming larger growing clean
 
