@@ -6,8 +6,10 @@ PYTEST_WORKERS ?= 2
 # Neighbours in a file share models: each worker has its own part of the files, and takes
 # over from the others when it is done.
 PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --durations=25
+# Parallel, and every warning is an error.
+SPHINX = $(BIN)/python -m sphinx -W -j $(PYTEST_WORKERS) -q docs docs/_build/html
 
-.PHONY: demo test test-slow lint servers kernels wheel release-check figures reproduce frontier readability simplification benchmark exports streaming larger clean
+.PHONY: demo test test-slow docs docs-fast lint servers kernels wheel release-check figures reproduce frontier readability simplification benchmark exports streaming larger clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
@@ -18,6 +20,12 @@ test: $(VENV)/.tested  ## lint, types, clean installs and all tests but the slow
 
 test-slow: $(VENV)/.tested-slow servers kernels  ## every variant of what the other tests prove by one
 	$(PYTEST) -m slow
+
+docs: $(VENV)/.docs  ## the site, into docs/_build/html, with all examples run
+	$(SPHINX)
+
+docs-fast: $(VENV)/.docs  ## the same without running the examples
+	$(SPHINX) -D plot_gallery=0
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check
@@ -80,6 +88,10 @@ $(VENV)/.tested-slow: $(VENV)/.tested
 	$(BIN)/python -m pip install --quiet --group test-slow
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
 $(VENV)/.released: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group release
 	touch $@
@@ -101,5 +113,5 @@ $(VENV)/.benchmarks: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build docs/api docs/gallery docs/tutorials .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -197,6 +197,7 @@ def test_docstring_examples(module):
     "page",
     [
         "README.md",
+        "docs/index.md",
         "docs/method.md",
         "docs/reading.md",
         # Ten commands in processes of their own; test_whole_path.py runs them in one.

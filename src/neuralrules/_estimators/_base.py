@@ -125,6 +125,14 @@ class NeuralRuleModel(RuleBuilder):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> NeuralRuleClassifier(n_epochs=5, random_state=0).fit(X, y).network_.n_outputs
+        3
         """
         with unchanged_on_error(self):
             self._validate_params()

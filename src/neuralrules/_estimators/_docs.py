@@ -15,9 +15,9 @@ Class = TypeVar("Class", bound=type)
 
 MATHEMATICS = """
 A decision tree is grown on the standardised table and every leaf becomes a rule.
-Every rule becomes a neural rule (equation 11 of [1]_)
+Every rule becomes a neural rule (equation 11 of [1]_)::
 
-    r(x) = c * min_j ReLU(w_j . x_T + a_j),
+    r(x) = c * min_j ReLU(w_j . x_T + a_j)
 
 where x_T are the features that the tree uses. It starts exactly as the leaf: w_j is
 the literal's sign on its own feature and 0 elsewhere, a_j the threshold with the
@@ -251,13 +251,13 @@ n_iter_ : int
     Epochs that were completed.
 interrupted_ : bool
     Whether Ctrl-C ended training.
-feature_importances_ : ndarray of shape (n_features_in_,)
+feature_importances_ : ndarray of shape (n_columns,)
     How much each column matters, summing to 1: the mean absolute contribution of each rule
     on the training rows, given to its columns in proportion to their weights. It needs no
     rows; `importances` measures on some, and says how surely.
 n_features_in_ : int
     Number of columns of the table.
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (n_columns,)
     Their names, if the table has names that are strings.
 """
 

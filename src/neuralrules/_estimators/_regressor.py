@@ -122,6 +122,15 @@ class NumberRules(RegressorMixin, PortableModel):
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_targets), like y in `fit`
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleRegressor
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleRegressor.paper(1, n_epochs=0).fit(X, X[:, 0])
+        >>> model.predict([[5.0], [35.0]]).round(1)
+        array([ 6.9, 32.9])
         """
         outputs = self._decide(X)
         return self.fitted_.task.predictions(outputs)
@@ -254,6 +263,13 @@ class NeuralRuleRegressor(NumberRules):
         max_depth : int or None, default=6
         parameters
             Others than the paper's.
+
+        Examples
+        --------
+        >>> from neuralrules import NeuralRuleRegressor
+        >>> model = NeuralRuleRegressor.paper(max_depth=4)
+        >>> model.rule_source, model.literal_columns
+        ('tree', 'tree')
         """
         return cls(max_depth, **{**PAPER, **parameters})
 
@@ -272,6 +288,16 @@ class NeuralRuleRegressor(NumberRules):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleRegressor
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleRegressor(1, n_epochs=5, random_state=0).fit(X, X[:, 0] > 19.5)
+        >>> changed = model.edit(replace={0: "x0 > 25"}, freeze=[0]).refit(X, X[:, 0] > 19.5)
+        >>> changed.rules_table().loc[0, "text"]
+        'x0 > 25'
         """
         return self._refit(X, y, sample_weight)
 
@@ -293,5 +319,16 @@ class NeuralRuleRegressor(NumberRules):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from neuralrules import NeuralRuleRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = NeuralRuleRegressor(n_trees=4, random_state=0)
+        >>> for _ in range(20):
+        ...     model = model.partial_fit(X, y)
+        >>> model.score(X, y) > 0.4
+        True
         """
         return self._partial_fit(X, y, sample_weight)

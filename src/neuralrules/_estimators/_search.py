@@ -105,6 +105,16 @@ class RuleSearch(NeuralRuleModel):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from neuralrules import NeuralRuleClassifierCV
+        >>> X, y = load_iris(return_X_y=True)
+        >>> depths = {"max_depth": [1, 2]}
+        >>> search = NeuralRuleClassifierCV(depths, cv=2, n_epochs=2, random_state=0)
+        >>> search.fit(X, y).cv_scores_.shape
+        (2, 2)
         """
         with unchanged_on_error(self):
             self._validate_params()

@@ -40,7 +40,22 @@ DAMAGED = "Copy or save the file again."
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model, or not as it was saved."""
+    """A file that is not a model, or not as it was saved.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from neuralrules import ModelFileError, load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.nrules"
+    ...     _ = path.write_text("no model at all")
+    ...     try:
+    ...         load(path)
+    ...     except ModelFileError as error:
+    ...         print(type(error).__name__)
+    ModelFileError
+    """
 
 
 def pack(arrays: dict[str, np.ndarray], text: str, writer: str) -> bytes:

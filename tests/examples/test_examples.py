@@ -1,0 +1,43 @@
+"""The tutorials and the gallery run, and print what is recorded beside them."""
+
+import re
+
+import pytest
+
+from benchmarks import blocks, examples
+from neuralrules._engine._kernels._vectors import VECTORS
+
+# In `make test`; the others are variants of the same way through the library.
+FAST = {"credit"}
+SCRIPTS = [
+    pytest.param(script, id=script.stem, marks=[] if script.stem in FAST else pytest.mark.slow)
+    for script in examples.SCRIPTS
+]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_runs_and_prints_what_is_recorded(script):
+    """Without a warning: pytest makes them errors."""
+    recorded = examples.record(script).read_text()
+    printed = examples.printed(script)
+    assert "Warning" not in recorded
+    if not VECTORS.fused:
+        pytest.skip("The script runs. Other CPUs train to other words: see test_package.py.")
+    assert blocks.differences(recorded, printed, blocks.TRAINED) == []
+
+
+@pytest.mark.parametrize("script", [script.values[0] for script in SCRIPTS])
+def test_a_script_is_a_page(script):
+    """A title, cells of text and code, and a record that no script has left behind."""
+    text = script.read_text()
+    assert re.match(r'"""\n(.+)\n(=+)\n\n', text), "no title"
+    title, rule = text.splitlines()[1:3]
+    assert len(title) == len(rule)
+    cells = examples.CELLS.split(text)
+    assert len(cells) >= (5 if script.parent.name == "tutorials" else 1)
+    assert all(re.match(r"# %%\n# ", cell) for cell in cells[1:])
+
+
+def test_every_record_has_its_script():
+    records = {*examples.EXAMPLES.glob("*/*.txt")}
+    assert records == {examples.record(script) for script in examples.SCRIPTS}
