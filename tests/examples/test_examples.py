@@ -32,7 +32,7 @@ def test_a_script_runs_and_prints_what_is_recorded(script):
 
 @pytest.mark.slow  # a variant of the test above: all at once, in a process of its own
 def test_a_reader_runs_a_script_from_a_folder_beside_the_tables():
-    script = examples.EXAMPLES / "gallery" / "compare_models.py"
+    script = examples.EXAMPLES / "gallery" / "exports.py"
     with examples.working_folder():
         done = subprocess.run(
             [sys.executable, "-W", "error", script],
