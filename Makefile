@@ -9,7 +9,7 @@ PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --dura
 # Parallel, and every warning is an error.
 SPHINX = $(BIN)/python -m sphinx -W -j $(PYTEST_WORKERS) -q docs docs/_build/html
 
-.PHONY: demo test test-slow docs docs-fast lint servers kernels wheel figures reproduce frontier readability simplification benchmark exports streaming larger clean
+.PHONY: demo test test-slow docs docs-fast lint servers kernels wheel release-check figures reproduce frontier readability simplification benchmark exports streaming larger clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
@@ -40,6 +40,9 @@ kernels: $(VENV)/.installed  ## compile the kernels into numba's cache, as the f
 
 wheel: $(VENV)/.tested  ## the built wheel, alone in a clean environment, must fit a model
 	$(BIN)/python tests/clean_install.py
+
+release-check: $(VENV)/.released  ## what is to be published, in dist/: checked, and installed as users do
+	$(BIN)/python tests/clean_install.py dist
 
 figures: $(VENV)/.reproduction  ## draw the paper's simulations and the pictures of docs/reading.md
 	$(BIN)/python -m benchmarks.simulations
@@ -74,7 +77,7 @@ $(VENV)/bin/python:
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable ".[cli,frames,onnx,plots,report]"
+	$(BIN)/python -m pip install --quiet --editable ".[all]"
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
@@ -87,6 +90,10 @@ $(VENV)/.tested-slow: $(VENV)/.tested
 
 $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+$(VENV)/.released: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group release
 	touch $@
 
 $(VENV)/.reproduction: $(VENV)/.installed

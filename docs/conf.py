@@ -1,8 +1,10 @@
 """How Sphinx builds the site: `make docs`, or `make docs-fast` without running the gallery."""
 
+import re
 import sys
 from pathlib import Path
 
+from numpydoc import xref
 from sphinx.application import Sphinx
 
 DOCS = Path(__file__).parent
@@ -19,6 +21,9 @@ author = "the neuralrules developers"
 project_copyright = f"2026, {author}"
 version = release = neuralrules.__version__
 
+# Classes that have no public name, but a place on the page of returned values.
+RETURNED = re.findall(r"autoclass:: (.*)", (DOCS / "returned.rst").read_text())
+
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
@@ -33,6 +38,7 @@ extensions = [
     "command_line",
     "live_pages",
     "mathml",
+    "source_links",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_ext", "_templates", "**/GALLERY_HEADER.*", "**.ipynb"]
@@ -46,7 +52,22 @@ suppress_warnings = ["toc.not_readable"]  # pages that are on their way
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say it in words
 numpydoc_show_class_members = False
+numpydoc_xref_param_type = True  # types that have a page are links to it: these alone
+numpydoc_xref_ignore = "all"
+xref.DEFAULT_LINKS.clear()  # nobody needs a page about int
+numpydoc_xref_aliases = {
+    "Axes": "matplotlib.axes.Axes",
+    "DataFrame": "pandas.DataFrame",
+    "Figure": "matplotlib.figure.Figure",
+    "ModelFileError": "neuralrules.ModelFileError",
+    "RandomState": "numpy.random.RandomState",
+    "ndarray": "numpy.ndarray",
+    "pathlib.Path": "pathlib.Path",
+} | {name.rpartition(".")[2]: name for name in RETURNED}
 nitpicky = True
+default_role = "literal"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
 viewcode_line_numbers = True
 
 # Links to the libraries that we name, resolved without a network.
@@ -114,5 +135,19 @@ def link_to_pages(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] = source[0].replace(f"]({path})", f"](/{page})")
 
 
+def hide_private_makers(
+    app: Sphinx,
+    what: str,
+    name: str,
+    obj: object,
+    options: object,
+    signature: str,
+    returned: str,
+) -> tuple[str, str] | None:
+    """Nobody makes what methods return: their signatures would only distract."""
+    return ("", "") if name in RETURNED else None
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("autodoc-process-signature", hide_private_makers)
     app.connect("source-read", link_to_pages)

@@ -15,7 +15,7 @@ def visit_inline(self: Any, node: nodes.math) -> None:
 
 
 def visit_displayed(self: Any, node: nodes.math_block) -> None:
-    self.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    self.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import _safe_indexing, check_random_state
@@ -192,7 +192,7 @@ class ChangeableModel(PresentableModel):
         sample_weight: Any = None,
         X_val: Any = None,
         y_val: Any = None,
-    ) -> Any:
+    ) -> Self:
         """A smaller fitted estimator that is hardly worse; this one stays as it is.
 
         Rules that never fire and literals that never decide are dropped, then, step by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -356,7 +356,7 @@ class NeuralRuleClassifier(ClassRules):
         """
         return cls(max_depth, **{**PAPER, **parameters})
 
-    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the present rules further, but for those that are frozen.
 
         As `fit` does with ``warm_start=True``: none grow, the columns keep their scale, and
@@ -386,7 +386,7 @@ class NeuralRuleClassifier(ClassRules):
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Any:
+    ) -> Self:
         """Train one epoch on these rows; the first call also grows the rules from them.
 
         Further calls train these rules and grow none, and the scale of the columns stays

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -273,7 +273,7 @@ class NeuralRuleRegressor(NumberRules):
         """
         return cls(max_depth, **{**PAPER, **parameters})
 
-    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the present rules further, but for those that are frozen.
 
         As `fit` does with ``warm_start=True``: none grow, the columns and the targets keep
@@ -301,7 +301,7 @@ class NeuralRuleRegressor(NumberRules):
         """
         return self._refit(X, y, sample_weight)
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train one epoch on these rows; the first call also grows the rules from them.
 
         Further calls train these rules and grow none, and the scale of the columns and of the

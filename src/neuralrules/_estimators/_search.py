@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -93,7 +93,7 @@ class RuleSearch(NeuralRuleModel):
         "refit": [StrOptions({"auto", "average", "single"})],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compare the candidates on held-out folds and keep the best.
 
         Parameters
