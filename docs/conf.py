@@ -88,6 +88,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,  # a page of other people's scripts
     "show_signature": False,
     "remove_config_comments": True,
 }
@@ -123,16 +124,16 @@ copybutton_prompt_is_regexp = True
 
 # Files beside this folder that pages link to, and the pages of the site that include them.
 INCLUDED = {
-    "../CHANGELOG.md": "changelog.md",
-    "../CONTRIBUTING.md": "contributing.md",
-    "../examples/README.md": "tables.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "examples/README.md": "tables.md",
 }
 
 
 def link_to_pages(app: Sphinx, docname: str, source: list[str]) -> None:
     """Links that work in the repository lead to pages of the site, too."""
     for path, page in INCLUDED.items():
-        source[0] = source[0].replace(f"]({path})", f"](/{page})")
+        source[0] = re.sub(rf"\]\((\.\./)+{path}\)", f"](/{page})", source[0])
 
 
 def hide_private_makers(
