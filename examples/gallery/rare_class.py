@@ -47,4 +47,5 @@ for weights, marker in {None: "o", "balanced": "s"}.items():
         marker=marker,
         ax=ax,
     )
-_ = ax.set(xlabel="mean probability of bad", ylabel="share that went bad")
+ax.set(xlabel="mean probability of bad", ylabel="share that went bad")
+_ = ax.legend(loc="upper left")
