@@ -80,6 +80,8 @@ class Outcome:
         Epochs after which the network was as it is in `state`.
     interrupted : bool
         Whether Ctrl-C ended training.
+    where : str
+        Where it was trained, in words, if not on one machine.
     """
 
     state: State
@@ -87,6 +89,7 @@ class Outcome:
     n_epochs: int = 0
     best_epoch: int = 0
     interrupted: bool = False
+    where: str = ""
 
 
 def train(
