@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+SECONDS_TO_ANSWER = 10
 EXTRA = 'pip install "neuralrules[ray]"'
 
 
@@ -46,8 +48,9 @@ def connected(address: str | None) -> Iterator[None]:
         yield
         return
     try:
+        answers(address)
         ray.init(address=address, log_to_driver=False, logging_level="warning")
-    except (ConnectionError, OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise ConnectionError(
             f"address={address!r} leads to no Ray cluster ({one_line(error)}). Start one with "
             "`ray start --head`, or give the address that it printed."
@@ -56,6 +59,13 @@ def connected(address: str | None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def answers(address: str | None) -> None:
+    """See to it that someone listens at an address; Ray would try for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
 
 
 @dataclass(frozen=True)
