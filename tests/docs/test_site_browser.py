@@ -40,7 +40,7 @@ def visit(browser, address):
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("requestfailed", lambda request: faults.append(request.url))
+        page.on("response", lambda got: got.ok or got.status == 304 or faults.append(got.url))
         page.goto(f"{address}/{name}")
         return page
 
