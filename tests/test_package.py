@@ -185,7 +185,7 @@ def test_docstrings_are_filled_in(estimator):
     "page",
     [
         "README.md",
-        "docs/index.md",
+        pytest.param("docs/index.md", marks=pytest.mark.slow),  # as the README
         "docs/method.md",
         "docs/reading.md",
         # Ten commands in processes of their own; test_whole_path.py runs them in one.

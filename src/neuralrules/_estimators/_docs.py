@@ -15,7 +15,7 @@ Class = TypeVar("Class", bound=type)
 
 MATHEMATICS = """
 A decision tree is grown on the standardised table and every leaf becomes a rule.
-Every rule becomes a neural rule (equation 11 of [1]_)::
+Every rule becomes a neural rule (equation 11 of the paper)::
 
     r(x) = c * min_j ReLU(w_j . x_T + a_j)
 
@@ -263,8 +263,8 @@ feature_names_in_ : ndarray of shape (n_columns,)
 """
 
 REFERENCE = """
-.. [1] G. Dawer, Y. Guo, S. Liu and A. Barbu, "Neural Rule Ensembles: Encoding Sparse
-   Feature Interactions into Neural Networks", arXiv:2002.04319, 2020.
+G. Dawer, Y. Guo, S. Liu and A. Barbu, "Neural Rule Ensembles: Encoding Sparse Feature
+Interactions into Neural Networks", arXiv:2002.04319, 2020.
 """
 
 
