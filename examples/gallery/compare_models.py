@@ -42,6 +42,7 @@ for name, marker in {"good": ".", "bad": "x"}.items():
     ax.loglog(
         before[y == name], after[y == name], marker, label=f"{name}", alpha=0.6
     )
+ax.set_title("Two models on the same loans")
 ax.axline((0.01, 0.01), (1, 1), color="grey", linewidth=0.8)
 ax.set(
     xlabel="probability of bad, old model",

@@ -186,6 +186,7 @@ def cost(p, threshold):
 
 
 fig, ax = plt.subplots(layout="constrained")
+ax.set_title("What a threshold costs")
 for name, p in probabilities.items():
     ax.plot(
         thresholds,
