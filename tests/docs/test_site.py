@@ -11,7 +11,7 @@ import pytest
 from public_api import PUBLIC
 
 # Pages that Sphinx links to from its own furniture, or not at all.
-FURNITURE = {"genindex.html", "py-modindex.html", "search.html"}
+FURNITURE = {"genindex.html", "search.html"}
 
 
 class Page(HTMLParser):
@@ -93,12 +93,12 @@ def test_every_page_is_reached_from_the_front_page(site, pages):
 
 def test_every_picture_exists_and_is_described(pages):
     pictures = [(page, one) for page in own_pages(pages) for one in page.pictures]
-    assert len(pictures) > 30
+    assert len({one["src"] for _, one in pictures}) > 15
     for page, one in pictures:
         assert page.target(one["src"])[0].is_file(), (page.path, one)
-        assert one.get("alt", "").strip(), (page.path, one)
+        beside_its_title = "_thumb" in one["src"]
         # A file's name describes nothing.
-        assert not one["alt"].endswith((".png", ".gif", ".svg")), (page.path, one)
+        assert beside_its_title or " " in one["alt"], (page.path, one)
 
 
 def test_pages_load_nothing_from_elsewhere(pages):
