@@ -302,7 +302,7 @@ class Page:
     """An HTML file that a notebook shows in a frame."""
 
     def __init__(self, path, title, height):
-        self.parts = html.escape(path.read_text()), title, height
+        self.parts = html.escape(path.read_text("utf-8")), title, height
 
     def _repr_html_(self):
         text, title, height = self.parts
