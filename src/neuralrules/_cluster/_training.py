@@ -21,8 +21,9 @@ from neuralrules._stream._checkpoint import Checkpoint, Stage
 from neuralrules._stream._passes import Gathered
 from neuralrules._training._training import Outcome, Plan, State
 
-# How often workers that found no room are started again, each time after Ray's minute.
-STARTS = 3
+# How often workers that found no room are started again, each time after Ray's minute: a
+# machine that was lost may come back, or another in its place.
+STARTS = 2
 
 
 @dataclass
