@@ -6,8 +6,10 @@ PYTEST_WORKERS ?= 2
 # Neighbours in a file share models: each worker has its own part of the files, and takes
 # over from the others when it is done.
 PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --durations=25
+# Parallel, and every warning is an error.
+SPHINX = $(BIN)/python -m sphinx -W -j $(PYTEST_WORKERS) -q -d docs/_build/doctrees docs docs/_build/html
 
-.PHONY: demo test test-slow lint servers kernels wheel figures reproduce frontier readability simplification benchmark exports streaming larger clean
+.PHONY: demo test test-slow docs docs-fast lint servers kernels wheel release-check figures reproduce frontier readability simplification benchmark exports streaming larger growing clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
@@ -18,6 +20,12 @@ test: $(VENV)/.tested  ## lint, types, clean installs and all tests but the slow
 
 test-slow: $(VENV)/.tested-slow servers kernels  ## every variant of what the other tests prove by one
 	$(PYTEST) -m slow
+
+docs: $(VENV)/.docs  ## the site, into docs/_build/html, with all examples run
+	$(SPHINX)
+
+docs-fast: $(VENV)/.docs  ## the same without running the examples
+	$(SPHINX) -D plot_gallery=0
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check
@@ -32,6 +40,9 @@ kernels: $(VENV)/.installed  ## compile the kernels into numba's cache, as the f
 
 wheel: $(VENV)/.tested  ## the built wheel, alone in a clean environment, must fit a model
 	$(BIN)/python tests/clean_install.py
+
+release-check: $(VENV)/.released  ## what is to be published, in dist/: checked, and installed as users do
+	$(BIN)/python tests/clean_install.py dist
 
 figures: $(VENV)/.reproduction  ## draw the paper's simulations and the pictures of docs/reading.md
 	$(BIN)/python -m benchmarks.simulations
@@ -59,14 +70,17 @@ streaming: $(VENV)/.benchmarks  ## measure the scoring of a long table and rewri
 	$(BIN)/python -m benchmarks.streaming --write
 
 larger: $(VENV)/.benchmarks  ## fit on a table larger than memory and rewrite docs/larger.md
-	$(BIN)/python -m benchmarks.larger --fits --write
+	$(BIN)/python -m benchmarks.larger --write
+
+growing: $(VENV)/.boosting  ## fit growing tables beside boosted trees and rewrite docs/speed.md
+	$(BIN)/python -m benchmarks.growing --write
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable ".[cli,frames,onnx,plots,report]"
+	$(BIN)/python -m pip install --quiet --editable ".[all]"
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
@@ -75,6 +89,14 @@ $(VENV)/.tested: $(VENV)/.installed
 
 $(VENV)/.tested-slow: $(VENV)/.tested
 	$(BIN)/python -m pip install --quiet --group test-slow
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+$(VENV)/.released: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group release
 	touch $@
 
 $(VENV)/.reproduction: $(VENV)/.installed
@@ -89,10 +111,14 @@ $(VENV)/.readability: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group readability
 	touch $@
 
+$(VENV)/.boosting: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group boosting
+	touch $@
+
 $(VENV)/.benchmarks: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group benchmarks
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build docs/api docs/gallery docs/tutorials .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

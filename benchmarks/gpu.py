@@ -33,6 +33,7 @@ import torch
 import triton
 import triton.language as tl
 
+from benchmarks.gpu_code import instructions
 from benchmarks.pages import DOCS, commit
 from neuralrules._data._rows import Rows
 from neuralrules._engine import Batches, get_engine
@@ -50,6 +51,7 @@ from neuralrules._task._task import Task
 N_LITERALS = N_COLUMNS = 3
 POOLS, BATCHES = (128, 480, 3000), (256, 2048, 8192, 65536)
 TABLES = ((10_000_000, 20), (50_000_000, 20), (1_000_000, 500))
+N_LAUNCHES = 200
 PLAIN_STEPS = 30  # of which an epoch of plain torch is reckoned
 NUMBA_ROWS = 400_000  # of which one of numba is
 GPU = "cuda"
@@ -84,7 +86,9 @@ def seconds_of(work: Callable[[], object], repeats: int = 5) -> float:
 
 
 def rates() -> dict[str, float]:
-    """Multiply-adds and bytes a second: what bounds an epoch."""
+    """Multiply-adds and bytes a second, and seconds of a kernel that does nothing, in a graph:
+    what bounds an epoch.
+    """
     n_programs, size, n = 132 * 64, 256, 400
     out, factor = torch.empty(n_programs * size, device=GPU), torch.full((1,), 0.5, device=GPU)
 
@@ -94,10 +98,21 @@ def rates() -> dict[str, float]:
     one = torch.randn(2**29, device=GPU)
     other = torch.empty_like(one)
     matrix = torch.randn(8192, 8192, device=GPU)
+
+    def launch() -> None:
+        for _ in range(N_LAUNCHES):
+            many_multiply_adds[(1,)](out, factor, 0, SIZE=size, num_warps=4)
+
+    launch()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        launch()
     return {
         "multiply_adds": n_programs * size * n * 64 / seconds_of(multiply),
         "product": 8192**3 / seconds_of(lambda: matrix @ matrix),
         "copied_bytes": 2 * one.nbytes / seconds_of(lambda: other.copy_(one)),
+        "launch_seconds": seconds_of(graph.replay) / N_LAUNCHES,
     }
 
 
@@ -181,12 +196,12 @@ def bound(network: Network, rows: Table, measured: dict[str, float]) -> dict[str
 
 
 def epoch_record(
-    network: Network, rows: Table, size: int, measured: dict[str, float], tuning: Tuning
+    network: Network, rows: Table, size: int, measured: dict[str, float]
 ) -> dict[str, object]:
     """Seconds of an epoch by the kernels and by plain torch."""
     n_rows, n_rules = len(rows.x), network.n_rules
     order = torch.randperm(n_rows, device=GPU).int()
-    fused = FusedSteps(start_of(network), tuning)
+    fused = FusedSteps(start_of(network))
     few = order[: min(n_rows, 3 * max(size * 256, 2**19))]
     run_rows(fused, rows, few, size, n_rules)  # compiles, records
     seconds = seconds_of(lambda: run_rows(fused, rows, order, size, n_rules), 2)
@@ -197,7 +212,7 @@ def epoch_record(
         "batch": size,
         "seconds": seconds,
         **bound(network, rows, measured),
-        "tuning": tuning._asdict(),
+        "tuning": Tuning.for_batches(size)._asdict(),
     }
     plain = PlainSteps(start_of(network))
     n_steps = min(PLAIN_STEPS, n_rows // size)
@@ -239,28 +254,20 @@ def check_record(n_outputs: int) -> dict[str, float]:
     }
 
 
-FORWARD = [(128, 1), (256, 1), (512, 1), (512, 2), (1024, 2), (512, 4), (1024, 4), (2048, 4)]
-BACKWARD = [(64, 1), (128, 1), (256, 1), (512, 1), (256, 2), (512, 2), (512, 4)]
+ROWS = (32, 64, 128)  # of a piece
+FORWARD = [(2, 2), (4, 4), (8, 8)]  # rules at a time, and warps
+PROGRAMS = (512, 1024, 2048, 4096, 8192)
 
 
 def tuning_records(rows: Table, n_rules: int, size: int) -> tuple[list[dict], Tuning]:
-    """Microseconds of either half of a step, shared out in many ways, and the best way."""
+    """Microseconds of either half of a step, shared out in many ways, and the best way.
+
+    Both halves have tiles of the same rows, so that the best way is that of the best sum.
+    """
     network = pool(n_rules, rows.x.shape[1] - 1)
-    found: list[dict] = []
-    ways = [
-        ("forward", Tuning(forward_rows=r, forward_warps=w, forward_programs=p))
-        for r, w in FORWARD
-        for p in (512, 1024, 2048, 4096)
-        if r <= max(size, 128)
-    ]
-    ways += [
-        ("backward", Tuning(backward_rows=r, backward_warps=w, backward_programs=p))
-        for r, w in BACKWARD
-        for p in (1024, 2048, 4096, 8192, 16384)
-        if r <= max(size, 64)
-    ]
     order = torch.randperm(len(rows.x), device=GPU).int()[: 4 * size]
-    for half, tuning in ways:
+
+    def microseconds(half: str, tuning: Tuning) -> float:
         steps = FusedSteps(start_of(network), tuning)
         run_rows(steps, rows, order, size, n_rules)
         launches = steps.launches
@@ -268,21 +275,43 @@ def tuning_records(rows: Table, n_rules: int, size: int) -> tuple[list[dict], Tu
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             for step in range(40):
-                getattr(launches, half)(step % n_steps, size)
-        found.append(
-            {"half": half, "us": 1e6 * seconds_of(graph.replay) / 40, **tuning._asdict()}
-        )
-    best = {
-        half: min((one for one in found if one["half"] == half), key=lambda one: one["us"])
-        for half in ("forward", "backward")
-    }
-    chosen = {
-        name: best[name.partition("_")[0]][name]
-        for name in Tuning._fields
-        if name.partition("_")[0] in best
-    }
-    shape = {"rules": n_rules, "batch": size}
-    return [shape | one for one in found], Tuning(**chosen)
+                getattr(launches, half)(step % n_steps, *[size] * (half == "forward"))
+        return 1e6 * seconds_of(graph.replay) / 40
+
+    found: list[dict] = []
+    for piece in ROWS:
+        if piece > max(size, 32):
+            continue
+        ways = [
+            ("forward", Tuning(piece, rules, warps, programs))
+            for rules, warps in FORWARD
+            for programs in PROGRAMS
+        ]
+        ways += [
+            ("backward", Tuning(piece, backward_warps=warps, backward_programs=programs))
+            for warps in (1, 2)
+            if piece >= 32 * warps
+            for programs in PROGRAMS
+        ]
+        for half, tuning in ways:
+            us = microseconds(half, tuning)
+            found.append({"half": half, "us": us, **tuning._asdict()})
+
+    def best(piece: int, half: str) -> dict:
+        mine = [one for one in found if (one["rows"], one["half"]) == (piece, half)]
+        return min(mine, key=lambda one: one["us"])
+
+    chosen = min(
+        ((best(piece, "forward"), best(piece, "backward")) for piece in ROWS if piece <= size),
+        key=lambda halves: sum(half["us"] for half in halves),
+    )
+    forward, backward = chosen
+    tuning = Tuning(**{name: forward[name] for name in Tuning._fields})._replace(
+        backward_warps=backward["backward_warps"],
+        backward_programs=backward["backward_programs"],
+    )
+    shape = {"pool": n_rules, "batch": size}
+    return [shape | one for one in found], tuning
 
 
 def numba_records(pools: tuple[int, ...], sizes: tuple[int, ...]) -> Iterator[dict]:
@@ -398,14 +427,16 @@ def main() -> None:
     for n_outputs in (1, 3):
         with record.part(f"check of {n_outputs} outputs"):
             record.add("checks", check_record(n_outputs))
-    best: dict[int, Tuning] = {}
+    with record.part("instructions"):
+        record.add("instructions", instructions(N_LITERALS, N_COLUMNS))
     rows = table(*TABLES[0])
-    for n_rules, size in ((480, 8192), (480, 65536), (480, 256), (480, 2048)):
+    for n_rules, size in (*((480, size) for size in reversed(BATCHES)), (3000, 65536)):
         with record.part(f"tuning of {n_rules} rules in batches of {size}"):
             if record.has_time("tuning"):
-                ways, best[size] = tuning_records(rows, n_rules, size)
+                ways, best = tuning_records(rows, n_rules, size)
                 record.found.setdefault("tuning", []).extend(ways)
-                record.add("best_tuning", {"batch": size, **best[size]._asdict()})
+                shape = {"pool": n_rules, "batch": size}
+                record.add("best_tuning", {**shape, **best._asdict()})
     for n_rows, n_features in TABLES[:1] if quick else TABLES:
         if len(rows.x) != n_rows:
             del rows  # before the next one needs the memory
@@ -415,10 +446,8 @@ def main() -> None:
                 what = f"{n_rows} x {n_features}, {n_rules} rules, batches of {size}"
                 if record.has_time(what):
                     with record.part(what):
-                        network, tuning = pool(n_rules, n_features), best.get(size, Tuning())
-                        record.add(
-                            "epochs", epoch_record(network, rows, size, measured, tuning)
-                        )
+                        network = pool(n_rules, n_features)
+                        record.add("epochs", epoch_record(network, rows, size, measured))
     with record.part("the numba engine"):
         for one in numba_records(POOLS[:2] if quick else POOLS, (256, 8192)):
             record.add("numba", one)

@@ -15,12 +15,25 @@ from benchmarks.pages import DOCS
 LARGE, BOUND_SHARE, TIMES_PLAIN = 8192, 0.25, 50
 FIT_ROWS, FIT_SECONDS = 10_000_000, 30
 WHY = """
-
 The bound counts multiply-adds alone, and those of the backward pass only where a rule is
-active. The machine code of the kernels has some 33 instructions for each row and rule on the
-way forward and 27 on the way back, of which ten are in the bound: at full issue they would be
-at 17 %. To come closer, the active rows of a rule would have to be packed on the way forward,
-so that the way back visits no others."""
+active. The machine code has {forward:.1f} instructions for a row and a rule on the way forward
+and {backward:.1f} on the way back (`benchmarks/gpu_code.py` counts them), so that {needed:.1f}
+multiply-adds in the bound become {all:.0f} instructions: **even with one issued in every cycle
+the kernels would be at {ceiling:.0%}**. What is not in the bound: the minimum of the literals
+and its place, the choice of the literal that is moved, rows on which a rule is not active, and
+loads. In large batches of many rules the kernels reach about half of that ceiling; they wait
+for the cache.
+
+Small pools cannot come near in batches of {batch:,}: a step of {few} rules has
+{few_bound:.2f} µs of such arithmetic, and a kernel that does nothing takes {launch:.1f} µs.
+Two kernels that depend on each other, each of which waits several times for memory (the rule's
+numbers, its columns, the sums of the other programs), take {few_step:.0f} µs.
+
+What was tried and did not help: loads through shared memory in several stages (`num_stages`),
+which adds instructions and wins nothing; more programs of fewer rows. What was not tried, with
+the reason: visiting only the active rows of a rule on the way back. An eighth of the rows is
+active, and scattered loads of these cost as many cycles of the cache as loads of all rows in
+order."""
 HEAD = """# Training on a GPU
 
 `NeuralRuleClassifier(engine="torch", device="cuda")`, or `--engine torch --device cuda` on the
@@ -30,7 +43,8 @@ for rounding, and is read, exported and used without a GPU or torch.
 
 A step is two kernels of Triton. In the first, a program takes some rows and some of the rules:
 literals of a rule from its own columns, their minimum and its place, and what the rule adds to
-the output; the last program of some rows takes the slopes of their loss. In the second, a
+the output; the last program of some rows takes the slopes of their loss. Which literal was the
+smallest, or none, is kept in two bits for rules of up to three literals. In the second, a
 program takes one rule and some rows and sums its few slopes in registers; the last one of a
 rule takes its Adam step. Nothing of the size rows × literals is ever in memory, and results are
 the same to the bit from run to run. Steps are replayed as CUDA graphs. Deep rules, rules of
@@ -94,6 +108,29 @@ def epochs_text(record: dict) -> str:
     return "\n\n".join(parts)
 
 
+def why_text(record: dict) -> str:
+    """Why the bound is far, from what was measured."""
+    if not record.get("instructions"):
+        return ""
+    rates, each = record["rates"][0], record["instructions"][0]
+    epochs = record["epochs"]
+    many = max(epochs, key=lambda one: (one["rules"], one["rows"]))
+    needed = many["bound"] * rates["multiply_adds"] / (many["rows"] * many["rules"])
+    few = min((one for one in epochs if one["batch"] == LARGE), key=lambda one: one["rules"])
+    n_steps = few["rows"] / LARGE
+    return WHY.format(
+        **each,
+        needed=needed,
+        all=sum(each.values()),
+        ceiling=needed / sum(each.values()),
+        batch=LARGE,
+        few=few["rules"],
+        few_bound=1e6 * few["bound"] / n_steps,
+        few_step=1e6 * few["seconds"] / n_steps,
+        launch=1e6 * rates["launch_seconds"],
+    )
+
+
 def bars_text(record: dict) -> str:
     """What was to be reached, and whether it was."""
     large = [one for one in record.get("epochs", []) if one["batch"] >= LARGE]
@@ -144,7 +181,7 @@ def render(record: dict) -> str:
     """The whole page."""
     sections = [
         HEAD.rstrip(),
-        *(["## In short\n\n" + bars_text(record) + WHY] if bars_text(record) else []),
+        *([f"## In short\n\n{bars_text(record)}\n{why_text(record)}"] * bool(record["epochs"])),
         "## Where\n\n" + environment_text(record),
         "## Epochs\n\n" + epochs_text(record),
     ]

@@ -4,8 +4,12 @@ Once with the newest versions and no extras, once with the lowest versions that 
 declared and the extras. It finds a dependency that is used but not declared, a file
 missing from the wheel and a lower bound that is too low. Not a pytest module: it takes
 its own minutes, and `make test` runs it by itself.
+
+With a folder, as `make release-check` gives one, it leaves there what is to be published:
+wheel and source archive, after twine's check, and both installed as users do.
 """
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +17,8 @@ import tomllib
 import venv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = """
@@ -95,45 +101,62 @@ assert pq.read_table("out-t.parquet")["id"].to_pylist() == frame["id"].to_list()
 
 
 def lowest() -> list[str]:
-    """The declared dependencies and those of the extras at their lower bounds.
-
-    But torch: builds of before are gigabytes for a GPU, and the tests have it.
-    """
+    """The declared dependencies, and those of the extra `all`, at their lower bounds."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     groups = project["optional-dependencies"]
-    extras = [one for name, group in groups.items() if name != "gpu" for one in group]
+    (everything,) = map(Requirement, groups["all"])
+    extras = [one for name in everything.extras for one in groups[name]]
     requirements = {*project["dependencies"], *extras}
     return sorted(requirement.replace(">=", "==") for requirement in requirements)
 
 
-def check(wheel: Path, name: str, requirements: list[str], script: str) -> None:
-    print(f"clean install with the {name}", flush=True)
-    folder = wheel.parent / name.partition(" ")[0]
-    venv.create(folder, with_pip=True)
-    python = str(folder / "bin" / "python")
-    command = [python, "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run(
-        [*command, "install", "--quiet", "--no-compile", str(wheel), *requirements], check=True
-    )
-    subprocess.run([*command, "check"], check=True)
-    subprocess.run([python, "-c", SCRIPT + script], check=True, cwd=folder)
+def check(name: str, requirements: list[str], script: str) -> None:
+    print(f"clean install of the {name}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = str(Path(folder) / "bin" / "python")
+        command = [python, "-m", "pip", "--disable-pip-version-check"]
+        subprocess.run(
+            [*command, "install", "--quiet", "--no-compile", *requirements], check=True
+        )
+        subprocess.run([*command, "check"], check=True)
+        subprocess.run([python, "-c", SCRIPT + script], check=True, cwd=folder)
+
+
+def build(folder: Path) -> tuple[str, str]:
+    """The wheel, made of the source archive, and that."""
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)]
+    subprocess.run([*command, str(ROOT)], check=True, stdout=subprocess.DEVNULL)
+    (wheel,), (archive,) = folder.glob("neuralrules-*.whl"), folder.glob("neuralrules-*.tar.gz")
+    return str(wheel), str(archive)
+
+
+def check_all(folder: Path, *, release: bool) -> None:
+    wheel, archive = build(folder)
+    checks = [
+        ("wheel with the newest dependencies and no extras", [wheel], WITHOUT_EXTRAS),
+        ("wheel with the lowest ones and extras", [wheel, *lowest()], WITH_EXTRAS),
+    ]
+    if release:
+        twine = [sys.executable, "-m", "twine", "check", "--strict"]
+        subprocess.run([*twine, wheel, archive], check=True)
+        checks += [
+            ("wheel with the newest ones and all extras", [f"{wheel}[all]"], WITH_EXTRAS),
+            ("source archive", [archive], WITHOUT_EXTRAS),
+        ]
+    with ThreadPoolExecutor(max_workers=2) as two:
+        for one in [two.submit(check, *arguments) for arguments in checks]:
+            one.result()
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
-        subprocess.run([*command, "--wheel-dir", str(folder), str(ROOT)], check=True)
-        (wheel,) = folder.glob("neuralrules-*.whl")
-        with ThreadPoolExecutor() as both:
-            newest = both.submit(
-                check, wheel, "newest dependencies and no extras", [], WITHOUT_EXTRAS
-            )
-            oldest = both.submit(
-                check, wheel, "lowest dependencies and extras", lowest(), WITH_EXTRAS
-            )
-        newest.result()
-        oldest.result()
+    if len(sys.argv) == 1:
+        with tempfile.TemporaryDirectory() as folder:
+            check_all(Path(folder), release=False)
+    else:
+        folder = Path(sys.argv[1])
+        shutil.rmtree(folder, ignore_errors=True)  # of what was built before
+        check_all(folder, release=True)
 
 
 if __name__ == "__main__":

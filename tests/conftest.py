@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -14,6 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
+from platforms import ONLY_UNIX
+
+if os.name == "nt":
+    collect_ignore = [*ONLY_UNIX]
+else:
+    import fcntl
 
 # Triton's kernels run in its interpreter: that is settled when it is first imported.
 os.environ["TRITON_INTERPRET"] = "1"
@@ -55,7 +60,7 @@ class Compilation:
 
 def pytest_configure(config) -> None:
     is_worker = hasattr(config, "workerinput")
-    if config.getoption("dist", "no") != "no" and not is_worker:
+    if config.getoption("dist", "no") != "no" and not is_worker and os.name != "nt":
         config.pluginmanager.register(Compilation())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import signal
 import sqlite3
@@ -134,6 +133,8 @@ def postgresql_server() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     as_user: dict[str, Any] = {"cwd": folder}
     if os.geteuid() == 0:  # the server refuses to run as root
+        import pwd
+
         owner = pwd.getpwnam("postgres")
         os.chown(folder, owner.pw_uid, owner.pw_gid)
         as_user |= {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}

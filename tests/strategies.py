@@ -103,10 +103,12 @@ def rules_of(X, codes, weights, **options) -> Rules:
     return decompose(trees, n_classes=int(codes.max()) + 1)
 
 
-def random_network(seed, n_rules=12, n_features=5, n_outputs=1, *, deep=False) -> Network:
+def random_network(
+    seed, n_rules=12, n_features=5, n_outputs=1, *, longest=7, deep=False
+) -> Network:
     """A network with random parameters whose rules own all columns."""
     rng = np.random.RandomState(seed)
-    lengths = rng.randint(1, 8, n_rules)
+    lengths = rng.randint(1, longest + 1, n_rules)
     n_literals = lengths.sum()
     return Network.dense(
         weights=rng.randn(n_literals, n_features).astype(np.float32),

@@ -10,6 +10,7 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 from command_line import COMMANDS, done, refused, run, write_tables
+from platforms import unix
 
 import neuralrules
 from neuralrules._cli import _app
@@ -225,6 +226,7 @@ def test_commands_options_and_words_are_completed(words, start, expected):
     assert {item.value for item in completion.get_completions(words, start)} == expected
 
 
+@unix
 def test_bash_runs_the_script(tmp_path):
     script = tmp_path / "completion.bash"
     script.write_text(done("completion", "bash").out)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from command_line import COMMANDS, done, write_tables
+from platforms import linux
 
 from neuralrules import load
 from neuralrules._cli import _console
@@ -168,6 +169,7 @@ def test_a_signal_while_predicting_leaves_nothing(here, number, word):
     assert not (here / "never.csv").exists()
 
 
+@linux
 @pytest.mark.parametrize(
     "arguments", [("predict", "iris.nrules", "-"), ("fit", "-", "-t", "y", "-o", "m.nrules")]
 )
@@ -264,6 +266,7 @@ def test_onnx_is_no_text_for_a_terminal(here):
     os.close(leader)
 
 
+@linux
 def test_a_long_table_is_scored_in_constant_memory(here):
     header, *rows = (here / "new.csv").read_text().splitlines(keepends=True)
     script = """

@@ -23,7 +23,7 @@ from neuralrules._engine._triton._fused import FusedSteps, is_fusible
 
 pytestmark = pytest.mark.slow  # the interpreter is, and Triton is large
 SMALL = _launches.Tuning(
-    forward_rows=16, backward_rows=16, forward_programs=6, backward_programs=8, most_parts=3
+    rows=16, rules=2, forward_programs=6, backward_programs=8, most_parts=3
 )
 
 
@@ -82,6 +82,16 @@ def test_a_step_is_that_of_plain_torch(loss, n_outputs):
     assert_alike(results[0][0], results[1][0], 1e-4)
 
 
+@pytest.mark.parametrize("longest", [1, 3, 30])
+def test_codes_of_two_and_of_eight_bits_tell_the_smallest_literal(longest):
+    """Several pieces of rows share bytes, and the last tile is not full."""
+    network = random_network(longest, n_rules=3, n_features=2, longest=longest)
+    sessions = [
+        trained(engine, network, TWO_CLASSES, batch_size=37)[0] for engine in (FUSED, PLAIN)
+    ]
+    assert_alike(*sessions, 1e-4)
+
+
 def limits_of(network):
     """Some parameters frozen, whatever their bounds are; the others between close ones."""
     rng, own = np.random.RandomState(0), network.parameters
@@ -114,9 +124,7 @@ def test_some_steps_within_limits_are_those_of_plain_torch(monkeypatch):
 def test_how_a_step_is_shared_out_only_rounds_otherwise():
     network = uneven_network(5)
     whole = FusedEngine(1, "cpu")
-    whole.tuning = _launches.Tuning(
-        forward_rows=64, backward_rows=64, forward_programs=1, backward_programs=1
-    )
+    whole.tuning = _launches.Tuning(rows=64, rules=1, forward_programs=1, backward_programs=1)
     sessions = [
         trained(engine, network, TWO_CLASSES, batch_size=40)[0]
         for engine in (FUSED, FUSED, whole)
@@ -156,14 +164,14 @@ from neuralrules._engine._triton._forward import forward
 from neuralrules._engine._triton._gather import gather
 from neuralrules._engine._triton._prediction import predict
 
-numbers = {"step", "n_rows", "batch_size", "capacity", "n_rules", "rules_each", "rows_each"}
+numbers = {"step", "n_rows", "batch_size", "capacity", "n_rules", "rules_each", "tiles_each"}
 numbers |= {"n_columns"}
 kinds = {name: "i32" for name in (*numbers, "n_tiles")} | {"l2": "fp32", "places": "*i64"}
 kinds |= {"arrivals": "*i32", "smallest": "*u8", "frozen": "*i8", "outputs": "*fp64"}
 kinds |= {"numbers": "*i32"}
 for kernel, sizes in (
-    (forward, {"LOSS": 1, "ROWS": 256}),
-    (backward, {"PADDED": 32, "ROWS": 128}),
+    (forward, {"LOSS": 1, "ROWS": 256, "RULES": 4, "BITS": 4}),
+    (backward, {"PADDED": 32, "ROWS": 128, "BITS": 4}),
     (gather, {"COLUMNS": 32, "ROWS": 128}),
     (predict, {"SUM": True, "ROWS": 128}),
     (predict, {"SUM": False, "ROWS": 128}),

@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from platforms import unix
 
 from neuralrules._io._writing import NO_ROOM, checked_path, whole_file
 
@@ -51,6 +52,7 @@ def test_a_tilde_is_the_home_folder(folder, monkeypatch):
     assert checked_path("~/new.txt", "x") == folder / "new.txt"
 
 
+@unix
 @pytest.mark.parametrize(
     ("path", "error", "message"),
     [
@@ -220,6 +222,7 @@ def test_an_error_leaves_what_was_there_and_nothing_else(error, before, folder):
     assert before is None or target.read_bytes() == before
 
 
+@unix
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o755, 0o666])
 def test_a_file_that_is_there_keeps_its_mode(mode, folder):
     target = Path("file.txt")
@@ -230,6 +233,7 @@ def test_a_file_that_is_there_keeps_its_mode(mode, folder):
     assert stat.S_IMODE(target.stat().st_mode) == mode
 
 
+@unix
 @pytest.mark.parametrize("there", [True, False])
 def test_a_link_stays_and_what_it_points_to_is_written(there, folder):
     real = folder / "elsewhere" / "real.txt"
@@ -262,6 +266,7 @@ def test_a_folder_that_cannot_be_written_shows_before_any_work(folder):
         raise AssertionError("the work has begun")
 
 
+@unix
 @pytest.mark.parametrize("code", NO_ROOM)
 def test_a_full_disk_is_said_of_the_path_given(code, folder):
     Path("real.txt").write_bytes(OLD)

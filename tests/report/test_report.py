@@ -13,6 +13,7 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 import pytest
+from platforms import unix
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
@@ -320,6 +321,7 @@ def test_no_row_is_passed_on_unless_asked_for(tmp_path):
     assert sum(repr(value) in with_rows for value in inner) >= 15
 
 
+@unix
 def test_paths_that_cannot_be_written(binary, tmp_path, monkeypatch):
     """Refused before any work, in words about the path that was given."""
     model = binary[0]
@@ -381,6 +383,7 @@ def test_paths_that_cannot_be_written(binary, tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path)) == ["circle.html", "old.html", "pipe"]
 
 
+@unix
 def test_links_and_modes_stay(binary, tmp_path, monkeypatch):
     model = binary[0]
     (tmp_path / "there").mkdir()

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from models import KINDS, fitted, network_outputs
+from platforms import unix
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.exceptions import NotFittedError
@@ -333,6 +334,7 @@ def test_errors():
         path.within(-1)
 
 
+@unix
 def test_ctrl_c_ends_it_and_leaves_the_model_alone():
     script = """
         import threading, os, signal, time

@@ -9,6 +9,7 @@ import textwrap
 import numpy as np
 import pytest
 from parquet_tables import plain, written
+from platforms import unix
 
 from neuralrules import NeuralRuleClassifier
 from neuralrules._stream import _checkpoint, _training
@@ -102,6 +103,7 @@ SCRIPT = """
 """
 
 
+@unix
 def test_a_process_that_is_killed_goes_on_to_the_same_file(tmp_path, small_blocks, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")  # or the files say who made them, and when
     path = written(plain(1500), tmp_path / "table.parquet")
@@ -166,7 +168,7 @@ def test_an_interrupted_fit_keeps_its_checkpoint(tmp_path, monkeypatch, small_bl
     def interrupting(self, block, rates, places):
         train(self, block, rates, places)
         if places[1:] == [1, 1]:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
 
     model = NeuralRuleClassifier(checkpoint=checkpoint, **PARAMETERS)
     with monkeypatch.context() as changed:

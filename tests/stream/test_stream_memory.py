@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from parquet_tables import plain, written
+from platforms import linux
 
 from neuralrules import NeuralRuleRegressor
 from neuralrules._stream import _parquet, _training
@@ -70,6 +71,7 @@ def test_arrays_do_not_grow_with_the_rows(tmp_path, monkeypatch):
     assert peak_of_arrays(large) < peak_of_arrays(small) + 1.2
 
 
+@linux
 @pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [900_000, 4_000_000])
 def test_memory_does_not_grow_with_the_rows(tmp_path, n_rows):

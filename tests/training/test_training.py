@@ -2,7 +2,6 @@
 
 import math
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from platforms import unix
 from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
@@ -456,7 +456,7 @@ def test_interrupt_flag_is_raised_and_the_old_handler_restored():
     before = signal.getsignal(signal.SIGINT)
     with interrupt_flag() as interrupted:
         assert not interrupted()
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
         assert interrupted()
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -480,6 +480,7 @@ print("usable:", model.interrupted_, model.n_iter_ > 0, model.score(X, y) > 0.6)
 """
 
 
+@unix
 @pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_ctrl_c_leaves_a_usable_model_and_says_so(n_jobs):
     script = textwrap.dedent(INTERRUPTED.format(n_jobs=n_jobs))
@@ -499,12 +500,15 @@ def test_ctrl_c_leaves_a_usable_model_and_says_so(n_jobs):
     assert "usable: True True True" in output
 
 
+@unix
 def test_progress_bar_on_a_terminal_shows_epoch_loss_and_time_left():
     script = (
         "from sklearn.datasets import load_breast_cancer as f; "
         "from neuralrules import NeuralRuleClassifier as M; "
         "M(n_epochs=200, verbose=1, early_stopping=True, patience=500).fit(*f(return_X_y=True))"
     )
+    import pty
+
     leader, follower = pty.openpty()
     subprocess.run([sys.executable, "-c", script], stderr=follower, check=True)
     os.close(follower)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -108,7 +108,7 @@ class NeuralRuleModel(RuleBuilder):
     n_sample_rows = 1_000_000
     checkpoint: str | os.PathLike[str] | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow trees on a table, turn their leaves into neural rules and train them.
 
         Parameters
@@ -125,6 +125,14 @@ class NeuralRuleModel(RuleBuilder):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> NeuralRuleClassifier(n_epochs=5, random_state=0).fit(X, y).network_.n_outputs
+        3
         """
         with unchanged_on_error(self):
             self._validate_params()

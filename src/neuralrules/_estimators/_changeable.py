@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import _safe_indexing, check_random_state
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from neuralrules._data._restrictions import Restrictions, restrictions_of
 from neuralrules._data._rows import Rows
-from neuralrules._estimators._readable import ReadableModel
+from neuralrules._estimators._presentable import PresentableModel
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import EDITED, ROUNDED, Event, counted, lineage_text
 from neuralrules._network._restricted import forbidden_columns, violations
@@ -30,7 +30,7 @@ from neuralrules._simplify._rounding import Rounding, rounded_network, shown_pre
 from neuralrules._training._training import Plan, mean_loss
 
 
-class ChangeableModel(ReadableModel):
+class ChangeableModel(PresentableModel):
     """Smaller, rounder and edited models, what was done, and proof of what was promised."""
 
     @property
@@ -47,6 +47,18 @@ class ChangeableModel(ReadableModel):
         str
             One line for each time that it was trained, simplified, rounded, edited or read
             from text, the first one first. Calls of `partial_fit` after each other are one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+        >>> changed = model.edit(drop=[0])
+        >>> for line in changed.lineage_text().splitlines():
+        ...     print(line.partition(" UTC  ")[2].partition(" by ")[0])
+        grown and trained
+        edited
         """
         check_is_fitted(self)
         return lineage_text(self.fitted_.lineage)
@@ -140,6 +152,16 @@ class ChangeableModel(ReadableModel):
         fitted estimator
             Of the same class; of a search, of the class that it compared, with the
             parameters that it chose. It does not know how good it is before it is refitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+        >>> changed = model.edit(replace={0: "x0 > 25"}, freeze=[0])
+        >>> changed.rules_table().loc[0, "text"]
+        'x0 > 25'
         """
         check_is_fitted(self)
         n_rules = self.fitted_.network.n_rules
@@ -170,7 +192,7 @@ class ChangeableModel(ReadableModel):
         sample_weight: Any = None,
         X_val: Any = None,
         y_val: Any = None,
-    ) -> Any:
+    ) -> Self:
         """A smaller fitted estimator that is hardly worse; this one stays as it is.
 
         Rules that never fire and literals that never decide are dropped, then, step by
@@ -200,6 +222,16 @@ class ChangeableModel(ReadableModel):
         fitted estimator
             Of the same class. Training it further lets its zeros grow again. Frozen rules
             are in it as they were.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = NeuralRuleClassifier(n_epochs=5, random_state=0).fit(X[:300], y[:300])
+        >>> small = model.simplify(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
+        >>> small.network_.n_rules < model.network_.n_rules
+        True
         """
         check_tolerance(tolerance)
         path = self.simplification_path(
@@ -231,6 +263,19 @@ class ChangeableModel(ReadableModel):
             ``path.to_frame()`` is the table of steps, ``path.model(step)`` the fitted
             estimator of one, and ``path.knee()`` the smallest step whose error is within
             one standard error of the lowest.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = NeuralRuleClassifier(n_epochs=5, random_state=0).fit(X[:300], y[:300])
+        >>> path = model.simplification_path(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
+        >>> sizes = path.to_frame()["n_parameters"]
+        >>> bool(sizes.iloc[-1] < sizes.iloc[0] / 10)
+        True
+        >>> path.model(path.knee()).network_.n_rules < model.network_.n_rules
+        True
         """
         check_is_fitted(self)
         if (X_val is None) != (y_val is None):

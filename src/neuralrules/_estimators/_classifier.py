@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -158,6 +158,15 @@ class ClassRules(ClassifierMixin, PortableModel):
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
             For two classes, positive where the second class is predicted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+        >>> model.decision_function([[5.0], [35.0]]) > 0
+        array([False,  True])
         """
         outputs = self._decide(X)
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
@@ -173,6 +182,16 @@ class ClassRules(ClassifierMixin, PortableModel):
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+        >>> model.predict_proba([[5.0], [35.0]]).round(2)
+        array([[1., 0.],
+               [0., 1.]])
         """
         outputs = self._decide(X)
         return self.fitted_.task.probabilities(outputs)
@@ -187,6 +206,15 @@ class ClassRules(ClassifierMixin, PortableModel):
         Returns
         -------
         ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+        >>> model.predict([[5.0], [35.0]])
+        array([False,  True])
         """
         outputs = self._decide(X)
         return self.fitted_.task.predictions(outputs)
@@ -318,10 +346,17 @@ class NeuralRuleClassifier(ClassRules):
         max_depth : int or None, default=6
         parameters
             Others than the paper's.
+
+        Examples
+        --------
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> model = NeuralRuleClassifier.paper(max_depth=4)
+        >>> model.rule_source, model.literal_columns
+        ('tree', 'tree')
         """
         return cls(max_depth, **{**PAPER, **parameters})
 
-    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the present rules further, but for those that are frozen.
 
         As `fit` does with ``warm_start=True``: none grow, the columns keep their scale, and
@@ -336,12 +371,22 @@ class NeuralRuleClassifier(ClassRules):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleClassifier(1, n_epochs=5, random_state=0).fit(X, X[:, 0] > 19.5)
+        >>> changed = model.edit(replace={0: "x0 > 25"}, freeze=[0]).refit(X, X[:, 0] > 19.5)
+        >>> changed.rules_table().loc[0, "text"]
+        'x0 > 25'
         """
         return self._refit(X, y, sample_weight)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Any:
+    ) -> Self:
         """Train one epoch on these rows; the first call also grows the rules from them.
 
         Further calls train these rules and grow none, and the scale of the columns stays
@@ -362,5 +407,17 @@ class NeuralRuleClassifier(ClassRules):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.utils import shuffle
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X, y = shuffle(*load_iris(return_X_y=True), random_state=0)
+        >>> model = NeuralRuleClassifier(n_trees=2, max_rules=12, random_state=0)
+        >>> for _ in range(20):
+        ...     model = model.partial_fit(X, y, classes=[0, 1, 2])
+        >>> model.score(X, y) > 0.9
+        True
         """
         return self._partial_fit(X, y, sample_weight, classes)

@@ -41,6 +41,16 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
     References
     ----------
     {reference}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from neuralrules import NeuralRuleClassifierCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> depths = {"max_depth": [1, 2]}
+    >>> search = NeuralRuleClassifierCV(depths, cv=3, n_epochs=20, random_state=0)
+    >>> search.fit(X, y).score(X, y) > 0.9
+    True
     """
 
     _base = NeuralRuleClassifier
@@ -143,6 +153,12 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
             Depths to choose from; of equally good ones the first wins.
         parameters
             Others than the paper's.
+
+        Examples
+        --------
+        >>> from neuralrules import NeuralRuleClassifierCV
+        >>> NeuralRuleClassifierCV.paper(max_depths=[2, 4]).candidates
+        [{'max_depth': 2}, {'max_depth': 4}]
         """
         search = {
             "candidates": [{"max_depth": depth} for depth in max_depths],
@@ -178,6 +194,16 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
     References
     ----------
     {reference}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from neuralrules import NeuralRuleRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> depths = {"max_depth": [1, 2]}
+    >>> search = NeuralRuleRegressorCV(depths, cv=3, n_epochs=20, random_state=0)
+    >>> search.fit(X, y).score(X, y) > 0.4
+    True
     """
 
     _base = NeuralRuleRegressor
@@ -278,6 +304,12 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
             Depths to choose from; of equally good ones the first wins.
         parameters
             Others than the paper's.
+
+        Examples
+        --------
+        >>> from neuralrules import NeuralRuleRegressorCV
+        >>> NeuralRuleRegressorCV.paper(max_depths=[2, 4]).candidates
+        [{'max_depth': 2}, {'max_depth': 4}]
         """
         search = {
             "candidates": [{"max_depth": depth} for depth in max_depths],

@@ -15,9 +15,9 @@ Class = TypeVar("Class", bound=type)
 
 MATHEMATICS = """
 A decision tree is grown on the standardised table and every leaf becomes a rule.
-Every rule becomes a neural rule (equation 11 of [1]_)
+Every rule becomes a neural rule (equation 11 of [1]_)::
 
-    r(x) = c * min_j ReLU(w_j . x_T + a_j),
+    r(x) = c * min_j ReLU(w_j . x_T + a_j)
 
 where x_T are the features that the tree uses. It starts exactly as the leaf: w_j is
 the literal's sign on its own feature and 0 elsewhere, a_j the threshold with the
@@ -251,13 +251,13 @@ n_iter_ : int
     Epochs that were completed.
 interrupted_ : bool
     Whether Ctrl-C ended training.
-feature_importances_ : ndarray of shape (n_features_in_,)
+feature_importances_ : ndarray of shape (n_columns,)
     How much each column matters, summing to 1: the mean absolute contribution of each rule
     on the training rows, given to its columns in proportion to their weights. It needs no
     rows; `importances` measures on some, and says how surely.
 n_features_in_ : int
     Number of columns of the table.
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (n_columns,)
     Their names, if the table has names that are strings.
 """
 
@@ -265,10 +265,6 @@ REFERENCE = """
 .. [1] G. Dawer, Y. Guo, S. Liu and A. Barbu, "Neural Rule Ensembles: Encoding Sparse
    Feature Interactions into Neural Networks", arXiv:2002.04319, 2020.
 """
-
-
-def _indent(text: str, by: int = 4) -> str:
-    return textwrap.indent(text.strip(), " " * by).strip()
 
 
 def _describe(name: str, default: object) -> str:
@@ -289,8 +285,8 @@ def documented(cls: Class) -> Class:
         "attributes": ATTRIBUTES,
         "reference": REFERENCE,
     }
-    doc = cls.__doc__ or ""
+    doc = inspect.cleandoc(cls.__doc__ or "")  # as Python 3.13 and later leave it
     for name, text in shared.items():
-        doc = doc.replace("{" + name + "}", _indent(text))
+        doc = doc.replace("{" + name + "}", text.strip())
     cls.__doc__ = doc
     return cls

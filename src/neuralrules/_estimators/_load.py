@@ -79,6 +79,19 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> Any:
     ModelFileError
         A ValueError: if it is no model file, or damaged, altered, too large or from a
         later version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from neuralrules import NeuralRuleClassifier, load
+    >>> X = np.arange(40.0)[:, None]
+    >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load(model.save(Path(folder) / "model.nrules"))
+    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
+    True
     """
     whole = read_bytes(os.fspath(path), max_bytes)
     try:

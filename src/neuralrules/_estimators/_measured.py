@@ -50,6 +50,16 @@ class MeasuredModel(NeuralRuleModel):
         -------
         Importances
             ``to_frame()`` is the table, the most important first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X = np.random.RandomState(0).uniform(size=(200, 3))
+        >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 1] > 0.5)
+        >>> found = model.importances(X, random_state=0).to_frame()
+        >>> found["column"].iloc[0]
+        'x1'
         """
         check_is_fitted(self)
         table = self._check_columns(X, reset=False)

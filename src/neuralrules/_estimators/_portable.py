@@ -40,6 +40,19 @@ class PortableModel(ChangeableModel):
         -------
         pathlib.Path
             The file written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleClassifier, load
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     again = load(model.save(Path(folder) / "model.nrules"))
+        >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
+        True
         """
         from neuralrules._files import save
 
@@ -81,6 +94,15 @@ class PortableModel(ChangeableModel):
         probabilities; a regressor has ``prediction`` (float64). A column that is named as
         another one, and an output that is named as a column, get an underscore after their
         name. Numbers that the model refuses, infinite or beyond 1.8e19, are not refused.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+        >>> [output.name for output in model.to_onnx().graph.output]
+        ['label', 'probabilities']
         """
         from neuralrules._export import to_onnx
 
@@ -144,6 +166,20 @@ class PortableModel(ChangeableModel):
         SQLite prepares a statement in time that grows with the square of the number of
         parameters, two seconds for 20,000, and needs its mathematical functions for
         probabilities, as most builds since 3.35 have them.
+
+        Examples
+        --------
+        >>> import sqlite3
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleRegressor
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleRegressor(1, n_trees=1, n_epochs=0).fit(X, X[:, 0])
+        >>> database = sqlite3.connect(":memory:")
+        >>> _ = database.execute("CREATE TABLE new_rows AS SELECT 5.0 AS x0")
+        >>> ((prediction,),) = database.execute(model.to_sql("new_rows", dialect="sqlite"))
+        >>> bool(np.isclose(prediction, model.predict([[5.0]])[0]))
+        True
+        >>> database.close()
         """
         from neuralrules._export import to_sql
 
@@ -179,6 +215,17 @@ class PortableModel(ChangeableModel):
             ``loss="logistic"``, ``predict_proba(row)``; a row is a dict from column names
             to values, None for missing ones. It computes in float64 with all digits of the
             model.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+        >>> module = {}
+        >>> exec(model.to_python(), module)
+        >>> module["predict"]({"x0": 25.0})
+        True
         """
         from neuralrules._export import to_python
 

@@ -37,6 +37,16 @@ def read_rules(text: str, *, estimator: bool = False) -> Any:
     ------
     ValueError
         If the text is not as `exact_text` writes it; the message names the line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from neuralrules import NeuralRuleClassifier, read_rules
+    >>> X = np.arange(40.0)[:, None]
+    >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+    >>> again = read_rules(model.exact_text(), estimator=True)
+    >>> again.network_.n_rules == model.network_.n_rules
+    True
     """
     exact = read_exact(text)
     if not estimator:

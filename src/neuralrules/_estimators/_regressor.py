@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -122,6 +122,15 @@ class NumberRules(RegressorMixin, PortableModel):
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_targets), like y in `fit`
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleRegressor
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleRegressor.paper(1, n_epochs=0).fit(X, X[:, 0])
+        >>> model.predict([[5.0], [35.0]]).round(1)
+        array([ 6.9, 32.9])
         """
         outputs = self._decide(X)
         return self.fitted_.task.predictions(outputs)
@@ -254,10 +263,17 @@ class NeuralRuleRegressor(NumberRules):
         max_depth : int or None, default=6
         parameters
             Others than the paper's.
+
+        Examples
+        --------
+        >>> from neuralrules import NeuralRuleRegressor
+        >>> model = NeuralRuleRegressor.paper(max_depth=4)
+        >>> model.rule_source, model.literal_columns
+        ('tree', 'tree')
         """
         return cls(max_depth, **{**PAPER, **parameters})
 
-    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the present rules further, but for those that are frozen.
 
         As `fit` does with ``warm_start=True``: none grow, the columns and the targets keep
@@ -272,10 +288,20 @@ class NeuralRuleRegressor(NumberRules):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleRegressor
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleRegressor(1, n_epochs=5, random_state=0).fit(X, X[:, 0] > 19.5)
+        >>> changed = model.edit(replace={0: "x0 > 25"}, freeze=[0]).refit(X, X[:, 0] > 19.5)
+        >>> changed.rules_table().loc[0, "text"]
+        'x0 > 25'
         """
         return self._refit(X, y, sample_weight)
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train one epoch on these rows; the first call also grows the rules from them.
 
         Further calls train these rules and grow none, and the scale of the columns and of the
@@ -293,5 +319,16 @@ class NeuralRuleRegressor(NumberRules):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from neuralrules import NeuralRuleRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = NeuralRuleRegressor(n_trees=4, random_state=0)
+        >>> for _ in range(20):
+        ...     model = model.partial_fit(X, y)
+        >>> model.score(X, y) > 0.4
+        True
         """
         return self._partial_fit(X, y, sample_weight)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -94,7 +94,7 @@ class RuleSearch(NeuralRuleModel):
         "refit": [StrOptions({"auto", "average", "single"})],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compare the candidates on held-out folds and keep the best.
 
         Parameters
@@ -106,6 +106,16 @@ class RuleSearch(NeuralRuleModel):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from neuralrules import NeuralRuleClassifierCV
+        >>> X, y = load_iris(return_X_y=True)
+        >>> depths = {"max_depth": [1, 2]}
+        >>> search = NeuralRuleClassifierCV(depths, cv=2, n_epochs=2, random_state=0)
+        >>> search.fit(X, y).cv_scores_.shape
+        (2, 2)
         """
         with unchanged_on_error(self):
             self._validate_params()

@@ -40,7 +40,22 @@ DAMAGED = "Copy or save the file again."
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model, or not as it was saved."""
+    """A file that is not a model, or not as it was saved.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from neuralrules import ModelFileError, load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.nrules"
+    ...     _ = path.write_text("no model at all")
+    ...     try:
+    ...         load(path)
+    ...     except ModelFileError as error:
+    ...         print(type(error).__name__)
+    ModelFileError
+    """
 
 
 def pack(arrays: dict[str, np.ndarray], text: str, writer: str) -> bytes:
@@ -162,7 +177,9 @@ def parse_json(encoded: bytes | str, where: str) -> Any:
             encoded, object_pairs_hook=unique, parse_constant=finite, parse_float=finite
         )
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{where} is not valid JSON ({error}). {DAMAGED}") from error
+        nested = isinstance(error, RecursionError)
+        reason = "a list or an object is nested too deeply" if nested else error
+        raise ModelFileError(f"{where} is not valid JSON ({reason}). {DAMAGED}") from error
 
 
 def unpack_arrays(header: dict[str, Any], data: memoryview) -> dict[str, np.ndarray]:

@@ -58,7 +58,7 @@ def scorecard(
     levels: int | None,
     adverse: Any,
 ) -> ScoreCard:
-    """See `ReadableModel.scorecard`; `check` checks tables that the card is to score."""
+    """See `PresentableModel.scorecard`; `check` checks tables that the card is to score."""
     known = fitted.activity.n_rows and fitted.activity.highest is not None
     if rows is not None and not known:
         seen = measure(fitted.network, fitted.rules, rows, engine)

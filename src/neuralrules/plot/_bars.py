@@ -70,8 +70,12 @@ class ImportanceDisplay:
     >>> from neuralrules import NeuralRuleClassifier
     >>> from neuralrules.plot import ImportanceDisplay
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = NeuralRuleClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> model = NeuralRuleClassifier(n_trees=2, n_epochs=5, random_state=0).fit(X, y)
     >>> display = ImportanceDisplay.from_estimator(model, X, kind="columns")
+    >>> display = ImportanceDisplay.from_importances(model.importances(X), max_bars=2)
+    >>> len(display.bars_)
+    2
+    >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
     """
 
     def __init__(
@@ -229,6 +233,19 @@ class WaterfallDisplay:
         the one above it ends, and the last ends at the decision.
     ax_ : Axes
     figure_ : Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from neuralrules import NeuralRuleClassifier
+    >>> from neuralrules.plot import WaterfallDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = NeuralRuleClassifier(n_trees=2, n_epochs=5, random_state=0).fit(X, y)
+    >>> display = WaterfallDisplay.from_estimator(model, X, row=100)
+    >>> display = WaterfallDisplay.from_explanation(model.explain(X[100:101]), max_rules=3)
+    >>> len(display.bars_)
+    4
+    >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
     """
 
     def __init__(
@@ -293,7 +310,19 @@ class WaterfallDisplay:
         max_rules: int = 10,
         ax: Any = None,
     ) -> WaterfallDisplay:
-        """Draw one row of what `model.explain` returned; see `from_estimator`."""
+        """Draw one row of what `model.explain` returned.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        row : int, default=0
+            Which row of the explanation, counted from 0.
+        output : class label or int, optional
+            As in `from_estimator`.
+        max_rules : int, default=10
+            Rules with a bar of their own.
+        ax : Axes, optional
+        """
         check_kind("explanation", explanation, Explanation, "model.explain(X)")
         row = check_position("row", row, explanation.n_rows, "rows of this explanation")
         display = cls._of_row(explanation, row, row, output)

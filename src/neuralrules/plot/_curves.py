@@ -34,6 +34,18 @@ class HistoryDisplay:
         The loss and, if there is one, the validation loss.
     ax_ : Axes
     figure_ : Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from neuralrules import NeuralRuleClassifier
+    >>> from neuralrules.plot import HistoryDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = NeuralRuleClassifier(n_trees=2, n_epochs=5, random_state=0).fit(X, y)
+    >>> display = HistoryDisplay.from_estimator(model)
+    >>> len(display.lines_[0].get_xdata())
+    5
+    >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
     """
 
     def __init__(self, *, loss: Any, validation_loss: Any = None) -> None:
@@ -128,6 +140,20 @@ class SizeDisplay:
         "knee" and, with a tolerance, "chosen".
     ax_ : Axes
     figure_ : Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from neuralrules import NeuralRuleClassifier
+    >>> from neuralrules.plot import SizeDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = NeuralRuleClassifier(n_trees=2, n_epochs=5, random_state=0).fit(X, y)
+    >>> display = SizeDisplay.from_estimator(model, X, y, X_val=X, y_val=y)
+    >>> path = model.simplification_path(X, y, X_val=X, y_val=y)
+    >>> display = SizeDisplay.from_path(path, tolerance=0.05)
+    >>> sorted(display.marks_)
+    ['chosen', 'knee']
+    >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
     """
 
     def __init__(
@@ -186,7 +212,15 @@ class SizeDisplay:
     def from_path(
         cls, path: SimplificationPath, *, tolerance: float | None = None, ax: Any = None
     ) -> SizeDisplay:
-        """Draw what `model.simplification_path` returned; see `from_estimator`."""
+        """Draw what `model.simplification_path` returned.
+
+        Parameters
+        ----------
+        path : SimplificationPath
+        tolerance : float, optional
+            Mark the step that `model.simplify` would choose.
+        ax : Axes, optional
+        """
         check_kind("path", path, SimplificationPath, "model.simplification_path(X, y)")
         check_tolerance(tolerance)
         steps = path.steps

@@ -59,6 +59,18 @@ class RuleDisplay:
         Every line that stands for a weight; zero weights have none.
     ax_ : Axes
     figure_ : Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from neuralrules import NeuralRuleClassifier
+    >>> from neuralrules.plot import RuleDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = NeuralRuleClassifier(n_trees=2, n_epochs=5, random_state=0).fit(X, y)
+    >>> display = RuleDisplay.from_estimator(model, rule=1)
+    >>> display.columns
+    ['petal length (cm)']
+    >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
     """
 
     def __init__(

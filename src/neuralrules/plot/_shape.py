@@ -68,8 +68,11 @@ class ShapeDisplay:
     >>> from neuralrules import NeuralRuleClassifier
     >>> from neuralrules.plot import ShapeDisplay
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = NeuralRuleClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> model = NeuralRuleClassifier(n_trees=2, n_epochs=5, random_state=0).fit(X, y)
     >>> display = ShapeDisplay.from_estimator(model, X, "petal width (cm)", output=2)
+    >>> shape = model.shapes(X)[0]
+    >>> display = ShapeDisplay.from_shape(shape, model=model)
+    >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
     """
 
     def __init__(
@@ -142,7 +145,19 @@ class ShapeDisplay:
         effect: str = "outputs",
         ax: Any = None,
     ) -> ShapeDisplay:
-        """Draw one of the shapes that `model.shapes` has computed; see `from_estimator`."""
+        """Draw one of the shapes that `model.shapes` has computed.
+
+        Parameters
+        ----------
+        shape : Shape or PairShape
+        model : fitted estimator
+            That it was computed with.
+        output : object, optional
+            As in `from_estimator`.
+        effect : {"outputs", "interaction"}, default="outputs"
+            For a pair: the mean output, or what only both columns together do.
+        ax : Axes, optional
+        """
         if not isinstance(shape, PairShape):
             check_kind("shape", shape, Shape, "model.shapes(X)[0]")
         outcome = drawn_outcome(fitted_of(model), output)

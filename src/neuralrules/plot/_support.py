@@ -80,6 +80,19 @@ class SupportDisplay:
     ax_ : Axes
         The last of them.
     figure_ : Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from neuralrules import NeuralRuleClassifier
+    >>> from neuralrules.plot import SupportDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = NeuralRuleClassifier(n_trees=2, n_epochs=5, random_state=0).fit(X, y)
+    >>> columns = ["petal length (cm)", "petal width (cm)"]
+    >>> display = SupportDisplay.from_estimator(model, X, y, rules=[0, 1], columns=columns)
+    >>> len(display.axes_)
+    2
+    >>> display = display.plot(ax=display.ax_, arrangement="after")  # on axes of one's own
     """
 
     def __init__(

@@ -6,7 +6,12 @@ import triton
 import triton.language as tl
 
 from neuralrules._engine import _adam
-from neuralrules._engine._triton._forward import weighted_sum, zeros_tuple
+from neuralrules._engine._triton._forward import (
+    column_pointers,
+    loaded,
+    weighted_sum,
+    zeros_tuple,
+)
 
 BETA_1: tl.constexpr = tl.constexpr(_adam.BETA_1)
 BETA_2: tl.constexpr = tl.constexpr(_adam.BETA_2)
@@ -31,16 +36,16 @@ def backward(
     rates,
     epsilons,
     step,
-    n_rows,
     batch_size,
     capacity,
     n_rules,
-    rows_each,
+    tiles_each,
     n_tiles,
     l2,
     LITERALS: tl.constexpr,
     COLUMNS: tl.constexpr,
     OUTPUTS: tl.constexpr,
+    BITS: tl.constexpr,
     PADDED: tl.constexpr,
     ROWS: tl.constexpr,
 ):
@@ -53,6 +58,7 @@ def backward(
     partial : (n_rules + 1, n_parts, PADDED), arrivals : (n_rules + 1,) int32 zeros
     rates, epsilons : (n_steps,), Adam's corrections in them
     """
+    PIECES: tl.constexpr = 8 // BITS
     BIASES: tl.constexpr = LITERALS * COLUMNS
     VALUES: tl.constexpr = BIASES + LITERALS
     SIZE: tl.constexpr = VALUES + OUTPUTS
@@ -63,55 +69,54 @@ def backward(
     own = parameters + rule * SIZE
     if rule < n_rules:
         gate = tl.load(gates + step * n_rules + rule)
-        sums = zeros_tuple(VALUES if OUTPUTS == 1 else SIZE, ROWS)
+        lanes = tl.arange(0, ROWS)
+        sums = zeros_tuple(VALUES if OUTPUTS == 1 else SIZE, (ROWS,))
         touched = tl.zeros((ROWS,), tl.int32)
-        first = part * rows_each
-        codes = smallest + rule.to(tl.int64) * batch_size
-        for start in range(first, tl.minimum(first + rows_each, n_rows), ROWS):
-            rows = start + tl.arange(0, ROWS)
-            in_batch = rows < n_rows
-            which = tl.load(codes + rows, in_batch, 0).to(tl.int32)
-            touched = tl.maximum(touched, which)
-            columns = ()
-            for c in tl.static_range(COLUMNS):
-                column = x + tl.load(places + rule * COLUMNS + c) * capacity
-                cells = column + step * batch_size + rows
-                columns = columns + (tl.load(cells, in_batch, 0.0),)
-            slope = tl.load(slopes + rows, in_batch, 0.0)
-            if OUTPUTS > 1:
-                slope *= tl.load(own + VALUES) * gate
-                for k in tl.static_range(1, OUTPUTS):
-                    one = tl.load(slopes + k * batch_size + rows, in_batch, 0.0)
-                    slope += one * (tl.load(own + VALUES + k) * gate)
-            new = ()
-            biases = ()
-            for j in tl.static_range(LITERALS):
-                moved = tl.where(which == j + 1, slope, 0.0)
+        codes = smallest + rule.to(tl.int64) * n_tiles * ROWS + lanes
+        pointers = column_pointers(x, places, rule, step * batch_size, capacity, COLUMNS)
+        numbers = loaded(own, SIZE)
+        first = part * tiles_each
+        for tile in range(first, tl.minimum(first + tiles_each, n_tiles)):
+            code = tl.load(codes + tile * ROWS).to(tl.int32)
+            touched |= code
+            for q in tl.static_range(PIECES):
+                rows = tile * (PIECES * ROWS) + q * ROWS + lanes
+                which = code & (((1 << BITS) - 1) << (q * BITS))
+                columns = ()
                 for c in tl.static_range(COLUMNS):
-                    new = new + (sums[j * COLUMNS + c] + moved * columns[c],)
-                biases = biases + (sums[BIASES + j] + moved,)
-            new = new + biases
-            if OUTPUTS > 1:
-                active = tl.zeros((ROWS,), tl.float32)
+                    columns = columns + (tl.load(pointers[c] + rows),)
+                slope = tl.load(slopes + rows)
+                if OUTPUTS > 1:
+                    slope *= numbers[VALUES] * gate
+                    for k in tl.static_range(1, OUTPUTS):
+                        one = tl.load(slopes + k * (n_tiles * PIECES * ROWS) + rows)
+                        slope += one * (numbers[VALUES + k] * gate)
+                new = ()
+                biases = ()
                 for j in tl.static_range(LITERALS):
-                    literal = weighted_sum(
-                        own + j * COLUMNS, own + BIASES + j, columns, COLUMNS
-                    )
-                    active = tl.where(which == j + 1, literal, active)
-                for k in tl.static_range(OUTPUTS):
-                    one = tl.load(slopes + k * batch_size + rows, in_batch, 0.0)
-                    new = new + (sums[VALUES + k] + one * (active * gate),)
-            sums = new
+                    moved = tl.where(which == (j + 1) << (q * BITS), slope, 0.0)
+                    for c in tl.static_range(COLUMNS):
+                        new = new + (sums[j * COLUMNS + c] + moved * columns[c],)
+                    biases = biases + (sums[BIASES + j] + moved,)
+                new = new + biases
+                if OUTPUTS > 1:
+                    active = tl.zeros((ROWS,), tl.float32)
+                    for j in tl.static_range(LITERALS):
+                        literal = weighted_sum(numbers, columns, j, BIASES)
+                        active = tl.where(which == (j + 1) << (q * BITS), literal, active)
+                    for k in tl.static_range(OUTPUTS):
+                        one = tl.load(slopes + k * (n_tiles * PIECES * ROWS) + rows)
+                        new = new + (sums[VALUES + k] + one * (active * gate),)
+                sums = new
         if OUTPUTS == 1:
             # Sums of slopes by literals. The slope by the value is the sum of slopes times
             # activations, which are linear in what was summed: no need to have them.
-            value = tl.load(own + VALUES) * gate
+            value = numbers[VALUES] * gate
             value_slope = 0.0
             for i in tl.static_range(VALUES):
                 total = tl.sum(sums[i], axis=0)
                 gradient = tl.where(p == i, total * value, gradient)
-                number = tl.load(own + i)
-                value_slope += tl.where(total != 0, number, 0.0) * total
+                value_slope += tl.where(total != 0, numbers[i], 0.0) * total
             gradient = tl.where(p == VALUES, value_slope * gate, gradient)
         else:
             for i in tl.static_range(SIZE):

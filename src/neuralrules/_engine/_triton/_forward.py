@@ -9,20 +9,50 @@ from neuralrules._engine._triton._losses import losses_and_slopes
 
 
 @triton.jit
-def zeros_tuple(N: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr = tl.float32):
+def zeros_tuple(N: tl.constexpr, SHAPE: tl.constexpr, KIND: tl.constexpr = tl.float32):
     """N tensors of zeros."""
     result = ()
     for _ in tl.static_range(N):
-        result = result + (tl.zeros((SIZE,), KIND),)
+        result = result + (tl.zeros(SHAPE, KIND),)
     return result
 
 
 @triton.jit
-def weighted_sum(weights, bias, columns, COLUMNS: tl.constexpr):
-    """A literal, w . x + a, of some rows; weights and bias are pointers, columns a tuple."""
-    result = columns[0] * tl.load(weights) + tl.load(bias)
+def loaded(pointers, N: tl.constexpr):
+    """N numbers side by side, as a tuple; of each rule if there are pointers to several."""
+    result = ()
+    for i in tl.static_range(N):
+        result = result + (tl.load(pointers + i),)
+    return result
+
+
+@triton.jit
+def column_pointers(x, places, rules, first, capacity, COLUMNS: tl.constexpr):
+    """Where a rule's columns of a batch begin, as a tuple."""
+    result = ()
+    for c in tl.static_range(COLUMNS):
+        place = tl.load(places + rules * COLUMNS + c)
+        result = result + (x + place * capacity + first,)
+    return result
+
+
+@triton.jit
+def code_bits(first, n_rows, BITS: tl.constexpr, ROWS: tl.constexpr):
+    """Those bits of a tile's bytes that belong to rows of the batch: no others are there."""
+    result = tl.zeros((ROWS,), tl.int32)
+    for q in tl.static_range(8 // BITS):
+        is_row = first + q * ROWS + tl.arange(0, ROWS) < n_rows
+        result |= tl.where(is_row, ((1 << BITS) - 1) << (q * BITS), 0)
+    return result
+
+
+@triton.jit
+def weighted_sum(numbers, columns, j: tl.constexpr, BIASES: tl.constexpr):
+    """Literal j, w . x + a, of some rows, from a rule's numbers and its columns."""
+    COLUMNS: tl.constexpr = len(columns)
+    result = columns[0] * numbers[j * COLUMNS] + numbers[BIASES + j]
     for c in tl.static_range(1, COLUMNS):
-        result = columns[c] * tl.load(weights + c) + result
+        result = columns[c] * numbers[j * COLUMNS + c] + result
     return result
 
 
@@ -51,76 +81,119 @@ def forward(
     COLUMNS: tl.constexpr,
     OUTPUTS: tl.constexpr,
     LOSS: tl.constexpr,
+    BITS: tl.constexpr,
     ROWS: tl.constexpr,
+    RULES: tl.constexpr,
 ):
     """A program takes some rows and some rules; the last one of some rows takes their slopes.
 
-    That one adds up what each part of the rules gave in the order of the parts, not of their
-    arrival, so that results are the same to the bit from run to run.
+    It takes RULES of them at a time, and 8 / BITS pieces of ROWS rows, whose codes share
+    bytes. The last program adds up what each part of the rules gave in the order of the parts,
+    not of their arrival, so that results are the same to the bit from run to run.
 
     x : (n_features + 1, capacity), targets : (n_outputs, capacity), weights, shares :
         (capacity,); a batch begins at step * batch_size. `shares` are weights over their sum.
+        Of x there must be numbers after the batch, any ones, up to a whole tile.
     gates : (n_steps, n_rules)
     places : (n_rules, COLUMNS) int64
     parameters : (n_rules + 1, n) in the order weights, biases, values; the intercept last
-    smallest : (n_rules, batch_size) uint8, filled with 1 + the smallest literal of active
-        rules, 0 where a rule is not active
+    smallest : (n_rules, n_tiles, ROWS) uint8, filled with codes of BITS: 1 + the smallest
+        literal of active rules, 0 where a rule is not active; the first piece in the lowest
     partial : (n_parts, n_outputs, batch_size), arrivals : (n_tiles,) int32 zeros
-    slopes : (n_outputs, batch_size), losses : (n_steps, n_tiles), intercept_slopes :
+    slopes : (n_outputs, n_tiles * tile), losses : (n_steps, n_tiles), intercept_slopes :
         (n_tiles, n_outputs), all filled
     """
+    PIECES: tl.constexpr = 8 // BITS
     BIASES: tl.constexpr = LITERALS * COLUMNS
     VALUES: tl.constexpr = BIASES + LITERALS
     SIZE: tl.constexpr = VALUES + OUTPUTS
     tile, part = tl.program_id(0), tl.program_id(1)
     n_tiles, n_parts = tl.num_programs(0), tl.num_programs(1)
-    rows = tile * ROWS + tl.arange(0, ROWS)
-    in_batch = rows < n_rows
-    cells = step * batch_size + rows
-    sums = zeros_tuple(OUTPUTS, ROWS)
-    codes = smallest + (part * rules_each).to(tl.int64) * batch_size
-    for rule in range(part * rules_each, tl.minimum((part + 1) * rules_each, n_rules)):
-        own = parameters + rule * SIZE
-        columns = ()
-        for c in tl.static_range(COLUMNS):
-            column = x + tl.load(places + rule * COLUMNS + c) * capacity
-            columns = columns + (tl.load(column + cells, in_batch, 0.0),)
-        least = weighted_sum(own, own + BIASES, columns, COLUMNS)
-        which = tl.full((ROWS,), 1, tl.int32)
-        for j in tl.static_range(1, LITERALS):
-            literal = weighted_sum(own + j * COLUMNS, own + BIASES + j, columns, COLUMNS)
-            which = tl.where(literal < least, j + 1, which)
-            least = tl.minimum(literal, least)
-        gate = tl.load(gates + step * n_rules + rule)
+    lanes = tl.arange(0, ROWS)
+    first = tile * (PIECES * ROWS)
+    batch = step * batch_size
+    in_batch = code_bits(first, n_rows, BITS, ROWS)[None, :]
+    sums = zeros_tuple(PIECES * OUTPUTS, (RULES, ROWS))
+    end = tl.minimum((part + 1) * rules_each, n_rules)
+    rules = part * rules_each + tl.arange(0, RULES)[:, None]
+    known = tl.minimum(rules, end - 1)
+    numbers = loaded(parameters + known * SIZE, SIZE)
+    pointers = column_pointers(x, places, known, batch + first, capacity, COLUMNS)
+    for _ in range(part * rules_each, end, RULES):
+        # The next rules are on their way while these are reckoned.
+        known = tl.minimum(rules + RULES, end - 1)
+        next_numbers = loaded(parameters + known * SIZE, SIZE)
+        next_pointers = column_pointers(x, places, known, batch + first, capacity, COLUMNS)
+        is_rule = rules < end
+        gate = tl.load(gates + step * n_rules + rules, is_rule, 0.0)
         threshold = tl.where(gate > 0, 0.0, float("inf"))  # a dropped rule is never active
-        which = tl.where(least > threshold, which, 0).to(tl.uint8)
-        tl.store(codes + rows, which, in_batch)
-        codes += batch_size
-        active = tl.maximum(least, 0.0)
+        codes = tl.zeros((RULES, ROWS), tl.int32)
         new = ()
-        for k in tl.static_range(OUTPUTS):
-            new = new + (sums[k] + (tl.load(own + VALUES + k) * gate) * active,)
+        for q in tl.static_range(PIECES):
+            rows = q * ROWS + lanes[None, :]
+            columns = ()
+            for c in tl.static_range(COLUMNS):
+                columns = columns + (tl.load(pointers[c] + rows),)
+            least = weighted_sum(numbers, columns, 0, BIASES)
+            which = tl.full((RULES, ROWS), 1 << (q * BITS), tl.int32)
+            for j in tl.static_range(1, LITERALS):
+                literal = weighted_sum(numbers, columns, j, BIASES)
+                which = tl.where(literal < least, (j + 1) << (q * BITS), which)
+                least = tl.minimum(literal, least)
+            codes |= tl.where(least > threshold, which, 0)
+            active = tl.maximum(least, 0.0)
+            for k in tl.static_range(OUTPUTS):
+                value = numbers[VALUES + k] * gate
+                new = new + (sums[q * OUTPUTS + k] + value * active,)
         sums = new
-    for k in tl.static_range(OUTPUTS):
-        tl.store(partial + (part * OUTPUTS + k) * batch_size + rows, sums[k], in_batch)
+        own = smallest + (rules.to(tl.int64) * n_tiles + tile) * ROWS
+        tl.store(own + lanes[None, :], (codes & in_batch).to(tl.uint8), is_rule)
+        rules += RULES
+        numbers = next_numbers
+        pointers = next_pointers
+    for q in tl.static_range(PIECES):
+        rows = first + q * ROWS + lanes
+        for k in tl.static_range(OUTPUTS):
+            total = tl.sum(sums[q * OUTPUTS + k], axis=0)
+            sent = partial + (part * OUTPUTS + k) * batch_size + rows
+            tl.store(sent, total, rows < n_rows)
     tl.debug_barrier()  # all threads' parts before the count
     if tl.atomic_add(arrivals + tile, 1) == n_parts - 1:
         tl.store(arrivals + tile, 0)
-        outputs = ()
-        goals = ()
+        totals = zeros_tuple(PIECES * OUTPUTS, (RULES, ROWS))
+        for one in range(0, n_parts, RULES):  # all pieces at once: loads wait side by side
+            parts = one + tl.arange(0, RULES)[:, None]
+            new = ()
+            for q in tl.static_range(PIECES):
+                places_there = first + q * ROWS + lanes[None, :]
+                is_there = (parts < n_parts) & (places_there < n_rows)
+                for k in tl.static_range(OUTPUTS):
+                    found = partial + (parts * OUTPUTS + k) * batch_size + places_there
+                    more = tl.load(found, is_there, 0.0, cache_modifier=".cg")
+                    new = new + (totals[q * OUTPUTS + k] + more,)
+            totals = new
+        loss_sums = tl.zeros((ROWS,), tl.float32)
+        slope_sums = zeros_tuple(OUTPUTS, (ROWS,))
+        for q in tl.static_range(PIECES):
+            rows = first + q * ROWS + lanes
+            is_row = rows < n_rows
+            cells = batch + rows
+            outputs = ()
+            goals = ()
+            for k in tl.static_range(OUTPUTS):
+                intercept = tl.load(parameters + n_rules * SIZE + VALUES + k)
+                total = tl.sum(totals[q * OUTPUTS + k], axis=0)
+                outputs = outputs + (total + intercept,)
+                goals = goals + (tl.load(targets + k * capacity + cells, is_row, 0.0),)
+            row_losses, row_slopes = losses_and_slopes(outputs, goals, OUTPUTS, LOSS)
+            loss_sums += row_losses * tl.load(weights + cells, is_row, 0.0)
+            share = tl.load(shares + cells, is_row, 0.0)
+            new = ()
+            for k in tl.static_range(OUTPUTS):
+                slope = tl.where(is_row, row_slopes[k] * share, 0.0)
+                tl.store(slopes + k * (n_tiles * PIECES * ROWS) + rows, slope)
+                new = new + (slope_sums[k] + slope,)
+            slope_sums = new
+        tl.store(losses + step * n_tiles + tile, tl.sum(loss_sums, axis=0))
         for k in tl.static_range(OUTPUTS):
-            intercept = tl.load(parameters + n_rules * SIZE + VALUES + k)
-            total = tl.zeros((ROWS,), tl.float32) + intercept
-            for one in range(n_parts):
-                sent = partial + (one * OUTPUTS + k) * batch_size + rows
-                total += tl.load(sent, in_batch, 0.0, cache_modifier=".cg")
-            outputs = outputs + (total,)
-            goals = goals + (tl.load(targets + k * capacity + cells, in_batch, 0.0),)
-        row_losses, row_slopes = losses_and_slopes(outputs, goals, OUTPUTS, LOSS)
-        weight = tl.load(weights + cells, in_batch, 0.0)
-        share = tl.load(shares + cells, in_batch, 0.0)
-        tl.store(losses + step * n_tiles + tile, tl.sum(row_losses * weight, axis=0))
-        for k in tl.static_range(OUTPUTS):
-            slope = row_slopes[k] * share
-            tl.store(slopes + k * batch_size + rows, slope, in_batch)
-            tl.store(intercept_slopes + tile * OUTPUTS + k, tl.sum(slope, axis=0))
+            tl.store(intercept_slopes + tile * OUTPUTS + k, tl.sum(slope_sums[k], axis=0))

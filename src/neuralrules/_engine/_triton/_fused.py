@@ -10,7 +10,13 @@ import torch
 from neuralrules._engine._torch._padding import Each, Padding
 from neuralrules._engine._torch._start import Start
 from neuralrules._engine._torch._table import Table
-from neuralrules._engine._triton._launches import Arrays, Launches, Staging, Tuning
+from neuralrules._engine._triton._launches import (
+    Arrays,
+    Launches,
+    Staging,
+    Tuning,
+    bits_of_codes,
+)
 
 MOST_PARAMETERS = 127  # of a rule, whose sums a program keeps in registers
 MOST_OUTPUTS = 16
@@ -93,9 +99,11 @@ class FusedSteps:
         return float(total)
 
     def _prepare(self, table: Table, size: int) -> Launches:
-        n_rules, n_outputs = self._start.parameters.values.shape
-        staging = Staging(table, size, n_rules, n_outputs)
-        arrays = Arrays(self._places, *self._state, *self._limits)
-        shape = (*self._start.parameters.weights.shape, n_outputs)
+        n_rules, n_literals, n_columns = self._start.parameters.weights.shape
+        n_outputs = self._start.parameters.values.shape[1]
         tuning = self._tuning or Tuning.for_batches(size)
+        bits = bits_of_codes(n_literals)
+        staging = Staging(table, size, tuning.rows * 8 // bits, bits, n_rules, n_outputs)
+        arrays = Arrays(self._places, *self._state, *self._limits)
+        shape = (n_rules, n_literals, n_columns, n_outputs)
         return Launches(staging, arrays, shape, self._start.loss, self._start.l2, tuning)

@@ -24,8 +24,10 @@ class Tuning(NamedTuple):
 
     Attributes
     ----------
-    forward_rows, backward_rows : int
-        Rows that a program takes at a time, powers of 2.
+    rows : int
+        Of a piece; a tile has as many pieces as codes of a byte's bits. A power of 2.
+    rules : int
+        That a program of the first half takes at a time, a power of 2.
     forward_warps, backward_warps : int
     forward_programs, backward_programs : int
         About how many there should be to fill the GPU.
@@ -33,10 +35,10 @@ class Tuning(NamedTuple):
         Into how many parts rules, or rows, are shared out at most; one program adds them up.
     """
 
-    forward_rows: int = 512
+    rows: int = 128
+    rules: int = 4
     forward_warps: int = 4
-    forward_programs: int = 1024
-    backward_rows: int = 128
+    forward_programs: int = 512
     backward_warps: int = 1
     backward_programs: int = 4096
     most_parts: int = 64
@@ -45,10 +47,15 @@ class Tuning(NamedTuple):
     def for_batches(cls, size: int) -> Tuning:
         """What was fastest for batches of such a size, of 480 rules on an H200."""
         if size >= LARGE_BATCH:
-            return cls(1024, 4, 1024, 128, 1, 8192)
+            return cls(128, 4, 4, 1024, 1, 8192)
         if size <= SMALL_BATCH:
-            return cls(128, 1, 512, 256, 1, 2048)
-        return cls(128, 1, 2048, 128, 1, 2048)
+            return cls(32, 8, 8, 256, 1, 4096)
+        return cls(64, 4, 4, 256, 1, 2048)
+
+
+def bits_of_codes(n_literals: int) -> int:
+    """Of a byte's bits, those that tell which literal is the smallest, or that none is."""
+    return 2 if n_literals <= 3 else 4 if n_literals <= 15 else 8
 
 
 class Staging:
@@ -57,20 +64,26 @@ class Staging:
     A CUDA graph remembers addresses, so that the same memory serves from run to run.
     """
 
-    def __init__(self, table: Table, size: int, n_rules: int, n_outputs: int) -> None:
+    def __init__(
+        self, table: Table, size: int, tile: int, bits: int, n_rules: int, n_outputs: int
+    ) -> None:
         def empty(*shape: int, dtype: Any = torch.float32) -> Any:
             return torch.empty(shape, dtype=dtype, device=table.x.device)
 
         self.size = size
         self.n_steps = max(1, min(ROWS_AT_ONCE // size, STEPS_AT_ONCE))
-        self.capacity = -(-self.n_steps * size // 16) * 16  # columns begin at whole vectors
-        self.x = empty(table.x.shape[1], self.capacity)
+        self.n_tiles = triton.cdiv(size, tile)
+        # The last tile of the last batch may end after it; columns begin at whole vectors.
+        n_rows = (self.n_steps - 1) * size + self.n_tiles * tile
+        self.capacity = triton.cdiv(n_rows, 16) * 16
+        # What is read after a batch does not count if it is a number.
+        self.x = empty(table.x.shape[1], self.capacity).zero_()
         self.targets = empty(n_outputs, self.capacity)
         self.weights, self.shares = empty(self.capacity), empty(self.capacity)
         self.gates = empty(self.n_steps, n_rules)
         self.adam = empty(2, self.n_steps)
-        self.smallest = empty(n_rules, size, dtype=torch.uint8)
-        self.slopes = empty(n_outputs, size)
+        self.smallest = empty(n_rules, self.n_tiles * tile * bits // 8, dtype=torch.uint8)
+        self.slopes = empty(n_outputs, self.n_tiles * tile)
 
     def gather(self, table: Table, rows: Any) -> None:
         """Fill it with the rows of some batches, of which the last may be shorter."""
@@ -115,7 +128,13 @@ class Launches:
     ) -> None:
         self.staging, self._arrays, self._tuning = staging, arrays, tuning
         self._n_rules, n_literals, n_columns, n_outputs = shape
-        self._sizes = {"LITERALS": n_literals, "COLUMNS": n_columns, "OUTPUTS": n_outputs}
+        self._sizes = {
+            "LITERALS": n_literals,
+            "COLUMNS": n_columns,
+            "OUTPUTS": n_outputs,
+            "BITS": bits_of_codes(n_literals),
+            "ROWS": tuning.rows,
+        }
         self._loss, self._l2 = loss, l2
         n_own = n_literals * (n_columns + 1) + n_outputs
         self._padded = triton.next_power_of_2(n_own + 1)
@@ -135,15 +154,14 @@ class Launches:
 
     def _share_out(self) -> None:
         """Into how many programs a step goes: enough to fill the GPU, few sums to add up."""
-        tuning, size, n_rules = self._tuning, self.staging.size, self._n_rules
-        self._n_tiles = triton.cdiv(size, tuning.forward_rows)
-        parts = min(max(1, tuning.forward_programs // self._n_tiles), tuning.most_parts)
-        self._rules_each = triton.cdiv(n_rules, parts)
+        tuning, n_rules = self._tuning, self._n_rules
+        n_tiles = self._n_tiles = self.staging.n_tiles
+        parts = min(max(1, tuning.forward_programs // n_tiles), tuning.most_parts)
+        self._rules_each = triton.cdiv(triton.cdiv(n_rules, tuning.rules), parts) * tuning.rules
         self._rule_parts = triton.cdiv(n_rules, self._rules_each)
         parts = min(max(1, tuning.backward_programs // n_rules), tuning.most_parts)
-        tiles = triton.cdiv(size, tuning.backward_rows)
-        self._rows_each = triton.cdiv(tiles, parts) * tuning.backward_rows
-        self._row_parts = triton.cdiv(size, self._rows_each)
+        self._tiles_each = triton.cdiv(n_tiles, parts)
+        self._row_parts = triton.cdiv(n_tiles, self._tiles_each)
 
     def take(self, n_whole: int, n_left: int) -> Any:
         """Steps on so many whole batches, and on one of `n_left` rows if there are any.
@@ -177,7 +195,7 @@ class Launches:
 
     def _launch(self, step: int, n_rows: int) -> None:
         self.forward(step, n_rows)
-        self.backward(step, n_rows)
+        self.backward(step)
 
     def forward(self, step: int, n_rows: int) -> None:
         """The first half of a step: outputs, losses and slopes."""
@@ -204,11 +222,11 @@ class Launches:
             self._rules_each,
             **self._sizes,
             LOSS=self._loss,
-            ROWS=tuning.forward_rows,
+            RULES=tuning.rules,
             num_warps=tuning.forward_warps,
         )
 
-    def backward(self, step: int, n_rows: int) -> None:
+    def backward(self, step: int) -> None:
         """The second half: sums of slopes, and the step itself."""
         staging, arrays, tuning = self.staging, self._arrays, self._tuning
         backward[(self._n_rules + 1, self._row_parts)](
@@ -229,15 +247,13 @@ class Launches:
             staging.adam[0],
             staging.adam[1],
             step,
-            n_rows,
             staging.size,
             staging.capacity,
             self._n_rules,
-            self._rows_each,
+            self._tiles_each,
             self._n_tiles,
             self._l2,
             **self._sizes,
             PADDED=self._padded,
-            ROWS=tuning.backward_rows,
             num_warps=tuning.backward_warps,
         )

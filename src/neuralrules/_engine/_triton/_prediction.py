@@ -55,7 +55,7 @@ def predict(
     SIZE: tl.constexpr = VALUES + OUTPUTS
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     there = rows < n_rows
-    sums = zeros_tuple(OUTPUTS, ROWS, tl.float64)
+    sums = zeros_tuple(OUTPUTS, (ROWS,), tl.float64)
     for rule in range(n_rules):
         own = parameters + rule * SIZE
         columns = ()
