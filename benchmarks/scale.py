@@ -1,55 +1,51 @@
 """Many machines: what a step costs on one and two workers, and a model of up to 256.
 
-    python -m benchmarks.scale [--losses] [--write]
+    python -m benchmarks.scale [--note TEXT] [--write]
+    python -m benchmarks.scale --again --write
 
-starts Ray with two workers of one core each, which train networks of 128 and 480 rules in
-step, for batches of 256 to 65,536 rows: the time of a step, of its reduction, and the bytes
-of it. From that, and links of 25 and 100 Gbit/s, it computes how far 4 to 256 workers would
-scale. --losses fits one table with larger and larger batches, to see what these cost. --write
-puts all into docs/scale.json, docs/scale.md and docs/figures/scale.png.
+lets workers of one core each train networks of 128 and 480 rules in step, for batches of 256
+to 65,536 rows: the time of a step, of its reduction, and the bytes of it; fits one table by
+one worker and by two on a Ray cluster of this machine, and with larger and larger batches, to
+see what these cost. From that, and links of 25 and 100 Gbit/s, it computes how far 4 to 256
+workers would scale. --write puts all into docs/scale.json, docs/scale.md and
+docs/figures/scale.png; --again renders what was measured before.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import log_loss
 
-from benchmarks.larger import table
-from benchmarks.pages import DOCS, environment, environment_list, write_page
+from benchmarks.pages import DOCS, environment, write_page
 from neuralrules import NeuralRuleClassifier
 
 POOLS = (128, 480)
 BATCHES = (256, 1024, 4096, 16_384, 65_536)  # of all workers together
 ROWS = 131_072  # of each worker
-SECONDS = 1.5  # that each batch is measured for
+SECONDS = 0.4  # that each try of a batch takes, and tries, of which the quickest counts
+TRIES = 7
 WORKERS = (4, 16, 64, 256)
 LINKS = (25, 100)  # Gbit/s
 # What a message costs beside its bytes, in seconds: an assumption, of TCP between machines of
 # one data centre, through gloo.
 LATENCY = 30e-6
 PER_WORKER = (256, 2048, 8192)  # rows of a batch that each worker has, in the model
+FIT_ROWS, FIT_EPOCHS, FIT_BATCH = 400_000, 5, 8192
+REDUCTIONS = 300
 LOSS_ROWS, LOSS_EPOCHS, LOSS_BATCHES = 200_000, 10, (256, 2048, 8192, 32_768)
 RATES = (0.01, 0.03, 0.1)
 
 
-class Step(NamedTuple):
-    """What a step costs one worker, in seconds: but for the reduction, and with it."""
-
-    compute: float
-    whole: float
-
-
 def networks() -> list[tuple[Any, Any]]:
     """Rows of one worker, and a network of each number of rules, at its start."""
-    X, y = table("two classes", ROWS, 0)
+    X, y = columns(ROWS)
     made = []
     for n_rules in POOLS:
         model = NeuralRuleClassifier(
@@ -60,108 +56,159 @@ def networks() -> list[tuple[Any, Any]]:
     return made
 
 
-def measure(made: Any, n_workers: int, sent: Any) -> None:
-    """What each worker does; the first one tells."""
+def columns(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Generated rows of 20 columns and two classes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 20)).astype(np.float32)
+    score = X[:, 0] + X[:, 1] * X[:, 2] + np.abs(X[:, 3]) * (X[:, 4] > 0) - np.sin(2 * X[:, 5])
+    return X, (score + rng.logistic(size=n_rows) > 0.5).astype(int)
+
+
+def worker(rank: int, n_workers: int, store: str, sent: Any) -> None:
+    """Measure steps beside others that do the same; the first worker tells."""
+    import torch
+    import torch.distributed as dist
+
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=store, rank=rank, world_size=n_workers)
+    records = []
+    for network, rows in networks():
+        records += measured_pool(network, rows, n_workers)
+    if rank == 0:
+        sent.put(records)
+    dist.destroy_process_group()
+
+
+def measured_pool(network: Any, rows: Any, n_workers: int) -> list[dict]:
+    """Steps of one network, for batches of every size; then reductions alone."""
     import torch
     import torch.distributed as dist
 
     from neuralrules._cluster._sharing import SharedEngine, Sharing
     from neuralrules._engine._protocol import Batches
 
-    records = []
-    for network, rows in made:
-        sharing = Sharing()
-        engine = SharedEngine(sharing, 1, "cpu")
-        session = engine.start(network, rows, rows.task.loss, l2=1e-4)
-        random = np.random.RandomState(dist.get_rank())
-        for batch in BATCHES:
-            size = batch // n_workers
-            gates = np.ones((1, network.n_rules), np.float32)
+    sharing, records = Sharing(), []
+    session = SharedEngine(sharing, 1, "cpu").start(network, rows, rows.task.loss, l2=1e-4)
+    random = np.random.RandomState(dist.get_rank())
 
-            def step(size: int = size, gates: np.ndarray = gates) -> None:
-                some = random.choice(len(rows), size, replace=size > len(rows)).astype(np.int32)
-                session.run(Batches(some, size, np.full(1, 0.001), gates))
+    def run(size: int, n_steps: int) -> tuple[float, float, float]:
+        """Seconds of a step, those of the processor, and those of the reduction."""
+        some = random.randint(0, len(rows), size * n_steps).astype(np.int32)
+        gates = np.ones((n_steps, network.n_rules), np.float32)
+        batches = Batches(some, size, np.full(n_steps, 0.001), gates)
+        summed(0.0)
+        begun = time.perf_counter(), time.thread_time(), sharing.seconds
+        session.run(batches)
+        ended = time.perf_counter(), time.thread_time(), sharing.seconds
+        step, processor, reduction = (np.array(ended) - begun) / n_steps
+        return float(step), float(processor), float(reduction)
 
-            step()
-            dist.barrier()
-            n_steps = agreed(seconds_of(step))
-            dist.barrier()
-            before, begun = sharing.seconds, time.perf_counter()
-            for _ in range(n_steps):
-                step()
-            whole = (time.perf_counter() - begun) / n_steps
-            reducing = (sharing.seconds - before) / n_steps
-            records.append(
-                {
-                    "workers": n_workers,
-                    "rules": network.n_rules,
-                    "batch": batch,
-                    "step": whole,
-                    "reduction": reducing,
-                    "bytes": sharing.n_bytes,
-                    "parameters": sum(array.size for array in network.parameters),
-                }
-            )
-        buffer = torch.zeros(sharing.n_bytes // 4)
-        dist.barrier()
+    for batch in BATCHES:
+        size = batch // n_workers
+        run(size, 2)
+        n_steps = int(np.clip(SECONDS / summed(run(size, 2)[0]), 2, 100))
+        tries = np.array([run(size, n_steps) for _ in range(TRIES)])
+        step, processor, reduction = tries.min(axis=0)
+        records.append(
+            {
+                "workers": n_workers,
+                "rules": network.n_rules,
+                "batch": batch,
+                "step": step,
+                "processor": processor,
+                "reduction": reduction,
+                "bytes": sharing.n_bytes,
+                "parameters": sum(array.size for array in network.parameters),
+            }
+        )
+    buffer, alone = torch.zeros(sharing.n_bytes // 4), []
+    for _ in range(TRIES):
+        summed(0.0)
         begun = time.perf_counter()
-        for _ in range(300):
+        for _ in range(REDUCTIONS):
             dist.all_reduce(buffer)
-        records[-1]["bare_reduction"] = (time.perf_counter() - begun) / 300
-    if dist.get_rank() == 0:
-        import ray
-
-        ray.get(sent.put.remote(records))
+        alone.append((time.perf_counter() - begun) / REDUCTIONS)
+    records[-1]["bare_reduction"] = min(alone)
+    return records
 
 
-def seconds_of(step: Any) -> float:
-    begun = time.perf_counter()
-    step()
-    return time.perf_counter() - begun
-
-
-def agreed(seconds: float) -> int:
-    """Steps that all workers take: they must be as many."""
+def summed(seconds: float) -> float:
+    """The sum over the workers, for all of which it is the same; they meet here."""
     import torch
     import torch.distributed as dist
 
     found = torch.tensor([seconds])
-    dist.all_reduce(found, dist.ReduceOp.MAX)
-    return int(np.clip(SECONDS / float(found[0]), 3, 200))
+    dist.all_reduce(found)
+    return float(found[0])
 
 
-class Sent:
-    """An actor that takes what the first worker measured."""
+def measured(n_workers: int) -> list[dict]:
+    """Steps of so many workers, each a process of its own, as Ray Train starts them."""
+    import torch
 
-    def __init__(self) -> None:
-        self._records: list[dict] = []
+    context = torch.multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder:
+        sent = context.Queue()
+        told = (n_workers, f"file://{folder}/store", sent)
+        workers = [
+            context.Process(target=worker, args=(rank, *told)) for rank in range(n_workers)
+        ]
+        for one in workers:
+            one.start()
+        records = sent.get(timeout=900)
+        for one in workers:
+            one.join()
+    print(f"{n_workers} workers: {records[-1]}", file=sys.stderr, flush=True)
+    return records
 
-    def put(self, records: list[dict]) -> None:
-        self._records = records
 
-    def get(self) -> list[dict]:
-        return self._records
-
-
-def measured() -> list[dict]:
-    """Steps of one worker, and of two, on a Ray cluster of this machine."""
+def fits() -> list[dict]:
+    """Whole fits by one worker and by two on a Ray cluster of this machine; and without."""
+    import pandas as pd
     import ray
-    import ray.train
-    from ray.train.torch import TorchConfig, TorchTrainer
+
+    import neuralrules.ray
+    from neuralrules._cluster import _training
+
+    X, y = columns(FIT_ROWS)
+    frame = pd.DataFrame(X, columns=[f"x{index}" for index in range(20)]).assign(y=y)
+    options = {"n_epochs": FIT_EPOCHS, "batch_size": FIT_BATCH, "early_stopping": False}
+    alone = NeuralRuleClassifier(random_state=0, n_jobs=2, **options)
+    alone.fit(X[:5000], y[:5000])  # compiles the kernels
+    begun = time.perf_counter()
+    alone.fit(frame.drop(columns="y"), frame["y"])
+    seconds, loss = time.perf_counter() - begun, alone.history_["loss"][-1]
+    records = [
+        {"workers": 0, "seconds": seconds, "rules": alone.network_.n_rules, "loss": loss}
+    ]
+    training_seconds = []
+    run = _training.ClusterTraining.__call__
+
+    def timed(*told: Any) -> Any:
+        begun = time.perf_counter()
+        outcome = run(*told)
+        training_seconds.append(time.perf_counter() - begun)
+        return outcome
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    made, records = ray.put(networks()), []
+    _training.ClusterTraining.__call__ = timed
     try:
         for n_workers in (1, 2):
-            sent = ray.remote(num_cpus=0)(Sent).remote()
-            with tempfile.TemporaryDirectory() as folder:
-                TorchTrainer(
-                    lambda n=n_workers, sent=sent: measure(ray.get(made), n, sent),
-                    torch_config=TorchConfig(backend="gloo"),
-                    scaling_config=ray.train.ScalingConfig(num_workers=n_workers),
-                    run_config=ray.train.RunConfig(storage_path=folder),
-                ).fit()
-            records += ray.get(sent.get.remote())
+            model = NeuralRuleClassifier(random_state=0, **options)
+            begun = time.perf_counter()
+            neuralrules.ray.fit(
+                model, ray.data.from_pandas(frame), target="y", workers=n_workers
+            )
+            records.append(
+                {
+                    "workers": n_workers,
+                    "seconds": time.perf_counter() - begun,
+                    "training": training_seconds.pop(),
+                    "rules": model.network_.n_rules,
+                    "loss": model.history_["loss"][-1],
+                }
+            )
+            print(records[-1], file=sys.stderr, flush=True)
     finally:
         ray.shutdown()
     return records
@@ -169,25 +216,24 @@ def measured() -> list[dict]:
 
 def losses() -> list[dict]:
     """What larger batches cost in loss, after as many epochs, and at larger rates."""
-    X, y = table("two classes", LOSS_ROWS, 0)
-    others = table("two classes", 100_000, 1)
+    X, y = columns(LOSS_ROWS + 100_000)
+    X, X_others, y, y_others = X[:LOSS_ROWS], X[LOSS_ROWS:], y[:LOSS_ROWS], y[LOSS_ROWS:]
     records = []
     for batch in LOSS_BATCHES:
         for rate in RATES:
             model = NeuralRuleClassifier(
                 n_epochs=LOSS_EPOCHS, batch_size=batch, learning_rate=rate, random_state=0
             ).fit(X, y)
-            loss = log_loss(others[1], model.predict_proba(others[0]))
+            loss = log_loss(y_others, model.predict_proba(X_others))
             records.append({"batch": batch, "rate": rate, "loss": loss})
             print(records[-1], file=sys.stderr, flush=True)
     return records
 
 
-def compute_of(records: list[dict], rules: int, rows: float) -> float:
-    """Seconds that one worker computes for so many rows, between the measured ones."""
-    own = [one for one in records if one["workers"] == 1 and one["rules"] == rules]
-    batches = [one["batch"] for one in own]
-    seconds = [one["step"] - one["reduction"] for one in own]
+def compute_of(steps: list[dict], rules: int, rows: float) -> float:
+    """Seconds of the processor for so many rows of one worker, between the measured ones."""
+    own = [one for one in steps if (one["workers"], one["rules"]) == (1, rules)]
+    batches, seconds = ([one[name] for one in own] for name in ("batch", "processor"))
     return float(np.interp(rows, batches, seconds))
 
 
@@ -240,26 +286,29 @@ def half_efficient(compute: float, n_bytes: float, gigabits: float, way: str) ->
 
 
 def main() -> None:
-    from benchmarks.scale_page import draw, render
-
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--losses", action="store_true", help="fit with larger batches, too")
+    parser.add_argument("--again", action="store_true", help="render what was measured before")
     parser.add_argument("--note", default="", help="what to say of the machine")
     parser.add_argument("--write", action="store_true", help="update docs/scale.md")
     options = parser.parse_args()
-    results: dict = {
-        "environment": environment("torch", "ray"),
-        "note": options.note,
-        "load": os.getloadavg()[0],
-        "steps": measured(),
-        "losses": losses() if options.losses else [],
-    }
-    page = f"{render(results)}\n\n{environment_list(results['environment'])}"
-    print(page)
+    stored = DOCS / "scale.json"
+    if options.again:
+        results = json.loads(stored.read_text())
+    else:
+        results = {
+            "environment": environment("torch", "ray"),
+            "note": options.note,
+            "steps": [*measured(1), *measured(2)],
+            "fits": fits(),
+            "losses": losses(),
+        }
+    from benchmarks.scale_page import draw, render
+
+    print(render(results))
     if options.write:
-        (DOCS / "scale.json").write_text(json.dumps(results, indent=1) + "\n")
+        stored.write_text(json.dumps(results, indent=1) + "\n")
         draw(results, DOCS / "figures" / "scale.png")
-        write_page("scale.md", page)
+        write_page("scale.md", render(results))
 
 
 if __name__ == "__main__":

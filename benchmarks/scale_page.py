@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -10,8 +11,11 @@ from matplotlib import pyplot as plt
 
 from benchmarks.drawing import BLUE, GREY, ORANGE, STYLE
 from benchmarks.files import write_whole
-from benchmarks.pages import DOCS
+from benchmarks.pages import DOCS, environment_list
 from benchmarks.scale import (
+    FIT_BATCH,
+    FIT_EPOCHS,
+    FIT_ROWS,
     LATENCY,
     LINKS,
     LOSS_EPOCHS,
@@ -19,6 +23,7 @@ from benchmarks.scale import (
     PER_WORKER,
     POOLS,
     RATES,
+    TRIES,
     WAYS,
     WORKERS,
     compute_of,
@@ -38,9 +43,11 @@ def render(results: dict) -> str:
             [
                 steps_section(steps),
                 results["note"],
+                fits_section(results["fits"]),
                 model_section(steps),
                 limits_section(steps),
                 losses_section(results["losses"]),
+                environment_list(results["environment"]),
             ],
         )
     )
@@ -51,10 +58,11 @@ def steps_section(steps: list[dict]) -> str:
     lines = [
         "### One worker and two",
         "",
-        "Workers of one core each, torch in one thread, gloo between processes of one machine. "
-        "A batch is that of all workers together. Speed-up is the time of a step of one worker "
-        "by that of two; the reduction is what the first worker spent in it, waiting for the "
-        "other included.",
+        "Workers of one core each, torch in one thread, gloo between processes of one machine: "
+        "two cores can show what sharing a step costs, but no network. A batch is that of all "
+        "workers together. Speed-up is the time of a step of one worker by that of two; the "
+        "reduction is what the first worker spent in it, waiting for the other included. Of "
+        f"{TRIES} tries the quickest counts.",
         "",
         "| rules | batch | one worker, ms | two workers, ms | speed-up | efficiency "
         "| reduction, ms |",
@@ -90,6 +98,24 @@ def steps_section(steps: list[dict]) -> str:
     return "\n".join(lines)
 
 
+def fits_section(fits: list[dict]) -> str:
+    lines = [
+        "### Whole fits",
+        "",
+        f"{FIT_ROWS:,} rows x 20 on a Ray cluster of this machine, {fits[0]['rules']} rules, "
+        f"{FIT_EPOCHS} epochs in batches of {FIT_BATCH:,}. Training includes the start of the "
+        "workers, each of which first loads Python and torch.",
+        "",
+        "| workers | whole fit, s | of it training, s | last loss |",
+        "|--:|--:|--:|--:|",
+    ]
+    for one in fits:
+        training = f"{one['training']:.0f}" if "training" in one else ""
+        workers = one["workers"] or "none: numba, two threads"
+        lines.append(f"| {workers} | {one['seconds']:.0f} | {training} | {one['loss']:.4f} |")
+    return "\n".join(lines)
+
+
 def model_section(steps: list[dict]) -> str:
     """Efficiencies of many workers, computed."""
     found = modelled(steps, RULES)
@@ -97,9 +123,9 @@ def model_section(steps: list[dict]) -> str:
     lines = [
         "### 4 to 256 workers: a model",
         "",
-        f"Computed, not measured: {RULES} rules, {n_bytes:,} bytes a step, the seconds that one "
-        "worker computes from the table above, and workers of one core that have as many rows "
-        "of each batch however many they are. With S bytes, W workers, a link of B bytes a "
+        f"Computed, not measured: {RULES} rules, {n_bytes:,} bytes a step, the seconds of a "
+        "core that one worker took above, and workers of one core that have as many rows of "
+        "each batch however many they are. With S bytes, W workers, a link of B bytes a "
         f"second and an assumed latency a = {1e6 * LATENCY:.0f} us of a message, a reduction "
         "takes",
         "",
@@ -250,8 +276,6 @@ def draw(results: dict, path: Path) -> None:
             handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8.5
         )
         figure.set_layout_engine("constrained")
-        import io
-
         stream = io.BytesIO()
         figure.savefig(stream, format="png", metadata={"Software": None})
         plt.close(figure)

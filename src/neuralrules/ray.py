@@ -1,10 +1,4 @@
-"""Fit by many machines together, on a Ray cluster.
-
->>> import neuralrules.ray  # doctest: +SKIP
->>> model = neuralrules.ray.fit(  # doctest: +SKIP
-...     NeuralRuleClassifier(), "big.parquet", target="defaulted", workers=8
-... )
-"""
+"""Fits by many machines together, on a Ray cluster; a module to be imported by its name."""
 
 from __future__ import annotations
 
@@ -77,6 +71,15 @@ def fit(
         If there is no cluster at the address.
     RuntimeError
         If machines are lost, and too few are left to go on.
+
+    Examples
+    --------
+    >>> import neuralrules.ray
+    >>> from neuralrules import NeuralRuleClassifier
+    >>> model = NeuralRuleClassifier(batch_size=65_536)
+    >>> neuralrules.ray.fit(  # doctest: +SKIP
+    ...     model, "loans.parquet", target="outcome", workers=8
+    ... )
     """
     return fit_with_costs(
         estimator,

@@ -187,20 +187,27 @@ def test_a_killed_worker_is_replaced_and_the_result_is_the_same(
     assert len(killed) == 1
     ((begun,),) = [training.begun for training in cluster.trainings]
     assert begun[0] == 0
-    assert 3 <= begun[1] < N_EPOCHS  # not from the start
+    assert 3 <= begun[1] < N_EPOCHS
+    # Those in its place went on, and did not begin anew.
+    ((cost,),) = [training.costs for training in cluster.trainings]
+    ((whole,),) = [training.costs for training in unbroken[1].trainings]
+    assert cost.n_reductions == whole.n_reductions * (N_EPOCHS - begun[1]) // N_EPOCHS
     assert model.exact_text() == unbroken[0].exact_text()
     assert model.history_ == unbroken[0].history_
     assert not checkpoint.exists()
 
 
-def test_two_numbers_are_learned_and_training_stops_early(ray_cluster, pieces, tmp_path):
+def test_two_numbers_are_learned_and_training_stops_early(
+    ray_cluster, pieces, tmp_path, capsys
+):
     frame, others = (plain(4000, task="two numbers", seed=seed) for seed in (0, 1))
     path = written(frame, tmp_path / "table.parquet", 1400)
     options = {"n_epochs": 6, "batch_size": 128, "random_state": 0, "max_rules": 40}
     one = NeuralRuleRegressor(**options).fit(path, ["y", "z"])
     many = neuralrules.ray.fit(
-        NeuralRuleRegressor(**options), path, target=["y", "z"], workers=2
+        NeuralRuleRegressor(verbose=1, **options), path, target=["y", "z"], workers=2
     )
+    assert "epoch 6/6 · loss " in capsys.readouterr().err
     assert many.encoder_ == one.encoder_
     assert_same_rules(many.rules_, one.rules_)
     assert many.n_iter_ == len(many.history_["validation_loss"])

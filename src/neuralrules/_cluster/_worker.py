@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -80,13 +79,16 @@ class Job:
 def work(job: Job) -> None:
     """Train to the end, from wherever the workers before have come to."""
     ray = load_ray()
+    import torch.distributed as dist
+
     from neuralrules._cluster._sharing import Sharing
 
     rank = ray.train.get_context().get_world_rank()
-    ray.get(job.keeper.begin.remote(job.number, rank, os.getpid()))
+    stage = ray.get(job.keeper.begin.remote(rank))
+    dist.barrier()  # all begin at this stage, before the first one keeps another
     sharing = Sharing()
     try:
-        outcome = trained(job, rank, sharing)
+        outcome = trained(job, rank, stage, sharing)
     except ValueError as error:  # ours, such as of a training that diverges: it would again
         ray.get(job.keeper.fail.remote(error))
         return
@@ -104,12 +106,11 @@ class Cost:
     seconds: float
 
 
-def trained(job: Job, rank: int, sharing: Any) -> Outcome:
-    """The outcome, which is the same on every worker."""
+def trained(job: Job, rank: int, stage: Stage, sharing: Any) -> Outcome:
+    """The outcome of going on from a stage, which is the same on every worker."""
     ray = load_ray()
     from neuralrules._cluster._sharing import SharedEngine, summed
 
-    stage = ray.get(job.keeper.latest.remote())
     own = job.shards[rank]
     pieces = ray.get([part.ref for part in own])
     rows = joined(
