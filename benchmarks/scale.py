@@ -84,11 +84,11 @@ def measured_pool(network: Any, rows: Any, n_workers: int) -> list[dict]:
     import torch
     import torch.distributed as dist
 
-    from neuralrules._cluster._sharing import SharedEngine, Sharing
+    from neuralrules._cluster._sharing import SharedNumba, Sharing
     from neuralrules._engine._protocol import Batches
 
     sharing, records = Sharing(), []
-    session = SharedEngine(sharing, 1, "cpu").start(network, rows, rows.task.loss, l2=1e-4)
+    session = SharedNumba(sharing, 1).start(network, rows, rows.task.loss, l2=1e-4)
     random = np.random.RandomState(dist.get_rank())
 
     def run(size: int, n_steps: int) -> tuple[float, float, float]:

@@ -58,7 +58,7 @@ def steps_section(steps: list[dict]) -> str:
     lines = [
         "### One worker and two",
         "",
-        "Workers of one core each, torch in one thread, gloo between processes of one machine: "
+        "Workers of one core each, numba in one thread, gloo between processes of one machine: "
         "two cores can show what sharing a step costs, but no network. A batch is that of all "
         "workers together. Speed-up is the time of a step of one worker by that of two; the "
         "reduction is what the first worker spent in it, waiting for the other included. Of "

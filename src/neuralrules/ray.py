@@ -38,7 +38,7 @@ def fit(
     ----------
     estimator : NeuralRuleClassifier or NeuralRuleRegressor
         Its `batch_size` is that of all workers together: they have the more to do between two
-        reductions, the larger it is. Workers train by torch, whatever its `engine`. With
+        reductions, the larger it is. Whatever its `engine`, CPUs train by numba, GPUs by torch. With
         `checkpoint`, a path on this machine, a fit that was killed here goes on from there.
     dataset : ray.data.Dataset or path
         A table, or the path of Parquet files that every machine can read.

@@ -117,10 +117,8 @@ def test_gradients_are_reduced_once_a_step(unbroken):
     n_steps = math.ceil(math.ceil(n_trained / 2) / 128)  # of the larger half of the rows
     assert cost.n_reductions == N_EPOCHS * n_steps
     n_numbers = sum(array.size for array in model.network_.parameters)
-    # Each slope once, whether each rule was active, weight and loss; and what rules with fewer
-    # literals and columns than others are filled up with.
-    least = 4 * (n_numbers + model.network_.n_rules + 2)
-    assert least <= cost.n_bytes < 2 * least
+    # Each slope once, whether each rule was active, weight and loss.
+    assert cost.n_bytes == 4 * (n_numbers + model.network_.n_rules + 2)
 
 
 def test_the_model_is_an_ordinary_one(unbroken, tmp_path):

@@ -13,7 +13,6 @@ import numpy as np
 from neuralrules._cluster._connection import load_ray
 from neuralrules._cluster._table import Part
 from neuralrules._data._rows import Rows
-from neuralrules._engine import get_engine
 from neuralrules._io._progress import Progress
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
@@ -109,7 +108,7 @@ class Cost:
 def trained(job: Job, rank: int, stage: Stage, sharing: Any) -> Outcome:
     """The outcome of going on from a stage, which is the same on every worker."""
     ray = load_ray()
-    from neuralrules._cluster._sharing import SharedEngine, summed
+    from neuralrules._cluster._sharing import shared_engine, summed
 
     own = job.shards[rank]
     pieces = ray.get([part.ref for part in own])
@@ -120,18 +119,16 @@ def trained(job: Job, rank: int, stage: Stage, sharing: Any) -> Outcome:
         ]
     )
     del pieces
-    engine = SharedEngine(sharing, job.n_threads, job.device)
+    engine = shared_engine(sharing, job.n_threads, job.device)
     trainer = ShardTrainer(job, rank, stage, rows, engine)
     measured = None
     validation = ray.get(job.validation)
     if len(validation):
         some = np.arange(rank, len(validation), len(job.shards))
         weight = float(validation.training_weights.sum(dtype=np.float64))
-        # All engines decide alike, to the last bit; on a CPU the fastest one does.
-        decider = engine if job.device == "cuda" else get_engine("numba", job.n_threads)
 
         def measured(network: Network) -> float:
-            total = total_loss(network, validation, some, decider)
+            total = total_loss(network, validation, some, engine)
             return float(summed([total], engine.device)[0]) / weight
 
     bar = Progress(job.plan.n_run, shown=False)
