@@ -60,11 +60,13 @@ def steps_section(steps: list[dict]) -> str:
         "",
         "Workers of one core each, numba in one thread, gloo between processes of one machine: "
         "two cores can show what sharing a step costs, but no network. A batch is that of all "
-        "workers together. Speed-up is the time of a step of one worker by that of two; the "
-        "reduction is what the first worker spent in it, waiting for the other included. Of "
-        f"{TRIES} tries the quickest counts.",
+        "workers together. Seconds are those of the clock and, in brackets, of the core that "
+        "each worker had to itself or shared; waiting takes none of the latter. Speed-up is a "
+        "step of one worker by one of two, by the clock; the share of the work is the core's "
+        "seconds of one worker by those of both of two. The reduction is what the first worker "
+        f"spent in it, waiting for the other included. Of {TRIES} tries the quickest counts.",
         "",
-        "| rules | batch | one worker, ms | two workers, ms | speed-up | efficiency "
+        "| rules | batch | one worker, ms | two workers, ms | speed-up | share of the work "
         "| reduction, ms |",
         "|--:|--:|--:|--:|--:|--:|--:|",
     ]
@@ -77,10 +79,10 @@ def steps_section(steps: list[dict]) -> str:
                     for other in own
                     if other["workers"] == 2 and other["batch"] == one["batch"]
                 ]
-                gain = one["step"] / two["step"]
+                share = one["processor"] / two["processor"] / 2
                 lines.append(
-                    f"| {rules} | {one['batch']:,} | {1e3 * one['step']:.3g} "
-                    f"| {1e3 * two['step']:.3g} | {gain:.2f} | {gain / 2:.0%} "
+                    f"| {rules} | {one['batch']:,} | {both(one)} | {both(two)} "
+                    f"| {one['step'] / two['step']:.2f} | {share:.0%} "
                     f"| {1e3 * two['reduction']:.2g} |"
                 )
     lines += ["", "| rules | parameters | bytes a step | a reduction alone, ms |"]
@@ -114,6 +116,11 @@ def fits_section(fits: list[dict]) -> str:
         workers = one["workers"] or "none: numba, two threads"
         lines.append(f"| {workers} | {one['seconds']:.0f} | {training} | {one['loss']:.4f} |")
     return "\n".join(lines)
+
+
+def both(one: dict) -> str:
+    """Milliseconds of a step: of the clock, and of the core."""
+    return f"{1e3 * one['step']:.2f} ({1e3 * one['processor']:.2f})"
 
 
 def model_section(steps: list[dict]) -> str:
