@@ -182,7 +182,7 @@ class RuleBuilder(BaseEstimator):
         restrictions: Restrictions | None = None,
     ) -> SourceOptions:
         n_trees, in_leaf = self.n_trees, self.min_samples_leaf
-        n_rows = np.count_nonzero(rows.training_weights)
+        n_rows = int(np.count_nonzero(rows.training_weights))
         if n_trees == "auto":
             n_trees = trees(n_rows, rows.task.n_outputs)
         if in_leaf == "auto":
