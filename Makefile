@@ -7,9 +7,9 @@ PYTEST_WORKERS ?= 2
 # over from the others when it is done.
 PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --durations=25
 # Parallel, and every warning is an error.
-SPHINX = $(BIN)/python -m sphinx -W -j $(PYTEST_WORKERS) -q docs docs/_build/html
+SPHINX = $(BIN)/python -m sphinx -W -j $(PYTEST_WORKERS) -q -d docs/_build/doctrees docs docs/_build/html
 
-.PHONY: demo test test-slow docs docs-fast lint servers kernels wheel release-check figures reproduce frontier readability simplification benchmark exports streaming larger clean
+.PHONY: demo test test-slow docs docs-fast lint servers kernels wheel release-check figures reproduce frontier readability simplification benchmark exports streaming larger growing clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
@@ -70,7 +70,10 @@ streaming: $(VENV)/.benchmarks  ## measure the scoring of a long table and rewri
 	$(BIN)/python -m benchmarks.streaming --write
 
 larger: $(VENV)/.benchmarks  ## fit on a table larger than memory and rewrite docs/larger.md
-	$(BIN)/python -m benchmarks.larger --fits --write
+	$(BIN)/python -m benchmarks.larger --write
+
+growing: $(VENV)/.boosting  ## fit growing tables beside boosted trees and rewrite docs/speed.md
+	$(BIN)/python -m benchmarks.growing --write
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -106,6 +109,10 @@ $(VENV)/.frontier: $(VENV)/.installed
 
 $(VENV)/.readability: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group readability
+	touch $@
+
+$(VENV)/.boosting: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group boosting
 	touch $@
 
 $(VENV)/.benchmarks: $(VENV)/.installed

@@ -34,8 +34,8 @@ from sklearn.utils._testing import ignore_warnings
 from threadpoolctl import threadpool_limits
 
 from benchmarks.datasets import data_folder, load
-from benchmarks.pages import DOCS, environment, write_page
-from benchmarks.speed_page import POOL_TREES, render
+from benchmarks.pages import DOCS, environment
+from benchmarks.speed_page import POOL_TREES, render, write_speed
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV
 from neuralrules._data._encoding import Encoder
 from neuralrules._data._rows import Rows
@@ -371,8 +371,8 @@ def main() -> None:
     text = render(results)
     print(text)
     if options.write:
-        write_page("speed.md", text)
         (DOCS / "speed.json").write_text(json.dumps(results, indent=1) + "\n")
+        write_speed()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.pages import environment_list
+import json
+
+from benchmarks import growing_page
+from benchmarks.pages import DOCS, environment_list, write_page
 from neuralrules._rules._sources import MAX_ROWS
 
 POOL_TREES = 32  # as many as `n_trees="auto"` means
@@ -203,3 +206,12 @@ def render(results: dict) -> str:
         environment_list(results["environment"]),
     ]
     return "\n".join(lines)
+
+
+def write_speed() -> None:
+    """docs/speed.md anew, from what both benchmarks have left."""
+    parts = [render(json.loads((DOCS / "speed.json").read_text()))]
+    growing = DOCS / "growing.json"
+    if growing.exists():
+        parts.append(growing_page.render(json.loads(growing.read_text())))
+    write_page("speed.md", "\n\n".join(parts))

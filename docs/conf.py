@@ -2,13 +2,13 @@
 
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from numpydoc import xref
 from sphinx.application import Sphinx
 
 DOCS = Path(__file__).parent
-EXAMPLES = DOCS.parent / "examples"
 sys.path.insert(0, str(DOCS / "_ext"))
 sys.path.insert(0, str(DOCS.parent / "src"))
 
@@ -69,18 +69,15 @@ default_role = "literal"
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 viewcode_line_numbers = True
+viewcode_follow_imported_members = False  # source_links has done so
 
 # Links to the libraries that we name, resolved without a network.
 intersphinx_mapping = write_inventories(DOCS / "inventories.txt", DOCS / "_build/inventories")
 
 # Executed examples.
 sphinx_gallery_conf = {
-    "examples_dirs": [
-        str(path) for path in sorted(EXAMPLES.glob("*/")) if any(path.glob("*.py"))
-    ],
-    "gallery_dirs": [
-        path.name for path in sorted(EXAMPLES.glob("*/")) if any(path.glob("*.py"))
-    ],
+    "examples_dirs": ["../examples/tutorials", "../examples/gallery"],
+    "gallery_dirs": ["tutorials", "gallery"],
     "filename_pattern": r"\.py$",
     "within_subsection_order": "FileNameSortKey",
     "capture_repr": ("_repr_html_",),  # tables and pages, not the names of axes
@@ -88,6 +85,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,  # a page of other people's scripts
     "show_signature": False,
     "remove_config_comments": True,
 }
@@ -98,6 +96,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
+html_domain_indices = False
 html_copy_source = False
 html_theme_options = {
     "logo": {
@@ -110,7 +109,7 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["release", "theme-switcher"],
     "show_version_warning_banner": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": ["page-toc", "sg_download_links"],
     "show_toc_level": 3,
     "footer_start": ["copyright"],
     "footer_end": ["release"],
@@ -123,16 +122,28 @@ copybutton_prompt_is_regexp = True
 
 # Files beside this folder that pages link to, and the pages of the site that include them.
 INCLUDED = {
-    "../CHANGELOG.md": "changelog.md",
-    "../CONTRIBUTING.md": "contributing.md",
-    "../examples/README.md": "tables.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "examples/README.md": "tables.md",
 }
 
 
 def link_to_pages(app: Sphinx, docname: str, source: list[str]) -> None:
     """Links that work in the repository lead to pages of the site, too."""
     for path, page in INCLUDED.items():
-        source[0] = source[0].replace(f"]({path})", f"](/{page})")
+        source[0] = re.sub(rf"\]\((\.\./)+{path}\)", f"](/{page})", source[0])
+
+
+def describe_pictures(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Figures without a title are described by that of their page, not by a file's name."""
+    folder, _, stem = docname.rpartition("/")
+    if folder in sphinx_gallery_conf["gallery_dirs"]:
+        title = next(
+            line for line, rule in pairwise(source[0].splitlines()) if rule[:3] == "==="
+        )
+        source[0] = source[0].replace(
+            f":alt: {stem.replace('_', ' ')}\n", f":alt: Picture of: {title}\n"
+        )
 
 
 def hide_private_makers(
@@ -151,3 +162,4 @@ def hide_private_makers(
 def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-signature", hide_private_makers)
     app.connect("source-read", link_to_pages)
+    app.connect("source-read", describe_pictures)

@@ -26,8 +26,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 LARGE = {"gpu", "ray"}  # torch and Ray have gigabytes, and few need them
 MADE_WHILE_WORKING = re.compile(
-    r"(^|/)(__pycache__|_build|\.\w*_cache|\.venv|\.hypothesis|records|data/.*\.(gz|csv|parquet))"
-    r"(/|$)|\.(pyc|nbi|nbc|lock)$"
+    r"(^|/)(__pycache__|\.\w*_cache|\.venv|\.hypothesis)/"
+    r"|^docs/(_build|api|gallery|tutorials)/|^benchmarks/(data|records)/|\.(pyc|nbi|nbc|lock)$"
 )
 
 

@@ -1,6 +1,5 @@
 """The package as a whole: imports, cache, documentation, memory."""
 
-import doctest
 import inspect
 import os
 import re
@@ -11,19 +10,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from numpydoc_lite import parameters_in
+from numpydoc.docscrape import NumpyDocString
 from platforms import linux, unix
 
 import neuralrules
 from benchmarks import blocks
 from neuralrules._engine._kernels._vectors import VECTORS
-from neuralrules._estimators import (
-    _classifier,
-    _compare,
-    _measured,
-    _readable,
-    _regressor,
-)
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLIC = [getattr(neuralrules, name) for name in neuralrules.__all__]
@@ -170,7 +162,10 @@ def test_memory_beyond_the_table_is_bounded():
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_documented_parameters_and_defaults_are_the_real_ones(estimator):
-    documented = parameters_in(estimator.__doc__)
+    sections = NumpyDocString(inspect.getdoc(estimator))
+    documented = {
+        one.name: one.type.partition(", default=")[2] for one in sections["Parameters"]
+    }
     signature = inspect.signature(estimator)
     assert list(documented) == list(signature.parameters)
     for name, parameter in signature.parameters.items():
@@ -183,13 +178,6 @@ def test_docstrings_are_filled_in(estimator):
     for name, method in inspect.getmembers(estimator, inspect.isfunction):
         if not name.startswith("_") and method.__module__.startswith("neuralrules"):
             assert method.__doc__, name
-
-
-@pytest.mark.parametrize("module", [_classifier, _compare, _measured, _readable, _regressor])
-def test_docstring_examples(module):
-    results = doctest.testmod(module)
-    assert results.attempted > 0
-    assert results.failed == 0
 
 
 @unix

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from functools import reduce
 from importlib import import_module
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
@@ -20,14 +21,21 @@ def tell_where_it_is_written(app: Sphinx, doctree: nodes.document) -> None:
         if not signature.get("module"):
             continue
         parts = signature["fullname"].split(".")
-        item = reduce(getattr, parts, import_module(signature["module"]))
-        item = inspect.unwrap(item) if callable(item) else item
-        module = getattr(item, "__module__", None)
-        if module is not None and module.startswith("neuralrules"):
-            signature["module"], signature["fullname"] = module, item.__qualname__
-            anchor = f"{module}.{item.__qualname__}"  # that the code links back to
-            if anchor not in signature["ids"]:
-                signature["ids"].append(anchor)
+        written = function_of(reduce(getattr, parts, import_module(signature["module"])))
+        module = getattr(written, "__module__", None) or ""
+        if not module.startswith("neuralrules"):
+            signature["module"] = None  # others show their own code
+            continue
+        signature["module"], signature["fullname"] = module, written.__qualname__
+        anchor = f"{module}.{written.__qualname__}"  # that the code links back to
+        if anchor not in signature["ids"]:
+            signature["ids"].append(anchor)
+
+
+def function_of(item: Any) -> Any:
+    """What was written: properties and decorators stand before it."""
+    item = getattr(item, "fget", getattr(item, "func", item))
+    return inspect.unwrap(item) if callable(item) else item
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -28,8 +28,9 @@ across, up = np.meshgrid(
 )
 grid = pd.DataFrame({"across": across.ravel(), "up": up.ravel()})
 decision = model.decision_function(grid).reshape(across.shape)
-ax.contourf(across, up, decision > 0, levels=1, alpha=0.25)
-ax.scatter(X["across"], X["up"], c=y, s=10)
+ax.contourf(across, up, decision, [-99, 0, 99], colors=["C0", "C1"], alpha=0.2)
+for number, marker in enumerate("ox"):
+    ax.scatter(*X[y == number].to_numpy().T, s=15, marker=marker)
 for fixed, colour in {(): "black", ("across",): "crimson"}.items():
     answer = model.counterfactual(row, units=units, fixed=fixed)
     end = answer.x.iloc[0]

@@ -61,6 +61,6 @@ _ = ax.legend()
 
 # %%
 # The first trees of boosting differ from each other; the rules with the
-# highest scores of 32 trees are often nearly the same. So grow few trees, or
-# let ``NeuralRuleClassifierCV(max_rules=16)`` choose between several ways to
-# spend 16 rules.
+# highest scores of 32 trees are often nearly the same. So to have few rules
+# grow few trees, or let ``NeuralRuleClassifierCV(max_rules=16)`` choose
+# between several ways to spend 16 rules.

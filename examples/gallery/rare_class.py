@@ -4,9 +4,9 @@ Probabilities of a rare class
 
 One loan in twenty goes bad. It is a habit to weight such a class up
 (``class_weight="balanced"``), so that a model predicts it more often. That
-ranks loans as well as before, but its probabilities are no longer shares: what
-it calls 50 % goes bad far less often. Without weights they are, and a
-threshold below a half does the rest.
+ranks loans about as well, but its probabilities are no longer shares: what it
+calls 50 % goes bad far less often. Without weights they are, and a threshold
+below a half does the rest.
 """
 
 import pandas as pd
@@ -42,10 +42,10 @@ for weights, marker in {None: "o", "balanced": "s"}.items():
     CalibrationDisplay.from_predictions(
         y_test,
         bad,
-        n_bins=8,
-        strategy="quantile",
+        n_bins=6,
         name=f"class_weight={weights!r}",
         marker=marker,
         ax=ax,
     )
-_ = ax.set(xlabel="mean probability of bad", ylabel="share that went bad")
+ax.set(xlabel="mean probability of bad", ylabel="share that went bad")
+_ = ax.legend(loc="upper left")

@@ -87,7 +87,9 @@ print(shown.getvalue().splitlines()[-1].rsplit(" · ", 2)[0])
 
 # %%
 # What comes out is an ordinary model, of all rows of the table, to be read as
-# any other. The loss fell as one wants it to:
+# any other. The loss fell as one wants it to; the step up is where each
+# condition kept one column only (``max_terms=1``), after a third as many
+# epochs without that limit.
 
 from neuralrules.plot import HistoryDisplay
 

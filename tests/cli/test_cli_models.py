@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -398,7 +399,7 @@ def test_an_exported_query_scores_a_table():
         *("export", "iris.nrules", "-f", "sql", "--table", "plants", "--dialect", "sqlite"),
         *("--id", "plant", "--quiet"),
     ).out
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         iris().to_sql("plants", database, index=False)
         scored = pd.read_sql(query, database).sort_values("plant")
     predicted = load("iris.nrules").predict(features(iris(), "plant", "species"))

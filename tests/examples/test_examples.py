@@ -1,16 +1,20 @@
 """The tutorials and the gallery run, and print what is recorded beside them."""
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from benchmarks import blocks, examples
 from neuralrules._engine._kernels._vectors import VECTORS
 
-# In `make test`; the others are variants of the same way through the library.
-FAST = {"credit"}
+# They take some seconds each, which the others all take together.
+SLOW = {"diabetes", "number_of_rules", "tumours", "year_in_files"}
 SCRIPTS = [
-    pytest.param(script, id=script.stem, marks=[] if script.stem in FAST else pytest.mark.slow)
+    pytest.param(script, id=script.stem, marks=[pytest.mark.slow] * (script.stem in SLOW))
     for script in examples.SCRIPTS
 ]
 
@@ -26,9 +30,26 @@ def test_a_script_runs_and_prints_what_is_recorded(script):
     assert blocks.differences(recorded, printed, blocks.TRAINED) == []
 
 
-@pytest.mark.parametrize("script", [script.values[0] for script in SCRIPTS])
+@pytest.mark.slow  # a variant of the test above: all at once, in a process of its own
+def test_a_reader_runs_a_script_from_a_folder_beside_the_tables():
+    script = examples.EXAMPLES / "gallery" / "exports.py"
+    with examples.working_folder():
+        done = subprocess.run(
+            [sys.executable, "-W", "error", script],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "MPLBACKEND": "Agg"},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        assert list(Path.cwd().iterdir()) == []
+    assert done.stdout in examples.record(script).read_text()
+
+
+@pytest.mark.parametrize("script", examples.SCRIPTS, ids=lambda script: script.stem)
 def test_a_script_is_a_page(script):
-    """A title, cells of text and code, and a record that no script has left behind."""
+    """A title, and cells that begin with text."""
     text = script.read_text()
     assert re.match(r'"""\n(.+)\n(=+)\n\n', text), "no title"
     title, rule = text.splitlines()[1:3]

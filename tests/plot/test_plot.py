@@ -949,5 +949,5 @@ def test_supports_show_dates_as_dates():
             axis.get_ticklocs(),
             strict=True,
         ):
-            day = np.datetime64("1970-01-01") + round(place)
+            day = np.datetime64("1970-01-01") + np.timedelta64(round(place), "D")
             assert str(day).startswith(text)

@@ -147,7 +147,7 @@ def test_dates_and_whole_numbers_are_friendly():
             assert abs(threshold - round(threshold)) < 1e-3
             found += 1
         if column.is_date:
-            day = np.datetime64("1970-01-01") + round(threshold)
+            day = np.datetime64("1970-01-01") + np.timedelta64(round(threshold), "D")
             assert str(day).endswith("-01")
             found += 1
     assert found >= 3

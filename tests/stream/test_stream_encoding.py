@@ -16,12 +16,13 @@ from neuralrules._data._encoding import Encoder
 from neuralrules._data._survey import Survey
 from neuralrules._estimators._from_files import encoded
 from neuralrules._stream import _parquet
+from neuralrules._stream._machines import OneMachine
 from neuralrules._stream._parquet import ParquetTable
 from neuralrules._stream._positions import VALIDATION, chosen
 from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._rows import RowStream
 
-QUIET = RowProgress(shown=False)
+QUIET = OneMachine(RowProgress(shown=False))
 
 
 def assert_same_encoder(found, expected):

@@ -43,12 +43,7 @@ class ColumnMoments:
         if (self._factor > 1).any():
             distances *= self._factor
         squares = weights @ np.square(distances, out=distances)
-        # Chan, Golub and LeVeque's rule for joining the moments of two samples.
-        total = np.where(self._weight + weight > 0, self._weight + weight, 1)
-        step = np.where(weight > 0, mean - self.mean, 0)
-        self._squares += squares + (self._factor * step) ** 2 * self._weight * weight / total
-        self.mean += step * weight / total
-        self._weight += weight
+        self._join(weight, mean, squares)
         self._lowest = np.minimum(self._lowest, lowest)
         self._highest = np.maximum(self._highest, highest)
         if counted is not True:
@@ -56,6 +51,30 @@ class ColumnMoments:
             highest = np.fmax.reduce(columns, initial=-np.inf)
         self._ends[0] = np.minimum(self._ends[0], lowest)
         self._ends[1] = np.maximum(self._ends[1], highest)
+
+    def join(self, other: ColumnMoments) -> None:
+        """Take in what was gathered elsewhere: as if these rows had been added here.
+
+        After the one chunk that `other` was given, it is so to the last bit.
+        """
+        self._enlarge_only_small(np.stack([other._lowest, other._highest]))
+        enlarged = other._factor / self._factor
+        squares = other._squares / enlarged / enlarged
+        self._join(other._weight, other.mean, squares)
+        self._lowest = np.minimum(self._lowest, other._lowest)
+        self._highest = np.maximum(self._highest, other._highest)
+        self._ends[0] = np.minimum(self._ends[0], other._ends[0])
+        self._ends[1] = np.maximum(self._ends[1], other._ends[1])
+
+    def _join(self, weight: np.ndarray, mean: np.ndarray, squares: np.ndarray) -> None:
+        """Chan, Golub and LeVeque's rule for joining the moments of two samples."""
+        total = np.where(self._weight + weight > 0, self._weight + weight, 1)
+        step = np.where(weight > 0, mean - self.mean, 0)
+        self._squares += squares + (self._factor * step) ** 2 * self._weight * weight / total
+        # The first sample's mean is kept as it is: times its weight and divided by it again,
+        # its last digit might differ.
+        self.mean += np.where(self._weight > 0, step * weight / total, step)
+        self._weight += weight
 
     @property
     def ranges(self) -> tuple[np.ndarray, np.ndarray]:

@@ -64,8 +64,21 @@ class ColumnSurvey:
         places: dict[str | None, int] = {}
         codes = np.array([places.setdefault(name, len(places)) for name in names], int)
         found = np.stack([np.bincount(codes), np.bincount(codes, weights)], axis=1)
-        for name, place in places.items():
-            self._counts[name] = self._counts.get(name, 0) + found[place]
+        self._add_counts({name: found[place] for name, place in places.items()})
+
+    def join(self, other: ColumnSurvey) -> None:
+        """Take in what was seen of the column elsewhere."""
+        self._moments.join(other._moments)
+        self._numbers += other._numbers
+        self._is_date |= other._is_date
+        self._is_boolean |= other._is_boolean
+        self._missing += other._missing
+        self._has_names |= other._has_names
+        self._add_counts(other._counts)
+
+    def _add_counts(self, counts: dict[str | None, Any]) -> None:
+        for name, found in counts.items():
+            self._counts[name] = self._counts.get(name, 0) + found
         if len(self._counts) > MOST_NAMES:
             by_rows = sorted(self._counts.items(), key=lambda item: -item[1][0])
             self._counts = dict(by_rows[: MOST_NAMES // 2])
@@ -168,6 +181,14 @@ class Survey:
         self._kept_weights.append(weights[kept])
         self.n_rows += len(weights)
         self.weight += float(weights.sum())
+
+    def join(self, other: Survey) -> None:
+        """Take in what was seen of the same columns elsewhere: the rows after these."""
+        for column, own in zip(self._columns, other._columns, strict=True):
+            column.join(own)
+        self._kept_weights += other._kept_weights
+        self.n_rows += other.n_rows
+        self.weight += other.weight
 
     def encoder(self, *, scaling: str) -> Encoder:
         """The encoder that `Encoder.fit` would learn from the whole table."""

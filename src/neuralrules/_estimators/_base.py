@@ -267,7 +267,7 @@ class NeuralRuleModel(RuleBuilder):
 
     def _training_text(self, outcome: Outcome) -> str:
         """How long a model was trained, in words; a search adds what it compared."""
-        epochs = counted(outcome.n_epochs, "epoch")
+        epochs = counted(outcome.n_epochs, "epoch") + outcome.where
         return f"interrupted after {epochs}" if outcome.interrupted else epochs
 
     @property

@@ -267,10 +267,6 @@ REFERENCE = """
 """
 
 
-def _indent(text: str, by: int = 4) -> str:
-    return textwrap.indent(text.strip(), " " * by).strip()
-
-
 def _describe(name: str, default: object) -> str:
     kind, text = PARAMETERS[name]
     body = textwrap.fill(text, 84)
@@ -289,8 +285,8 @@ def documented(cls: Class) -> Class:
         "attributes": ATTRIBUTES,
         "reference": REFERENCE,
     }
-    doc = cls.__doc__ or ""
+    doc = inspect.cleandoc(cls.__doc__ or "")  # as Python 3.13 and later leave it
     for name, text in shared.items():
-        doc = doc.replace("{" + name + "}", _indent(text))
+        doc = doc.replace("{" + name + "}", text.strip())
     cls.__doc__ = doc
     return cls

@@ -16,12 +16,12 @@ from neuralrules._estimators._building import Course, epochs
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._stream._checkpoint import Checkpoint
-from neuralrules._stream._parquet import ParquetTable
-from neuralrules._stream._passes import Gathered, counted, gathered, surveyed
+from neuralrules._stream._machines import Machines, OneMachine
+from neuralrules._stream._parquet import NamedTable, ParquetTable
+from neuralrules._stream._passes import Gathered
 from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._rows import EncodedStream, RowStream
 from neuralrules._stream._targets import ClassSurvey, NumberSurvey
-from neuralrules._stream._training import StreamTraining
 from neuralrules._training._sparse import train_sparse
 from neuralrules._training._training import State
 from neuralrules._version import __version__
@@ -37,30 +37,47 @@ ASIDE = ("checkpoint", "n_jobs", "verbose")
 
 def fit_from_files(model: Model, X: Any, y: Any, sample_weight: Any, course: Course) -> Any:
     """See `NeuralRuleModel.fit`, which calls it."""
+    check_cold(model)
+    table = X if isinstance(X, ParquetTable) else ParquetTable(X)
+    with RowProgress(shown=bool(model.verbose)) as bar:
+        bar.expect(PASSES + epochs(course.n_epochs, table.n_rows))
+        return fit_table(model, table, y, sample_weight, course, OneMachine(bar))
+
+
+def check_cold(model: Model) -> None:
+    """Refuse to go on training where a table is not in memory."""
     if model.warm_start and hasattr(model, "fitted_"):
         raise ValueError(
             "warm_start=True does not go on from files. Fit with warm_start=False, or give a "
             "table in memory."
         )
-    table = X if isinstance(X, ParquetTable) else ParquetTable(X)
+
+
+def fit_table(
+    model: Model,
+    table: NamedTable,
+    y: Any,
+    sample_weight: Any,
+    course: Course,
+    machines: Machines,
+) -> Any:
+    """Fit on a table, whose columns have names, by one machine or by several."""
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     checkpoint = Checkpoint.at(model.checkpoint, seed)
     stream = RowStream.of(table, y, sample_weight, model._check_y, checkpoint.seed)
     if model._stops(course, table.n_rows):
         share = min(model.validation_fraction, MOST_HELD / table.n_rows)
         stream = replace(stream, held_share=share)
-    with RowProgress(shown=bool(model.verbose)) as bar:
-        bar.expect(PASSES + epochs(course.n_epochs, table.n_rows))
-        return fit_stream(model, stream, course, checkpoint, bar)
+    return fit_stream(model, stream, course, checkpoint, machines)
 
 
 def fit_stream(
-    model: Model, stream: RowStream, course: Course, checkpoint: Checkpoint, bar: RowProgress
+    model: Model, stream: RowStream, course: Course, checkpoint: Checkpoint, machines: Machines
 ) -> Any:
     """The steps of a fit."""
     # 1. Encode the table and the targets, brought to a common scale by the training rows.
-    rows = encoded(model, stream, bar)
-    kept = gathered(rows, model.n_sample_rows, bar)
+    rows = encoded(model, stream, machines)
+    kept = machines.gathered(rows, model.n_sample_rows)
     check_held(model, kept, course)
     # 2. to 4. Rules, of the sample, and the network that they start as; then their counts.
     held = np.flatnonzero(kept.held).astype(np.int32)
@@ -69,11 +86,11 @@ def fit_stream(
     rules, network, _ = model._begin(
         kept.sample, held, random_state, rows.encoder, restrictions
     )
-    rules = counted(rules, rows, kept, bar)
+    rules = machines.counted(rules, rows, kept)
     # 5. Train all rules together, on all rows.
     checkpoint.begin(digest(model, rows.stream, rows.encoder, rules, network))
     outcome = train_sparse(
-        StreamTraining(rows, kept, model._engine(), stream.seed, bar, checkpoint),
+        machines.training(rows, kept, model._engine(), checkpoint),
         State.start(network),
         model._plan(rows.task, kept.n_training, course),
         model._constraints(network, rules, restrictions),
@@ -87,11 +104,11 @@ def fit_stream(
     return model
 
 
-def encoded(model: Model, stream: RowStream, bar: RowProgress) -> EncodedStream:
+def encoded(model: Model, stream: RowStream, machines: Machines) -> EncodedStream:
     """The table as it is encoded, and what is to be learned: one pass."""
     targets = ClassSurvey() if is_classifier(model) else NumberSurvey()
     keeps = model.scaling == "quantile" or model.loss == "huber"
-    survey = surveyed(stream, targets, keeps=keeps, bar=bar)
+    survey = machines.surveyed(stream, targets, keeps=keeps)
     if not survey.weight:
         raise ValueError("The weight is zero for every row. Give some rows weight.")
     examples = targets.examples()

@@ -179,6 +179,7 @@ class PortableModel(ChangeableModel):
         >>> ((prediction,),) = database.execute(model.to_sql("new_rows", dialect="sqlite"))
         >>> bool(np.isclose(prediction, model.predict([[5.0]])[0]))
         True
+        >>> database.close()
         """
         from neuralrules._export import to_sql
 

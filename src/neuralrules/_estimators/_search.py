@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold, check_cv
@@ -291,7 +292,10 @@ class RuleSearch(NeuralRuleModel):
             )
             for model, (_, fold) in zip(models, jobs, strict=True)
         )
-        yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
+        # One after the other as they are done; some backends, such as Ray's, give all at last.
+        backend, _ = get_active_backend()
+        kind = "generator" if backend.supports_return_generator else "list"
+        yield from Parallel(n_jobs=self.n_jobs, return_as=kind)(tasks)
 
     def _choose(self, interrupted: bool) -> int:
         """The candidate of the highest mean score among those that met most folds."""

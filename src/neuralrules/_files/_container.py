@@ -177,7 +177,9 @@ def parse_json(encoded: bytes | str, where: str) -> Any:
             encoded, object_pairs_hook=unique, parse_constant=finite, parse_float=finite
         )
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{where} is not valid JSON ({error}). {DAMAGED}") from error
+        nested = isinstance(error, RecursionError)
+        reason = "a list or an object is nested too deeply" if nested else error
+        raise ModelFileError(f"{where} is not valid JSON ({reason}). {DAMAGED}") from error
 
 
 def unpack_arrays(header: dict[str, Any], data: memoryview) -> dict[str, np.ndarray]:

@@ -6,10 +6,11 @@ pyarrow is loaded when such a table is opened, and not before.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -73,10 +74,17 @@ class Columns:
         return Columns({name: self._cells[name] for name in names})
 
 
-class Chunk(NamedTuple):
-    """Some rows: the row group they are from, and the position of the first."""
+class Place(Protocol):
+    """Where some rows are, for messages: a row group, or a part of a dataset."""
 
-    group: Group
+    @property
+    def name(self) -> str: ...
+
+
+class Chunk(NamedTuple):
+    """Some rows: the place they are from, and the position of the first."""
+
+    group: Place
     first: int
     frame: Columns
 
@@ -88,7 +96,59 @@ def is_files(table: Any) -> bool:
     return type(table).__module__.startswith("pyarrow") and hasattr(table, "get_fragments")
 
 
-class ParquetTable:
+class NamedTable(ABC):
+    """A table that is not in memory: what its columns are called, and how long it is.
+
+    Attributes
+    ----------
+    names : list of str
+    n_rows : int
+    where : str
+        Where its rows are, in words.
+    """
+
+    where: ClassVar[str]
+    names: list[str]
+    n_rows: int
+
+    @property
+    @abstractmethod
+    def identity(self) -> list[list[Any]]:
+        """What tells this table from others."""
+
+    @abstractmethod
+    def chunks(self, columns: Sequence[str]) -> Iterator[Chunk]:
+        """All rows, from the first to the last, in frames of these columns."""
+
+    @abstractmethod
+    def mixed_chunks(
+        self, columns: Sequence[str], random: np.random.RandomState
+    ) -> Iterator[Chunk]:
+        """All rows in frames, from several parts of the table in turns."""
+
+    def check_column(self, name: Any, role: str) -> str:
+        """The name of a column that is there."""
+        if isinstance(name, str) and name in self.names:
+            return name
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{role} is of type {type(name).__name__}, but must be the name of a column, "
+                f"since the table is {self.where}."
+            )
+        raise ValueError(f"{role}={name!r} is none of the table's columns. {self.like(name)}")
+
+    def like(self, name: str) -> str:
+        """What might have been meant by a column that is not there."""
+        folded = {own.casefold(): own for own in self.names}
+        similar = get_close_matches(name.casefold(), folded, n=1)
+        if similar:
+            return f"Did you mean {folded[similar[0]]!r}?"
+        listed = ", ".join(repr(own) for own in self.names[:SHOWN_NAMES])
+        more = len(self.names) - SHOWN_NAMES
+        return f"They are {listed}{f' and {more} more' if more > 0 else ''}."
+
+
+class ParquetTable(NamedTable):
     """A Parquet file, a folder of them or a pyarrow dataset.
 
     Parameters
@@ -96,10 +156,12 @@ class ParquetTable:
     table : str, path or pyarrow.dataset.Dataset
     """
 
+    where = "in files"
+
     def __init__(self, table: Any) -> None:
         dataset = opened(table)
         self._schema = dataset.schema
-        self.names: list[str] = list(dataset.schema.names)
+        self.names = list(dataset.schema.names)
         self.groups: list[Group] = []
         self._stamps: dict[str, tuple[Any, Any]] = {}
         first = 0
@@ -119,27 +181,6 @@ class ParquetTable:
     def identity(self) -> list[list[Any]]:
         """What tells this table from others: names, sizes and times of its files."""
         return [[os.path.basename(path), *map(str, own)] for path, own in self._stamps.items()]
-
-    def check_column(self, name: Any, role: str) -> str:
-        """The name of a column that is there."""
-        if isinstance(name, str) and name in self.names:
-            return name
-        if not isinstance(name, str):
-            raise TypeError(
-                f"{role} is of type {type(name).__name__}, but must be the name of a column, "
-                "since the table is in files."
-            )
-        raise ValueError(f"{role}={name!r} is none of the table's columns. {self.like(name)}")
-
-    def like(self, name: str) -> str:
-        """What might have been meant by a column that is not there."""
-        folded = {own.casefold(): own for own in self.names}
-        similar = get_close_matches(name.casefold(), folded, n=1)
-        if similar:
-            return f"Did you mean {folded[similar[0]]!r}?"
-        listed = ", ".join(repr(own) for own in self.names[:SHOWN_NAMES])
-        more = len(self.names) - SHOWN_NAMES
-        return f"They are {listed}{f' and {more} more' if more > 0 else ''}."
 
     def chunks(self, columns: Sequence[str]) -> Iterator[Chunk]:
         """All rows, from the first to the last, in frames of these columns."""
@@ -186,28 +227,34 @@ class ParquetTable:
                     n_rows, row_groups=[group.number], columns=here, use_threads=False
                 )
                 for batch in batches:
-                    own = {
-                        name: cells(self._column(batch, name, fixed.get(name)))
-                        for name in columns
-                    }
-                    yield Chunk(group, first, Columns(own))
+                    yield Chunk(group, first, frame_of(batch, columns, self._schema, fixed))
                     first += batch.num_rows
             if first != group.first + group.n_rows:
                 raise OSError(
                     f"it has {first - group.first} rows, not {group.n_rows} as it says"
                 )
 
-    def _column(self, batch: Any, name: str, fixed: Any) -> Any:
-        """One column of a batch, in the type that it has in all files."""
-        import pyarrow as pa
 
-        kind = self._schema.field(name).type
+def frame_of(
+    batch: Any, columns: Sequence[str], schema: Any, fixed: Mapping[str, Any]
+) -> Columns:
+    """Some columns of a batch of pyarrow's, in the types that they have in all batches.
+
+    `fixed` are cells that are the same in all rows, by the name of their column; what is
+    neither there nor in the batch is missing.
+    """
+    import pyarrow as pa
+
+    own = {}
+    for name in columns:
+        kind = schema.field(name).type
         if name in batch.schema.names:
             column = batch.column(name)
             column = column if column.type == kind else column.cast(kind)
         else:  # of the folder's name, or not in this file
-            column = pa.repeat(pa.scalar(fixed, kind), batch.num_rows)
-        return column
+            column = pa.repeat(pa.scalar(fixed.get(name), kind), batch.num_rows)
+        own[name] = cells(column)
+    return Columns(own)
 
 
 def cells(column: Any) -> Any:

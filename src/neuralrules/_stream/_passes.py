@@ -6,6 +6,7 @@ other than help, so each pass has one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,11 +20,10 @@ from neuralrules._rules._rules import Rules, margin_scores
 from neuralrules._rules._sources import target_means
 from neuralrules._stream._positions import GROWING, QUANTILES, chosen
 from neuralrules._stream._progress import RowProgress
-from neuralrules._stream._rows import EncodedStream, RowStream, at, joined
+from neuralrules._stream._rows import EncodedStream, RawRows, RowStream, at, joined
 from neuralrules._stream._targets import TargetSurvey
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")
 def surveyed(
     stream: RowStream, targets: TargetSurvey, *, keeps: bool, bar: RowProgress
 ) -> Survey:
@@ -33,15 +33,23 @@ def surveyed(
     """
     survey = Survey(stream.features)
     bar.begin_pass(stream.table.n_rows)
-    share = MAX_ROWS / stream.table.n_rows if keeps else 0.0
     for raw in stream.rows():
-        kept = chosen(raw.first, len(raw.weights), share, stream.seed, QUANTILES)
-        kept &= raw.own_weights > 0
-        with at(raw.group):
-            survey.add(raw.X, raw.own_weights, kept)
-            targets.add(raw.y, raw.own_weights, kept)
+        survey_piece(stream, raw, survey, targets, keeps=keeps)
         bar.add(len(raw.weights), "Looking at columns")
     return survey
+
+
+@threadpool_limits.wrap(limits=1, user_api="blas")
+def survey_piece(
+    stream: RowStream, raw: RawRows, survey: Survey, targets: TargetSurvey, *, keeps: bool
+) -> None:
+    """Take some rows into what is known of the columns and of the targets."""
+    share = MAX_ROWS / stream.table.n_rows if keeps else 0.0
+    kept = chosen(raw.first, len(raw.weights), share, stream.seed, QUANTILES)
+    kept &= raw.own_weights > 0
+    with at(raw.group):
+        survey.add(raw.X, raw.own_weights, kept)
+        targets.add(raw.y, raw.own_weights, kept)
 
 
 class Gathered(NamedTuple):
@@ -73,46 +81,85 @@ class Gathered(NamedTuple):
 
 def gathered(encoded: EncodedStream, n_sample: int, bar: RowProgress) -> Gathered:
     """The second pass: a sample of about `n_sample` rows, and those held out."""
+    bar.begin_pass(encoded.stream.table.n_rows)
+    pieces = []
+    for raw in encoded.stream.rows():
+        pieces.append(gathered_piece(encoded, raw, encoded.encoded(raw), n_sample))
+        bar.add(len(raw.weights), "Drawing a sample")
+    return joined_pieces(pieces)
+
+
+def gathered_piece(encoded: EncodedStream, raw: RawRows, rows: Rows, n_sample: int) -> Gathered:
+    """What is kept of some rows, which are given as they are in the table and encoded."""
     stream = encoded.stream
-    bar.begin_pass(stream.table.n_rows)
     share = n_sample / stream.table.n_rows
-    samples, held, validation = [], [], []
-    n_training, weight, all_weight = 0, 0.0, 0.0
-    for raw in stream.rows():
-        rows = encoded.encoded(raw)
-        counted = rows.training_weights > 0
-        kept = counted & chosen(raw.first, len(rows), share, stream.seed, GROWING)
-        samples.append(rows.take(np.flatnonzero(kept)))
-        held.append(raw.held[kept])
-        validation.append(rows.take(np.flatnonzero(counted & raw.held)))
-        own = counted & ~raw.held
-        n_training += int(np.count_nonzero(own))
-        weight += float(rows.training_weights[own].sum(dtype=np.float64))
-        all_weight += float(rows.weights.sum(dtype=np.float64))
-        bar.add(len(rows), "Drawing a sample")
+    counted = rows.training_weights > 0
+    kept = counted & chosen(raw.first, len(rows), share, stream.seed, GROWING)
+    own = counted & ~raw.held
+    return Gathered(
+        rows.take(np.flatnonzero(kept)),
+        raw.held[kept],
+        rows.take(np.flatnonzero(counted & raw.held)),
+        int(np.count_nonzero(own)),
+        float(rows.training_weights[own].sum(dtype=np.float64)),
+        float(rows.weights.sum(dtype=np.float64)),
+    )
+
+
+def joined_pieces(pieces: Iterable[Gathered]) -> Gathered:
+    """What is kept of a table, from what is kept of its pieces in their order."""
+    samples, held, validation, n_training, weights, all_weights = zip(*pieces, strict=True)
     return Gathered(
         joined(samples),
         np.concatenate(held),
         joined(validation),
-        n_training,
-        weight,
-        all_weight,
+        sum(n_training),
+        sum(weights),
+        sum(all_weights),
     )
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")
+class Counts(NamedTuple):
+    """Of training rows: the weight inside of each rule, with their targets, and of all.
+
+    Attributes
+    ----------
+    inside : (n_rules, 1 + n_classes or n_targets) float64
+    all : float
+    """
+
+    inside: np.ndarray
+    all: float
+
+
 def counted(rules: Rules, encoded: EncodedStream, kept: Gathered, bar: RowProgress) -> Rules:
     """The third pass: the rules with the training rows that each of them covers."""
     bar.begin_pass(kept.n_training)
-    n, totals, n_training = np.zeros(rules.n_rules), np.zeros_like(rules.totals), 0.0
-    for some in encoded.training_rows():
-        weights = some.training_weights.astype(np.float64)
-        sums = weights[:, None] * np.hstack([np.ones((len(some), 1)), some.one_column_each()])
-        covered = rules.covers(some.X).T
-        found = np.array([inside.astype(np.float64) @ sums for inside in covered])
-        n, totals = n + found[:, 0], totals + found[:, 1:]
-        n_training += float(weights.sum())
-        bar.add(len(some), "Counting rows of rules")
+
+    def pieces() -> Iterator[Counts]:
+        for rows in encoded.training_rows():
+            yield counted_piece(rules, rows)
+            bar.add(len(rows), "Counting rows of rules")
+
+    return with_counts(rules, pieces(), kept)
+
+
+@threadpool_limits.wrap(limits=1, user_api="blas")
+def counted_piece(rules: Rules, rows: Rows) -> Counts:
+    """What rules cover of some training rows."""
+    weights = rows.training_weights.astype(np.float64)
+    sums = weights[:, None] * np.hstack([np.ones((len(rows), 1)), rows.one_column_each()])
+    covered = rules.covers(rows.X).T
+    inside = np.array([inside.astype(np.float64) @ sums for inside in covered])
+    return Counts(inside, float(weights.sum()))
+
+
+def with_counts(rules: Rules, pieces: Iterable[Counts], kept: Gathered) -> Rules:
+    """The rules with what they cover of all training rows, from that of each piece."""
+    sums, n_training = np.zeros((rules.n_rules, 1 + rules.totals.shape[1])), 0.0
+    for piece in pieces:
+        sums, n_training = sums + piece.inside, n_training + piece.all
+    n, totals = sums[:, 0].copy(), sums[:, 1:].copy()
     covering = n > 0
     scores = np.zeros(rules.n_rules)
     scores[covering] = margin_scores(

@@ -11,7 +11,7 @@ import numpy as np
 
 from neuralrules._data._encoding import Encoder
 from neuralrules._data._rows import Rows
-from neuralrules._stream._parquet import Chunk, Columns, Group, ParquetTable
+from neuralrules._stream._parquet import Chunk, Columns, NamedTable, Place
 from neuralrules._stream._positions import VALIDATION, chosen
 from neuralrules._task._task import Task
 
@@ -21,7 +21,7 @@ class RawRows(NamedTuple):
 
     Attributes
     ----------
-    group : Group
+    group : Place
         Where they are from.
     first : int
         Position of the first of them in the table.
@@ -32,7 +32,7 @@ class RawRows(NamedTuple):
         Which of them are set aside to stop early on.
     """
 
-    group: Group
+    group: Place
     first: int
     X: Any
     y: np.ndarray
@@ -47,11 +47,11 @@ class RawRows(NamedTuple):
 
 @dataclass(frozen=True)
 class RowStream:
-    """A table in files, and what its columns are.
+    """A table, and what its columns are.
 
     Attributes
     ----------
-    table : ParquetTable
+    table : NamedTable
     features : list of str
     targets : str or list of str
         One name gives y one dimension, a list two.
@@ -65,7 +65,7 @@ class RowStream:
         Classes so rare that all of their rows are trained on.
     """
 
-    table: ParquetTable
+    table: NamedTable
     features: list[str]
     targets: str | list[str]
     weight: str | None
@@ -77,7 +77,7 @@ class RowStream:
     @classmethod
     def of(
         cls,
-        table: ParquetTable,
+        table: NamedTable,
         y: Any,
         sample_weight: Any,
         check_y: Callable[[Any], np.ndarray],
@@ -108,13 +108,14 @@ class RowStream:
 
     def rows(self) -> Iterator[RawRows]:
         """All rows in their order."""
-        return map(self._raw, self.table.chunks(self.columns))
+        return map(self.raw, self.table.chunks(self.columns))
 
     def mixed_rows(self, random: np.random.RandomState) -> Iterator[RawRows]:
         """All rows, row groups in random order and several of them in turns."""
-        return map(self._raw, self.table.mixed_chunks(self.columns, random))
+        return map(self.raw, self.table.mixed_chunks(self.columns, random))
 
-    def _raw(self, chunk: Chunk) -> RawRows:
+    def raw(self, chunk: Chunk) -> RawRows:
+        """Some rows, with their targets and weights checked."""
         frame, first = chunk.frame, chunk.first
         with at(chunk.group):
             y = self._checked_y(frame)
@@ -167,15 +168,16 @@ class EncodedStream:
 
     def training_rows(self) -> Iterator[Rows]:
         """The rows to train on in their order."""
-        return (self._without_held(raw) for raw in self.stream.rows())
+        return (without_held(raw, self.encoded(raw)) for raw in self.stream.rows())
 
     def mixed_training_rows(self, random: np.random.RandomState) -> Iterator[Rows]:
         """The rows to train on, row groups in random order and several of them in turns."""
-        return (self._without_held(raw) for raw in self.stream.mixed_rows(random))
+        return (without_held(raw, self.encoded(raw)) for raw in self.stream.mixed_rows(random))
 
-    def _without_held(self, raw: RawRows) -> Rows:
-        rows = self.encoded(raw)
-        return rows.take(np.flatnonzero((rows.training_weights > 0) & ~raw.held))
+
+def without_held(raw: RawRows, rows: Rows) -> Rows:
+    """Those of some rows that are trained on."""
+    return rows.take(np.flatnonzero((rows.training_weights > 0) & ~raw.held))
 
 
 def checked_weights(column: Any, name: str) -> np.ndarray:
@@ -205,7 +207,7 @@ def joined(pieces: Sequence[Rows]) -> Rows:
 
 
 @contextmanager
-def at(group: Group) -> Iterator[None]:
+def at(group: Place) -> Iterator[None]:
     """Say in which file and row group something is wrong with the cells."""
     try:
         yield

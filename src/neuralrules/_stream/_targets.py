@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -17,6 +17,9 @@ class TargetSurvey(Protocol):
 
     def add(self, y: np.ndarray, weights: np.ndarray, kept: np.ndarray) -> None:
         """Take in some rows, with their weights in training; those of `kept` stay."""
+
+    def join(self, other: Self) -> None:
+        """Take in what was seen of the targets elsewhere."""
 
     def examples(self) -> np.ndarray:
         """Few targets of which the same is learned as of all: classes, or the range."""
@@ -35,6 +38,14 @@ class ClassSurvey:
     def add(self, y: np.ndarray, weights: np.ndarray, kept: np.ndarray) -> None:
         found, codes = np.unique(y, return_inverse=True)
         counts = np.stack([np.bincount(codes), np.bincount(codes, weights)], axis=1)
+        self._add_counts(found, counts)
+
+    def join(self, other: ClassSurvey) -> None:
+        if other._labels is not None:
+            self._add_counts(other._labels, other._counts)
+
+    def _add_counts(self, found: np.ndarray, counts: np.ndarray) -> None:
+        """Add labels, in their order, with rows and weight of each."""
         if self._labels is None:
             self._labels, self._counts = found, counts
             return
@@ -82,6 +93,15 @@ class NumberSurvey:
         self._moments.add(columns, weights)
         self._kept.append((columns[kept], weights[kept]))
         self._n_rows += len(y)
+
+    def join(self, other: NumberSurvey) -> None:
+        if other._moments is None:
+            return
+        if self._moments is None:
+            self._moments, self._flat = ColumnMoments(len(other._moments.mean)), other._flat
+        self._moments.join(other._moments)
+        self._kept += other._kept
+        self._n_rows += other._n_rows
 
     def examples(self) -> np.ndarray:
         assert self._moments is not None  # no table is without rows

@@ -14,7 +14,7 @@ import numpy as np
 
 from neuralrules._data._rows import Rows
 from neuralrules._engine._adam import Moments
-from neuralrules._engine._protocol import Batches, Engine
+from neuralrules._engine._protocol import Batches, Decider, Engine
 from neuralrules._io._progress import Progress
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
@@ -80,6 +80,8 @@ class Outcome:
         Epochs after which the network was as it is in `state`.
     interrupted : bool
         Whether Ctrl-C ended training.
+    where : str
+        Where it was trained, in words, if not on one machine.
     """
 
     state: State
@@ -87,6 +89,7 @@ class Outcome:
     n_epochs: int = 0
     best_epoch: int = 0
     interrupted: bool = False
+    where: str = ""
 
 
 def train(
@@ -335,15 +338,21 @@ def rule_gates(
     return (kept / (1 - dropout)).astype(np.float32)
 
 
-def mean_loss(network: Network, rows: Rows, chosen: np.ndarray, engine: Engine) -> float:
+def mean_loss(network: Network, rows: Rows, chosen: np.ndarray, engine: Decider) -> float:
     """Weighted mean loss over the rows with the given numbers."""
+    weight = float(rows.training_weights[chosen].sum(dtype=np.float64))
+    return total_loss(network, rows, chosen, engine) / weight
+
+
+def total_loss(network: Network, rows: Rows, chosen: np.ndarray, engine: Decider) -> float:
+    """Weighted sum of their losses."""
     total = 0.0
     for start in range(0, len(chosen), VALIDATION_CHUNK):
         some = rows.take(chosen[start : start + VALIDATION_CHUNK])
         outputs = engine.decide(network, some.X) + network.intercept
         losses, _ = rows.task.loss.evaluate(outputs, some.loss_targets)
         total += float(some.training_weights @ losses)
-    return total / float(rows.training_weights[chosen].sum(dtype=np.float64))
+    return total
 
 
 @contextmanager

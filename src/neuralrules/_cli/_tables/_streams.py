@@ -224,7 +224,8 @@ def _standard_input() -> io.BufferedReader:
     if sys.stdin is None:
         raise TableError("There is no standard input. Give the name of a file instead of -.")
     buffer: Any = sys.stdin.buffer
-    return io.BufferedReader(buffer)
+    # The buffer is waited for until it is full: Python 3.14's own has 128 KiB.
+    return io.BufferedReader(buffer, 8192)
 
 
 def check_is_file(path: str) -> None:

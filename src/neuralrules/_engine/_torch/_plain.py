@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
@@ -127,11 +128,19 @@ def adam_step(
             parameter.copy_(torch.where(limits.frozen[place], parameter, within))
 
 
-class PlainSteps:
-    """Implements `neuralrules._engine._torch._start.Steps`."""
+# From the loss and the gradient of a batch, which rules were active and the batch's weight to
+# the first three of all batches that are trained on at the same time.
+Share: TypeAlias = Callable[[Any, Each, Any, Any], tuple[Any, Each, Any]]
 
-    def __init__(self, start: Start) -> None:
-        self._start, self._evaluate = start, LOSSES[start.loss]
+
+class PlainSteps:
+    """Implements `neuralrules._engine._torch._start.Steps`.
+
+    With `share`, each step is taken together with others, elsewhere, on batches of their own.
+    """
+
+    def __init__(self, start: Start, share: Share | None = None) -> None:
+        self._start, self._evaluate, self._share = start, LOSSES[start.loss], share
         padding, device = start.padding, start.parameters.biases.device
         self._places = None if padding.dense else torch.tensor(padding.places, device=device)
 
@@ -149,6 +158,8 @@ class PlainSteps:
         loss, gradient, active = loss_and_gradient(
             parameters, self._places, batch, self._evaluate
         )
+        if self._share is not None:
+            loss, gradient, active = self._share(loss, gradient, active, batch.weights.sum())
         add_penalty(gradient, parameters, active, start.l2)
         if not start.fit_intercept:
             gradient.intercept.zero_()

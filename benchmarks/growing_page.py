@@ -1,0 +1,43 @@
+"""Growing tables, a part of docs/speed.md, from what `benchmarks.growing` measures."""
+
+from __future__ import annotations
+
+from benchmarks.pages import environment_list
+
+MILLION, LIMIT = 1_000_000, 30  # seconds of a default fit
+
+
+def render(results: dict) -> str:
+    """A row for each table, a column of seconds and one of the loss for each library."""
+    fits = results["fits"]
+    names = list(dict.fromkeys(one["name"] for one in fits))
+    shapes = dict.fromkeys((one["table"], one["rows"]) for one in fits)
+    found = {(one["table"], one["rows"], one["name"]): one for one in fits}
+    lines = [
+        "### Growing tables",
+        "",
+        "Generated rows × 20, all libraries with their defaults, two threads, one after the "
+        "other in one run (`make growing`). Seconds of the fit, and log loss, or mean squared "
+        "error of numbers, on 100,000 other rows.",
+        "",
+        "| table | rows | " + " | ".join(f"{name}, s | loss" for name in names) + " |",
+        "|---|--:|" + "--:|" * 2 * len(names),
+    ]
+    for shape in shapes:
+        cells = []
+        for name in names:
+            one = found.get((*shape, name))
+            cells += [f"{one['seconds']:.1f}", f"{one['loss']:.4g}"] if one else ["", ""]
+        lines.append(f"| {shape[0]} | {shape[1]:,} | " + " | ".join(cells) + " |")
+    slowest = max(
+        (one["seconds"] for one in fits if one["rows"] == MILLION and one["name"] == names[0]),
+        default=None,
+    )
+    if slowest is not None:
+        is_met = "reached" if slowest <= LIMIT else "**not reached**"
+        lines += [
+            "",
+            f"The bar of {LIMIT} s for a default fit of {MILLION:,} rows is {is_met}: the "
+            f"slowest of ours took {slowest:.1f} s.",
+        ]
+    return "\n".join([*lines, "", environment_list(results["environment"])])

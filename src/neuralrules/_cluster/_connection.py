@@ -1,0 +1,141 @@
+"""A cluster: how to reach it, whether there is room on it, and what it is when it is lost."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+SECONDS_TO_ANSWER = 10
+EXTRA = 'pip install "neuralrules[ray]"'
+
+
+def load_ray() -> Any:
+    """The module ray; a plain word where it, or torch, is not installed."""
+    try:
+        import ray
+        import ray.data
+        import ray.train
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "A fit by many machines needs ray, torch, pyarrow and pandas, of which "
+            f"{error.name or 'one'} is not installed. Install them, here and on the cluster, "
+            f"with: {EXTRA}"
+        ) from error
+    return ray
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """A connection to the cluster: the one there is, or a new one that ends with the block."""
+    ray = load_ray()
+    if address is not None and address.startswith("ray://"):
+        raise ValueError(
+            f"address={address!r} is one of Ray Client, which Ray Train does not work over. "
+            "Give the address of the head, such as '10.0.0.1:6379', or run the program on the "
+            "cluster by `ray job submit`."
+        )
+    if ray.is_initialized():
+        known = ray.get_runtime_context().gcs_address
+        if address not in {None, "auto", known}:
+            raise ValueError(
+                f"address={address!r} is another cluster than {known!r}, which this program is "
+                "connected with. Call ray.shutdown() first, or leave address out."
+            )
+        yield
+        return
+    try:
+        answers(address)
+        ray.init(address=address, log_to_driver=False, logging_level="warning")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ConnectionError(
+            f"address={address!r} leads to no Ray cluster ({one_line(error)}). Start one with "
+            "`ray start --head`, or give the address that it printed."
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def answers(address: str | None) -> None:
+    """See to it that someone listens at an address; Ray would try for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who trains.
+
+    Attributes
+    ----------
+    number : int
+    cpus : int
+        Cores of each.
+    gpu : bool
+        Whether each has a GPU.
+    max_failures : int
+        How often workers may be lost and replaced.
+    """
+
+    number: int
+    cpus: int
+    gpu: bool
+    max_failures: int
+
+    @property
+    def resources(self) -> dict[str, float]:
+        """What each takes, in Ray's words."""
+        return {"CPU": self.cpus, **({"GPU": 1} if self.gpu else {})}
+
+    def check_room(self) -> None:
+        """Refuse a cluster that could never run as many, whoever else uses it now."""
+        ray = load_ray()
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        room = sum(
+            int(min(node.get(name, 0) // needed for name, needed in self.resources.items()))
+            for node in nodes
+        )
+        if room >= self.number:
+            return
+        each = f"{self.cpus} CPU{'s' * (self.cpus > 1)}{' and a GPU' if self.gpu else ''}"
+        remedy = f"Give workers={room} or fewer" if room else "Ask for less of each"
+        raise ValueError(
+            f"workers={self.number} of {each} each are more than this Ray cluster has room "
+            f"for: its {len(nodes)} machine{'s' * (len(nodes) != 1)} can run {room}. {remedy}, "
+            "or add machines."
+        )
+
+
+@contextmanager
+def failing_plainly() -> Iterator[None]:
+    """Say in one line what went wrong on the cluster: an error of ours as it is, or a loss."""
+    ray = load_ray()
+    try:
+        yield
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, ValueError | TypeError | OSError):
+            raise error.cause from None
+        raise lost(error.cause) from error
+    except (ray.exceptions.RayError, ray.train.TrainingFailedError) as error:
+        raise lost(error) from error
+
+
+def lost(error: BaseException) -> RuntimeError:
+    return RuntimeError(
+        f"The fit ended, since the Ray cluster lost too much of what it needs "
+        f"({one_line(error)}). Nothing was fitted or written. See to its machines, and fit "
+        "again; with the parameter checkpoint a fit goes on from where it was."
+    )
+
+
+def one_line(error: BaseException) -> str:
+    """The first line of a message that says something, not too long."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[0] if lines else type(error).__name__
+    return text[:200].rstrip(".: ") or type(error).__name__

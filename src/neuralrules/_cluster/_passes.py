@@ -1,0 +1,149 @@
+"""The passes of `neuralrules._stream._passes`, each piece of the table by a task of its own.
+
+What comes back is joined in the order of the pieces, so that every sum is rounded as on one
+machine that reads the same pieces, however many machines there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from neuralrules._cluster._connection import Workers, failing_plainly, load_ray
+from neuralrules._cluster._table import Blocks, DatasetTable, Part, Piece
+from neuralrules._cluster._training import ClusterTraining
+from neuralrules._data._rows import Rows
+from neuralrules._data._survey import Survey
+from neuralrules._engine._protocol import Engine
+from neuralrules._rules._rules import Rules
+from neuralrules._stream._checkpoint import Checkpoint
+from neuralrules._stream._passes import (
+    Counts,
+    Gathered,
+    counted_piece,
+    gathered_piece,
+    joined_pieces,
+    survey_piece,
+    with_counts,
+)
+from neuralrules._stream._rows import EncodedStream, RawRows, RowStream, without_held
+from neuralrules._stream._targets import TargetSurvey
+from neuralrules._training._sparse import Training
+
+
+class Cluster:
+    """Implements `neuralrules._stream._machines.Machines` on a Ray cluster.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The table's rows.
+    workers : Workers
+        Those that train; the passes take what cores there are.
+
+    Attributes
+    ----------
+    trainings : list of ClusterTraining
+        What training cost, in the end.
+    """
+
+    def __init__(self, blocks: Blocks, workers: Workers) -> None:
+        self._blocks, self._workers = blocks, workers
+        self._refs: list[Any] = []  # encoded rows to train on, piece by piece
+        self._lengths: list[int] = []
+        self.trainings: list[ClusterTraining] = []
+
+    def surveyed(self, stream: RowStream, targets: TargetSurvey, *, keeps: bool) -> Survey:
+        found = Survey(stream.features)
+        with failing_plainly():
+            for survey, own_targets in self._of_pieces(surveyed_task, stream, targets, keeps):
+                found.join(survey)
+                targets.join(own_targets)
+        return found
+
+    def gathered(self, rows: EncodedStream, n_sample: int) -> Gathered:
+        ray = load_ray()
+        task = ray.remote(num_returns=2)(gathered_task)
+        shipped = ray.put(rows)
+        made = [
+            task.remote(shipped, n_sample, piece, cuts(parts), *(part.ref for part in parts))
+            for piece, parts in self._blocks.pieces(len(rows.stream.columns))
+        ]
+        with failing_plainly():
+            pieces = ray.get([kept for kept, _ in made])
+        self._refs = [training for _, training in made]
+        self._lengths = [piece.n_training for piece in pieces]
+        self._blocks = Blocks([], [])  # what is needed of it is encoded
+        return joined_pieces(pieces)
+
+    def counted(self, rules: Rules, rows: EncodedStream, kept: Gathered) -> Rules:
+        ray = load_ray()
+        task, shipped = ray.remote(counted_task), ray.put(rules)
+        with failing_plainly():
+            pieces = ray.get([task.remote(shipped, ref) for ref in self._refs])
+        return with_counts(rules, pieces, kept)
+
+    def training(
+        self, rows: EncodedStream, kept: Gathered, engine: Engine, checkpoint: Checkpoint
+    ) -> Training:
+        training = ClusterTraining(
+            self._refs, self._lengths, kept, rows.stream.seed, self._workers, checkpoint
+        )
+        self.trainings.append(training)
+        return training
+
+    def _of_pieces(
+        self, function: Any, stream: RowStream, targets: TargetSurvey, keeps: bool
+    ) -> list[Any]:
+        ray = load_ray()
+        task, shipped = ray.remote(function), ray.put((stream, targets))
+        return ray.get(
+            [
+                task.remote(shipped, keeps, piece, cuts(parts), *(part.ref for part in parts))
+                for piece, parts in self._blocks.pieces(len(stream.columns))
+            ]
+        )
+
+
+def cuts(parts: Sequence[Part]) -> list[slice]:
+    """Which rows of each block a piece has."""
+    return [slice(part.start, part.stop) for part in parts]
+
+
+def raw_rows(
+    stream: RowStream, piece: Piece, cut: Sequence[slice], tables: Sequence[Any]
+) -> RawRows:
+    """A piece of the table, from the blocks that it is in."""
+    own = [
+        table.slice(one.start, one.stop - one.start)
+        for table, one in zip(tables, cut, strict=True)
+    ]
+    assert isinstance(stream.table, DatasetTable)
+    return stream.raw(stream.table.chunk(piece, stream.columns, own))
+
+
+def surveyed_task(
+    shipped: tuple[RowStream, TargetSurvey],
+    keeps: bool,
+    piece: Piece,
+    cut: Sequence[slice],
+    *tables: Any,
+) -> tuple[Survey, TargetSurvey]:
+    """What is in one piece."""
+    stream, targets = shipped  # a copy of the driver's, that has seen nothing
+    survey = Survey(stream.features)
+    survey_piece(stream, raw_rows(stream, piece, cut, tables), survey, targets, keeps=keeps)
+    return survey, targets
+
+
+def gathered_task(
+    encoded: EncodedStream, n_sample: int, piece: Piece, cut: Sequence[slice], *tables: Any
+) -> tuple[Gathered, Rows]:
+    """What is kept of one piece, and its rows to train on."""
+    raw = raw_rows(encoded.stream, piece, cut, tables)
+    rows = encoded.encoded(raw)
+    return gathered_piece(encoded, raw, rows, n_sample), without_held(raw, rows)
+
+
+def counted_task(rules: Rules, rows: Rows) -> Counts:
+    return counted_piece(rules, rows)

@@ -1,0 +1,162 @@
+"""A Ray dataset as a table: its rows have positions, and come in pieces of told length.
+
+Which rows are held out, or are in a sample, hangs on their position. So the dataset is read
+once, in order, and stays in the cluster's object store, which spills to disks; a piece names
+the blocks that its rows are in, whatever they are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neuralrules._cluster._connection import failing_plainly, load_ray
+from neuralrules._stream import _parquet
+from neuralrules._stream._parquet import Chunk, NamedTable, frame_of
+
+
+class Part(NamedTuple):
+    """Some rows of something in the object store."""
+
+    ref: Any
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows one after the other: the position of the first, and their number."""
+
+    first: int
+    n_rows: int
+
+    @property
+    def name(self) -> str:
+        return f"rows {self.first + 1:,} to {self.first + self.n_rows:,} of the dataset"
+
+
+class DatasetTable(NamedTable):
+    """What is known of a dataset without its rows; it goes to every worker.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+    n_rows : int
+    """
+
+    where = "in a dataset"
+
+    def __init__(self, schema: Any, n_rows: int) -> None:
+        self.schema, self.n_rows = schema, n_rows
+        self.names = list(schema.names)
+
+    @property
+    def identity(self) -> list[list[Any]]:
+        return [["dataset", self.n_rows]]
+
+    def chunk(self, piece: Piece, columns: Sequence[str], tables: Sequence[Any]) -> Chunk:
+        """The rows of a piece, from the pyarrow tables that hold them."""
+        import pyarrow as pa
+
+        whole = pa.concat_tables(tables, promote_options="permissive")
+        (batch,) = whole.unify_dictionaries().combine_chunks().to_batches()
+        return Chunk(piece, piece.first, frame_of(batch, columns, self.schema, {}))
+
+    def chunks(self, columns: Sequence[str]) -> Iterator[Chunk]:
+        raise NotImplementedError  # no one machine has all rows
+
+    def mixed_chunks(
+        self, columns: Sequence[str], random: np.random.RandomState
+    ) -> Iterator[Chunk]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The rows of a dataset where they are: pyarrow tables in the object store.
+
+    Attributes
+    ----------
+    refs : list of ray.ObjectRef
+    lengths : list of int
+        Rows of each.
+    """
+
+    refs: list[Any]
+    lengths: list[int]
+
+    def pieces(self, n_columns: int) -> Iterator[tuple[Piece, list[Part]]]:
+        """All rows in pieces as long as those that one machine reads, and where they are."""
+        # Through the module: tests let even small tables have many pieces.
+        n_rows = max(1, _parquet.CHUNK_CELLS // max(1, n_columns))
+        for first in range(0, sum(self.lengths), n_rows):
+            parts = parts_between(self.refs, self.lengths, first, first + n_rows)
+            yield Piece(first, sum(part.stop - part.start for part in parts)), parts
+
+
+def parts_between(
+    refs: Sequence[Any], lengths: Sequence[int], first: int, last: int
+) -> list[Part]:
+    """Where the rows from `first` to before `last` are, among things of such lengths."""
+    parts, begin = [], 0
+    for ref, length in zip(refs, lengths, strict=True):
+        start, stop = max(first - begin, 0), min(last - begin, length)
+        if start < stop:
+            parts.append(Part(ref, start, stop))
+        begin += length
+    return parts
+
+
+def read(dataset: Any) -> tuple[DatasetTable, Blocks]:
+    """A dataset, or Parquet files by their path, read into the object store in order."""
+    ray = load_ray()
+    import pyarrow as pa
+
+    if isinstance(dataset, str | os.PathLike):
+        dataset = read_files(os.fspath(dataset))
+    if not isinstance(dataset, ray.data.Dataset):
+        raise TypeError(
+            f"dataset is of type {type(dataset).__name__}, but must be a ray.data.Dataset or "
+            "the path of Parquet files. ray.data.from_pandas and others make one."
+        )
+    with failing_plainly(), in_order(dataset):
+        refs = dataset.materialize().to_arrow_refs()
+        look = ray.remote(num_cpus=0)(length_and_schema)
+        seen = ray.get([look.remote(ref) for ref in refs])
+    lengths = [length for length, _ in seen]
+    if not sum(lengths):
+        raise ValueError("The dataset has no rows. Give one with rows.")
+    schemas = [schema for length, schema in seen if length]
+    schema = pa.unify_schemas(schemas, promote_options="permissive")
+    return DatasetTable(schema, sum(lengths)), Blocks(refs, lengths)
+
+
+def read_files(path: str) -> Any:
+    ray = load_ray()
+    path = os.path.expanduser(path)
+    if "://" not in path and not os.path.exists(path):
+        raise FileNotFoundError(f"There is no file or folder {path!r} to fit on.")
+    with failing_plainly():
+        return ray.data.read_parquet(path)
+
+
+@contextmanager
+def in_order(dataset: Any) -> Iterator[None]:
+    """Let a dataset be read in the order of its rows, without bars of Ray's own."""
+    context = dataset.context
+    before = context.execution_options.preserve_order, context.enable_progress_bars
+    context.execution_options.preserve_order, context.enable_progress_bars = True, False
+    try:
+        yield
+    finally:
+        context.execution_options.preserve_order, context.enable_progress_bars = before
+
+
+def length_and_schema(table: Any) -> tuple[int, Any]:
+    """Rows of a pyarrow table, and the types of its columns."""
+    return table.num_rows, table.schema.remove_metadata()

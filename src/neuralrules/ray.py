@@ -1,0 +1,126 @@
+"""Fit by many machines together, on a Ray cluster.
+
+>>> import neuralrules.ray  # doctest: +SKIP
+>>> model = neuralrules.ray.fit(  # doctest: +SKIP
+...     NeuralRuleClassifier(), "big.parquet", target="defaulted", workers=8
+... )
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neuralrules._cluster._connection import Workers, connected
+from neuralrules._cluster._passes import Cluster
+from neuralrules._cluster._table import read
+from neuralrules._estimators._base import unchanged_on_error
+from neuralrules._estimators._classifier import NeuralRuleClassifier
+from neuralrules._estimators._from_files import check_cold, fit_table
+from neuralrules._estimators._regressor import NeuralRuleRegressor
+
+__all__ = ["fit"]
+
+
+def fit(
+    estimator: Any,
+    dataset: Any,
+    *,
+    target: Any,
+    sample_weight: str | None = None,
+    workers: int = 2,
+    cpus_per_worker: int = 1,
+    gpu: bool = False,
+    address: str | None = None,
+    max_failures: int = 3,
+) -> Any:
+    """Fit an estimator on a Ray cluster.
+
+    The rows are divided among the workers, which train one network in step: each computes the
+    gradient of its share of a batch, the gradients are added up over all workers once a step,
+    and all take the same step. What comes back is an ordinary fitted estimator. The result
+    hangs on the table, the seed and the number of workers alone.
+
+    Parameters
+    ----------
+    estimator : NeuralRuleClassifier or NeuralRuleRegressor
+        Its `batch_size` is that of all workers together: they have the more to do between two
+        reductions, the larger it is. Workers train by torch, whatever its `engine`. With
+        `checkpoint`, a path on this machine, a fit that was killed here goes on from there.
+    dataset : ray.data.Dataset or path
+        A table, or the path of Parquet files that every machine can read.
+    target : str or, for regression, str or list of str
+        The column to learn, or columns.
+    sample_weight : str, optional
+        The column of weights.
+    workers : int, default=2
+        Processes that train, on whatever machines have room.
+    cpus_per_worker : int, default=1
+    gpu : bool, default=False
+        Whether each worker takes a GPU.
+    address : str, optional
+        Of the cluster's head, such as "10.0.0.1:6379". By default the cluster that the program
+        is connected with, or that `ray.init` finds; if there is none, one on this machine.
+    max_failures : int, default=3
+        How often workers that are lost may be replaced; training goes on from its last
+        checkpoint, of each epoch and of each minute.
+
+    Returns
+    -------
+    estimator
+        The same object, fitted. After an error it is as it was.
+
+    Raises
+    ------
+    ValueError
+        If the cluster has no room for so many workers.
+    ConnectionError
+        If there is no cluster at the address.
+    RuntimeError
+        If machines are lost, and too few are left to go on.
+    """
+    return fit_with_costs(
+        estimator,
+        dataset,
+        target,
+        sample_weight,
+        Workers(
+            checked("workers", workers, 1),
+            checked("cpus_per_worker", cpus_per_worker, 1),
+            bool(gpu),
+            checked("max_failures", max_failures, 0),
+        ),
+        address,
+    )[0]
+
+
+def fit_with_costs(
+    estimator: Any,
+    dataset: Any,
+    target: Any,
+    sample_weight: str | None,
+    workers: Workers,
+    address: str | None,
+) -> tuple[Any, Cluster]:
+    """See `fit`; with the cluster, which knows what training cost."""
+    if not isinstance(estimator, NeuralRuleClassifier | NeuralRuleRegressor):
+        raise TypeError(
+            f"estimator is a {type(estimator).__name__}, but must be a NeuralRuleClassifier or "
+            "a NeuralRuleRegressor. A search spreads over a cluster by joblib: call its fit "
+            'inside of joblib.parallel_config("ray").'
+        )
+    with unchanged_on_error(estimator), connected(address):
+        estimator._validate_params()
+        check_cold(estimator)
+        workers.check_room()
+        table, blocks = read(dataset)
+        cluster = Cluster(blocks, workers)
+        del blocks
+        fit_table(estimator, table, target, sample_weight, estimator._course(), cluster)
+    return estimator, cluster
+
+
+def checked(name: str, value: Any, least: int) -> int:
+    """A whole number that is large enough."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
+    return value
