@@ -1,6 +1,6 @@
 """Put the numbers into docs/choose.md, from docs/frontier.csv and docs/readability.csv:
 
-    python -m benchmarks.choose_page
+python -m benchmarks.choose_page
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def methods_table(table: pd.DataFrame) -> list[str]:
     header = (
         "method",
         f"loss / {YARDSTICK}",
-        f"beats {AVERAGE} on",
+        f"ahead of {AVERAGE}",
         "parameters",
         "rules or leaves",
-        "seconds to fit",
+        "fit, s",
     )
     return markdown(header, rows)
 

@@ -1,6 +1,6 @@
 """Draw the rooms of the library, as the imports have it: each stands below all that it uses.
 
-    python -m benchmarks.rooms
+python -m benchmarks.rooms
 """
 
 from __future__ import annotations

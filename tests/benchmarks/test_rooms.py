@@ -1,6 +1,7 @@
-"""The picture of the rooms shows the rooms that there are, in the order that the imports have."""
+"""The picture of the rooms shows those that there are, in the order that the imports have."""
 
 import re
+from itertools import pairwise
 
 from test_layers import ROOMS
 
@@ -26,7 +27,7 @@ def test_boxes_lie_in_the_picture_beside_each_other():
         middles = [rooms.places()[room][0] for room in row]
         assert min(middles) >= rooms.BOX / 2
         assert max(middles) <= rooms.WIDTH - rooms.BOX / 2
-        assert all(b - a >= rooms.BOX for a, b in zip(middles, middles[1:], strict=False))
+        assert all(b - a >= rooms.BOX for a, b in pairwise(middles))
 
 
 def test_the_arrows_lead_to_everything_that_is_used():
