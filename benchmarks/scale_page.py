@@ -195,7 +195,7 @@ def limits_section(steps: list[dict]) -> str:
         f"{n_bytes:,} bytes take {1e6 * n_bytes / (LINKS[0] * 1e9 / 8):.0f} us of one. So more "
         "rows a worker move the end as far as they lengthen the step; local steps move it as "
         "many times as they are; faster links hardly do. All hangs on the assumed latency: "
-        "between the two workers of this machine, whose cores had other work, too, a reduction, "
+        "between the two workers of this machine, whose cores had other work, a reduction, "
         f"of two messages in turn, took {1e6 * alone:.0f} us instead of {2e6 * LATENCY:.0f}. "
         "Workers with a GPU take plain torch steps (the fused kernels keep their gradients to "
         "themselves); their times are those "
