@@ -9,22 +9,23 @@ PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --dura
 # Parallel, and every warning is an error.
 SPHINX = $(BIN)/python -m sphinx -W -j $(PYTEST_WORKERS) -q -d docs/_build/doctrees docs docs/_build/html
 
-.PHONY: demo test test-slow docs docs-fast lint servers kernels wheel release-check figures reproduce frontier readability simplification benchmark exports streaming larger growing clean
+.PHONY: demo test test-slow docs docs-fast lint servers kernels wheel release-check figures reproduce frontier readability simplification benchmark exports streaming larger scale growing site clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
 
 test: $(VENV)/.tested  ## lint, types, clean installs and all tests but the slow ones
-	$(MAKE) --no-print-directory --jobs=4 lint wheel servers kernels
+	$(MAKE) --no-print-directory --jobs=4 lint wheel servers kernels docs-fast
 	$(PYTEST) -m "not slow"
 
 test-slow: $(VENV)/.tested-slow servers kernels  ## every variant of what the other tests prove by one
-	$(PYTEST) -m slow
+	$(PYTEST) -m slow --ignore tests/cluster
+	$(BIN)/python -m pytest -q --durations=25 tests/cluster  # one Ray cluster, in one process
 
-docs: $(VENV)/.docs  ## the site, into docs/_build/html, with all examples run
+docs: $(VENV)/.docs kernels  ## the site, into docs/_build/html, with all examples run
 	$(SPHINX)
 
-docs-fast: $(VENV)/.docs  ## the same without running the examples
+docs-fast: $(VENV)/.docs kernels  ## the same without running the examples
 	$(SPHINX) -D plot_gallery=0
 
 lint: $(VENV)/.tested
@@ -69,11 +70,17 @@ exports: $(VENV)/.benchmarks  ## measure sizes and speed of the exports and rewr
 streaming: $(VENV)/.benchmarks  ## measure the scoring of a long table and rewrite docs/streaming.md
 	$(BIN)/python -m benchmarks.streaming --write
 
+scale: $(VENV)/.scale  ## measure workers of a Ray cluster and rewrite docs/scale.md
+	$(BIN)/python -m benchmarks.scale --write
+
 larger: $(VENV)/.benchmarks  ## fit on a table larger than memory and rewrite docs/larger.md
 	$(BIN)/python -m benchmarks.larger --write
 
 growing: $(VENV)/.boosting  ## fit growing tables beside boosted trees and rewrite docs/speed.md
 	$(BIN)/python -m benchmarks.growing --write
+
+site: $(VENV)/.tested  ## measure the site, its build and its accessibility, and rewrite docs/site.md
+	$(BIN)/python -m benchmarks.site --write
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -85,7 +92,7 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.tested: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group test
-	touch $@
+	touch $@ $(VENV)/.docs
 
 $(VENV)/.tested-slow: $(VENV)/.tested
 	$(BIN)/python -m pip install --quiet --group test-slow
@@ -113,6 +120,10 @@ $(VENV)/.readability: $(VENV)/.installed
 
 $(VENV)/.boosting: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group boosting
+	touch $@
+
+$(VENV)/.scale: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group scale
 	touch $@
 
 $(VENV)/.benchmarks: $(VENV)/.installed

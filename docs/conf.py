@@ -4,6 +4,7 @@ import re
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from numpydoc import xref
 from sphinx.application import Sphinx
@@ -111,6 +112,7 @@ html_theme_options = {
     "show_version_warning_banner": False,
     "secondary_sidebar_items": ["page-toc", "sg_download_links"],
     "show_toc_level": 3,
+    "collapse_navigation": True,
     "footer_start": ["copyright"],
     "footer_end": ["release"],
     "pygments_light_style": "a11y-high-contrast-light",
@@ -146,6 +148,14 @@ def describe_pictures(app: Sphinx, docname: str, source: list[str]) -> None:
         )
 
 
+def name_or_no_header(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: object
+) -> None:
+    """The corner of a table is a cell: a header without a name confuses a screen reader."""
+    if "body" in context:
+        context["body"] = re.sub(r"<th[^>]*>(<p></p>)?</th>", "<td></td>", context["body"])
+
+
 def hide_private_makers(
     app: Sphinx,
     what: str,
@@ -163,3 +173,4 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-signature", hide_private_makers)
     app.connect("source-read", link_to_pages)
     app.connect("source-read", describe_pictures)
+    app.connect("html-page-context", name_or_no_header)

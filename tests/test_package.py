@@ -37,7 +37,7 @@ def run(script, **environment):
 def test_import_is_light():
     loaded = set(run("import sys; from neuralrules import *; print(*sys.modules)").split())
     anyway = set(run("import sys, sklearn.ensemble; print(*sys.modules)").split())
-    optional = ("matplotlib", "torch", "pandas", "polars", "onnx", "pyarrow", "click")
+    optional = ("matplotlib", "torch", "pandas", "polars", "onnx", "pyarrow", "click", "ray")
     for heavy in ("numba", "llvmlite", *optional):
         assert heavy not in loaded - anyway
     assert "sklearn" not in run("import sys, neuralrules; print(*sys.modules)").split()

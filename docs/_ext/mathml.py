@@ -15,7 +15,9 @@ def visit_inline(self: Any, node: nodes.math) -> None:
 
 
 def visit_displayed(self: Any, node: nodes.math_block) -> None:
-    self.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
+    formula = tex2mathml(node.astext(), as_block=True)
+    # On a phone a wide formula scrolls: by its keys, too.
+    self.body.append(f'<div class="formula" tabindex="0">{formula}</div>')
     raise nodes.SkipNode
 
 

@@ -1,10 +1,4 @@
-"""Fit by many machines together, on a Ray cluster.
-
->>> import neuralrules.ray  # doctest: +SKIP
->>> model = neuralrules.ray.fit(  # doctest: +SKIP
-...     NeuralRuleClassifier(), "big.parquet", target="defaulted", workers=8
-... )
-"""
+"""Fits by many machines together, on a Ray cluster; a module to be imported by its name."""
 
 from __future__ import annotations
 
@@ -44,8 +38,9 @@ def fit(
     ----------
     estimator : NeuralRuleClassifier or NeuralRuleRegressor
         Its `batch_size` is that of all workers together: they have the more to do between two
-        reductions, the larger it is. Workers train by torch, whatever its `engine`. With
-        `checkpoint`, a path on this machine, a fit that was killed here goes on from there.
+        reductions, the larger it is. Whatever its `engine`, workers on CPUs train by numba,
+        those on GPUs by torch. With `checkpoint`, a path on this machine, a fit that was
+        killed here goes on from there.
     dataset : ray.data.Dataset or path
         A table, or the path of Parquet files that every machine can read.
     target : str or, for regression, str or list of str
@@ -77,6 +72,15 @@ def fit(
         If there is no cluster at the address.
     RuntimeError
         If machines are lost, and too few are left to go on.
+
+    Examples
+    --------
+    >>> import neuralrules.ray
+    >>> from neuralrules import NeuralRuleClassifier
+    >>> model = NeuralRuleClassifier(batch_size=65_536)
+    >>> neuralrules.ray.fit(  # doctest: +SKIP
+    ...     model, "loans.parquet", target="outcome", workers=8
+    ... )
     """
     return fit_with_costs(
         estimator,

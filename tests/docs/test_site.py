@@ -7,8 +7,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import click
 import pytest
 from public_api import PUBLIC
+
+from neuralrules._cli._app import app
 
 # Pages that Sphinx links to from its own furniture, or not at all.
 FURNITURE = {"genindex.html", "search.html"}
@@ -127,6 +130,16 @@ def test_every_public_name_has_a_place_in_the_reference(site, pages):
     }
     written = {f"{item.__qualname__}" for item in PUBLIC.values()}
     assert sorted(written - sources) == []
+
+
+def test_every_command_and_option_has_a_place(site, pages):
+    """As `--help` has them, because it is made of that."""
+    anchors = pages[site.resolve() / "command_line.html"].anchors
+    for name, command in app.commands.items():
+        assert name in anchors
+        for one in command.get_params(click.Context(command)):
+            if isinstance(one, click.Option):
+                assert f"cmdoption-neuralrules-{name}-{one.opts[0].lstrip('-')}" in anchors
 
 
 def test_the_search_finds_methods_and_options(site):

@@ -15,7 +15,7 @@ Class = TypeVar("Class", bound=type)
 
 MATHEMATICS = """
 A decision tree is grown on the standardised table and every leaf becomes a rule.
-Every rule becomes a neural rule (equation 11 of [1]_)::
+Every rule becomes a neural rule (equation 11 of the paper)::
 
     r(x) = c * min_j ReLU(w_j . x_T + a_j)
 
@@ -77,7 +77,8 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         'int or "auto"',
         'Number of trees of a "forest" and of boosting rounds, each of which grows one tree a '
         'class if there are more than two; a single "tree" ignores it. "auto" means 32, or '
-        "16 where there are several outputs.",
+        "16 where there are several outputs, of up to 25,000 rows, and more of more: with the "
+        "root of their number, up to four times as many.",
     ),
     "tree_rate": (
         "float",
@@ -262,8 +263,8 @@ feature_names_in_ : ndarray of shape (n_columns,)
 """
 
 REFERENCE = """
-.. [1] G. Dawer, Y. Guo, S. Liu and A. Barbu, "Neural Rule Ensembles: Encoding Sparse
-   Feature Interactions into Neural Networks", arXiv:2002.04319, 2020.
+G. Dawer, Y. Guo, S. Liu and A. Barbu, "Neural Rule Ensembles: Encoding Sparse Feature
+Interactions into Neural Networks", arXiv:2002.04319, 2020.
 """
 
 

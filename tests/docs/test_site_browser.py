@@ -1,0 +1,104 @@
+"""The site in a browser: for those who cannot see it, on a phone, and its search."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+
+import pytest
+
+from benchmarks.site import LOOKED_AT, VIEWS, chromium, served, violations
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        shutil.which("chromium") is None or importlib.util.find_spec("playwright") is None,
+        reason="needs playwright and a browser: apt install chromium",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    with served(site) as found:
+        yield found
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Open a page of the site; afterwards nothing must have failed."""
+    contexts, faults = [], []
+
+    def open_page(name, view="wide light"):
+        context = browser.new_context(**VIEWS[view])
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("response", lambda got: got.ok or got.status == 304 or faults.append(got.url))
+        page.goto(f"{address}/{name}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+@pytest.mark.parametrize("view", ["wide light", "phone dark"])
+@pytest.mark.parametrize("name", ["front page", "tutorial", "gallery", "estimator", "method"])
+def test_axe_finds_nothing(visit, name, view):
+    assert violations(visit(LOOKED_AT[name], view)) == []
+
+
+def test_axe_finds_what_is_wrong(visit):
+    page = visit("index.html")
+    page.evaluate("document.querySelector('article img').removeAttribute('alt')")
+    assert [one.partition(":")[0] for one in violations(page)] == ["image-alt"]
+
+
+def test_every_page_fits_a_phone(visit, site, address):
+    page = visit("index.html", "phone light")
+    wide = {}
+    for path in sorted(site.rglob("*.html")):
+        if not {"_modules", "_static", "live"} & {*path.parts}:
+            page.goto(f"{address}/{path.relative_to(site)}")
+            width = page.evaluate("document.documentElement.scrollWidth")
+            if width > 390:
+                wide[path.name] = width
+    assert wide == {}
+
+
+def test_the_search_finds_a_method(visit):
+    page = visit("search.html?q=counterfactual")
+    first = page.locator("#search-results li a").first
+    first.wait_for()
+    assert "counterfactual" in first.inner_text()
+
+
+def test_live_pages_are_alive(visit):
+    page = visit("live.html")
+    report = page.frame_locator("iframe").first
+    before = report.locator("#prediction").inner_text()
+    report.locator("#what-if-form").get_by_label("late_payments").fill("9")
+    assert report.locator("#prediction").inner_text() != before
+    for place, words in {1: "Score card", 2: "changed"}.items():
+        frame = page.locator("iframe").nth(place)
+        frame.scroll_into_view_if_needed()
+        shown = page.frame_locator("iframe").nth(place).locator("body")
+        shown.get_by_text(words).first.wait_for()
+
+
+def test_dark_mode_is_chosen_by_the_system(visit):
+    grounds = {
+        view: visit("index.html", view).evaluate(
+            "getComputedStyle(document.body).backgroundColor"
+        )
+        for view in ("wide light", "wide dark")
+    }
+    assert len({*grounds.values()}) == 2
