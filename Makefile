@@ -9,7 +9,7 @@ PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --dura
 # Parallel, and every warning is an error.
 SPHINX = $(BIN)/python -m sphinx -W -j $(PYTEST_WORKERS) -q -d docs/_build/doctrees docs docs/_build/html
 
-.PHONY: demo test test-slow docs docs-fast lint servers kernels wheel release-check figures reproduce frontier readability simplification benchmark exports streaming larger growing site clean
+.PHONY: demo test test-slow docs docs-fast lint servers kernels wheel release-check figures reproduce frontier readability simplification benchmark exports streaming larger scale growing site clean
 
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
@@ -19,7 +19,8 @@ test: $(VENV)/.tested  ## lint, types, clean installs and all tests but the slow
 	$(PYTEST) -m "not slow"
 
 test-slow: $(VENV)/.tested-slow servers kernels  ## every variant of what the other tests prove by one
-	$(PYTEST) -m slow
+	$(PYTEST) -m slow --ignore tests/cluster
+	$(BIN)/python -m pytest -q --durations=25 tests/cluster  # one Ray cluster, in one process
 
 docs: $(VENV)/.docs kernels  ## the site, into docs/_build/html, with all examples run
 	$(SPHINX)
@@ -69,6 +70,9 @@ exports: $(VENV)/.benchmarks  ## measure sizes and speed of the exports and rewr
 streaming: $(VENV)/.benchmarks  ## measure the scoring of a long table and rewrite docs/streaming.md
 	$(BIN)/python -m benchmarks.streaming --write
 
+scale: $(VENV)/.scale  ## measure workers of a Ray cluster and rewrite docs/scale.md
+	$(BIN)/python -m benchmarks.scale --write
+
 larger: $(VENV)/.benchmarks  ## fit on a table larger than memory and rewrite docs/larger.md
 	$(BIN)/python -m benchmarks.larger --write
 
@@ -116,6 +120,10 @@ $(VENV)/.readability: $(VENV)/.installed
 
 $(VENV)/.boosting: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group boosting
+	touch $@
+
+$(VENV)/.scale: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group scale
 	touch $@
 
 $(VENV)/.benchmarks: $(VENV)/.installed

@@ -46,7 +46,7 @@ def printed(script: Path) -> str:
     output = io.StringIO()
     with working_folder(), contextlib.redirect_stdout(output):
         text = ""
-        for number, cell in enumerate(CELLS.split(script.read_text())):
+        for number, cell in enumerate(CELLS.split(script.read_text("utf-8"))):
             print(f"# cell {number}")
             run("\n" * text.count("\n") + cell, str(script), names)
             text += cell
@@ -85,4 +85,4 @@ def run(cell: str, name: str, names: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     for script in [Path(name).resolve() for name in sys.argv[1:]] or SCRIPTS:
-        record(script).write_text(printed(script))
+        record(script).write_text(printed(script), "utf-8")

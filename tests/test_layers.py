@@ -25,10 +25,12 @@ ROOMS = (
     "_report",
     "_files",
     "_stream",
+    "_cluster",
     "_export",
     "_estimators",
     "__init__",
     "plot",
+    "ray",
     "_cli",
     "__main__",
 )

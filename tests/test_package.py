@@ -37,7 +37,7 @@ def run(script, **environment):
 def test_import_is_light():
     loaded = set(run("import sys; from neuralrules import *; print(*sys.modules)").split())
     anyway = set(run("import sys, sklearn.ensemble; print(*sys.modules)").split())
-    optional = ("matplotlib", "torch", "pandas", "polars", "onnx", "pyarrow", "click")
+    optional = ("matplotlib", "torch", "pandas", "polars", "onnx", "pyarrow", "click", "ray")
     for heavy in ("numba", "llvmlite", *optional):
         assert heavy not in loaded - anyway
     assert "sklearn" not in run("import sys, neuralrules; print(*sys.modules)").split()
@@ -180,18 +180,25 @@ def test_docstrings_are_filled_in(estimator):
             assert method.__doc__, name
 
 
+# Pages whose blocks run in `make test`. The others go ways that other tests go, too:
+# test_whole_path.py that of docs/shipping.md in one process.
+FAST = {"README.md", "docs/index.md", "docs/method.md", "docs/reading.md", "docs/start.md"}
+PAGES = [
+    pytest.param(name, marks=[] if name in FAST else pytest.mark.slow)
+    for name in ("README.md", *(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md")))
+    if "_build" not in name and "\n```text\n" in (ROOT / name).read_text()
+]
+
+
+def test_all_guides_are_among_the_pages_that_run():
+    guides = {str(path.relative_to(ROOT)) for path in ROOT.glob("docs/guides/*.md")}
+    ran = {page.values[0] for page in PAGES}
+    assert guides - ran == {"docs/guides/index.md"}
+    assert ran >= FAST
+
+
 @unix
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        pytest.param("docs/index.md", marks=pytest.mark.slow),  # as the README
-        "docs/method.md",
-        "docs/reading.md",
-        # Ten commands in processes of their own; test_whole_path.py runs them in one.
-        pytest.param("docs/shipping.md", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("page", PAGES)
 def test_code_blocks_of_the_pages_run_and_print_what_they_say(page):
     text = (ROOT / page).read_text()
     expected, printed = blocks.expected(text), blocks.outputs(text)
@@ -206,7 +213,7 @@ def test_code_blocks_of_the_pages_run_and_print_what_they_say(page):
         assert blocks.differences(one, other, blocks.TRAINED) == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/shipping.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/shipping.md", "docs/start.md"])
 def test_what_a_page_says_about_installing_works_in_a_clone(page):
     """The package is not published: its name alone finds nothing."""
     shell = "\n".join(re.findall(r"(?ms)^```sh\n(.*?)^```", (ROOT / page).read_text()))

@@ -1,4 +1,4 @@
-"""The report, the score card and the comparison of docs/reading.md, as pages of the site."""
+"""The report, the score card, the comparison and the sliders of docs/reading.md's models."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from sphinx.util import logging
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
+
+from interactive_page import write_interactive  # noqa: E402
 
 from benchmarks.blocks import scripts  # noqa: E402
 
@@ -32,6 +34,7 @@ def write_pages(app: Sphinx, error: Exception | None) -> None:
     names["card"].to_html(folder / "card.html")
     compared = names["compare"](names["credit"], names["changed"], rows, outcome)
     compared.to_html(folder / "comparison.html")
+    write_interactive(names["credit"], rows, folder / "sliders.html", "Will this loan go bad?")
 
 
 def names_of_the_first_half() -> dict[str, Any]:

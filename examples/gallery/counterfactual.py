@@ -41,4 +41,5 @@ for fixed, colour in {(): "black", ("across",): "crimson"}.items():
         arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 2},
     )
     print(f"fixed {list(fixed)}: {answer}")
+ax.set_title("The smallest change to the other class")
 _ = ax.set(xlabel="across", ylabel="up", aspect="equal")

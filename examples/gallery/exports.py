@@ -50,5 +50,6 @@ for (name, scores), size in zip(exports.items(), (150, 60, 10), strict=True):
     same = np.abs(scores - expected).max() < 1e-6
     print(f"{name}: the same to 1e-6: {same}")
     ax.scatter(expected, scores, s=size, alpha=0.5, label=name)
+ax.set_title("Probabilities by the model and by its exports")
 ax.set(xlabel="predict_proba", ylabel="probability by the export")
 _ = ax.legend()

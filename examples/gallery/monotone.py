@@ -32,5 +32,5 @@ for name, line in {"free": "--", "monotone": "-"}.items():
     print(f"{name}: {len(against)} rules against the direction,", end=" ")
     print(f"falls somewhere: {bool((np.diff(predicted) < -1e-6).any())}")
     ax.plot(doses["dose"], predicted, line, linewidth=2, label=name)
-ax.set(xlabel="dose", ylabel="response")
+ax.set(title="Dose and response", xlabel="dose", ylabel="response")
 _ = ax.legend()

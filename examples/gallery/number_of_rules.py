@@ -31,6 +31,7 @@ ways = {
     "max_rules": [{"max_rules": 4 * n} for n in trees],
 }
 fig, ax = plt.subplots(layout="constrained")
+ax.set_title("Two ways to have few rules")
 for name, candidates in ways.items():
     measured = np.array(
         [

@@ -47,5 +47,6 @@ for weights, marker in {None: "o", "balanced": "s"}.items():
         marker=marker,
         ax=ax,
     )
+ax.set_title("Are probabilities shares?")
 ax.set(xlabel="mean probability of bad", ylabel="share that went bad")
 _ = ax.legend(loc="upper left")

@@ -75,6 +75,7 @@ peers = {
     ),
 }
 fig, ax = plt.subplots(layout="constrained")
+ax.set_title("Error against size")
 for depth, name in {1: "rules of one column", 2: "of up to two"}.items():
     leaves = np.array(sizes) * 2**depth
     error, deviation = np.transpose(

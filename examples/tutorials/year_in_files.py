@@ -6,8 +6,9 @@ A parcel service wants to tell customers beforehand that a parcel will be late.
 Its table lies in a folder, one Parquet file a month, and does not fit into
 memory. Here the folder is made first, from random numbers and a month at a
 time, so that it can be as long as you like: raise ``N_ROWS`` and the rest of
-the page stays as it is. Only one month, and then some pieces of the table, are
-in memory at any moment.
+the page stays as it is. However long the table, what is in memory is a month
+of it while it is made, and a sample and a buffer of 128 MiB while a model is
+fitted.
 """
 
 import tempfile
@@ -57,8 +58,9 @@ month(1).head(3)
 # ``fit`` takes the name of a file or folder in place of a table, and the name
 # of a column in place of ``y``. It reads the table once for the statistics of
 # its columns, once for a sample that trees grow from, once to count the rows
-# of their leaves, and then once an epoch, in another order each time.
-# ``checkpoint`` names a file that says how far training has come.
+# of their leaves, and then once an epoch, in another order each time. (A table
+# as short as this one stays in the buffer.) ``checkpoint`` names a file that
+# says how far training has come.
 #
 # ``verbose=1`` shows a line with the epoch, the loss and the time left. It
 # goes to standard error; here it is caught, and printed as it stands at the

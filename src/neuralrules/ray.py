@@ -38,8 +38,9 @@ def fit(
     ----------
     estimator : NeuralRuleClassifier or NeuralRuleRegressor
         Its `batch_size` is that of all workers together: they have the more to do between two
-        reductions, the larger it is. Workers train by torch, whatever its `engine`. With
-        `checkpoint`, a path on this machine, a fit that was killed here goes on from there.
+        reductions, the larger it is. Whatever its `engine`, workers on CPUs train by numba,
+        those on GPUs by torch. With `checkpoint`, a path on this machine, a fit that was
+        killed here goes on from there.
     dataset : ray.data.Dataset or path
         A table, or the path of Parquet files that every machine can read.
     target : str or, for regression, str or list of str

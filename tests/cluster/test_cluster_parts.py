@@ -12,8 +12,11 @@ from neuralrules import NeuralRuleClassifier
 from neuralrules._cluster._table import Part, parts_between
 from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._survey import Survey
+from neuralrules._engine._numba import NumbaEngine
 from neuralrules._engine._protocol import Batches
 from neuralrules._engine._torch._engine import TorchEngine
+from neuralrules._network._constraints import Constraints
+from neuralrules._rules._rules import ALL_FROZEN
 from neuralrules._stream import _parquet
 from neuralrules._stream._parquet import ParquetTable
 from neuralrules._stream._targets import ClassSurvey, NumberSurvey
@@ -127,23 +130,35 @@ def batches(rows, size, n_rules, n_batches=None):
     )
 
 
-def test_a_step_is_one_reduction_and_alone_the_same_step(alone):
-    from neuralrules._cluster._sharing import SharedEngine, Sharing
+@pytest.mark.parametrize("kind", ["numba", "torch"])
+def test_a_step_is_one_reduction_and_alone_the_same_step(alone, kind):
+    from neuralrules._cluster._sharing import SharedNumba, SharedTorch, Sharing
 
     network, rows, loss = start(600)
     order = batches(np.random.RandomState(0).permutation(600)[:500], 64, network.n_rules)
     sharing = Sharing()
-    shared_engine = SharedEngine(sharing, 1, "cpu")
+    engine, one = SharedNumba(sharing, 2), NumbaEngine(1)
+    if kind == "torch":
+        engine, one = SharedTorch(sharing, 1, "cpu"), TorchEngine(1, "cpu")
+    limits = Constraints.keep_columns(network).freezing(network, frozen(network))
     own, shared = (
-        engine.start(network, rows, loss, l2=0.01)
-        for engine in (TorchEngine(1, "cpu"), shared_engine)
+        engine.start(network, rows, loss, limits, l2=0.01) for engine in (one, engine)
     )
     assert shared.run(order) == pytest.approx(own.run(order), rel=1e-6)
-    shared_engine.align()
+    engine.align()
     assert_near(shared.network(), own.network())
     assert sharing.n_reductions == 8
+    assert shared.moments().n_steps == 8
     n_numbers = sum(array.size for array in network.parameters) + network.n_rules
-    assert sharing.n_bytes >= 4 * (n_numbers + 2)
+    if kind == "numba":  # torch fills short rules up
+        assert sharing.n_bytes == 4 * (n_numbers + 2)
+
+
+def frozen(network):
+    """The first rule, whole."""
+    parts = np.zeros(network.n_rules, np.uint8)
+    parts[0] = ALL_FROZEN
+    return parts
 
 
 def assert_near(found, expected):
@@ -153,17 +168,17 @@ def assert_near(found, expected):
 
 def two_workers(rank, store, sent):
     """Take steps on every other row of each batch; the last batch of the second is empty."""
-    from neuralrules._cluster._sharing import SharedEngine, Sharing
+    from neuralrules._cluster._sharing import SharedNumba, Sharing
 
     dist.init_process_group("gloo", init_method=store, rank=rank, world_size=2)
     network, rows, loss = start(600)
     own = np.arange(129)[rank::2]
-    engine = SharedEngine(Sharing(), 1, "cpu")
+    engine = SharedNumba(Sharing(), 1)
     session = engine.start(network, rows, loss, l2=0.01)
     total = session.run(batches(own, 64, network.n_rules, 2))
     sent.put((rank, total, session.network()))
     if rank == 1:  # as if it were rounded in another way
-        engine._steps.state()[0].weights.add_(1e-3)
+        session._state.parameters.weights[:] += 1e-3
     engine.align()
     sent.put((2 + rank, total, session.network()))
     dist.destroy_process_group()
@@ -186,7 +201,7 @@ def test_two_workers_take_the_steps_of_one_and_do_not_drift_apart(tmp_path):
     for worker in workers:
         worker.join()
     network, rows, loss = start(600)
-    session = TorchEngine(1, "cpu").start(network, rows, loss, l2=0.01)
+    session = NumbaEngine(1).start(network, rows, loss, l2=0.01)
     total = session.run(batches(np.arange(129), 128, network.n_rules))
     for rank in range(4):
         assert found[rank][0] == pytest.approx(total, rel=1e-6)

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from neuralrules._rules import _trees
 from neuralrules._rules._sources import boosted_trees, one_tree
-from neuralrules._rules._trees import Splits
+from neuralrules._rules._trees import Splits, leaf_sums
 from neuralrules._task._task import Task
 
 
@@ -153,12 +153,18 @@ def test_one_class_alone_is_one_leaf():
     assert tree.values.tolist() == [[1.0]]
 
 
-@given(tables(n_classes=3), st.sampled_from([3, 200]), st.sampled_from([0, 256]))
-def test_each_row_has_the_leaf_that_a_walk_from_the_root_ends_in(table, chunk, small):
+@given(
+    tables(n_classes=3),
+    st.sampled_from([3, 200]),
+    st.sampled_from([0, 256]),
+    st.sampled_from([1, 20, 256]),
+)
+def test_each_row_has_the_leaf_that_a_walk_from_the_root_ends_in(table, chunk, small, many):
     X, codes, weights = table
     with (
         mock.patch.object(_trees, "CHUNK_ROWS", chunk),
         mock.patch.object(_trees, "SMALL_TREE", small),
+        mock.patch.object(_trees, "MOST_TOGETHER", many),
     ):
         trees, _, _ = grow_tree(X, codes, weights, source="boosting")
     for tree in trees:
@@ -177,4 +183,9 @@ def test_large_trees_find_the_leaves_that_scikit_learn_finds():
     X = np.random.RandomState(0).randn(2000, 3).astype(np.float32)
     model = DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
     assert model.tree_.node_count > _trees.SMALL_TREE
-    np.testing.assert_array_equal(Splits.of(model.tree_).apply(X), model.tree_.apply(X))
+    splits = Splits.of(model.tree_)
+    np.testing.assert_array_equal(splits.apply(X), model.tree_.apply(X))
+    rows = number_rows(X, X[:, :1], np.ones(2000, np.float32))
+    ((n, _),) = leaf_sums([splits], rows)
+    is_leaf = model.tree_.children_left < 0
+    np.testing.assert_array_equal(n, is_leaf * model.tree_.n_node_samples)

@@ -27,9 +27,9 @@ from neuralrules import (
 from neuralrules._engine._numba import NumbaEngine
 from neuralrules._engine._reference import NumpyEngine
 from neuralrules._estimators._base import Course, encoded_rows
-from neuralrules._estimators._building import epochs
+from neuralrules._estimators._building import epochs, trees
 from neuralrules._task._task import Task
-from neuralrules._training import _training
+from neuralrules._training import _start, _training
 from neuralrules._training._split import held_out
 from neuralrules._training._start import tamed
 from neuralrules._training._training import (
@@ -81,6 +81,25 @@ def test_very_large_tables_have_fewer_epochs_unless_they_are_told(n_rows, n_epoc
     course = Course("auto", "cosine", "auto", stop_after=40)
     found = NeuralRuleClassifier()._plan(task, n_rows, course)
     assert (found.n_epochs, found.n_run) == (n_epochs, min(40, n_epochs))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_trees"), [(1, 32), (25_000, 32), (100_000, 64), (400_000, 128), (10**9, 128)]
+)
+def test_large_tables_grow_more_trees(n_rows, n_trees):
+    assert trees(n_rows, 1) == n_trees
+    assert trees(n_rows, 3) == n_trees / 2
+
+
+def test_a_start_is_judged_by_rows_of_all_parts_of_a_large_table(monkeypatch):
+    monkeypatch.setattr(_start, "MOST_ROWS", 50)
+    model = NeuralRuleClassifier(n_trees=4, n_epochs=0, random_state=0).fit(X, Y)
+    rows, every = encoded_rows(model, X, Y), np.arange(600, dtype=np.int32)
+    wild = replace(model.network_, values=model.network_.values * 1e3)
+    expected = tamed(wild, rows.take(every[::12]), np.arange(50, dtype=np.int32), NumpyEngine())
+    np.testing.assert_array_equal(
+        tamed(wild, rows, every, NumpyEngine()).values, expected.values
+    )
 
 
 def test_batches_hold_every_row_once_in_tree_order():

@@ -127,9 +127,16 @@ def failing_plainly() -> Iterator[None]:
 
 
 def lost(error: BaseException) -> RuntimeError:
+    """The error of a cluster that cannot go on, with the first reason that Ray names."""
+    reasons = [
+        getattr(error, "controller_failure", None),
+        *getattr(error, "worker_failures", {}).values(),
+        error,
+    ]
+    first = next(reason for reason in reasons if reason is not None)
     return RuntimeError(
         f"The fit ended, since the Ray cluster lost too much of what it needs "
-        f"({one_line(error)}). Nothing was fitted or written. See to its machines, and fit "
+        f"({one_line(first)}). Nothing was fitted or written. See to its machines, and fit "
         "again; with the parameter checkpoint a fit goes on from where it was."
     )
 

@@ -2,9 +2,34 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from neuralrules._cluster._worker import Cost
 from neuralrules._stream._checkpoint import Checkpoint, Stage
 from neuralrules._training._training import Outcome
+
+
+class Told(NamedTuple):
+    """What came of a stage of training.
+
+    Attributes
+    ----------
+    outcome : Outcome or None
+    cost : Cost or None
+        What sharing cost.
+    error : ValueError or None
+        Why there is no outcome.
+    begun : list of int
+        Epochs that were done each time that workers began.
+    checkpoint : Checkpoint
+        As it is now.
+    """
+
+    outcome: Outcome | None
+    cost: Cost | None
+    error: ValueError | None
+    begun: list[int]
+    checkpoint: Checkpoint
 
 
 class Keeper:
@@ -27,16 +52,18 @@ class Keeper:
         self._outcome: Outcome | None = None
         self._cost: Cost | None = None
         self._error: ValueError | None = None
-        self._begun: list[int] = []  # epochs that were done when workers began, each time
+        self._begun: list[int] = []
 
-    def begin(self, number: int, rank: int, pid: int) -> None:
-        """A worker begins, or another one in its place."""
+    def begin(self, rank: int) -> Stage:
+        """Where a worker begins, or another one in its place."""
         if rank == 0:
             outcome = self._stage.outcome
             self._begun.append(0 if outcome is None else outcome.n_epochs)
-
-    def latest(self) -> Stage:
         return self._stage
+
+    def latest(self) -> Outcome | None:
+        """What whole epochs have come to."""
+        return self._stage.outcome
 
     def keep(self, stage: Stage) -> None:
         self._stage = stage
@@ -48,8 +75,5 @@ class Keeper:
     def fail(self, error: ValueError) -> None:
         self._error = error
 
-    def told(
-        self,
-    ) -> tuple[Outcome | None, Cost | None, ValueError | None, list[int], Checkpoint]:
-        """What came of it; the checkpoint as it is now."""
-        return self._outcome, self._cost, self._error, self._begun, self._checkpoint
+    def told(self) -> Told:
+        return Told(self._outcome, self._cost, self._error, self._begun, self._checkpoint)

@@ -1,18 +1,31 @@
-"""How workers share a step: each has the gradient of its own rows, all take the same step."""
+"""How workers share a step: each has the gradient of its own rows, all take the same step.
+
+On a CPU the numba engine takes the gradient, on a GPU plain torch.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 import torch.distributed as dist
 
+from neuralrules._data._rows import Rows
+from neuralrules._engine._adam import Moments
+from neuralrules._engine._numba import NumbaEngine, NumbaSession
+from neuralrules._engine._protocol import Batches
+from neuralrules._engine._reference import adam_step, bring_back, hold, penalty_gradient
 from neuralrules._engine._torch._engine import TorchEngine
 from neuralrules._engine._torch._padding import Each
 from neuralrules._engine._torch._plain import PlainSteps
 from neuralrules._engine._torch._start import Start, Steps
+from neuralrules._network._constraints import Constraints
+from neuralrules._network._network import Network
+from neuralrules._network._parameters import Parameters
+from neuralrules._task._losses import Loss
 
 
 class Sharing:
@@ -52,12 +65,31 @@ class Sharing:
         shared = [part.view(array.shape) for part, array in zip(parts, gradient, strict=True)]
         return loss.double(), Each(*shared), active > 0
 
+    def of_arrays(
+        self, loss: float, gradient: Parameters, active: np.ndarray, weight: float
+    ) -> tuple[float, Parameters, np.ndarray]:
+        """The same of arrays."""
+        slopes = np.concatenate([array.ravel() for array in gradient]) * weight
+        buffer = np.concatenate([slopes, active, [weight, loss]]).astype(np.float32)
+        self._reduce(torch.from_numpy(buffer))
+        weight, loss = buffer[-2:].tolist()
+        shared = like(buffer[: len(slopes)] / np.float32(weight), gradient)
+        return loss, shared, buffer[len(slopes) : -2] > 0
+
     def _reduce(self, buffer: Any) -> None:
         begun = time.perf_counter()
         dist.all_reduce(buffer)
         self.seconds += time.perf_counter() - begun
         self.n_reductions += 1
         self.n_bytes = buffer.numel() * buffer.element_size()
+
+
+def like(flat: np.ndarray, parameters: Parameters) -> Parameters:
+    """Numbers one after the other as arrays of the shapes of some parameters."""
+    parts = np.split(flat, np.cumsum([array.size for array in parameters])[:-1])
+    return Parameters(
+        *(part.reshape(array.shape) for part, array in zip(parts, parameters, strict=True))
+    )
 
 
 def summed(numbers: list[float], device: Any) -> np.ndarray:
@@ -67,28 +99,107 @@ def summed(numbers: list[float], device: Any) -> np.ndarray:
     return tensor.cpu().numpy()
 
 
-class SharedEngine(TorchEngine):
-    """An engine whose steps are taken by all workers together."""
+def align(tensors: Sequence[Any]) -> None:
+    """Give all workers the numbers of the first.
+
+    The same step on another kind of processor may be rounded in another way; without this the
+    workers of a mixed cluster would drift apart.
+    """
+    buffer: Any = torch.cat([tensor.reshape(-1) for tensor in tensors])
+    dist.broadcast(buffer, 0)
+    parts = buffer.split([tensor.numel() for tensor in tensors])
+    for tensor, part in zip(tensors, parts, strict=True):
+        tensor.copy_(part.view(tensor.shape))
+
+
+class SharedSession(NumbaSession):
+    """A session of the numba engine whose steps are taken by all workers together."""
+
+    def __init__(self, sharing: Sharing, constraints: Constraints | None, *told: Any) -> None:
+        super().__init__(*told)
+        self._sharing, self._constraints = sharing, constraints
+        self._settings = self._settings._replace(moves=False)
+
+    def run(self, batches: Batches) -> float:
+        total = 0.0
+        for number, rate in enumerate(batches.rates.tolist()):
+            one = slice(number, number + 1)
+            rows = batches.rows[number * batches.size : (number + 1) * batches.size]
+            own = Batches(rows, batches.size, batches.rates[one], batches.gates[one])
+            total += self._step(own, rate)
+        return total
+
+    def _step(self, batch: Batches, rate: float) -> float:
+        """One step on some rows of each worker; the sum of the losses before it."""
+        parameters, means, squares = self._state
+        loss, workspace = self._run(batch), self._workspace(batch)
+        weight = float(self._rows.training_weights[batch.rows].sum(dtype=np.float64))
+        loss, slope, active = self._sharing.of_arrays(
+            loss, workspace.gradient, workspace.touched, weight
+        )
+        for array in (*workspace.gradient, workspace.touched):
+            array[...] = 0
+        layout, l2 = self._start.layout, float(self._settings.l2)
+        penalty = penalty_gradient(parameters, layout, active, l2)
+        slope = Parameters(*(a + b for a, b in zip(slope, penalty, strict=True)))
+        n_steps = self._settings.n_steps + 1
+        moments = Moments(means, squares, n_steps)
+        if self._constraints is not None:
+            hold(slope, moments, self._constraints.frozen)
+        adam_step(parameters, moments, slope, rate, n_steps)
+        if self._constraints is not None:
+            bring_back(parameters, self._constraints)
+        self._settings = self._settings._replace(n_steps=n_steps)
+        return loss
+
+    def align(self) -> None:
+        align([torch.from_numpy(array) for each in self._state for array in each])
+
+
+class SharedNumba(NumbaEngine):
+    """The numba engine, whose steps are taken by all workers together."""
+
+    def __init__(self, sharing: Sharing, n_threads: int) -> None:
+        super().__init__(n_threads)
+        self._sharing = sharing
+        self.device = torch.device("cpu")
+
+    def start(
+        self,
+        network: Network,
+        rows: Rows,
+        loss: Loss,
+        constraints: Constraints | None = None,
+        *,
+        l2: float,
+        moments: Moments | None = None,
+        fit_intercept: bool = True,
+    ) -> SharedSession:
+        told = (self, network, rows, loss, constraints, l2, moments, fit_intercept)
+        self._session = SharedSession(self._sharing, constraints, *told)
+        return self._session
+
+    def align(self) -> None:
+        self._session.align()
+
+
+class SharedTorch(TorchEngine):
+    """The torch engine in plain steps, which are taken by all workers together."""
 
     def __init__(self, sharing: Sharing, n_threads: int, device: str) -> None:
         super().__init__(n_threads, device)
         self._sharing = sharing
-        self._steps: Steps | None = None
 
     def steps(self, start: Start) -> Steps:
         self._steps = PlainSteps(start, self._sharing)
         return self._steps
 
     def align(self) -> None:
-        """Give all workers the numbers of the first.
+        align([tensor for each in self._steps.state() for tensor in each])
 
-        The same step on another kind of processor may be rounded in another way; without this
-        the workers of a mixed cluster would drift apart.
-        """
-        assert self._steps is not None  # a session has begun
-        tensors = [tensor for each in self._steps.state() for tensor in each]
-        buffer: Any = torch.cat([tensor.reshape(-1).double() for tensor in tensors])
-        dist.broadcast(buffer, 0)
-        parts = buffer.split([tensor.numel() for tensor in tensors])
-        for tensor, part in zip(tensors, parts, strict=True):
-            tensor.copy_(part.view(tensor.shape))
+
+def shared_engine(sharing: Sharing, n_threads: int, device: str) -> SharedNumba | SharedTorch:
+    """The engine of a worker on a CPU, or on a GPU."""
+    if device == "cpu":
+        return SharedNumba(sharing, n_threads)
+    return SharedTorch(sharing, n_threads, device)

@@ -7,22 +7,25 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 from neuralrules._cluster._connection import Workers, failing_plainly, load_ray
-from neuralrules._cluster._keeper import Keeper
+from neuralrules._cluster._keeper import Keeper, Told
 from neuralrules._cluster._table import parts_between
 from neuralrules._cluster._worker import Cost, Job, work
+from neuralrules._io._progress import Progress
 from neuralrules._network._constraints import Constraints
 from neuralrules._stream._checkpoint import Checkpoint, Stage
 from neuralrules._stream._passes import Gathered
 from neuralrules._training._training import Outcome, Plan, State
 
-# How often workers that found no room are started again, each time after Ray's minute.
-STARTS = 3
+# How often workers that found no room are started again, each time after Ray's minute: a
+# machine that was lost may come back, or another in its place.
+STARTS = 2
+SECONDS_BETWEEN_LOOKS = 0.5
 
 
 @dataclass
@@ -59,23 +62,21 @@ class ClusterTraining:
         number = len(self.costs)
         stage = self.checkpoint.stage(number, state)
         with failing_plainly(), own_interrupts():
-            outcome, cost, error, begun, checkpoint = self._run(
-                number, stage, plan, constraints
-            )
-        if error is not None:
-            raise error
-        assert outcome is not None  # the workers came to an end
-        assert cost is not None
-        self.checkpoint.arrays = checkpoint.arrays
-        self.checkpoint.document = checkpoint.document
-        self.costs.append(cost)
-        self.begun.append(begun)
+            told = self._run(number, stage, plan, constraints)
+        if told.error is not None:
+            raise told.error
+        assert told.outcome is not None  # the workers came to an end
+        assert told.cost is not None
+        self.checkpoint.arrays = told.checkpoint.arrays
+        self.checkpoint.document = told.checkpoint.document
+        self.costs.append(told.cost)
+        self.begun.append(told.begun)
         many = "1 worker" if self.workers.number == 1 else f"{self.workers.number} workers"
-        return replace(outcome, where=f" by {many} of a Ray cluster")
+        return replace(told.outcome, where=f" by {many} of a Ray cluster")
 
     def _run(
         self, number: int, stage: Stage, plan: Plan, constraints: Constraints | None
-    ) -> Any:
+    ) -> Told:
         """Let the workers train one stage; what their keeper was told."""
         ray = load_ray()
         from ray.train.torch import TorchConfig, TorchTrainer
@@ -94,7 +95,7 @@ class ClusterTraining:
             self.workers.cpus,
             "cuda" if self.workers.gpu else "cpu",
         )
-        with tempfile.TemporaryDirectory(prefix="neuralrules-") as folder:
+        with tempfile.TemporaryDirectory() as folder, followed(keeper, plan):
             TorchTrainer(
                 lambda: work(job),
                 torch_config=TorchConfig(backend="nccl" if self.workers.gpu else "gloo"),
@@ -137,6 +138,33 @@ class ClusterTraining:
         n_workers = self.workers.number
         own_rows = math.ceil(self.kept.n_training / n_workers)
         return math.ceil(own_rows / math.ceil(plan.batch_size / n_workers))
+
+
+@contextmanager
+def followed(keeper: Any, plan: Plan) -> Iterator[None]:
+    """Show meanwhile how far the workers have come, where that is asked for."""
+    ended = threading.Event()
+
+    def follow() -> None:
+        ray = load_ray()
+        with suppress(ray.exceptions.RayError), Progress(plan.n_run, shown=True) as bar:
+            has_ended = False
+            while not has_ended:
+                has_ended = ended.wait(SECONDS_BETWEEN_LOOKS)
+                outcome = ray.get(keeper.latest.remote())
+                if outcome is not None and outcome.n_epochs:
+                    last = {name: losses[-1] for name, losses in outcome.history.items()}
+                    bar.update(outcome.n_epochs, last["loss"], last.get("validation_loss"))
+
+    thread = threading.Thread(target=follow, daemon=True)
+    if plan.verbose:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if plan.verbose:
+            thread.join()
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +13,6 @@ import numpy as np
 from neuralrules._cluster._connection import load_ray
 from neuralrules._cluster._table import Part
 from neuralrules._data._rows import Rows
-from neuralrules._engine import get_engine
 from neuralrules._io._progress import Progress
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
@@ -80,13 +78,16 @@ class Job:
 def work(job: Job) -> None:
     """Train to the end, from wherever the workers before have come to."""
     ray = load_ray()
+    import torch.distributed as dist
+
     from neuralrules._cluster._sharing import Sharing
 
     rank = ray.train.get_context().get_world_rank()
-    ray.get(job.keeper.begin.remote(job.number, rank, os.getpid()))
+    stage = ray.get(job.keeper.begin.remote(rank))
+    dist.barrier()  # all begin at this stage, before the first one keeps another
     sharing = Sharing()
     try:
-        outcome = trained(job, rank, sharing)
+        outcome = trained(job, rank, stage, sharing)
     except ValueError as error:  # ours, such as of a training that diverges: it would again
         ray.get(job.keeper.fail.remote(error))
         return
@@ -104,12 +105,11 @@ class Cost:
     seconds: float
 
 
-def trained(job: Job, rank: int, sharing: Any) -> Outcome:
-    """The outcome, which is the same on every worker."""
+def trained(job: Job, rank: int, stage: Stage, sharing: Any) -> Outcome:
+    """The outcome of going on from a stage, which is the same on every worker."""
     ray = load_ray()
-    from neuralrules._cluster._sharing import SharedEngine, summed
+    from neuralrules._cluster._sharing import shared_engine, summed
 
-    stage = ray.get(job.keeper.latest.remote())
     own = job.shards[rank]
     pieces = ray.get([part.ref for part in own])
     rows = joined(
@@ -119,18 +119,16 @@ def trained(job: Job, rank: int, sharing: Any) -> Outcome:
         ]
     )
     del pieces
-    engine = SharedEngine(sharing, job.n_threads, job.device)
+    engine = shared_engine(sharing, job.n_threads, job.device)
     trainer = ShardTrainer(job, rank, stage, rows, engine)
     measured = None
     validation = ray.get(job.validation)
     if len(validation):
         some = np.arange(rank, len(validation), len(job.shards))
         weight = float(validation.training_weights.sum(dtype=np.float64))
-        # All engines decide alike, to the last bit; on a CPU the fastest one does.
-        decider = engine if job.device == "cuda" else get_engine("numba", job.n_threads)
 
         def measured(network: Network) -> float:
-            total = total_loss(network, validation, some, decider)
+            total = total_loss(network, validation, some, engine)
             return float(summed([total], engine.device)[0]) / weight
 
     bar = Progress(job.plan.n_run, shown=False)

@@ -84,7 +84,9 @@ class NumbaSession:
         moments = moments.copy() if moments else Moments.start(network.parameters)
         self._state = Training(network.parameters.copy(), moments.means, moments.squares)
         self._limits = make_limits(constraints, network.parameters)
-        self._settings = Options(loss.code, np.float32(l2), fit_intercept, moments.n_steps)
+        self._settings = Options(
+            loss.code, np.float32(l2), fit_intercept, moments.n_steps, moves=True
+        )
         self._table = TrainingRows(
             rows.X,
             network.features,
@@ -96,6 +98,13 @@ class NumbaSession:
         self._workspaces: dict[type, Workspace] = {}
 
     def run(self, batches: Batches) -> float:
+        total = self._run(batches)
+        self._settings = self._settings._replace(
+            n_steps=self._settings.n_steps + len(batches.rates)
+        )
+        return total
+
+    def _run(self, batches: Batches) -> float:
         layout = self._start.layout
         n_threads = min(self._engine.n_threads, len(layout.blocks) - 1)
         workspace = self._workspace(batches)
@@ -122,9 +131,6 @@ class NumbaSession:
         except BaseException:
             self._workspaces.clear()  # a gradient may have been left in them
             raise
-        self._settings = self._settings._replace(
-            n_steps=self._settings.n_steps + len(batches.rates)
-        )
         return float(totals[0])  # every thread sees all losses
 
     def network(self) -> Network:

@@ -26,8 +26,11 @@ from neuralrules._training._start import tamed
 from neuralrules._training._training import Outcome, Plan, State, train
 
 EXPERT = "expert"  # rules that people write
-# Trees of boosting with n_trees="auto": in all for one output, else of each.
+# Trees of boosting with n_trees="auto": in all for one output, else of each. The more rows, the
+# more rules a table can bear: above so many rows, trees grow with the root of their number, up
+# to four times as many. docs/speed.md has what that costs and brings.
 TREES, TREES_EACH = 32, 16
+ROWS_OF_FEWEST_TREES, MOST_TIMES_TREES = 25_000, 4
 # Rows in a leaf with min_samples_leaf="auto": a fiftieth of the table, within these bounds.
 FEWEST_IN_LEAF, MOST_IN_LEAF = 5, 20
 
@@ -35,7 +38,7 @@ FEWEST_IN_LEAF, MOST_IN_LEAF = 5, 20
 # Epochs with n_epochs="auto": as many as visit so many rows in all, within these bounds. So a
 # table of up to 100,000 rows, a fifth of them held out, has the most. Of a million generated
 # rows x 20, 30 epochs instead of up to 300, of which early stopping used 94 or more, come to
-# the same loss or less: docs/larger.md has the numbers.
+# the same loss or less: docs/speed.md has the numbers.
 ROW_VISITS = 24_000_000
 FEWEST_EPOCHS, MOST_EPOCHS = 3, 300
 
@@ -179,10 +182,10 @@ class RuleBuilder(BaseEstimator):
         restrictions: Restrictions | None = None,
     ) -> SourceOptions:
         n_trees, in_leaf = self.n_trees, self.min_samples_leaf
+        n_rows = int(np.count_nonzero(rows.training_weights))
         if n_trees == "auto":
-            n_trees = TREES if rows.task.n_outputs == 1 else TREES_EACH
+            n_trees = trees(n_rows, rows.task.n_outputs)
         if in_leaf == "auto":
-            n_rows = np.count_nonzero(rows.training_weights)
             in_leaf = int(np.clip(n_rows // 50, FEWEST_IN_LEAF, MOST_IN_LEAF))
         return SourceOptions(
             max_depth=self._deepest(),
@@ -226,6 +229,12 @@ class RuleBuilder(BaseEstimator):
 
     def _engine(self) -> Engine:
         return get_engine(self.engine, self._n_threads(), self.device)
+
+
+def trees(n_rows: int, n_outputs: int) -> int:
+    """Trees of boosting for so many rows, in all for one output, else of each."""
+    times = np.clip(np.sqrt(n_rows / ROWS_OF_FEWEST_TREES), 1, MOST_TIMES_TREES)
+    return int(times * (TREES if n_outputs == 1 else TREES_EACH))
 
 
 def epochs(n_epochs: int | str, n_rows: int) -> int:

@@ -13,19 +13,23 @@ compare both with a brute-force search of the formula above.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from neuralrules._data._rows import Rows
+from neuralrules._task._task import Task
 
 # Rows whose leaves are looked up at a time, so that their columns stay in the cache.
 CHUNK_ROWS = 2**16
 # Nodes of a tree up to which masks of all rows find leaves faster than lists of the rows of
 # each node do: ten times as fast at depth 3, twice at depth 7. Their numbers must be uint8.
 SMALL_TREE = 256
+# Leaves of several small trees are counted together, by the numbers of all of their leaves in
+# one: so many different ones at most, which are uint8, too.
+MOST_TOGETHER = 256
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Splits:
     def leaves(self, columns: np.ndarray) -> np.ndarray:
         """The leaf of each row of encoded columns (n_columns, n_rows) float32, int64."""
         if self.n_nodes <= SMALL_TREE:
-            return self._leaves_by_masks(columns)
+            return self.leaf_numbers(columns, np.arange(self.n_nodes)).astype(np.int64)
         thresholds = float32_below(self.threshold)
         found = np.empty(columns.shape[1], np.int64)
         waiting = [(0, np.arange(columns.shape[1], dtype=np.int32))]
@@ -75,20 +79,24 @@ class Splits:
             waiting.append((self.left[node], rows[goes_left]))
         return found
 
-    def _leaves_by_masks(self, columns: np.ndarray) -> np.ndarray:
-        """The same by looking at all rows in each node, several at a time."""
+    def leaf_numbers(self, columns: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """What each row's leaf is numbered by, (n_rows,) uint8, given a number for each node.
+
+        All rows are looked at in each node, several at a time.
+        """
+        numbers = numbers.astype(np.uint8)
         thresholds = float32_below(self.threshold)
         found = np.zeros(columns.shape[1], np.uint8)
         waiting = [(0, np.ones(columns.shape[1], bool))]
         while waiting:
             node, inside = waiting.pop()
             if self.left[node] < 0:
-                found += inside.view(np.uint8) * np.uint8(node)
+                found += inside.view(np.uint8) * numbers[node]
                 continue
             goes_left = columns[self.feature[node]] <= thresholds[node]
             waiting.append((self.right[node], inside > goes_left))  # inside, and not left
             waiting.append((self.left[node], inside & goes_left))
-        return found.astype(np.int64)
+        return found
 
 
 @dataclass(frozen=True)
@@ -142,18 +150,72 @@ def leaf_sums(grown: Sequence[Splits], rows: Rows) -> list[tuple[np.ndarray, np.
 
     Of all rows, also where trees grew on some of them only.
     """
-    sums = [
-        (np.zeros(splits.n_nodes), np.zeros((splits.n_nodes, rows.task.n_totals)))
-        for splits in grown
-    ]
+    together = [LeafTable(some, rows.task) for some in in_groups(grown)]
     for start in range(0, len(rows), CHUNK_ROWS):
         some = rows.take(slice(start, start + CHUNK_ROWS))
-        columns, weights = np.ascontiguousarray(some.X.T), some.training_weights
-        for splits, summed in zip(grown, sums, strict=True):
-            leaves = splits.leaves(columns)
-            summed[0][:] += np.bincount(leaves, weights, minlength=splits.n_nodes)
-            summed[1][:] += some.totals(leaves, weights, splits.n_nodes)
-    return sums
+        columns = np.ascontiguousarray(some.X.T)
+        for table in together:
+            table.add(some, columns)
+    return [sums for table in together for sums in table.sums()]
+
+
+def in_groups(grown: Sequence[Splits]) -> Iterator[list[Splits]]:
+    """Neighbours that are counted together: few enough combinations of their leaves."""
+    group: list[Splits] = []
+    n_together = 1
+    for splits in grown:
+        n_leaves = int(np.count_nonzero(splits.left < 0))
+        if group and n_together * n_leaves > MOST_TOGETHER:
+            yield group
+            group, n_together = [], 1
+        group.append(splits)
+        n_together *= n_leaves
+    if group:
+        yield group
+
+
+class LeafTable:
+    """Sums over the rows of each combination of the leaves of some trees."""
+
+    def __init__(self, grown: list[Splits], task: Task) -> None:
+        self._grown, self._has_classes = grown, bool(task.n_classes)
+        self._leaves = [np.flatnonzero(splits.left < 0) for splits in grown]
+        self._shape = [len(leaves) for leaves in self._leaves]
+        self._n = np.zeros(np.prod(self._shape))
+        self._totals = np.zeros((len(self._n), task.n_totals))
+
+    def add(self, rows: Rows, columns: np.ndarray) -> None:
+        """Add some rows, whose encoded columns are (n_columns, n_rows)."""
+        groups, weights = self._combinations(columns), rows.training_weights
+        totals = rows.totals(groups, weights, len(self._n))
+        self._totals += totals
+        if self._has_classes:  # each row is of one
+            self._n += totals.sum(axis=1)
+        else:
+            self._n += np.bincount(groups, weights, minlength=len(self._n))
+
+    def _combinations(self, columns: np.ndarray) -> np.ndarray:
+        """The number of each row's combination, (n_rows,) int64."""
+        if len(self._grown) == 1:
+            return np.searchsorted(self._leaves[0], self._grown[0].leaves(columns))
+        found = np.zeros(columns.shape[1], np.uint8)
+        times = len(self._n)
+        for splits, leaves in zip(self._grown, self._leaves, strict=True):
+            times //= len(leaves)
+            numbers = np.zeros(splits.n_nodes, int)
+            numbers[leaves] = times * np.arange(len(leaves))
+            found += splits.leaf_numbers(columns, numbers)
+        return found.astype(np.int64)
+
+    def sums(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Of each tree the weight in each node's leaf, and the classes or targets."""
+        counts = self._n.reshape(self._shape)
+        totals = self._totals.reshape(*self._shape, -1)
+        for place, (splits, leaves) in enumerate(zip(self._grown, self._leaves, strict=True)):
+            others = tuple(axis for axis in range(len(self._shape)) if axis != place)
+            n, own = np.zeros(splits.n_nodes), np.zeros((splits.n_nodes, totals.shape[-1]))
+            n[leaves], own[leaves] = counts.sum(axis=others), totals.sum(axis=others)
+            yield n, own
 
 
 def float32_below(numbers: np.ndarray) -> np.ndarray:

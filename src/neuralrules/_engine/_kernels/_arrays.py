@@ -177,12 +177,16 @@ class Options(NamedTuple):
         Whether the intercept moves too.
     n_steps : int
         Adam steps taken before the first batch.
+    moves : bool
+        Whether steps are taken. Else there is one batch, whose gradient, without the penalty,
+        and the marks of its active rules are left in the workspace.
     """
 
     loss: int
     l2: np.float32
     fit_intercept: bool
     n_steps: int
+    moves: bool
 
 
 class Team(NamedTuple):

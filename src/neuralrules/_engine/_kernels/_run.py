@@ -99,13 +99,16 @@ def train_part(team, state, layout, limits, table, batches, settings, workspace)
             differentiate_blocks(team, parameters, layout, part, gates, workspace)
             if settings.fit_intercept:
                 sum_slopes(part.slopes, rows.size, intercept_gradient)
-        number = settings.n_steps + b + 1
-        update_blocks(
-            team, state, layout, limits, workspace, batches.rates[b], number, settings.l2
-        )
-        arrays = intercept, intercept_gradient, intercept_means, intercept_squares
-        update_intercept(arrays, limits, batches.rates[b], number)
-    if team.thread == 0:
+        if settings.moves:
+            number = settings.n_steps + b + 1
+            update_blocks(
+                team, state, layout, limits, workspace, batches.rates[b], number, settings.l2
+            )
+            arrays = intercept, intercept_gradient, intercept_means, intercept_squares
+            update_intercept(arrays, limits, batches.rates[b], number)
+    if team.thread == 0 and not settings.moves:
+        gradient.intercept[:] = intercept_gradient
+    elif team.thread == 0:
         parameters.intercept[:] = intercept
         state.means.intercept[:] = intercept_means
         state.squares.intercept[:] = intercept_squares
