@@ -103,7 +103,7 @@ def unknown(path: Path) -> list[str]:
         return list(unknown_in_calls(ast.parse(text)))
     found = []
     for language, body in FENCED.findall(text):
-        if language == "python":
+        if language in ("python", "py"):
             found += unknown_in_calls(ast.parse(body))
         if language in ("sh", "bash"):
             found += unknown_in_commands(body)
