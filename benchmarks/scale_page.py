@@ -184,17 +184,21 @@ def limits_section(steps: list[dict]) -> str:
     for name, compute in rows:
         counts = [half_efficient(compute, n_bytes, LINKS[0], way) for way in WAYS]
         counts.append(half_efficient(10 * compute, n_bytes, LINKS[0], "ring"))
-        told = " | ".join(f"{n:,}" if n < 2**20 else "no end" for n in counts)
+        told = " | ".join(f"{n:,}" if n < 2**20 else "over a million" for n in counts)
         lines.append(f"| {name} | {1e3 * compute:.3g} | {told} |")
     ring = 2 * 255 * LATENCY
+    alone = next(one["bare_reduction"] for one in reversed(steps) if "bare_reduction" in one)
     lines += [
         "",
         f"Latency decides, not the width of the link: 256 workers in a ring wait "
         f"{1e3 * ring:.0f} ms a step for 510 messages, whatever their size, while "
         f"{n_bytes:,} bytes take {1e6 * n_bytes / (LINKS[0] * 1e9 / 8):.0f} us of one. So more "
         "rows a worker move the end as far as they lengthen the step; local steps move it as "
-        "many times as they are; faster links hardly do. Workers with a GPU take plain torch "
-        "steps (the fused kernels keep their gradients to themselves); their times are those "
+        "many times as they are; faster links hardly do. All hangs on the assumed latency: "
+        "between the two workers of this machine, whose cores had other work, a reduction, "
+        f"of two messages in turn, took {1e6 * alone:.0f} us instead of {2e6 * LATENCY:.0f}. "
+        "Workers with a GPU take plain torch steps (the fused kernels keep their gradients to "
+        "themselves); their times are those "
         "of [the GPU's page](gpu.md).",
     ]
     return "\n".join(lines)
@@ -232,6 +236,16 @@ def losses_section(losses: list[dict]) -> str:
         lines.append(
             f"| {batch:,} | " + " | ".join(f"{own[rate]:.4f}" for rate in RATES) + " |"
         )
+    best = {
+        batch: min(one["loss"] for one in losses if one["batch"] == batch) for batch in batches
+    }
+    last, first = batches[-1], batches[0]
+    lines += [
+        "",
+        f"At the best of these rates, batches of {last:,} rows come to "
+        f"{best[last] - best[first]:.4f} more than those of {first:,}: the larger the batch, "
+        "the larger the rate has to be.",
+    ]
     return "\n".join(lines)
 
 
@@ -246,7 +260,7 @@ def draw(results: dict, path: Path) -> None:
         for axes, link in zip(panels, LINKS, strict=True):
             axes.plot(workers, workers, color=GREY, lw=1, ls=":")
             axes.annotate(
-                "as many times as workers",
+                "if sharing cost nothing",
                 (24, 24),
                 (-4, 8),
                 textcoords="offset points",
@@ -277,7 +291,7 @@ def draw(results: dict, path: Path) -> None:
             axes.set_title(f"{link} Gbit/s", loc="left")
             axes.minorticks_off()
             axes.grid(color="#e6e6e6", lw=0.6)
-        panels[0].set_ylabel("rows a second, by those of one worker")
+        panels[0].set_ylabel("speed-up, in rows a second")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(
             handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8.5

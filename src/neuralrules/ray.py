@@ -116,7 +116,7 @@ def fit_with_costs(
         estimator._validate_params()
         check_cold(estimator)
         workers.check_room()
-        table, blocks = read(dataset)
+        table, blocks = read(dataset, workers.number)
         cluster = Cluster(blocks, workers)
         del blocks
         fit_table(estimator, table, target, sample_weight, estimator._course(), cluster)

@@ -33,9 +33,9 @@ def test_reductions_take_as_long_as_their_messages():
 
 def test_it_stops_where_a_reduction_takes_as_long_as_computing():
     for way, seconds_of in scale.WAYS.items():
-        n_workers = scale.half_efficient(2e-3, 25_000, 25, way)
+        n_workers = scale.half_efficient(5e-4, 25_000, 25, way)
         assert n_workers > 1
-        assert seconds_of(n_workers, 25_000, 25) <= 2e-3 < seconds_of(2 * n_workers, 25_000, 25)
+        assert seconds_of(n_workers, 25_000, 25) <= 5e-4 < seconds_of(2 * n_workers, 25_000, 25)
 
 
 def test_the_time_of_computing_lies_between_the_measured_ones():

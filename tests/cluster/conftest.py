@@ -7,8 +7,8 @@ import warnings
 
 import pytest
 
-# Settled when Ray is first imported: look more often whether workers are done, and start
-# nothing that is not needed here.
+# Settled when Ray is first imported: look more often whether workers are done, start nothing
+# that is not needed here, and leave the variables of GPUs, of which there are none, alone.
 os.environ.setdefault("RAY_TRAIN_HEALTH_CHECK_INTERVAL_S", "0.2")
 os.environ.setdefault("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
 os.environ.setdefault("RAY_TRAIN_METRICS_ENABLED", "0")

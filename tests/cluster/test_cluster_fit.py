@@ -270,18 +270,31 @@ def test_a_training_that_diverges_says_so(ray_cluster, path):
 
 
 def test_a_machine_that_is_lost_for_good_is_one_clear_error(ray_cluster, path, tmp_path):
-    """Three workers on three machines, of which one goes away: no room is left for three."""
+    """Three workers on three machines, of which one goes away: no room is left for three.
+
+    When it is back, the same call goes on.
+    """
     node = ray_cluster.add_node(num_cpus=1, object_store_memory=2**28)
     checkpoint = tmp_path / "checkpoint"
     thread = when_trained(checkpoint, 2, lambda: ray_cluster.remove_node(node, False))
-    model = NeuralRuleClassifier(checkpoint=checkpoint, **{**OPTIONS, "n_epochs": 3000})
+    model = NeuralRuleClassifier(checkpoint=checkpoint, **{**OPTIONS, "n_epochs": 150})
     with pytest.raises(RuntimeError, match="the Ray cluster lost too much of what") as caught:
         neuralrules.ray.fit(model, path, target="y", workers=3)
     thread.join()
     assert "\n" not in str(caught.value)
     assert "startup timed out" in str(caught.value)
     assert not hasattr(model, "fitted_")
-    assert Checkpoint.at(checkpoint, 0).document["0"]["n_epochs"] >= 2
+    n_done = Checkpoint.at(checkpoint, 0).document["0"]["n_epochs"]
+    assert n_done >= 2
+    with pytest.raises(ValueError, match=f"^checkpoint='{checkpoint}' is of another fit"):
+        neuralrules.ray.fit(model, path, target="y", workers=2)
+    node = ray_cluster.add_node(num_cpus=1, object_store_memory=2**28)
+    three = Workers(3, 1, False, 0)
+    _, cluster = neuralrules.ray.fit_with_costs(model, path, "y", None, three, None)
+    ((begun,),) = [training.begun for training in cluster.trainings]
+    assert begun == [n_done]
+    assert model.n_iter_ == 150
+    ray_cluster.remove_node(node)
 
 
 def test_no_cluster_at_the_address_is_one_clear_error(tmp_path, path):

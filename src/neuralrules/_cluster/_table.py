@@ -47,17 +47,20 @@ class DatasetTable(NamedTable):
     ----------
     schema : pyarrow.Schema
     n_rows : int
+    n_workers : int
+        Among whom the rows are divided.
     """
 
     where = "in a dataset"
 
-    def __init__(self, schema: Any, n_rows: int) -> None:
-        self.schema, self.n_rows = schema, n_rows
+    def __init__(self, schema: Any, n_rows: int, n_workers: int) -> None:
+        self.schema, self.n_rows, self._n_workers = schema, n_rows, n_workers
         self.names = list(schema.names)
 
     @property
     def identity(self) -> list[list[Any]]:
-        return [["dataset", self.n_rows]]
+        # By other workers the rows would be trained on in another order.
+        return [["dataset", self.n_rows, self._n_workers]]
 
     def chunk(self, piece: Piece, columns: Sequence[str], tables: Sequence[Any]) -> Chunk:
         """The rows of a piece, from the pyarrow tables that hold them."""
@@ -112,7 +115,7 @@ def parts_between(
     return parts
 
 
-def read(dataset: Any) -> tuple[DatasetTable, Blocks]:
+def read(dataset: Any, n_workers: int) -> tuple[DatasetTable, Blocks]:
     """A dataset, or Parquet files by their path, read into the object store in order."""
     ray = load_ray()
     import pyarrow as pa
@@ -133,7 +136,7 @@ def read(dataset: Any) -> tuple[DatasetTable, Blocks]:
         raise ValueError("The dataset has no rows. Give one with rows.")
     schemas = [schema for length, schema in seen if length]
     schema = pa.unify_schemas(schemas, promote_options="permissive")
-    return DatasetTable(schema, sum(lengths)), Blocks(refs, lengths)
+    return DatasetTable(schema, sum(lengths), n_workers), Blocks(refs, lengths)
 
 
 def read_files(path: str) -> Any:
