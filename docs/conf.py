@@ -47,7 +47,6 @@ exclude_patterns = ["_build", "_ext", "_templates", "**/GALLERY_HEADER.*", "**.i
 # Pages: Markdown as GitHub shows it, and Sphinx's directives.
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
-suppress_warnings = ["toc.not_readable"]  # pages that are on their way
 
 # The reference: numpydoc's sections, one page for each class with all of its methods.
 autosummary_generate = True
