@@ -290,8 +290,16 @@ print(
 # %%
 # The pages to hand out
 # ---------------------
-# A score card has whole points for each rule; it prints on one sheet. In a
-# notebook, or on this site, a page can be shown where it is made:
+# A score card has whole points for each rule; it prints on one sheet
+# (``to_html`` writes it). A notebook, and this site, show it where it is made:
+
+card = final.scorecard(X_test, y_test)
+card
+
+# %%
+# The report is for those who look closer: performance at any threshold, what
+# single columns do, all rules, and a panel that computes a prediction, with
+# its reasons, as one types. It is one file that loads nothing from anywhere.
 
 import html
 import tempfile
@@ -312,14 +320,6 @@ class Page:
 
 
 folder = Path(tempfile.mkdtemp())
-card = final.scorecard(X_test, y_test)
-Page(card.to_html(folder / "card.html"), "Score card", 700)
-
-# %%
-# The report is for those who look closer: performance at any threshold, what
-# single columns do, all rules, and a panel that computes a prediction, with
-# its reasons, as one types. It is one file that loads nothing from anywhere.
-
 report = final.report(
     folder / "report.html", X_test, y_test, title="Loans that go bad"
 )

@@ -1,5 +1,6 @@
 """What is told of two models: in words, in numbers, on a page."""
 
+import html
 import re
 
 import numpy as np
@@ -194,6 +195,8 @@ def test_the_page_says_what_the_text_says_and_escapes_names(tmp_path):
     model = NeuralRuleClassifier(n_trees=2, n_epochs=2, random_state=0).fit(X, y)
     compared = compare(model, model.edit(drop=[0], values={1: 3.0}), X, y)
     page = compared.to_html(tmp_path / "page.html").read_text()
+    (shown,) = re.findall('srcdoc="([^"]*)"', compared._repr_html_())
+    assert html.unescape(shown) == page  # what a notebook has in its frame
     assert "<b>" not in page
     assert "&lt;b&gt;" in page
     assert "<script" not in page

@@ -1,5 +1,6 @@
 """Score cards: points, what they stand for and what they cost, against slow counts."""
 
+import html
 import re
 import sys
 from dataclasses import replace
@@ -194,6 +195,8 @@ def test_the_page(tmp_path):
         card = model.scorecard(hostile, y, **options)
         path = card.to_html(tmp_path / "card.html")
         page = path.read_text(encoding="utf-8")
+        (shown,) = re.findall('srcdoc="([^"]*)"', card._repr_html_())
+        assert html.unescape(shown) == page  # what a notebook has in its frame
         assert "<b>use" not in page
         assert "&lt;b&gt;use&lt;/b&gt;" in page
         assert "<script" not in page
@@ -212,6 +215,7 @@ def test_the_page_asks_for_jinja2(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"to_html fills templates .*neuralrules\[report\]"):
         model.scorecard().to_html(tmp_path / "card.html")
+    assert model.scorecard()._repr_html_() is None  # a notebook shows the text
 
 
 def test_a_regression_is_counted_in_units():

@@ -14,7 +14,7 @@ from neuralrules._compare._rows import (
     measured,
     row_changes,
 )
-from neuralrules._compare._told import comparison_text, write_page
+from neuralrules._compare._told import comparison_text, page_parts, write_page
 from neuralrules._compare._wording import (
     rule_change,
     stand_in_changes,
@@ -23,6 +23,7 @@ from neuralrules._compare._wording import (
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._io._templates import framed_page
 
 
 class Comparison(Compared):
@@ -39,6 +40,10 @@ class Comparison(Compared):
         return comparison_text(self)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str | None:
+        """The page, for a notebook."""
+        return framed_page(*page_parts(self), "Comparison of two models")
 
 
 def comparison(

@@ -266,5 +266,12 @@ def row_text(row: dict[str, Any]) -> str:
 
 def write_page(compared: Compared, path: Any, first_row: int = 0, named: str = "") -> Path:
     """A comparison as one HTML page that needs nothing else; `named` says what A and B are."""
+    return plain_page(*page_parts(compared, first_row, named), path)
+
+
+def page_parts(
+    compared: Compared, first_row: int = 0, named: str = ""
+) -> tuple[str, str, dict[str, Any]]:
+    """The package of the page's template, its name, and what it shows."""
     data = {**comparison_data(compared, first_row), "named": named}
-    return plain_page("neuralrules._compare", "comparison.html", data, path)
+    return "neuralrules._compare", "comparison.html", data

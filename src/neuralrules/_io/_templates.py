@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,14 +68,33 @@ def plain_page(package: str, template: str, data: dict[str, Any], path: Any) -> 
         What the template shows.
     path : str or path
     """
-    from markupsafe import Markup
-
     jinja = import_jinja2("to_html")
     target = checked_path(path, template)
+    whole = rendered(jinja, package, template, data)
+    with whole_file(target) as file:
+        file.write(whole)
+    return target
+
+
+def framed_page(package: str, template: str, data: dict[str, Any], title: str) -> str | None:
+    """The same page in a frame, for a notebook; none without jinja2, so that text is shown.
+
+    Notebooks have a style of their own, from which the frame keeps the page apart.
+    """
+    try:
+        jinja = import_jinja2("_repr_html_")
+    except ImportError:
+        return None
+    page = html.escape(rendered(jinja, package, template, data).decode())
+    style = "width: 100%; height: 40em; border: 1px solid #8888; resize: vertical"
+    return f'<iframe title="{html.escape(title)}" style="{style}" srcdoc="{page}"></iframe>'
+
+
+def rendered(jinja: Any, package: str, template: str, data: dict[str, Any]) -> bytes:
+    """A whole page, which may load nothing and run nothing."""
+    from markupsafe import Markup
+
     style = files("neuralrules._io").joinpath("templates", "page.css").read_text("utf-8")
     policy = f"default-src 'none'; style-src '{digest(style)}'; base-uri 'none'"
     page = escaping_environment(jinja, package).get_template(template)
-    whole = page.render(data, policy=policy, style=Markup(style))
-    with whole_file(target) as file:
-        file.write(page_bytes(whole))
-    return target
+    return page_bytes(page.render(data, policy=policy, style=Markup(style)))

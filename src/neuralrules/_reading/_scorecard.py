@@ -15,9 +15,10 @@ from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
+from neuralrules._io._templates import framed_page
 from neuralrules._reading._outcomes import adverse_outcome
 from neuralrules._reading._points import Points, measured
-from neuralrules._reading._scorecard_text import card_text, told_rules, write_page
+from neuralrules._reading._scorecard_text import card_text, page_parts, told_rules, write_page
 from neuralrules._reading._text import check_counts
 
 # Points of a regression: some ten of them to its deviation, so that half a point is little.
@@ -44,6 +45,10 @@ class ScoreCard(Points):
         return card_text(self)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str | None:
+        """The page, for a notebook."""
+        return framed_page(*page_parts(self), "Score card")
 
 
 def scorecard(

@@ -195,4 +195,9 @@ def card_text(card: Points) -> str:
 
 def write_page(card: Points, path: Any) -> Path:
     """A card as one HTML page that needs nothing else."""
-    return plain_page("neuralrules._reading", "scorecard.html", card_data(card), path)
+    return plain_page(*page_parts(card), path)
+
+
+def page_parts(card: Points) -> tuple[str, str, dict[str, Any]]:
+    """The package of the page's template, its name, and what it shows."""
+    return "neuralrules._reading", "scorecard.html", card_data(card)
