@@ -105,7 +105,7 @@ html_theme_options = {
         "image_dark": "_static/logo_dark.svg",
         "alt_text": "neuralrules, front page",
     },
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "navbar_end": ["release", "theme-switcher"],
     "show_version_warning_banner": False,

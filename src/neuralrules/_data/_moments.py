@@ -71,9 +71,9 @@ class ColumnMoments:
         total = np.where(self._weight + weight > 0, self._weight + weight, 1)
         step = np.where(weight > 0, mean - self.mean, 0)
         self._squares += squares + (self._factor * step) ** 2 * self._weight * weight / total
-        # The first sample's mean is kept as it is: times its weight and divided by it again,
-        # its last digit might differ.
-        self.mean += np.where(self._weight > 0, step * weight / total, step)
+        # A first sample's mean stays as it is: a quotient times its divisor, and divided by it
+        # again, is the same number.
+        self.mean += step * weight / total
         self._weight += weight
 
     @property
