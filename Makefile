@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 # Neighbours in a file share models: each worker has its own part of the files, and takes
 # over from the others when it is done.
-PYTEST = $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --durations=25
+# Threads of OpenMP that wait by spinning would keep the other workers from theirs.
+PYTEST = OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -q -n $(PYTEST_WORKERS) --dist worksteal --durations=25
 # Parallel, and every warning is an error.
 SPHINX = $(BIN)/python -m sphinx -W -j $(PYTEST_WORKERS) -q -d docs/_build/doctrees docs docs/_build/html
 
