@@ -71,6 +71,23 @@ def test_what_no_row_can_fail_is_left_out_of_the_conditions():
     assert any(re.fullmatch(r"how small \w+ is", limit) for limit in limits)
 
 
+@pytest.mark.parametrize("sign", [">", "<"])
+def test_a_rule_from_the_end_of_a_column_on_is_no_rule_of_every_row(sign):
+    """The end, in deviations and float32, is not exactly where it was."""
+    rng = np.random.RandomState(0)
+    late = pd.DataFrame({"late": rng.poisson(0.5, 500) * (1 if sign == ">" else -1)})
+    y = np.abs(late["late"]) + rng.randn(500) > 1
+    model = NeuralRuleClassifier(
+        n_trees=1, n_epochs=0, expert_rules=[f"late {sign} 0"], random_state=0
+    ).fit(late, y)
+    first = model.rules_text().split("\n\n")
+    (rule,) = (text for text in first if "expert" in text)
+    assert f"now   late {sign} 0" in rule
+    assert f"said  late {'>' if sign == '>' else '≤'} " in rule
+    assert "every row" not in rule
+    assert "e-" not in rule
+
+
 def test_a_rule_that_always_fires_says_how_strongly():
     x = np.arange(20.0)
     model = NeuralRuleClassifier.paper(1, n_epochs=0).fit(pd.DataFrame({"x": x}), x > 9)

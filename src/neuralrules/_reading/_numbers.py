@@ -20,7 +20,7 @@ def number(value: float, precision: int) -> str:
 
 def resolved(value: float, scale: float, precision: int) -> str:
     """A number with as many digits as tell apart parts of a column's deviation `scale`."""
-    if value == 0:
+    if abs(value) < 10.0 ** -(precision + 3) * scale:  # what float32 left of a 0
         return "0"
     extra = int(np.ceil(np.log10(abs(value) / scale))) if abs(value) > scale else 0
     return number(value, precision + extra)

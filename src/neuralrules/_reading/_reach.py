@@ -14,6 +14,7 @@ from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import Encoder
 from neuralrules._fitted._fitted import Fitted
 
+LOST = 1e-6  # of its size: what float32 may have added to a literal that is 0
 FLAT = 1e-3  # of its size: a literal that varies by less is a constant to its readers
 
 
@@ -25,8 +26,8 @@ class Reach(NamedTuple):
 
     @property
     def always(self) -> bool:
-        """Whether the sum is positive on all rows."""
-        return self.low > 0
+        """Whether the sum is positive on all rows: "late > 0" is not, where none is below 0."""
+        return self.low > LOST * max(self.high, 0)
 
     @property
     def never(self) -> bool:
