@@ -14,15 +14,15 @@ from typing import TypeVar
 Class = TypeVar("Class", bound=type)
 
 MATHEMATICS = """
-A decision tree is grown on the standardised table and every leaf becomes a rule.
-Every rule becomes a neural rule (equation 11 of the paper)::
+Shallow trees are grown on the standardised table, by boosting unless `rule_source`
+says otherwise, and every leaf becomes a neural rule (equation 11 of the paper)::
 
     r(x) = c * min_j ReLU(w_j . x_T + a_j)
 
-where x_T are the features that the tree uses. It starts exactly as the leaf: w_j is
-the literal's sign on its own feature and 0 elsewhere, a_j the threshold with the
-opposite sign and c the leaf's value. The output is the sum of all rules; their
-weights, biases and values are trained together by Adam.
+where x_T are the columns that the rule looks at: `literal_columns`. It starts as the
+leaf: w_j is the literal's sign on its own column and 0 elsewhere, a_j the threshold
+with the opposite sign and c the leaf's value. The output is an intercept and the sum of
+all rules; their weights, biases and values are trained together by Adam.
 """
 
 PARAMETERS: dict[str, tuple[str, str]] = {
