@@ -24,7 +24,7 @@ from benchmarks.pages import DOCS, environment
 from benchmarks.speed_page import write_speed
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 
-KINDS = ("two classes", "one in forty", "five classes", "numbers")
+KINDS = ("two classes", "one in forty", "numbers")
 TEST_ROWS = 100_000
 OTHERS = {
     "LightGBM": ("lightgbm", "LGBMClassifier", {"n_jobs": 2, "verbose": -1}),
@@ -50,18 +50,6 @@ def table(kind: str, n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         score = 2 * np.maximum(X[:, 0], X[:, 1]) + 2 * np.log(X[:, 10]) * (X[:, 2] > 0)
         score += X[:, 3] + np.minimum(X[:, 11], 3)
         return X, (score + 0.3 * rng.logistic(size=n_rows) > 7.5).astype(int)
-    if kind == "five classes":
-        scores = np.stack(
-            [
-                X[:, 0] + X[:, 1],
-                X[:, 2] * 2 * (X[:, 3] > 0),
-                np.sin(2 * X[:, 4]) + X[:, 5],
-                np.log(X[:, 10]) * X[:, 6] * 0.8,
-                np.zeros(n_rows),
-            ],
-            axis=1,
-        )
-        return X, (1.5 * scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
     y = 10 * np.sin(X[:, 0] * X[:, 1]) + 5 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3]
     y += 5 * np.log(X[:, 10]) * (X[:, 4] > 0) + 3 * rng.normal(size=n_rows)
     return X, y
