@@ -15,11 +15,11 @@ SPHINX = $(BIN)/python -m sphinx -W -j $(PYTEST_WORKERS) -q -d docs/_build/doctr
 demo: $(VENV)/.installed  ## train, compare and print the rules
 	$(BIN)/neuralrules demo
 
-test: $(VENV)/.tested  ## lint, types, clean installs and all tests but the slow ones
-	$(MAKE) --no-print-directory --jobs=4 lint wheel servers kernels docs-fast
+test: $(VENV)/.tested  ## lint, types, the site and all tests but the slow ones
+	$(MAKE) --no-print-directory --jobs=4 lint servers kernels docs-fast
 	$(PYTEST) -m "not slow"
 
-test-slow: $(VENV)/.tested-slow servers kernels  ## every variant of what the other tests prove by one
+test-slow: $(VENV)/.tested-slow servers kernels wheel  ## clean installs, and every variant of what other tests prove by one
 	$(PYTEST) -m slow --ignore tests/cluster
 	$(BIN)/python -m pytest -q --durations=25 tests/cluster  # one Ray cluster, in one process
 

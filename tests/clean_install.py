@@ -3,7 +3,7 @@
 Once with the newest versions and no extras, once with the lowest versions that are
 declared and the extras. It finds a dependency that is used but not declared, a file
 missing from the wheel and a lower bound that is too low. Not a pytest module: it takes
-its own minutes, and `make test` runs it by itself.
+its own minutes, and `make test-slow` runs it by itself.
 
 With a folder, as `make release-check` gives one, it leaves there what is to be published:
 wheel and source archive, after twine's check, and both installed as users do.

@@ -27,8 +27,8 @@ from neuralrules._training._training import Outcome, Plan, State, train
 
 EXPERT = "expert"  # rules that people write
 # Trees of boosting with n_trees="auto": in all for one output, else of each. The more rows, the
-# more rules a table can bear: above so many rows, trees grow with the root of their number, up
-# to four times as many. docs/speed.md has what that costs and brings.
+# more rules a table can bear: above so many, there are as many more trees as rows, up to four
+# times. docs/speed.md has what large tables cost and bring.
 TREES, TREES_EACH = 32, 16
 ROWS_OF_FEWEST_TREES, MOST_TIMES_TREES = 25_000, 4
 # Rows in a leaf with min_samples_leaf="auto": a fiftieth of the table, within these bounds.
@@ -233,7 +233,7 @@ class RuleBuilder(BaseEstimator):
 
 def trees(n_rows: int, n_outputs: int) -> int:
     """Trees of boosting for so many rows, in all for one output, else of each."""
-    times = np.clip(np.sqrt(n_rows / ROWS_OF_FEWEST_TREES), 1, MOST_TIMES_TREES)
+    times = np.clip(n_rows / ROWS_OF_FEWEST_TREES, 1, MOST_TIMES_TREES)
     return int(times * (TREES if n_outputs == 1 else TREES_EACH))
 
 

@@ -77,8 +77,8 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         'int or "auto"',
         'Number of trees of a "forest" and of boosting rounds, each of which grows one tree a '
         'class if there are more than two; a single "tree" ignores it. "auto" means 32, or '
-        "16 where there are several outputs, of up to 25,000 rows, and more of more: with the "
-        "root of their number, up to four times as many.",
+        "16 where there are several outputs, of up to 25,000 rows; of more as many more, up to "
+        "four times.",
     ),
     "tree_rate": (
         "float",
