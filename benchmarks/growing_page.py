@@ -15,7 +15,7 @@ def render(results: dict) -> str:
     shapes = dict.fromkeys((one["table"], one["rows"]) for one in fits)
     found = {(one["table"], one["rows"], one["name"]): one for one in fits}
     lines = [
-        "### Growing tables",
+        "### Default fits of growing tables",
         "",
         "Generated rows × 20, all libraries with their defaults, two threads, one after the "
         "other in one run (`make growing`). Seconds of the fit, and log loss, or mean squared "
@@ -44,7 +44,10 @@ def render(results: dict) -> str:
     lines += [
         "",
         'What the defaults save on the longest table: epochs (`n_epochs="auto"`), and rows '
-        "that trees grow from, at most 200,000 of them.",
+        "that trees grow from, at most 200,000 of them. Where trees of all rows come to much more "
+        "loss, they have missed a product of two columns that do nothing alone: greedy splits "
+        "find one only where noise makes them try such a column, and there is less noise in "
+        "more rows. Shorter tables above have the same gap.",
         "",
         "| table | rows | ours | seconds | loss | loss of the default |",
         "|---|--:|---|--:|--:|--:|",
