@@ -44,10 +44,10 @@ def render(results: dict) -> str:
     lines += [
         "",
         'What the defaults save on the longest table: epochs (`n_epochs="auto"`), and rows '
-        "that trees grow from, at most 200,000 of them. Where trees of all rows come to much more "
-        "loss, they have missed a product of two columns that do nothing alone: greedy splits "
-        "find one only where noise makes them try such a column, and there is less noise in "
-        "more rows. Shorter tables above have the same gap.",
+        "that trees grow from, at most 200,000 of them. Where trees of all rows come to much "
+        "more loss, they have missed a product of two columns that do nothing alone: greedy "
+        "splits find one only where noise makes them try such a column, and there is less "
+        "noise in more rows. Shorter tables above have the same gap.",
         "",
         "| table | rows | ours | seconds | loss | loss of the default |",
         "|---|--:|---|--:|--:|--:|",
