@@ -14,7 +14,6 @@ from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._encoding import Encoder
 from neuralrules._fitted._fitted import Fitted
 
-LOST = 1e-6  # of its size: what float32 may have added to a literal that is 0
 FLAT = 1e-3  # of its size: a literal that varies by less is a constant to its readers
 
 
@@ -26,8 +25,8 @@ class Reach(NamedTuple):
 
     @property
     def always(self) -> bool:
-        """Whether the sum is positive on all rows: "late > 0" is not, where none is below 0."""
-        return self.low > LOST * max(self.high, 0)
+        """Whether the sum is positive on all rows."""
+        return self.low > 0
 
     @property
     def never(self) -> bool:
@@ -53,7 +52,9 @@ def reach(encoder: Encoder, features: np.ndarray, weights: np.ndarray, bias: flo
         by_source.setdefault(column.source, []).append((column, weight))
     low = high = float(bias)
     for own in by_source.values():
-        numbers = [weight * end for c, weight in own if c.kind == "number" for end in c.span]
+        # Rows are encoded in float32: "late > 0" holds for none at 0, not even by a last bit.
+        ends = [(w, np.float32(end)) for c, w in own if c.kind == "number" for end in c.span]
+        numbers = [weight * float(end) for weight, end in ends]
         indicators = [(c.span, weight) for c, weight in own if c.kind != "number"]
         absent = sum(weight * span[0] for span, weight in indicators)
         states = [absent + number for number in numbers or [0.0]]
