@@ -179,6 +179,14 @@ def test_each_row_has_the_leaf_that_a_walk_from_the_root_ends_in(table, chunk, s
                 assert tree.totals[node, one] == pytest.approx(total, rel=1e-5)
 
 
+def test_leaves_of_many_trees_that_did_not_grow_are_counted():
+    root = Splits(np.array([-2]), np.array([-2.0]), np.array([-1]), np.array([-1]))
+    rows = class_rows(np.zeros((5, 1), np.float32), np.array([0, 1, 1, 1, 1]), np.ones(5, "f4"))
+    for n, totals in leaf_sums([root] * 100, rows):
+        assert n.tolist() == [5]
+        assert totals.tolist() == [[1, 4]]
+
+
 def test_large_trees_find_the_leaves_that_scikit_learn_finds():
     X = np.random.RandomState(0).randn(2000, 3).astype(np.float32)
     model = DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])

@@ -164,7 +164,7 @@ def in_groups(grown: Sequence[Splits]) -> Iterator[list[Splits]]:
     group: list[Splits] = []
     n_together = 1
     for splits in grown:
-        n_leaves = int(np.count_nonzero(splits.left < 0))
+        n_leaves = max(2, int(np.count_nonzero(splits.left < 0)))  # even a lone root takes room
         if group and n_together * n_leaves > MOST_TOGETHER:
             yield group
             group, n_together = [], 1
