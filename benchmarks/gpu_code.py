@@ -20,20 +20,23 @@ from neuralrules._engine._triton._forward import forward
 from neuralrules._engine._triton._launches import LARGE_BATCH, Tuning, bits_of_codes
 
 HOPPER = GPUTarget("cuda", 90, 32)
-NUMBERS = ("step", "n_rows", "batch_size", "capacity", "n_rules", "n_tiles")
+NUMBERS = ("step", "n_rows", "n_columns", "batch_size", "capacity", "n_rules", "n_tiles")
+# What the kernels' arguments are, but for sizes and arrays of float32.
 KINDS = {
     **dict.fromkeys((*NUMBERS, "rules_each", "tiles_each"), "i32"),
     "l2": "fp32",
     "places": "*i64",
+    "numbers": "*i32",
     "arrivals": "*i32",
     "smallest": "*u8",
     "frozen": "*i8",
+    "outputs": "*fp64",
 }
 WHOLE_VECTORS = ("batch_size", "capacity")  # numbers that are multiples of 16
 
 
-def machine_code(kernel: Any, sizes: dict[str, int], n_warps: int) -> list[tuple[int, str]]:
-    """Addresses and instructions of a kernel."""
+def compiled(kernel: Any, sizes: dict[str, int], n_warps: int = 4) -> Any:
+    """A kernel as a GPU is given it; sizes that it does not have are left out."""
     sizes = {name: size for name, size in sizes.items() if name in kernel.arg_names}
     kinds = {
         one.name: "constexpr" if one.name in sizes else KINDS.get(one.name, "*fp32")
@@ -45,7 +48,11 @@ def machine_code(kernel: Any, sizes: dict[str, int], n_warps: int) -> list[tuple
         if kind.startswith("*") or name in WHOLE_VECTORS
     }
     source = ASTSource(kernel, kinds, sizes, aligned)
-    made = triton.compile(source, target=HOPPER, options={"num_warps": n_warps})
+    return triton.compile(source, target=HOPPER, options={"num_warps": n_warps})
+
+
+def machine_code(made: Any) -> list[tuple[int, str]]:
+    """Addresses and instructions of a compiled kernel."""
     tool = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(made.asm["cubin"])
@@ -85,6 +92,6 @@ def instructions(n_literals: int, n_columns: int) -> dict[str, float]:
         ("forward", forward, tuning.rules, tuning.forward_warps),
         ("backward", backward, 1, tuning.backward_warps),
     ):
-        each = longest_loop(machine_code(kernel, sizes, n_warps))
+        each = longest_loop(machine_code(compiled(kernel, sizes, n_warps)))
         found[name] = each / (tile * n_rules / (32 * n_warps))
     return found

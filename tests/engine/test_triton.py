@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from neuralrules._engine._triton import _launches, _prediction
 from neuralrules._engine._triton._fused import FusedSteps, is_fusible
 
 pytestmark = pytest.mark.slow  # the interpreter is, and Triton is large
+ROOT = Path(__file__).resolve().parents[2]
 SMALL = _launches.Tuning(
     rows=16, rules=2, forward_programs=6, backward_programs=8, most_parts=3
 )
@@ -156,19 +158,12 @@ def test_which_rules_the_kernels_take():
 
 
 COMPILE = """
-from triton import compile
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
+from benchmarks.gpu_code import compiled, instructions
 from neuralrules._engine._triton._backward import backward
 from neuralrules._engine._triton._forward import forward
 from neuralrules._engine._triton._gather import gather
 from neuralrules._engine._triton._prediction import predict
 
-numbers = {"step", "n_rows", "batch_size", "capacity", "n_rules", "rules_each", "tiles_each"}
-numbers |= {"n_columns"}
-kinds = {name: "i32" for name in (*numbers, "n_tiles")} | {"l2": "fp32", "places": "*i64"}
-kinds |= {"arrivals": "*i32", "smallest": "*u8", "frozen": "*i8", "outputs": "*fp64"}
-kinds |= {"numbers": "*i32"}
 for kernel, sizes in (
     (forward, {"LOSS": 1, "ROWS": 256, "RULES": 4, "BITS": 4}),
     (backward, {"PADDED": 32, "ROWS": 128, "BITS": 4}),
@@ -176,14 +171,9 @@ for kernel, sizes in (
     (predict, {"SUM": True, "ROWS": 128}),
     (predict, {"SUM": False, "ROWS": 128}),
 ):
-    sizes = {"LITERALS": 4, "COLUMNS": 3, "OUTPUTS": 3, **sizes}
-    sizes = {name: size for name, size in sizes.items() if name in kernel.arg_names}
-    signature = {
-        one.name: "constexpr" if one.name in sizes else kinds.get(one.name, "*fp32")
-        for one in kernel.params
-    }
-    made = compile(ASTSource(kernel, signature, sizes), target=GPUTarget("cuda", 90, 32))
+    made = compiled(kernel, {"LITERALS": 4, "COLUMNS": 3, "OUTPUTS": 3, **sizes})
     print(len(made.asm["ptx"]))
+print(*instructions(3, 3).values())
 """
 
 
@@ -191,6 +181,14 @@ def test_the_kernels_can_be_compiled_for_a_gpu():
     """The interpreter takes much that the compiler does not."""
     environment = {**os.environ, "TRITON_INTERPRET": "0"}
     done = subprocess.run(
-        [sys.executable, "-c", COMPILE], env=environment, check=True, stdout=subprocess.PIPE
+        [sys.executable, "-c", COMPILE],
+        env=environment,
+        cwd=ROOT,  # of the benchmarks
+        check=True,
+        stdout=subprocess.PIPE,
     )
-    assert len(done.stdout.split()) == 5
+    *lengths, forward, backward = map(float, done.stdout.split())
+    assert len(lengths) == 5
+    # Of a row and a rule: at least the nine products of its literals, or of their slopes.
+    assert 12 < forward < 60
+    assert 12 < backward < 60
