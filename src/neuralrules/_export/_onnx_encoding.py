@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neuralrules._data._categories import spellings
-from neuralrules._data._dates import EPOCH
+from neuralrules._data._dates import EPOCH, LAST_MOMENT
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder
 from neuralrules._export._onnx_graph import Graph, free_name
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 
 TEXT_KINDS = ("category", "rare")
+# The name of the node at which a runtime stops, which its error message shows.
+REFUSAL = (
+    f"refuse infinity, numbers beyond {LARGEST:.2g}, and dates that are no days since {EPOCH}"
+)
 
 
 class Inputs:
@@ -42,7 +46,8 @@ class Inputs:
         for name in given:
             usable = name and name not in self.names
             self.names.append(name if usable else free_name(name, {*given, *self.names}))
-        dates = {c.source for c in encoder.columns if c.is_date} if self._apart else ()
+        self._dates = {c.source for c in encoder.columns if c.is_date}
+        dates = self._dates if self._apart else ()
         self._remarks = {self.names[source]: f"days since {EPOCH}" for source in dates}
         self._numbers: list[int] = []
         self._stack = ""
@@ -71,7 +76,24 @@ class Inputs:
             self._blocks[sources] = graph.name("block")
         if self._numbers:
             block = self._blocks[tuple(self._numbers)]
-            self._stack = graph.add("Transpose", block, perm=[1, 0])
+            self._stack = self._checked(graph, graph.add("Transpose", block, perm=[1, 0]))
+
+    def _checked(self, graph: Graph, stack: str) -> str:
+        """The stack of numbers, or an error if the model would refuse one of them.
+
+        ONNX has no operator that raises an error. But a `Gather` must fail if it is told to
+        take a row that is not there.
+        """
+        from onnx import TensorProto
+
+        n = len(self._numbers)
+        ends = [LAST_MOMENT if source in self._dates else LARGEST for source in self._numbers]
+        limits = np.array(ends, np.float64)[:, None]
+        beyond = graph.add("Greater", graph.add("Abs", stack), limits)
+        refused = graph.add("Cast", beyond, to=TensorProto.INT64)
+        refused = graph.add("ReduceMax", refused, np.array([1]), keepdims=0)
+        places = graph.add("Add", graph.add("Mul", refused, np.array([n])), np.arange(n))
+        return graph.add("Gather", stack, places, name=REFUSAL, axis=0)
 
     def described_blocks(self) -> list[onnx.ValueInfoProto]:
         return [
