@@ -176,7 +176,7 @@ def numbers(graph: Graph, inputs: Inputs, columns: list[EncodedColumn]) -> str:
     mean = np.array([[column.mean] for column in columns])
     scale = np.array([[column.scale] for column in columns])
     raw = inputs.stacked(graph, [column.source for column in columns])
-    scaled = graph.add("Div", graph.add("Sub", raw, mean), scale)
+    scaled = graph.add("Div", difference(graph, raw, mean), scale)
     single = graph.add("Cast", scaled, to=TensorProto.FLOAT)
     filled = graph.add("Where", graph.add("IsNaN", single), np.zeros((), np.float32), single)
     return graph.add("Clip", filled, np.array(-LARGEST), np.array(LARGEST))
@@ -203,7 +203,7 @@ def scaled(graph: Graph, inputs: Inputs, columns: list[EncodedColumn]) -> str:
     high = padded([np.array(own.z[1:]) for own in knots], 0.0)
     raw = inputs.stacked(graph, [column.source for column in columns])
     cells = graph.add("Unsqueeze", raw, np.array([1]))
-    share = graph.add("Div", graph.add("Sub", cells, starts), lengths)
+    share = graph.add("Div", difference(graph, cells, starts), lengths)
     values = graph.add("Add", graph.add("Mul", share, high - low), low)
     values = graph.add("Min", values, high)
     reached = graph.add("GreaterOrEqual", cells, starts)
@@ -211,6 +211,15 @@ def scaled(graph: Graph, inputs: Inputs, columns: list[EncodedColumn]) -> str:
     highest = graph.add("ReduceMax", values, np.array([1]), keepdims=0)
     filled = graph.add("Where", graph.add("IsNaN", raw), np.zeros(()), highest)
     return graph.add("Cast", filled, to=TensorProto.FLOAT)
+
+
+def difference(graph: Graph, cells: str, constants: np.ndarray) -> str:
+    """Cells minus constants of the same unit, however small that is.
+
+    It is a sum, because onnxruntime leaves out a difference with one constant that is 0 in
+    float32, such as 1e-46.
+    """
+    return graph.add("Sum", cells, -constants)
 
 
 def indicators(graph: Graph, holds: str, columns: list[EncodedColumn]) -> str:
