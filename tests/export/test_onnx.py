@@ -25,6 +25,7 @@ from models import (
     with_network,
 )
 from onnx.reference import ReferenceEvaluator
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
 
@@ -38,7 +39,7 @@ from neuralrules._data._categories import as_categories
 from neuralrules._data._encoding import Encoder, as_numbers, column_of
 from neuralrules._engine._reference import literals_forward, units_forward
 from neuralrules._export._onnx import BLOCK_ROWS
-from neuralrules._export._onnx_encoding import Inputs
+from neuralrules._export._onnx_encoding import REFUSAL, Inputs
 from neuralrules._export._onnx_rules import BUCKET_SHARE, buckets
 from neuralrules._export._size import size_text
 
@@ -214,18 +215,24 @@ def test_values_far_away(kind, deep):
         agree(model, rows, room=2e-6 * uncancelled(model, rows))
 
 
-@pytest.mark.parametrize("kind", ["two classes", "two targets"])
-def test_infinity_is_as_far_as_the_encoder_goes(kind):
+@pytest.mark.parametrize("cell", [np.inf, -np.inf, 1.9e19, -np.finfo(np.float64).max])
+@pytest.mark.parametrize("kind", ["two classes", "two targets", "quantiles"])
+def test_what_the_model_refuses_the_graph_refuses(kind, cell):
+    """One bad cell behind a whole block of good rows, in onnxruntime and in ONNX's own."""
     model, X, _ = fitted(kind)
     proto = model.to_onnx()
-    run = session(proto).run
-    far = np.where(np.arange(X.shape[1]) % 2, np.inf, -np.inf)[None]
-    results = run(None, {"X": far})
-    for result in results:
-        assert np.isfinite(result).all()
-    farthest = np.finfo(np.float64).max * np.sign(far)
-    for result, same in zip(results, run(None, {"X": farthest}), strict=True):
-        np.testing.assert_array_equal(result, same)
+    rows = pd.concat([pd.DataFrame(X)] * 6)[: BLOCK_ROWS + 5].reset_index(drop=True)
+    source = model.fitted_.used_columns[0]
+    rows[rows.columns[source]] = rows[rows.columns[source]].astype(float)
+    rows.iloc[-1, source] = cell
+    rows = rows if hasattr(X, "columns") else rows.to_numpy()
+    with pytest.raises(ValueError, match="contains infinity or a value too large"):
+        model.predict(rows)
+    with pytest.raises(InvalidArgument, match=f"{re.escape(REFUSAL)}.* out of data bounds"):
+        session(proto).run(None, feed(proto, rows))
+    # Its warning is of the padding of knots, minus infinity times 0, which no row reaches.
+    with np.errstate(invalid="ignore"), pytest.raises(IndexError):
+        ReferenceEvaluator(proto).run(None, feed(proto, rows))
 
 
 @pytest.mark.parametrize("n_rows", [1, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1, 2500])

@@ -11,12 +11,12 @@ import numpy as np
 from neuralrules._data._missing import is_missing
 
 EPOCH = "1970-01-01"
-LAST_DAY = 2932896  # of the year 9999
+LAST_MOMENT = 2932897  # in days: the end of the year 9999
 DAY = 86_400_000_000  # in microseconds
 # A date of ISO 8601, with or without a time and a zone; years 0001 to 9999.
 ISO_DATE = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)"
-    r"(?:[T ](?P<minute>\d\d:\d\d)(?P<second>:\d\d(?:\.\d{1,9})?)?"
+    r"(?:[T ](?P<minute>(?:[01]\d|2[0-3]):[0-5]\d)(?P<second>:[0-5]\d(?:\.\d{1,9})?)?"
     r" ?(?P<zone>Z|UTC|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII,
 )
@@ -67,7 +67,7 @@ def days_of_text(text: str) -> float | None:
         moment = datetime.fromisoformat(f"{match['day']} {match['minute'] or '00:00'}:00")
     except ValueError:
         return None
-    if second >= 60 or abs(ahead) >= timedelta(days=1):
+    if abs(ahead) >= timedelta(days=1):
         return None
     # A difference may lie beyond the last year, which a date may not.
     span = moment - datetime.fromisoformat(EPOCH) + timedelta(seconds=second) - ahead

@@ -29,7 +29,7 @@ from neuralrules._data._categories import (
     learn_categories,
     spellings,
 )
-from neuralrules._data._dates import LAST_DAY, as_days, holds_dates
+from neuralrules._data._dates import LAST_MOMENT, as_days, holds_dates
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._missing import missing_cells
 from neuralrules._data._moments import ColumnMoments
@@ -38,6 +38,8 @@ from neuralrules._data._scaling import learn_knots
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
 # Types of times without a date and of spans of time, in pandas, polars and Arrow.
 NO_DATES = ("time", "time32", "time64", "duration", "period", "interval")
+# Types that can be converted to a number and that mean none.
+NO_NUMBERS = (np.ndarray, timedelta, date, np.timedelta64, np.datetime64, np.complexfloating)
 # Columns are divided by their deviation, and weights by it once more where they are read in
 # the user's units.
 SMALLEST_SCALE = 1e-280
@@ -123,13 +125,16 @@ def _objects_as_numbers(column: Any, array: np.ndarray, name: str) -> np.ndarray
     if any(issubclass(kind, str | bytes) for kind in kinds):
         return None
     for kind in kinds:
-        if not hasattr(kind, "__float__") or issubclass(kind, np.ndarray | timedelta | date):
+        if not hasattr(kind, "__float__") or issubclass(kind, NO_NUMBERS):
             raise TypeError(
                 f"argument must be a string or a number: column {name!r} of X holds a "
                 f"{kind.__name__}. Turn it into numbers, strings or missing values."
             )
     numbers = np.full(len(array), np.nan)
-    numbers[present] = array[present].astype(np.float64)
+    try:
+        numbers[present] = array[present].astype(np.float64)
+    except OverflowError:  # of integers, which have no end
+        raise overflow_error(name, "a number beyond 1e308") from None
     return numbers
 
 
@@ -265,6 +270,10 @@ class Encoder:
         return {self.columns[place].source: place for place in self._places("number")}
 
     @cached_property
+    def _has_dates(self) -> bool:
+        return any(column.is_date for column in self.columns)
+
+    @cached_property
     def _number_names(self) -> list[str]:
         return [self.names[source] for source in self._number_places]
 
@@ -323,7 +332,7 @@ class Encoder:
     def _numbers(self, piece: Any) -> np.ndarray:
         """Numeric columns of some rows, (n_rows, n_numeric) float64: may be a view."""
         plain = isinstance(piece, np.ndarray) and piece.dtype.kind in "fiub"
-        if plain and not self._category_places:
+        if plain and not self._category_places and not self._has_dates:
             return np.ascontiguousarray(piece, np.float64)
         numbers = np.empty((piece.shape[0], len(self._number_places)))
         for source, place in self._number_places.items():
@@ -332,7 +341,7 @@ class Encoder:
                 raise self._other_kind(place, "text or categories")
             if holds_dates(column_of(piece, source)) and not self.columns[place].is_date:
                 raise self._other_kind(place, "dates")
-            if self.columns[place].is_date and (np.abs(column) > LAST_DAY).any():
+            if self.columns[place].is_date and (np.abs(column) > LAST_MOMENT).any():
                 raise self._other_kind(place, "numbers that are no days since 1970-01-01")
             numbers[:, place] = column
         return numbers
@@ -356,12 +365,16 @@ def check_finite(numbers: np.ndarray, names: list[str]) -> None:
     if too_large.any():
         place = int(np.flatnonzero(too_large)[0])
         column = numbers[:, place]
-        value = column[np.abs(column) > LARGEST][0]
-        raise ValueError(
-            "Input X contains infinity or a value too large to multiply in float32: "
-            f"column {names[place]!r} holds {value}. "
-            "Replace it by a finite number, or by NaN if it is missing."
-        )
+        raise overflow_error(names[place], column[np.abs(column) > LARGEST][0])
+
+
+def overflow_error(name: str, value: Any) -> ValueError:
+    """The error for a number that could overflow."""
+    return ValueError(
+        "Input X contains infinity or a value too large to multiply in float32: "
+        f"column {name!r} holds {value}. "
+        "Replace it by a finite number, or by NaN if it is missing."
+    )
 
 
 def check_deviations(names: list[str], columns: list[EncodedColumn]) -> None:

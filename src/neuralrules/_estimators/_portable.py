@@ -87,13 +87,20 @@ class PortableModel(ChangeableModel):
         A model of an array of numbers has one input, ``X`` of shape (N, n_columns). One
         that was fitted on named columns or on categories has an input of shape (N, 1) for
         each column of the table, under its name: float64 for numbers, with NaN for missing
-        ones, strings for categories. There may be any number of rows but none.
+        ones, strings for categories. Dates are float64, too: days since 1970-01-01. There may
+        be any number of rows but none.
 
         The outputs are what the model's own methods return. A classifier has ``label``,
         then ``probabilities`` (float32), or ``decision`` (float64) if its loss has no
         probabilities; a regressor has ``prediction`` (float64). A column that is named as
         another one, and an output that is named as a column, get an underscore after their
-        name. Numbers that the model refuses, infinite or beyond 1.8e19, are not refused.
+        name.
+
+        The graph refuses what the model refuses: a number that is infinite or beyond 1.8e19,
+        and a date that is given in another unit than days, such as seconds. ONNX has no
+        operator for errors. So the graph asks for a row that does not exist (``Gather``), and
+        the runtime stops with an error that says what was refused. Columns that no rule uses
+        are not looked at.
 
         Examples
         --------
@@ -210,11 +217,12 @@ class PortableModel(ChangeableModel):
         Returns
         -------
         str
-            A module for Python 3.9 or later that imports nothing but ``math``; write it as
-            UTF-8. It has ``predict(row)``, ``decision(row)`` and, for a classifier of
-            ``loss="logistic"``, ``predict_proba(row)``; a row is a dict from column names
-            to values, None for missing ones. It computes in float64 with all digits of the
-            model.
+            A module for Python 3.9 or later that imports nothing but ``math`` and, for dates,
+            ``datetime`` and ``re``; write it as UTF-8. It has ``predict(row)``,
+            ``decision(row)`` and, for a classifier of ``loss="logistic"``,
+            ``predict_proba(row)``; a row is a dict from column names to values, None for
+            missing ones. It computes in float64 with all digits of the model, and refuses
+            cells that the model refuses.
 
         Examples
         --------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neuralrules._data._categories import spellings
-from neuralrules._data._dates import EPOCH
+from neuralrules._data._dates import EPOCH, LAST_MOMENT
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder
 from neuralrules._export._onnx_graph import Graph, free_name
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 
 TEXT_KINDS = ("category", "rare")
+# The name of the node at which a runtime stops, which its error message shows.
+REFUSAL = (
+    f"refuse infinity, numbers beyond {LARGEST:.2g}, and dates that are no days since {EPOCH}"
+)
 
 
 class Inputs:
@@ -42,7 +46,8 @@ class Inputs:
         for name in given:
             usable = name and name not in self.names
             self.names.append(name if usable else free_name(name, {*given, *self.names}))
-        dates = {c.source for c in encoder.columns if c.is_date} if self._apart else ()
+        self._dates = {c.source for c in encoder.columns if c.is_date}
+        dates = self._dates if self._apart else ()
         self._remarks = {self.names[source]: f"days since {EPOCH}" for source in dates}
         self._numbers: list[int] = []
         self._stack = ""
@@ -71,7 +76,24 @@ class Inputs:
             self._blocks[sources] = graph.name("block")
         if self._numbers:
             block = self._blocks[tuple(self._numbers)]
-            self._stack = graph.add("Transpose", block, perm=[1, 0])
+            self._stack = self._checked(graph, graph.add("Transpose", block, perm=[1, 0]))
+
+    def _checked(self, graph: Graph, stack: str) -> str:
+        """The stack of numbers, or an error if the model would refuse one of them.
+
+        ONNX has no operator that raises an error. But a `Gather` must fail if it is told to
+        take a row that is not there.
+        """
+        from onnx import TensorProto
+
+        n = len(self._numbers)
+        ends = [LAST_MOMENT if source in self._dates else LARGEST for source in self._numbers]
+        limits = np.array(ends, np.float64)[:, None]
+        beyond = graph.add("Greater", graph.add("Abs", stack), limits)
+        refused = graph.add("Cast", beyond, to=TensorProto.INT64)
+        refused = graph.add("ReduceMax", refused, np.array([1]), keepdims=0)
+        places = graph.add("Add", graph.add("Mul", refused, np.array([n])), np.arange(n))
+        return graph.add("Gather", stack, places, name=REFUSAL, axis=0)
 
     def described_blocks(self) -> list[onnx.ValueInfoProto]:
         return [
@@ -154,7 +176,7 @@ def numbers(graph: Graph, inputs: Inputs, columns: list[EncodedColumn]) -> str:
     mean = np.array([[column.mean] for column in columns])
     scale = np.array([[column.scale] for column in columns])
     raw = inputs.stacked(graph, [column.source for column in columns])
-    scaled = graph.add("Div", graph.add("Sub", raw, mean), scale)
+    scaled = graph.add("Div", difference(graph, raw, mean), scale)
     single = graph.add("Cast", scaled, to=TensorProto.FLOAT)
     filled = graph.add("Where", graph.add("IsNaN", single), np.zeros((), np.float32), single)
     return graph.add("Clip", filled, np.array(-LARGEST), np.array(LARGEST))
@@ -181,7 +203,7 @@ def scaled(graph: Graph, inputs: Inputs, columns: list[EncodedColumn]) -> str:
     high = padded([np.array(own.z[1:]) for own in knots], 0.0)
     raw = inputs.stacked(graph, [column.source for column in columns])
     cells = graph.add("Unsqueeze", raw, np.array([1]))
-    share = graph.add("Div", graph.add("Sub", cells, starts), lengths)
+    share = graph.add("Div", difference(graph, cells, starts), lengths)
     values = graph.add("Add", graph.add("Mul", share, high - low), low)
     values = graph.add("Min", values, high)
     reached = graph.add("GreaterOrEqual", cells, starts)
@@ -189,6 +211,15 @@ def scaled(graph: Graph, inputs: Inputs, columns: list[EncodedColumn]) -> str:
     highest = graph.add("ReduceMax", values, np.array([1]), keepdims=0)
     filled = graph.add("Where", graph.add("IsNaN", raw), np.zeros(()), highest)
     return graph.add("Cast", filled, to=TensorProto.FLOAT)
+
+
+def difference(graph: Graph, cells: str, constants: np.ndarray) -> str:
+    """Cells minus constants of the same unit, however small that is.
+
+    It is a sum, because onnxruntime leaves out a difference with one constant that is 0 in
+    float32, such as 1e-46.
+    """
+    return graph.add("Sum", cells, -constants)
 
 
 def indicators(graph: Graph, holds: str, columns: list[EncodedColumn]) -> str:

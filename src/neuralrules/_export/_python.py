@@ -36,10 +36,12 @@ from neuralrules._export._python_code import WIDTH, bracketed, float_code, text_
 from neuralrules._export._python_extras import extra_functions, extra_summary, extra_tables
 from neuralrules._export._python_templates import (
     ACTIVATION,
+    AS_NUMBER,
     CATEGORIES,
     CATEGORY,
     CELL,
     DAYS,
+    DAYS_OF_TEXT,
     DECISION,
     DEEP,
     DOCSTRING,
@@ -103,7 +105,7 @@ def head_lines(fitted: Fitted, used: list[EncodedColumn], extras: Extras) -> lis
     if fitted.task.gives_probabilities or link or extras.card is not None:
         lines += ["import math"]
     if date_names(fitted.encoder, used):
-        lines += ["from datetime import datetime, timedelta, timezone"]
+        lines += ["import re", "from datetime import date, datetime, timedelta"]
     if lines[-1]:
         lines.append("")
     if fitted.task.are_classes:
@@ -181,8 +183,9 @@ def reading_functions(encoder: Encoder, used: list[EncodedColumn]) -> list[list[
     functions = [[standardised, "    return x"]]
     functions += [[CELL]] if kinds else []
     dates = bool(date_names(encoder, used))
-    functions += [[NUMBER.replace("{days}", IN_DAYS if dates else "")]] if numbers else []
-    functions += [[DAYS]] if dates else []
+    if numbers:
+        functions += [[NUMBER.replace("{days}", IN_DAYS if dates else "")], [AS_NUMBER]]
+    functions += [[DAYS], [DAYS_OF_TEXT]] if dates else []
     functions += [[ON_LINE]] if "scaled" in kinds else []
     found = (
         "SPELLINGS.get(name, {}).get(text, text)" if spelling_lines(encoder, used) else "text"

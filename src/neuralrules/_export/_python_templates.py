@@ -90,21 +90,35 @@ CELL = '''def cell_of(row, name):
     return cell if cell == row[name] else MISSING  # NaN does not equal itself'''
 NUMBER = '''def number(row, name):
     """The number in a column."""
-    cell = cell_of(row, name){days}
+    cell = cell_of(row, name)
     if cell is MISSING:
-        return MISSING
-    if isinstance(cell, (str, bytes)) or not hasattr(cell, "__float__"):
+        return MISSING{days}
+    value = as_number(cell)
+    if value is None:
         raise ValueError(
             f"Column {name!r} must hold a number, not {cell!r}. "
             "Convert it, or give None for a missing value."
         )
-    value = cell if isinstance(cell, int) else float(cell)  # ints may exceed floats
     if abs(value) > LARGEST:
         raise ValueError(
             f"Column {name!r} holds {cell!r}: infinity, or beyond {LARGEST:.2g}. "
             "Replace it by a finite number, or by None for a missing value."
         )
-    return float(value)'''
+    return value'''
+AS_NUMBER = '''# Types of NumPy that can be converted to a number and that mean none.
+NO_NUMBERS = ("datetime64", "timedelta64", "complex64", "complex128", "clongdouble")
+
+
+def as_number(cell):
+    """A cell as a number; None if it is a text, a list, a date or a complex number."""
+    if hasattr(cell, "__len__") or not hasattr(cell, "__float__"):
+        return None
+    if type(cell).__name__ in NO_NUMBERS:
+        return None
+    try:
+        return float(cell)
+    except OverflowError:  # of an integer, which has no end
+        return float("inf")'''
 ON_LINE = '''def on_line(value, numbers, scaled):
     """A scaled number: straight from knot to knot, flat outside of them."""
     if value >= numbers[-1]:
@@ -114,25 +128,57 @@ ON_LINE = '''def on_line(value, numbers, scaled):
     share = (value - numbers[k]) / (numbers[k + 1] - numbers[k])
     return min(scaled[k] + (scaled[k + 1] - scaled[k]) * share, scaled[k + 1])'''
 IN_DAYS = """
-    if name in DATES and cell is not MISSING:
-        cell = days(cell, name)"""
+    if name in DATES:
+        return days(cell, name)"""
 DAYS = '''def days(cell, name):
-    """A date, or a text of ISO 8601, as days since 1970-01-01; days stay what they are."""
-    is_numpy_date = type(cell).__name__ == "datetime64"
-    if hasattr(cell, "__float__") and not is_numpy_date:
-        return cell
-    text = str(cell)[:26] if is_numpy_date else str(cell).strip()  # without nanoseconds
-    zone = text[-1:] in ("Z", "z")
-    try:
-        moment = datetime.fromisoformat(text[:-1] + "+00:00" if zone else text)
-    except ValueError:
+    """A date, a text that says one, or a number of days, as days since 1970-01-01."""
+    if type(cell).__name__ == "datetime64":  # of NumPy, in any unit
+        count = int(cell.astype("datetime64[us]").astype("int64")) / 86_400_000_000
+    elif isinstance(cell, datetime):
+        moment = datetime.combine(cell.date(), cell.time())
+        count = (moment - EPOCH - (cell.utcoffset() or timedelta(0))) / DAY
+    elif isinstance(cell, date):
+        count = (cell - EPOCH.date()) / DAY
+    else:
+        count = days_of_text(cell) if isinstance(cell, str) else as_number(cell)
+    if count is None or abs(count) > LAST_MOMENT:
         raise ValueError(
             f"Column {name!r} must hold a date such as 2020-12-31, not {cell!r}. "
+            "A number counts the days since 1970-01-01, up to the year 9999. "
             "Convert it, or give None for a missing value."
-        ) from None
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(timezone.utc).replace(tzinfo=None)
-    return (moment - datetime(1970, 1, 1)) / timedelta(days=1)'''
+        )
+    return count'''
+DAYS_OF_TEXT = r'''EPOCH, DAY = datetime(1970, 1, 1), timedelta(days=1)
+LAST_MOMENT = 2932897  # in days: the end of the year 9999
+# A date with or without a time and a zone.
+ISO_DATE = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)"
+    r"(?:[T ](?P<minute>(?:[01]\d|2[0-3]):[0-5]\d)(?P<second>:[0-5]\d(?:\.\d{1,9})?)?"
+    r" ?(?P<zone>Z|UTC|[+-]\d\d(?::?\d\d)?)?)?",
+    re.ASCII,
+)
+
+
+def days_of_text(text):
+    """The days since 1970-01-01 that a text says; None if it says no date."""
+    match = ISO_DATE.fullmatch(text.strip())
+    if match is None:
+        return None
+    ahead = timedelta(0)  # of UTC
+    zone = match["zone"]
+    if zone not in (None, "Z", "UTC"):
+        digits = zone[1:].replace(":", "").ljust(4, "0")
+        ahead = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+        ahead = -ahead if zone[0] == "-" else ahead
+    clock = match["minute"] or "00:00"
+    try:
+        moment = datetime.fromisoformat(f"{match['day']} {clock}:00")
+    except ValueError:
+        return None
+    if abs(ahead) >= DAY:
+        return None
+    second = timedelta(seconds=float((match["second"] or ":00")[1:]))
+    return (moment - EPOCH + second - ahead) / DAY'''
 CATEGORY = '''def category(row, name):
     """The category in a column, as text, however it is written."""
     cell = cell_of(row, name)
