@@ -33,9 +33,9 @@ def scripts(text: str) -> list[str]:
     return [body for kind, body in BLOCK.findall(text) if kind == "python"]
 
 
-def program(text: str) -> str:
-    """A program that runs all blocks of a page."""
-    lines = ["import subprocess"]
+def program(text: str, first: str = "") -> str:
+    """A program that runs all blocks of a page, and some Python before them."""
+    lines = [first, "import subprocess"]
     for kind, body in BLOCK.findall(text):
         if kind == "bash":
             lines.append(f"subprocess.run(['bash', '-euc', {body!r}], check=True)")
@@ -46,13 +46,13 @@ def program(text: str) -> str:
     return "\n".join(lines)
 
 
-def outputs(text: str) -> list[str]:
-    """What each block of a page prints on standard output."""
+def outputs(text: str, first: str = "") -> list[str]:
+    """What each block of a page prints on standard output; some Python may run before them."""
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(ROOT / "examples", Path(folder) / "examples")
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         result = subprocess.run(
-            [sys.executable, "-c", program(text)],
+            [sys.executable, "-c", program(text, first)],
             capture_output=True,
             text=True,
             check=False,

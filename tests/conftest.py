@@ -72,6 +72,13 @@ def compiled_kernels(request) -> None:
             fcntl.flock(file, fcntl.LOCK_SH)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_deadlines() -> None:
+    from patience import remove_deadlines
+
+    remove_deadlines()
+
+
 @pytest.fixture(scope="session")
 def rotated_xor() -> tuple[np.ndarray, np.ndarray]:
     """Two classes in opposite quadrants of a plane turned by 45 degrees."""

@@ -35,11 +35,12 @@ def run(script, **environment):
 
 
 def test_import_is_light():
+    """It loads the library and nothing else that scikit-learn's import has not loaded."""
     loaded = set(run("import sys; from neuralrules import *; print(*sys.modules)").split())
     anyway = set(run("import sys, sklearn.ensemble; print(*sys.modules)").split())
-    optional = ("matplotlib", "torch", "pandas", "polars", "onnx", "pyarrow", "click", "ray")
-    for heavy in ("numba", "llvmlite", *optional):
-        assert heavy not in loaded - anyway
+    packages = {name.partition(".")[0] for name in loaded - anyway}
+    assert packages - sys.stdlib_module_names == {"neuralrules"}
+    assert "numba" not in loaded
     assert "sklearn" not in run("import sys, neuralrules; print(*sys.modules)").split()
 
 
@@ -49,21 +50,6 @@ def test_all_names_are_there_and_no_others():
         assert getattr(neuralrules, name).__name__ == name
     with pytest.raises(AttributeError, match=r"^module 'neuralrules' has no attribute 'fit'$"):
         _ = neuralrules.fit
-
-
-def test_import_takes_little_longer_than_scikit_learn():
-    script = """
-        import time
-        start = time.perf_counter()
-        from {module} import *
-        print(time.perf_counter() - start)
-    """
-
-    def ratio():
-        ours = float(run(script.format(module="neuralrules")))
-        return ours / float(run(script.format(module="sklearn.ensemble")))
-
-    assert any(ratio() < 1.5 for _ in range(3))  # the machine may be busy with something else
 
 
 FIT = """
@@ -198,11 +184,21 @@ def test_all_guides_are_among_the_pages_that_run():
     assert ran >= FAST
 
 
+# The page's own process, and no name that its blocks could take for theirs.
+NO_DEADLINES = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+import patience
+patience.remove_deadlines()
+del sys.path[0], sys, patience
+"""
+
+
 @unix
 @pytest.mark.parametrize("page", PAGES)
 def test_code_blocks_of_the_pages_run_and_print_what_they_say(page):
     text = (ROOT / page).read_text()
-    expected, printed = blocks.expected(text), blocks.outputs(text)
+    expected, printed = blocks.expected(text), blocks.outputs(text, NO_DEADLINES)
     assert any(expected)
     assert len(printed) == len(expected)
     if not VECTORS.fused:

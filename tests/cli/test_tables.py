@@ -40,7 +40,9 @@ CODE = re.compile(r"\s*[+-]?0[0-9]+\s*", re.ASCII)  # which pandas takes for a n
 PEOPLE = "id,age,city\n007,31,Rome\n008,,\n009,42.5,NA\n"
 COMPRESSED = [".gz", ".bz2", ".xz", ".zst"]
 ICONV = "Convert the file to UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW"
-in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+in_folder = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 @pytest.fixture(autouse=True)

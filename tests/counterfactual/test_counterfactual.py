@@ -1,10 +1,12 @@
 """Counterfactuals, against everything else that could have been changed."""
 
+import ctypes
 import itertools
 import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,12 +15,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from models import with_network
-from scipy.optimize import linprog
+from patience import NoDeadline
+from platforms import unix
+from scipy.optimize import linprog, milp
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 from strategies import real_numbers, seeds, small_networks, whole_numbers
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules._counterfactual import _answer, _solve
 from neuralrules._counterfactual._answer import class_goal
 from neuralrules._counterfactual._ball import (
     Affine,
@@ -27,7 +32,9 @@ from neuralrules._counterfactual._ball import (
     highest_in,
     highest_of_rectified,
 )
+from neuralrules._counterfactual._deadline import Deadline
 from neuralrules._counterfactual._options import read_options
+from neuralrules._counterfactual._program import solve_in_ball
 from neuralrules._counterfactual._row import read_columns
 from neuralrules._counterfactual._solve import Problem, Wanted, search
 from neuralrules._estimators._base import engine_of
@@ -410,7 +417,7 @@ def test_narrow_ranges_are_reached_at_the_lowest_cost(square, width):
 
 
 def test_a_range_too_narrow_for_float32_is_not_called_impossible(square):
-    result = square.counterfactual([0.5], (4, np.nextafter(4, 5)), time_limit=2)
+    result = square.counterfactual([0.5], (4, np.nextafter(4, 5)))
     assert not result.optimal
     assert result.bound <= square.counterfactual([0.5], (4, 5)).cost
     assert "proven" not in str(result)
@@ -469,11 +476,6 @@ def test_text_says_to_what_a_cost_is_proven(square):
     known = "(proven smallest to 0.1 %)."
     assert str(replace(result, bound=result.cost * (1 - 1e-4))).endswith(known)
     assert str(replace(result, bound=result.cost)).endswith("(proven smallest).")
-
-
-def test_the_solver_prints_nothing(capfd, square):
-    square.counterfactual([0.5], (4, 5))
-    assert capfd.readouterr() == ("", "")
 
 
 # --- options ------------------------------------------------------------------------------
@@ -783,7 +785,7 @@ def test_a_solution_that_predict_denies_is_not_called_proven():
     goal = class_goal(model.network_.values.T.astype(float), np.zeros(1), 1)
     wanted = Wanted([goal], lambda prediction: False)
     problem = Problem.of(model.fitted_, engine_of(model), X[:1], columns, wanted)
-    outcome = search(problem, np.inf)
+    outcome = search(problem, NoDeadline(1))
     assert outcome.best is None
     assert not outcome.proven
     assert outcome.bound < 2
@@ -817,29 +819,149 @@ def test_breast_cancer_is_solved_to_proven_optimality(cancer, cancer_model, inde
     row = X.iloc[[index]]
     result = model.counterfactual(row)
     assert result.optimal
-    assert result.seconds < 20  # a fraction of a second on an idle core
     assert model.predict(result.x)[0] != model.predict(row)[0]
     shifts = l1_ball(rng, 2_000, X.shape[1]) * deviations * result.cost * (1 - 1e-3)
     inside = pd.DataFrame(row.to_numpy() + shifts, columns=X.columns)
     assert (model.predict(inside) == result.prediction_before).all()
 
 
-def test_the_best_so_far_is_returned_when_time_is_over(cancer):
-    X, y = cancer
-    model = NeuralRuleClassifier.paper(6, deep=True, n_epochs=30, random_state=0).fit(X, y)
-    result = model.counterfactual(X.iloc[[0]], time_limit=0.3)
+@pytest.fixture(scope="module")
+def hard_model(cancer):
+    """No ball that holds a counterfactual is solved within seconds."""
+    return NeuralRuleClassifier.paper(6, deep=True, n_epochs=30, random_state=0).fit(*cancer)
+
+
+def assert_best_so_far(model, row, result):
     assert result.found
     assert not result.optimal
     assert 0 < result.bound < result.cost
-    assert result.seconds < 10
-    assert model.predict(result.x)[0] == result.prediction_after != model.predict(X[:1])[0]
+    assert model.predict(result.x)[0] == result.prediction_after != model.predict(row)[0]
     text = r"turns the prediction from 0 into 1\. Cost \S+ \(the smallest is at least \S+\)\.$"
     assert re.search(text, str(result))
-    at_once = model.counterfactual(X.iloc[[0]], time_limit=1e-9)
+
+
+class Hourglass:
+    """A clock that stands still until somebody turns it; then all time is over."""
+
+    def __init__(self):
+        self.turned = False
+
+    def __call__(self):
+        return 1e9 if self.turned else 0.0
+
+
+def test_the_best_so_far_is_returned_when_time_is_over(cancer, hard_model, monkeypatch):
+    clock = Hourglass()
+
+    def solve_one(*arguments):
+        clock.turned = True
+        return solve_in_ball(*arguments)
+
+    monkeypatch.setattr(_answer, "Deadline", partial(Deadline, clock=clock))
+    monkeypatch.setattr(_solve, "solve_in_ball", solve_one)
+    row = cancer[0].iloc[[0]]
+    result = hard_model.counterfactual(row)
+    assert_best_so_far(hard_model, row, result)
+    assert result.seconds == 1e9
+
+
+def test_the_best_so_far_is_returned_when_the_solver_gives_up(cancer, hard_model, monkeypatch):
+    """As it does when its time is over: here before the first of its steps."""
+    calls = []
+
+    def give_up(*arguments, options, **others):
+        calls.append(options)
+        return milp(*arguments, options={**options, "node_limit": 0}, **others)
+
+    monkeypatch.setattr("scipy.optimize.milp", give_up)
+    row = cancer[0].iloc[[0]]
+    assert_best_so_far(hard_model, row, hard_model.counterfactual(row))
+    assert len(calls) == 1
+
+
+def test_a_row_of_a_solver_that_gives_up_is_not_called_optimal(monkeypatch):
+    def not_proven(*arguments, **options):
+        result = milp(*arguments, **options)
+        result.status, result.mip_dual_bound = 1, 0.0
+        return result
+
+    X = np.arange(20.0)[:, None]
+    model = classifier(X, X[:, 0] > 9.5)
+    best = model.counterfactual(X[0])
+    monkeypatch.setattr("scipy.optimize.milp", not_proven)
+    result = model.counterfactual(X[0])
+    assert result.found
+    assert not result.optimal
+    assert result.bound < 0.9 * best.bound  # only smaller balls were proven to be empty
+    assert best.cost <= result.cost
+
+
+def test_nothing_is_found_without_time(cancer, hard_model, monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr(_answer, "Deadline", partial(Deadline, clock=lambda: next(ticks)))
+    at_once = hard_model.counterfactual(cancer[0].iloc[[0]], time_limit=1)
     assert (at_once.found, at_once.optimal, at_once.bound) == (False, False, 0)
     assert str(at_once) == (
         "No counterfactual for the prediction 0 was found so far; every one costs at least 0."
     )
+
+
+def test_each_answer_has_the_time_limit_and_the_solver_what_is_left_of_it(monkeypatch):
+    ticks, asked, left = itertools.count(), [], []
+
+    def deadline(seconds):
+        asked.append(seconds)
+        return Deadline(seconds, clock=lambda: next(ticks))
+
+    def solve(*arguments, options, **others):
+        left.append(options["time_limit"])
+        return milp(*arguments, options={**options, "time_limit": np.inf}, **others)
+
+    X = np.random.RandomState(0).randn(60, 2)
+    model = classifier(X, X.sum(axis=1) > 0)
+    monkeypatch.setattr(_answer, "Deadline", deadline)
+    monkeypatch.setattr("scipy.optimize.milp", solve)
+    one = model.counterfactual(X[0], time_limit=1000)
+    assert one.found
+    assert 0 < one.seconds <= next(ticks)
+    assert len(left) >= 2
+    assert all(1000 - next(ticks) < seconds < 1000 for seconds in left)
+    asked.clear()
+    assert model.counterfactual(X[0], time_limit=1000, n_answers=2).others[0].found
+    assert len(asked) >= 2
+    assert set(asked) == {1000}
+
+
+# --- output -------------------------------------------------------------------------------
+
+
+@unix
+def test_the_solver_prints_nothing(capfd, square):
+    """HiGHS does so whenever it repairs a solution, as for the two rows."""
+    square.counterfactual([0.5], (4, 5))
+    X = np.random.RandomState(3).uniform(-3, 3, (150, 1))
+    y = (np.floor(X[:, 0] * 1.3) % 3).astype(int)
+    model = classifier(X, y, 4, deep=True, n_epochs=15)
+    for x in (2.2632722336659024, 2.280748741495893):
+        assert model.counterfactual([x], units={0: 1.0}, bounds={0: (-6, 6)}).optimal
+    ctypes.CDLL(None).fflush(None)
+    assert capfd.readouterr() == ("", "")
+
+
+@unix
+def test_what_a_solver_prints_is_discarded(capfd, monkeypatch):
+    """Whether HiGHS has something to say depends on its version and on the last digits."""
+    library = ctypes.CDLL(None)
+
+    def chatty(*arguments, **options):
+        library.puts(b"noise")
+        return milp(*arguments, **options)
+
+    monkeypatch.setattr("scipy.optimize.milp", chatty)
+    X = np.arange(20.0)[:, None]
+    assert classifier(X, X[:, 0] > 9.5).counterfactual(X[0]).found
+    library.fflush(None)
+    assert capfd.readouterr() == ("", "")
 
 
 # --- text and errors ----------------------------------------------------------------------

@@ -305,6 +305,7 @@ def test_a_search_shows_fold_candidate_and_the_best_so_far(monkeypatch, capsys):
 
 
 def test_the_bar_of_a_search_that_drops_candidates_is_full_at_its_end(monkeypatch, capsys):
+    monkeypatch.setattr("neuralrules._io._progress.SECONDS_BETWEEN_LINES", np.inf)
     monkeypatch.setattr(_search, "DROPPING_ROWS", 100)
     scored_by_depth(monkeypatch)
     depths = [{"max_depth": depth} for depth in (1, 2, 3)]

@@ -227,7 +227,8 @@ def test_only_plain_fits_read_files(tmp_path):
         NeuralRuleClassifier().fit(path, ["y", "city"])
 
 
-def test_progress_counts_rows_and_time(tmp_path, capsys):
+def test_progress_counts_rows_and_time(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("neuralrules._io._progress.SECONDS_BETWEEN_LINES", np.inf)
     path = written(plain(1000), tmp_path / "table.parquet")
     NeuralRuleRegressor(n_epochs=2, verbose=1, random_state=0).fit(path, "a")
     (line,) = capsys.readouterr().err.strip().splitlines()
@@ -238,6 +239,7 @@ def test_progress_counts_rows_and_time(tmp_path, capsys):
 
 
 def test_every_pass_moves_the_bar_on_and_two_stages_are_one_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("neuralrules._io._progress.SECONDS_BETWEEN_LINES", np.inf)
     path = written(plain(2000), tmp_path / "table.parquet", 500)
     shares = []
     show = RowProgress.show

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy  # its parts load when they are used
 
+from neuralrules._counterfactual._deadline import Deadline
 from neuralrules._counterfactual._options import (
     as_float,
     check_count,
@@ -152,11 +152,11 @@ def counterfactual(
 
     The model was trained under the `restrictions`.
     """
-    start = time.perf_counter()
     if not isinstance(time_limit, Real) or not as_float(time_limit) > 0:
         raise ValueError(
             f"time_limit must be a positive number of seconds, got {time_limit!r}."
         )
+    deadline = Deadline(as_float(time_limit))
     most = None if max_changes is None else check_count("max_changes", max_changes)
     check_count("n_answers", n_answers)
     options = read_options(fitted.encoder, units, fixed, whole, bounds, directions)
@@ -178,17 +178,17 @@ def counterfactual(
     answers: list[Counterfactual] = []
     for _ in range(n_answers):
         known = answers[-1].bound if answers else 0.0
-        outcome = search(problem, start + as_float(time_limit), known)
-        answers.append(answer_of(problem, outcome, start))
+        outcome = search(problem, deadline, known)
+        answers.append(answer_of(problem, outcome, deadline.elapsed()))
         if outcome.best is None:
             break
         problem = problem.excluding(outcome.best.positions)
-        start = time.perf_counter()
+        deadline = Deadline(as_float(time_limit))
     return replace(answers[0], others=tuple(answers[1:]))
 
 
-def answer_of(problem: Problem, outcome: Found, start: float) -> Counterfactual:
-    """What a search that began at `start` has found, for its user."""
+def answer_of(problem: Problem, outcome: Found, seconds: float) -> Counterfactual:
+    """What a search has found in some seconds, for its user."""
     best, of_class = outcome.best, problem.wanted.of_class
     fitted = problem.fitted
     before, probability = predicted(fitted, problem.table, problem.engine, of_class)
@@ -201,7 +201,7 @@ def answer_of(problem: Problem, outcome: Found, start: float) -> Counterfactual:
         found=best is not None,
         prediction_before=before,
         prediction_after=None if best is None else best.prediction,
-        seconds=time.perf_counter() - start,
+        seconds=seconds,
         probability_of=None if of_class is None else fitted.task.labels[of_class],
         probability_before=probability,
         probability_after=None if best is None else best.probability,

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._io._c_output import discarded_c_output
+
 GAP = 1e-6  # how close to the optimum HiGHS must come, relative to the radius
 
 
@@ -57,10 +59,11 @@ class Program:
         )
         places = rows.astype(np.int32), columns.astype(np.int32)  # SciPy 1.13 wants no others
         matrix = csr_array((numbers, places), (self.n_rows, len(upper)))
-        return milp(
-            np.concatenate([costs, np.zeros(len(upper) - len(costs))]),
-            integrality=integral,
-            bounds=Bounds(lower, upper),
-            constraints=LinearConstraint(matrix, lb=np.array(self._lows)),
-            options={"disp": False, "time_limit": time_limit, "mip_rel_gap": GAP},
-        )
+        with discarded_c_output():  # HiGHS prints some messages whatever `disp` is
+            return milp(
+                np.concatenate([costs, np.zeros(len(upper) - len(costs))]),
+                integrality=integral,
+                bounds=Bounds(lower, upper),
+                constraints=LinearConstraint(matrix, lb=np.array(self._lows)),
+                options={"disp": False, "time_limit": time_limit, "mip_rel_gap": GAP},
+            )

@@ -10,7 +10,6 @@ Small balls are quick: most rules cannot become active in them.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ import numpy as np
 
 from neuralrules._counterfactual._ball import SLACK, Ball, Moves, Together, round_down
 from neuralrules._counterfactual._cells import write_cells
+from neuralrules._counterfactual._deadline import Deadline
 from neuralrules._counterfactual._program import Goal, solve_in_ball
 from neuralrules._counterfactual._row import (
     CellChoices,
@@ -200,14 +200,13 @@ def predicted(
     return prediction, float(fitted.task.probabilities(outputs)[0, of_class])
 
 
-def search(problem: Problem, deadline: float, known: float = 0.0) -> Found:
+def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
     """Look in wider and wider balls until the best row is proven to be it.
 
     Parameters
     ----------
     problem : Problem
-    deadline : float
-        On the clock of `time.perf_counter`.
+    deadline : Deadline
     known : float, default=0.0
         A cost that none is below: smaller balls are not looked at.
     """
@@ -242,12 +241,12 @@ def search(problem: Problem, deadline: float, known: float = 0.0) -> Found:
 
 
 def solve_goal(
-    problem: Problem, goal: Goal, radius: float, deadline: float
+    problem: Problem, goal: Goal, radius: float, deadline: Deadline
 ) -> tuple[Candidate | None, float, bool]:
     """A row in a ball, a bound on the cost of all, and whether there was time enough."""
     ball = Ball(problem.row, problem.moves.within(radius), radius)
     network = problem.fitted.network
-    left = deadline - time.perf_counter()
+    left = deadline.left()
     if left <= 0:
         return None, 0.0, False
     relaxed = solve_in_ball(network, goal, ball, None, left)
@@ -259,7 +258,7 @@ def solve_goal(
     attempts = plain + (narrow if np.isfinite(goal.widths).any() else [])
     too_much = np.inf  # a margin that leaves nothing
     for margin, asked in attempts:
-        left = deadline - time.perf_counter()
+        left = deadline.left()
         if left <= 0:
             return None, relaxed.bound, False
         if margin > too_much:
@@ -279,7 +278,7 @@ def squeezed(goal: Goal, share: float) -> Goal:
     return goal._replace(constants=goal.constants - np.minimum(share * goal.widths, enough))
 
 
-def quick_candidate(problem: Problem, deadline: float) -> Candidate | None:
+def quick_candidate(problem: Problem, deadline: Deadline) -> Candidate | None:
     """Some row that is wanted, found column by column; None if that leads nowhere.
 
     It bounds the radii from above, and is at hand if the time ends before any proof.
@@ -293,7 +292,7 @@ def quick_candidate(problem: Problem, deadline: float) -> Candidate | None:
     )
 
 
-def quick_amounts(problem: Problem, goal: Goal, deadline: float) -> np.ndarray | None:
+def quick_amounts(problem: Problem, goal: Goal, deadline: Deadline) -> np.ndarray | None:
     """Amounts that meet a goal, by setting one column at a time, (n_moves,) or None.
 
     While the goal is not met the column is chosen that brings most for its cost, then
@@ -308,7 +307,7 @@ def quick_amounts(problem: Problem, goal: Goal, deadline: float) -> np.ndarray |
     before = moves.passed(moves.effects)
     amounts, met = np.zeros(len(longest)), False
     for _ in range(QUICK_ROUNDS):
-        if time.perf_counter() > deadline:
+        if deadline.left() <= 0:
             break
         # Whatever is tried takes the place of the present amounts of its group.
         others = np.where(moves.groups[:, None] == moves.groups, 0, amounts)
