@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from brute_force import check_smallest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from models import with_network
@@ -27,16 +28,6 @@ def random_model(data, deep, scaling):
     model.fit(X * 1.1, np.arange(40) % 2)
     network = data.draw(small_networks(N_COLUMNS, deep=deep, spare=0))
     return with_network(model, network), X[0].astype(float)
-
-
-def check_smallest(answer, costs, wanted, gaps):
-    """An answer costs as little as any of the rows that are wanted, but for near ties."""
-    lowest = min(costs[wanted], default=np.inf)
-    clear = min(costs[wanted & ((gaps == 0) | (gaps > 1e-3))], default=np.inf)
-    assert lowest <= answer.cost + 1e-6
-    assert answer.cost <= clear + 1e-6
-    assert answer.optimal or lowest < clear
-    assert answer.bound <= lowest + 1e-6
 
 
 @settings(max_examples=12)
