@@ -78,7 +78,7 @@ def read_cells(
             value = read_number(column, encoder.names[source], cell, dialect, reading)
         else:
             form = dialect.code if has_numbers(encoder, source) else dialect.text
-            value = form.format(cell=cell)
+            value = form.format(cell=cell, **complaints(encoder.names[source], dialect))
             spelled = chain(*map(all_spellings, reading.missing))
             for marker in filter(None, map(dialect.string, spelled)):
                 value = f"NULLIF({value}, {marker})"
@@ -93,10 +93,12 @@ def read_number(
     missing = filter(None, map(dialect.string, sorted({*MISSING, *reading.missing})))
     words = {
         "cell": cell,
+        "text": dialect.date_text.format(cell=cell),
         "missing": ", ".join(missing),
         "remark": dialect.string(
             f"column {name} holds no {'date' if column.is_date else 'number'} but "
         ),
+        **complaints(name, dialect),
     }
     if column.is_date:
         value = f"CAST({dialect.days.format(**words)} AS DOUBLE PRECISION)"
@@ -114,6 +116,18 @@ def read_number(
         value = f"CASE WHEN {is_text} AND ({has_mark})\n      THEN {refused} ELSE {value} END"
     numbers = [float(marker) for marker in reading.missing if NUMBER.fullmatch(marker)]
     return f"NULLIF({without(value, numbers)}, 'NaN')"
+
+
+def complaints(name: str, dialect: Dialect) -> dict[str, str | None]:
+    """What the errors say that a column's type or the session causes."""
+    return {
+        "no_text": dialect.string(
+            f"column {name} must be cast to text or numbers, it is of type "
+        ),
+        "digits": dialect.string(
+            f"run SET extra_float_digits = 1 first, column {name} loses digits: "
+        ),
+    }
 
 
 def without(value: str, holes: list[float]) -> str:
