@@ -57,9 +57,13 @@ class Database:
     def __init__(self, dialect: str, connection: Any, mark: str) -> None:
         self.dialect, self.connection, self._mark = dialect, connection, mark
 
+    def _cursor(self) -> Any:
+        # A cursor of DuckDB is a session of its own, without the settings of this one.
+        return self.connection if self.dialect == "duckdb" else self.connection.cursor()
+
     def run(self, sql: str, *rows: list[Any]) -> None:
         """Run a statement, or once for each of some rows."""
-        cursor = self.connection.cursor()
+        cursor = self._cursor()
         if rows:
             cursor.executemany(sql, rows)
         else:
@@ -67,7 +71,7 @@ class Database:
 
     def read(self, sql: str) -> pd.DataFrame:
         """What a SELECT returns, as Python objects."""
-        cursor = self.connection.cursor()
+        cursor = self._cursor()
         cursor.execute(sql)
         names = [column[0] for column in cursor.description]
         rows = cursor.fetchall()

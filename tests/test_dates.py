@@ -324,6 +324,17 @@ def test_what_the_command_line_refuses_no_database_scores(table, database, text,
         database.read(model.to_sql("rows", dialect=database.dialect))
 
 
+@pytest.mark.parametrize("cell", ["infinity", "-infinity", "12000-01-01"])
+def test_days_that_the_model_refuses_are_an_error(table, databases, cell):
+    X, model, _ = table
+    for dialect in ("postgresql", "duckdb"):
+        for declared in ("date", "timestamp"):
+            database = databases[dialect]
+            database.write("rows", X.head(1).assign(opened=cell), {"opened": declared})
+            with pytest.raises(Exception, match=r"column opened holds (a date beyond|no date)"):
+                database.read(model.to_sql("rows", dialect=dialect))
+
+
 def test_a_moment_of_an_old_zone_has_seconds(databases):
     """Tokyo was 9:18:59 ahead of UTC until 1887, which DuckDB writes as 9:18."""
     seconds = np.arange(300) % 60

@@ -102,6 +102,8 @@ class Dialect:
         What ends a subquery so that it is computed once for each row, and streams.
         Without it PostgreSQL and SQLite copy a column's expression to wherever its name
         is used, and that in subquery after subquery.
+    underflows : bool
+        Whether a product that is too small to write ends the query.
     nul : str
         The character NUL, empty if no text can hold it.
     escapes : bool
@@ -124,6 +126,7 @@ class Dialect:
     days: str
     advice: tuple[str, ...]
     fence: str
+    underflows: bool
     nul: str
     escapes: bool
     folds_case: bool
@@ -185,6 +188,7 @@ POSTGRESQL = Dialect(
         "Else PostgreSQL may compile the sums, for longer than it takes to compute them",
     ),
     fence="\n  OFFSET 0",
+    underflows=True,
     nul="",
     escapes=True,
     folds_case=False,
@@ -211,6 +215,7 @@ DUCKDB = Dialect(
     "\n      ELSE epoch_us(CAST({text} AS TIMESTAMP)) / 86400000000.0 END",
     advice=(),
     fence="",
+    underflows=False,
     nul="CHR(0)",
     escapes=False,
     folds_case=True,
@@ -229,6 +234,7 @@ SQLITE = Dialect(
     days=SQLITE_DAYS,
     advice=(),
     fence="\n  LIMIT -1 OFFSET 0",
+    underflows=False,
     nul="CHAR(0)",
     escapes=False,
     folds_case=True,
