@@ -22,7 +22,7 @@ KINDS = {
     "int": ([1, 2, 3, 0, 1001], ["bigint", "double precision", "numeric(12, 2)", "text"]),
     "float": ([1.0, 2.5, 3.0, 0.1 + 0.2, 1e-5, 1e15, 2e20], ["double precision", "text"]),
     "bool": ([True, False], ["boolean", "text"]),
-    "string": (["a", "007", "7", "1.10", "1.1", "True"], ["text"]),
+    "string": (["a", "007", "7", "1.10", "1.1", "True", "Rö\\me"], ["text"]),
     "mixed": ([1, 2.0, "a", True, "2.50"], ["text"]),
     "day": (["2020-03-04", "2020-04-03", "1999-12-31"], ["date", "timestamp", "text"]),
     "time": (["2020-03-04 12:30:00", "2020-04-03 01:02:03.25"], ["timestamp", "text"]),
