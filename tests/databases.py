@@ -20,6 +20,29 @@ import pandas as pd
 import pytest
 
 DIALECTS = ("postgresql", "duckdb", "sqlite")
+# What DuckDB and SQLite have from the start.
+NOCASE = (
+    "CREATE COLLATION nocase "
+    "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+)
+# Settings of a session that change how a database reads or writes cells and constants.
+SESSIONS = [
+    ("postgresql", {"DateStyle": "'German'"}),
+    ("postgresql", {"DateStyle": "'SQL, DMY'"}),
+    ("postgresql", {"DateStyle": "'Postgres, MDY'", "TimeZone": "'Asia/Kolkata'"}),
+    ("postgresql", {"DateStyle": "'German'", "TimeZone": "'America/New_York'"}),
+    ("postgresql", {"TimeZone": "'Asia/Tokyo'"}),
+    ("postgresql", {"standard_conforming_strings": "off", "backslash_quote": "off"}),
+    ("postgresql", {"extra_float_digits": "3", "transform_null_equals": "on"}),
+    ("postgresql", {"bytea_output": "'escape'", "IntervalStyle": "'iso_8601'"}),
+    ("duckdb", {"TimeZone": "'Asia/Tokyo'"}),
+    ("duckdb", {"TimeZone": "'America/New_York'", "Calendar": "'japanese'"}),
+    ("duckdb", {"default_collation": "'NOCASE'"}),
+    ("duckdb", {"integer_division": "true", "ieee_floating_point_ops": "false"}),
+    ("duckdb", {"old_implicit_casting": "true", "default_null_order": "'nulls_first'"}),
+    ("sqlite", {"case_sensitive_like": "1", "reverse_unordered_selects": "1"}),
+    ("sqlite", {"full_column_names": "1", "short_column_names": "0"}),
+]
 
 
 class Database:
@@ -34,9 +57,13 @@ class Database:
     def __init__(self, dialect: str, connection: Any, mark: str) -> None:
         self.dialect, self.connection, self._mark = dialect, connection, mark
 
+    def _cursor(self) -> Any:
+        # A cursor of DuckDB is a session of its own, without the settings of this one.
+        return self.connection if self.dialect == "duckdb" else self.connection.cursor()
+
     def run(self, sql: str, *rows: list[Any]) -> None:
         """Run a statement, or once for each of some rows."""
-        cursor = self.connection.cursor()
+        cursor = self._cursor()
         if rows:
             cursor.executemany(sql, rows)
         else:
@@ -44,7 +71,7 @@ class Database:
 
     def read(self, sql: str) -> pd.DataFrame:
         """What a SELECT returns, as Python objects."""
-        cursor = self.connection.cursor()
+        cursor = self._cursor()
         cursor.execute(sql)
         names = [column[0] for column in cursor.description]
         rows = cursor.fetchall()
@@ -54,6 +81,26 @@ class Database:
                 for i, name in enumerate(names)
             }
         )
+
+    @contextmanager
+    def session(self, settings: dict[str, str]) -> Iterator[None]:
+        """Settings that hold within the block."""
+        if self.dialect == "sqlite":
+            usual = {
+                name: self.connection.execute(f"PRAGMA {name}").fetchone() for name in settings
+            }
+            before = [f"PRAGMA {name} = {value}" for name, value in settings.items()]
+            after = [f"PRAGMA {name} = {(was or [0])[0]}" for name, was in usual.items()]
+        else:
+            before = [f"SET {name} = {value}" for name, value in settings.items()]
+            after = [f"RESET {name}" for name in settings]
+        try:
+            for statement in before:
+                self.run(statement)
+            yield
+        finally:
+            for statement in after:
+                self.run(statement)
 
     def write(
         self, table: str, frame: pd.DataFrame, types: dict[str, str] | None = None
@@ -122,6 +169,7 @@ def connected(dialect: str) -> Iterator[Database]:
                 prepare_threshold=None,  # tables of one name come and go
             ) as connection,
         ):
+            connection.execute(NOCASE)
             yield Database(dialect, connection, "%s")
 
 

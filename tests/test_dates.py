@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from contextlib import ExitStack
 
 import numpy as np
 import onnxruntime
@@ -11,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from command_line import done, refused
-from databases import DIALECTS, connected
+from databases import DIALECTS, SESSIONS, connected
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,10 +35,15 @@ def table():
     return X, NeuralRuleRegressor(n_trees=8, n_epochs=30, random_state=0).fit(X, y), y
 
 
+@pytest.fixture(scope="module")
+def databases():
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(connected(name)) for name in DIALECTS}
+
+
 @pytest.fixture(scope="module", params=DIALECTS)
-def database(request):
-    with connected(request.param) as connection:
-        yield connection
+def database(request, databases):
+    return databases[request.param]
 
 
 def close(found, expected):
@@ -159,14 +165,33 @@ def test_the_exported_module(table):
         module["predict"]({"opened": "x", "a": 0})
 
 
-@pytest.mark.parametrize("declared", ["date", "timestamp", "timestamptz", "text"])
+DATE_TYPES = ["date", "timestamp", "timestamptz", "text"]
+
+
+@pytest.mark.parametrize("declared", DATE_TYPES)
 def test_a_database(table, database, declared):
+    score_in(database, table, declared)
+
+
+@pytest.mark.parametrize(("dialect", "settings"), SESSIONS, ids=str)
+def test_settings_of_a_session_change_no_date(table, databases, dialect, settings):
+    with databases[dialect].session(settings):
+        for declared in DATE_TYPES:
+            score_in(databases[dialect], table, declared)
+        if dialect == "postgresql":
+            for declared in ("date", "timestamptz"):
+                databases[dialect].run(f"DROP DOMAIN IF EXISTS a_{declared} CASCADE")
+                databases[dialect].run(f"CREATE DOMAIN a_{declared} AS {declared}")
+                score_in(databases[dialect], table, f"a_{declared}")
+
+
+def score_in(database, table, declared):
+    """Write the dates to a column of a type, and compare the scores."""
     X, model, _ = table
-    cells = X["opened"].dt.strftime("%Y-%m-%d" if declared == "date" else "%Y-%m-%d %H:%M:%S")
-    if declared == "timestamptz":
+    form = "%Y-%m-%d" if declared.endswith("date") else "%Y-%m-%d %H:%M:%S"
+    cells = X["opened"].dt.strftime(form)
+    if declared.endswith("timestamptz"):
         cells += "+00:00"
-        if database.dialect == "postgresql":
-            database.run("SET TIME ZONE 'Asia/Tokyo'")
     frame = X.assign(opened=cells.astype(object), row=range(len(X)))
     database.write("rows", frame, {"opened": declared})
     sql = model.to_sql("rows", dialect=database.dialect, keep=["row"])
@@ -287,14 +312,43 @@ def test_a_zone_in_a_text_counts(table, database, zone, tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["2024-02-30", "2024-3-5", "2024-03-05 BC", "infinity", "epoch", "2021-02-03 9 PM"],
+    ["2024-02-30", "2024-3-5", "2024-03-05 BC", "infinity", "epoch", "2021-02-03 9 PM", "na"],
 )
-def test_what_the_command_line_refuses_no_database_scores(table, database, text):
+@pytest.mark.parametrize("declared", ["text", "text collate nocase"])
+def test_what_the_command_line_refuses_no_database_scores(table, database, text, declared):
+    """Not even in a column whose collation takes na for NA, which means missing."""
     X, model, _ = table
     assert days_of_text(text) is None
-    database.write("rows", X.head(1).assign(opened=text), {"opened": "text"})
+    database.write("rows", X.head(1).assign(opened=text), {"opened": declared})
     with pytest.raises(Exception, match=r"(?i)no date|path|invalid|convert|range"):
         database.read(model.to_sql("rows", dialect=database.dialect))
+
+
+@pytest.mark.parametrize("cell", ["infinity", "-infinity", "12000-01-01"])
+def test_days_that_the_model_refuses_are_an_error(table, databases, cell):
+    X, model, _ = table
+    for dialect in ("postgresql", "duckdb"):
+        for declared in ("date", "timestamp"):
+            database = databases[dialect]
+            database.write("rows", X.head(1).assign(opened=cell), {"opened": declared})
+            with pytest.raises(Exception, match=r"column opened holds (a date beyond|no date)"):
+                database.read(model.to_sql("rows", dialect=dialect))
+
+
+def test_a_moment_of_an_old_zone_has_seconds(databases):
+    """Tokyo was 9:18:59 ahead of UTC until 1887, which DuckDB writes as 9:18."""
+    seconds = np.arange(300) % 60
+    rows = pd.DataFrame({"opened": pd.Timestamp("1880-01-01") + pd.to_timedelta(seconds, "s")})
+    model = NeuralRuleRegressor(n_trees=4, n_epochs=5, random_state=0).fit(rows, seconds)
+    cells = rows["opened"].dt.strftime("%Y-%m-%d %H:%M:%S+00:00").astype(object)
+    for dialect in ("postgresql", "duckdb"):
+        database = databases[dialect]
+        frame = pd.DataFrame({"opened": cells, "row": range(300)})
+        database.write("rows", frame, {"opened": "timestamptz"})
+        with database.session({"TimeZone": "'Asia/Tokyo'"}):
+            sql = model.to_sql("rows", dialect=dialect, keep=["row"])
+            found = database.read(sql).sort_values("row")["prediction"].astype(float)
+        np.testing.assert_allclose(found, model.predict(rows), atol=0.1)
 
 
 def test_a_date_may_mean_missing(table, database, tmp_path):

@@ -94,6 +94,52 @@ def test_numbers_in_text_are_read_by_all(table, database):
     np.testing.assert_allclose(scores(database, model), model.predict(whole), rtol=1e-5)
 
 
+def test_digits_that_a_session_hides_are_an_error(table):
+    """A column of zeros and ones may hold 0.25, which would be 0.2 in such a session."""
+    X, model = table
+    rows = X.head(4).assign(flag=[0.0, 1.0, 0.25, 1.0], row=range(4))
+    with connected("postgresql") as database:
+        database.write("rows", rows)
+        expected = model.predict(rows[list(X)])
+        for digits in (0, 3):
+            with database.session({"extra_float_digits": str(digits)}):
+                np.testing.assert_allclose(scores(database, model), expected, rtol=1e-5)
+        with (
+            database.session({"extra_float_digits": "-14"}),
+            pytest.raises(Exception, match="run SET extra_float_digits = 1 first, column flag"),
+        ):
+            scores(database, model)
+
+
+@pytest.mark.parametrize("declared", ["text", "text collate nocase"])
+def test_flags_in_text_have_no_case(table, database, declared):
+    """DuckDB refuses such text."""
+    X, model = table
+    rows = X.head(4).assign(row=range(4))
+    expected = model.predict(rows.assign(flag=[1.0, 0.0, 1.0, 0.0])[list(X)])
+    texts = rows.assign(flag=["TRUE", "False", "1", "0"])
+    database.write("rows", texts, {"flag": declared})
+    if database.dialect == "duckdb":
+        with pytest.raises(Exception, match="Could not convert string 'TRUE'"):
+            scores(database, model)
+        return
+    np.testing.assert_allclose(scores(database, model), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("declared", ["text", "text collate nocase"])
+def test_what_means_missing_has_a_case(table, declared):
+    X, model = table
+    with connected("sqlite") as database:
+        for text in ("NA", "na"):
+            database.write("rows", X.head(1).assign(debt=text, row=0), {"debt": declared})
+            if text == "NA":
+                expected = model.predict(X.head(1).assign(debt=np.nan))
+                np.testing.assert_allclose(scores(database, model), expected, rtol=1e-5)
+            else:
+                with pytest.raises(sqlite3.OperationalError, match=r"column debt .* but na"):
+                    scores(database, model)
+
+
 def test_duckdb_reads_a_file_as_text(table, tmp_path):
     """As read_csv(all_varchar=true) does, which makes NULL of empty cells."""
     X, model = table

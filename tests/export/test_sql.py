@@ -1,5 +1,6 @@
 """The model as one SELECT, run by real databases."""
 
+import os
 import re
 import subprocess
 from contextlib import nullcontext
@@ -239,10 +240,11 @@ def by_category(texts):
     return model, np.array([*texts, "elsewhere", None], object)[:, None]
 
 
-def test_case_and_blanks_count(database):
+@pytest.mark.parametrize("declared", ["text", "text collate nocase"])
+def test_case_and_blanks_count(database, declared):
+    """Whatever collation the column has."""
     model, rows = by_category(CATEGORIES)
-    types = {"sqlite": "text collate nocase", "duckdb": "text collate nocase"}
-    declared = {"x0": types.get(database.dialect, "text")}
+    declared = {"x0": declared}
     result = score(database, model, rows, types=declared)
     assert result["prediction"].nunique() >= len(CATEGORIES)
     agree(model, rows, result)
@@ -273,15 +275,6 @@ def test_booleans_stand_for_true_and_false(database):
         result = database.read(model.to_sql("rows", dialect=database.dialect))
         found = result.filter(like="probability").to_numpy(float)
         np.testing.assert_allclose(found, model.predict_proba(texts[:3]), atol=1e-6)
-
-
-def test_collations_that_ignore_case_are_overruled(postgresql):
-    postgresql.run(
-        "CREATE COLLATION no_case "
-        "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
-    )
-    model, rows = by_category(CATEGORIES)
-    agree(model, rows, score(postgresql, model, rows, types={"x0": "text collate no_case"}))
 
 
 def test_categories_that_no_cell_can_hold(database):
@@ -355,6 +348,44 @@ def test_extreme_decisions_neither_overflow_nor_underflow(database, kind):
     rows = np.vstack([X[:20] * 1e6, X[:20] * -1e9])
     assert np.abs(network_outputs(model, rows)).max() > 1e4
     agree(model, rows, score(database, model, rows))
+
+
+def one_column(mean=0.0, deviation=1.0, **options):
+    """A model of one column of numbers, a fifth of them its mean."""
+    x = mean + deviation * np.random.RandomState(0).randn(200, 1)
+    x[:40] = mean
+    model = NeuralRuleRegressor(n_trees=4, n_epochs=3, random_state=0, **options)
+    return model.fit(x, ((x - mean) / deviation)[:, 0])
+
+
+@pytest.mark.parametrize("mean", [0.0, 5.0, -1e6])
+def test_cells_far_outside_are_clipped_as_by_the_model(database, mean):
+    model = one_column(mean, 0.01)
+    rows = np.array([[1e18], [-1e18], [1.8e19], [-1.8e19], [1e16], [mean], [np.nan]])
+    assert np.abs(model.predict(rows)).max() > 1e15
+    agree(model, rows, score(database, model, rows))
+
+
+@pytest.mark.parametrize("deviation", [1e-279, 1.0, 1e15])
+@pytest.mark.parametrize(
+    "options", [{}, {"deep": True}, {"scaling": "quantile"}], ids=["plain", "deep", "quantile"]
+)
+def test_cells_next_to_zero_end_no_query(database, deviation, options):
+    """PostgreSQL refuses products that it cannot write."""
+    model = one_column(0.0, deviation, **options)
+    rows = np.array([[5e-324], [-5e-324], [1e-310], [-2e-308], [0.0], [deviation], [np.nan]])
+    agree(model, rows, score(database, model, rows))
+
+
+@pytest.mark.parametrize("cell", [np.inf, -np.inf, 1e20, -1e300])
+@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+def test_cells_that_the_model_refuses_are_an_error(database, cell, scaling):
+    model = one_column(scaling=scaling)
+    rows = np.array([[0.0], [cell]])
+    with pytest.raises(ValueError, match="infinity or a value too large"):
+        model.predict(rows)
+    with pytest.raises(Exception, match=r"column x0 holds (infinity, or a|no) number"):
+        score(database, model, rows)
 
 
 @pytest.mark.parametrize("kind", ["two classes", "three classes"])
@@ -505,6 +536,23 @@ def test_a_file_of_it_runs_in_the_shell(postgresql, tmp_path):
         [*shell, tmp_path / "score.sql"], capture_output=True, check=True, text=True
     )
     assert [line.split(",")[0] for line in run.stdout.splitlines()[1:]] == list(expected)
+
+
+def test_the_shells_encoding_changes_no_category(postgresql, tmp_path):
+    """A file of UTF-8 runs in a shell that takes it for Latin 1, as on Windows."""
+    model, rows = by_category(["Röm", "Rom", "数字 🙂", "it's\\ü"])
+    expected = score(postgresql, model, rows)["prediction"].astype(float)
+    (tmp_path / "score.sql").write_text(model.to_sql("rows"), encoding="utf-8")
+    folder = postgresql.connection.info.host
+    shell = [postgresql_binaries() / "psql", "-h", folder, "-U", "postgres", "--csv", "-f"]
+    run = subprocess.run(
+        [*shell, tmp_path / "score.sql"],
+        capture_output=True,
+        check=True,
+        text=True,
+        env=os.environ | {"PGCLIENTENCODING": "LATIN1"},
+    )
+    np.testing.assert_allclose([float(line) for line in run.stdout.splitlines()[1:]], expected)
 
 
 def test_it_states_its_size_and_is_readable():

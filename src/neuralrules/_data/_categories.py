@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -27,6 +27,10 @@ TRUTHS = {
 }
 MIDNIGHT = " 00:00:00"
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+# A date with a time and a zone.
+MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d(:\d\d)?)", re.ASCII
+)
 LONGEST_NUMBER = 400  # characters; the largest double has 309
 MANY_DIGITS = 1e15  # from here on some programs write whole numbers with an exponent
 
@@ -77,6 +81,8 @@ def spellings(categories: Iterable[str | None]) -> dict[str | None, str | None]:
             others: Iterable[str] = sorted(MISSING)
         elif DAY.fullmatch(name):
             others = (f"{name}{MIDNIGHT}", f"{name}T00:00:00")
+        elif MOMENT.fullmatch(name):
+            others = utc_spellings(name)
         else:
             others = TRUTHS[name] if are_truths else number_spellings(name)
             if are_codes:
@@ -84,6 +90,15 @@ def spellings(categories: Iterable[str | None]) -> dict[str | None, str | None]:
         for other in others:
             table.setdefault(other, name)
     return table
+
+
+def utc_spellings(text: str) -> list[str]:
+    """How a moment is written in UTC, by Python and by databases whose cells have a zone."""
+    try:
+        moment = datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):  # no such day, or none of the years 1 to 9999 in UTC
+        return []
+    return [str(moment), str(moment).removesuffix(":00")]
 
 
 def are_padded(names: list[str]) -> bool:

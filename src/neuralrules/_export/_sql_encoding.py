@@ -12,8 +12,8 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from neuralrules._data._categories import all_spellings, number_spellings, spellings
-from neuralrules._data._dates import days_of_text
-from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._dates import LAST_DAY, days_of_text
+from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder
 from neuralrules._data._missing import MISSING
 from neuralrules._data._number_texts import NUMBER
@@ -23,6 +23,8 @@ from neuralrules._network._network import Network
 
 # Doubles have 16 digits: sums with means of fewer deviations keep 9 digits of a deviation.
 FAR = 1e6
+# Deviations that no product of float32 weights with a cell brings down to zero.
+TINY = 1e-100
 READABLE_LETTERS = 24
 
 
@@ -78,7 +80,7 @@ def read_cells(
             value = read_number(column, encoder.names[source], cell, dialect, reading)
         else:
             form = dialect.code if has_numbers(encoder, source) else dialect.text
-            value = form.format(cell=cell)
+            value = form.format(cell=cell, **complaints(encoder.names[source], dialect))
             spelled = chain(*map(all_spellings, reading.missing))
             for marker in filter(None, map(dialect.string, spelled)):
                 value = f"NULLIF({value}, {marker})"
@@ -93,10 +95,12 @@ def read_number(
     missing = filter(None, map(dialect.string, sorted({*MISSING, *reading.missing})))
     words = {
         "cell": cell,
+        "text": dialect.date_text.format(cell=cell),
         "missing": ", ".join(missing),
         "remark": dialect.string(
             f"column {name} holds no {'date' if column.is_date else 'number'} but "
         ),
+        **complaints(name, dialect),
     }
     if column.is_date:
         value = f"CAST({dialect.days.format(**words)} AS DOUBLE PRECISION)"
@@ -116,6 +120,18 @@ def read_number(
     return f"NULLIF({without(value, numbers)}, 'NaN')"
 
 
+def complaints(name: str, dialect: Dialect) -> dict[str, str | None]:
+    """What the errors say that a column's type or the session causes."""
+    return {
+        "no_text": dialect.string(
+            f"column {name} must be cast to text or numbers, it is of type "
+        ),
+        "digits": dialect.string(
+            f"run SET extra_float_digits = 1 first, column {name} loses digits: "
+        ),
+    }
+
+
 def without(value: str, holes: list[float]) -> str:
     """A number, NULL where it is one of those that mean missing."""
     for hole in holes:
@@ -133,29 +149,66 @@ def network_inputs(encoder: Encoder, network: Network, dialect: Dialect) -> list
         if column.kind != "number":
             value = indicator(encoder, column, cell, dialect)
             inputs.append(Input(name, value, column.scale, column.mean))
-        elif column.knots is not None:
-            value = scaled(column.knots, cell)
+            continue
+        refusal = too_large(column, encoder.names[column.source], cell, dialect)
+        if column.knots is not None:
+            value = scaled(column.knots, cell, refusal, dialect)
             inputs.append(Input(name, value, column.in_sums.scale, column.in_sums.mean))
-        elif abs(column.mean) > FAR * column.scale:
-            shifted = f"{cell} {'-' if column.mean > 0 else '+'} {abs(column.mean)!r}"
-            value = f"COALESCE({shifted}, 0)"
-            inputs.append(Input(name, value, column.scale, 0.0))
         else:
-            value = f"COALESCE({cell}, {column.mean!r})"
-            inputs.append(Input(name, value, column.scale, column.mean))
+            shift = column.mean if abs(column.mean) > FAR * column.scale else 0.0
+            value = filled(column, cell, shift, refusal, dialect)
+            inputs.append(Input(name, value, column.scale, column.mean - shift))
     return inputs
 
 
-def scaled(knots: Knots, cell: str) -> str:
+def too_large(column: EncodedColumn, name: str, cell: str, dialect: Dialect) -> str:
+    """The case of a number or date that the model refuses: an error."""
+    what = f"infinity, or a number beyond {LARGEST:.2g}"
+    if column.is_date:
+        what = "a date beyond the year 9999, in days since 1970"
+    remark = dialect.string(f"column {name} holds {what}: ")
+    return f"WHEN ABS({cell}) > {largest(column)!r} THEN " + dialect.refused.format(
+        cell=cell, remark=remark
+    )
+
+
+def largest(column: EncodedColumn) -> float:
+    """The largest number or day that a column may hold."""
+    return float(LAST_DAY if column.is_date else LARGEST)
+
+
+def filled(
+    column: EncodedColumn, cell: str, shift: float, refusal: str, dialect: Dialect
+) -> str:
+    """A number minus the shift, the mean if it is missing, within the model's limits."""
+    mean = column.mean - shift
+    shifted = f"{cell} {'-' if shift > 0 else '+'} {abs(shift)!r}" if shift else cell
+    value = f"COALESCE({shifted}, {mean!r})"
+    reach = float(LARGEST) * column.scale
+    if largest(column) + abs(column.mean) > reach:  # as the encoder clips
+        low, high = mean - reach, mean + reach
+        value = f"{dialect.least}({high!r}, {dialect.greatest}({low!r}, {value}))"
+    cases = [refusal]
+    # What is left of a shifted number is never so small, unless it is zero.
+    if dialect.underflows and not shift and TINY * column.scale:
+        cases.append(f"WHEN ABS({cell}) < {TINY * column.scale!r} THEN 0.0")
+    return "\n      ".join(["CASE", *cases, f"ELSE {value} END"])
+
+
+def scaled(knots: Knots, cell: str, refusal: str, dialect: Dialect) -> str:
     """A number scaled by its quantiles: a line from knot to knot."""
     ends = list(zip(knots.x, knots.z, strict=True))
     cases = [
         f"WHEN {cell} IS NULL THEN 0.0",
+        refusal,
         f"WHEN {cell} < {knots.x[0]!r} THEN {knots.z[0]!r}",
     ]
     for (x, z), (next_x, next_z) in pairwise(ends):
-        shifted = f"{cell} {'-' if x >= 0 else '+'} {abs(x)!r}"
-        rise = f"{next_z - z!r} * (({shifted}) / {next_x - x!r})"
+        shifted = f"({cell} {'-' if x >= 0 else '+'} {abs(x)!r})"
+        width = next_x - x
+        if dialect.underflows and TINY * width:
+            shifted = f"{dialect.greatest}({TINY * width!r}, {shifted})"
+        rise = f"{next_z - z!r} * ({shifted} / {width!r})"
         cases.append(f"WHEN {cell} < {next_x!r} THEN {z!r} + {rise}")
     return "\n      ".join(["CASE", *cases, f"ELSE {knots.z[-1]!r} END"])
 
