@@ -38,6 +38,10 @@ def open_parquet(
     # What a Parquet file holds is written at its end: other streams go through a file.
     with tempfile.TemporaryFile() as file:
         with reading(source.name):
+            start = source.stream.read(len(MAGIC))
+        check_start(source.name, start)  # or anything at all would fill the disk first
+        with reading(source.name):
+            file.write(start)
             shutil.copyfileobj(source.stream, file)
         yield ParquetTable(source.name, file, missing, marks)
 
@@ -113,12 +117,7 @@ def opened(name: str, file: BinaryIO) -> Any:
         file.seek(max(0, size - len(MAGIC)))
         end = file.read(len(MAGIC))
         file.seek(0)
-    if not start:
-        raise TableError(f"{name} is empty. Give a Parquet file.")
-    if start != MAGIC:
-        raise TableError(
-            f"{name} is not a Parquet file. If it is text, give {FORMAT_OPTION} csv or tsv."
-        )
+    check_start(name, start)
     if end != MAGIC:
         raise TableError(
             f"{name} is cut off: the end of the Parquet file is not there. Copy or download it "
@@ -126,6 +125,16 @@ def opened(name: str, file: BinaryIO) -> Any:
         )
     with reading_parquet(name):
         return pq.ParquetFile(file)
+
+
+def check_start(name: str, start: bytes) -> None:
+    """Refuse what does not begin like a Parquet file."""
+    if not start:
+        raise TableError(f"{name} is empty. Give a Parquet file.")
+    if start != MAGIC:
+        raise TableError(
+            f"{name} is not a Parquet file. If it is text, give {FORMAT_OPTION} csv or tsv."
+        )
 
 
 @contextmanager
