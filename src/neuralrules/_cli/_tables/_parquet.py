@@ -52,7 +52,9 @@ class ParquetTable(Table):
     def __init__(self, name: str, file: BinaryIO, missing: Sequence[str], marks: Marks) -> None:
         self._file = opened(name, file)
         self._n_rows = 0
-        super().__init__(name, self._file.schema_arrow.names, missing, marks=marks)
+        with reading_parquet(name):
+            names = self._file.schema_arrow.names
+        super().__init__(name, names, missing, marks=marks)
 
     @property
     def done(self) -> float | None:
@@ -64,7 +66,7 @@ class ParquetTable(Table):
         batches = self._file.iter_batches(n_rows, columns=list(columns))
         while (batch := self._next(batches)) is not None:
             self._n_rows += batch.num_rows
-            own = {name: pa.chunked_array([batch.column(name)]) for name in columns}
+            own = {name: self._checked(batch.column(name), name) for name in columns}
             yield Batch(batch.num_rows, own)
 
     def _type_of(self, column: str) -> Any:
@@ -73,6 +75,17 @@ class ParquetTable(Table):
     def _next(self, batches: Iterator[Any]) -> Any:
         with reading_parquet(self.name):
             return next(batches, None)
+
+    def _checked(self, column: Any, name: str) -> Any:
+        """A column, if its text is UTF-8: pyarrow reads any bytes, and fails later on."""
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise self._error(
+                "it is damaged, or holds text that is not UTF-8. Write the file again.",
+                column=name,
+            ) from error
+        return pa.chunked_array([column])
 
     def _check_type(self, column: str) -> None:
         kind = self._file.schema_arrow.field(column).type
@@ -143,5 +156,5 @@ def reading_parquet(name: str) -> Iterator[None]:
     with reading(name, "it is no good Parquet file"):
         try:
             yield
-        except pa.ArrowException as error:
+        except (pa.ArrowException, UnicodeDecodeError) as error:  # of the columns' names
             raise OSError(str(error)) from error
