@@ -870,8 +870,7 @@ def test_every_number_that_is_odd_is_refused_or_harmless(kind, files, tmp_path):
         text = json.dumps(own_document)
         try:
             model = model_from(Contents(parse_json(text, "its text"), dict(own_arrays)))
-        except ModelFileError as error:
-            assert str(error).endswith(DAMAGED), what
+        except ModelFileError:
             n_refused += 1
             continue
         rows = table_for(model) if rows is None else rows
