@@ -219,3 +219,33 @@ def test_commands_refuse_a_huge_row(command, n_rows, here):
     assert refused(*command) == f"bomb.csv.gz, {where}: {TOO_LONG}"
     assert not list(here.glob("new.nrules*"))
     assert not list(here.glob("out.csv*"))
+
+
+PLANTS = "sepal length (cm),sepal width (cm),petal length (cm),petal width (cm),species\n"
+ODD_BYTES = {
+    "nothing": b"",
+    "a NUL": (PLANTS + "5,3,1,\0,setosa\n").encode(),
+    "UTF-16": (PLANTS + "5,3,1,0.2,setosa\n").encode("utf-16"),
+    "UTF-16 without a mark": (PLANTS + "5,3,1,0.2,setosa\n").encode("utf-16-le"),
+    "UTF-32": (PLANTS + "5,3,1,0.2,setosa\n").encode("utf-32"),
+    "an open quote": (PLANTS + '5,3,1,"0.2,setosa\n').encode(),
+    "a quote too many": (PLANTS + '5,3,1,"0"2,setosa\n').encode(),
+    "half a letter": (PLANTS + "5,3,1,0.2").encode() + b"\xc3,setosa\n",
+    "a surrogate": (PLANTS + "5,3,").encode() + b"\xed\xa0\x80,0.2,setosa\n",
+    "two marks of UTF-8": b"\xef\xbb\xbf" * 2 + PLANTS.encode() + b"5,3,1,0.2,setosa\n",
+    "an infinite number": (PLANTS + "5,3,1,1e999,setosa\n").encode(),
+    "many digits": (PLANTS + f"5,3,1,{'9' * 400},setosa\n").encode(),
+}
+
+
+@pytest.mark.parametrize("what", ODD_BYTES)
+@pytest.mark.parametrize("command", ["fit", "predict", "evaluate"])
+def test_odd_bytes_are_refused_in_one_line(what, command, here):
+    (here / "odd.csv").write_bytes(ODD_BYTES[what])
+    arguments = {
+        "fit": ("fit", "odd.csv", "--target", "species", "-o", "new.nrules"),
+        "predict": ("predict", "iris.nrules", "odd.csv", "-o", "out.csv"),
+        "evaluate": ("evaluate", "iris.nrules", "odd.csv"),
+    }[command]
+    line = refused(*arguments)
+    assert "internal error" not in line
