@@ -255,3 +255,38 @@ def test_a_target_or_another_column_of_the_model_is_not_suggested(here):
         "without.csv lacks the column 'rate_1', which the model was fitted on. Its columns are "
         "'rate_2', 'rate'."
     )
+
+
+def test_texts_that_are_formulas_to_a_spreadsheet(here):
+    """As they are, or, if asked for, with an apostrophe; numbers never change."""
+    names = {"setosa": "=cmd|'/c calc'!A0", "versicolor": "@x", "virginica": "-1"}
+    frame = iris().assign(species=iris()["species"].map(names))
+    frame["plant"] = ["+1+1", "\tx", "-5", "plain", "-5x"] * 30
+    frame.to_csv("formulas.csv", index=False)
+    quick = ("--n-epochs", 2, "--max-depth", 2, "--n-trees", 1, "--quiet")
+    done(
+        "fit",
+        "formulas.csv",
+        "--target",
+        "species",
+        "--drop",
+        "plant",
+        "-o",
+        "f.nrules",
+        *quick,
+    )
+    arguments = ("predict", "f.nrules", "formulas.csv", "--id", "plant", "--decision")
+    plain = pd.read_csv(io.StringIO(done(*arguments).out), dtype=str)
+    assert set(plain["prediction"]) <= set(names.values())
+    assert plain["plant"].tolist() == frame["plant"].tolist()
+    safe = pd.read_csv(io.StringIO(done(*arguments, "--spreadsheet-safe").out), dtype=str)
+    assert list(safe) == list(plain)
+    assert safe["plant"].tolist() == ["'+1+1", "'\tx", "-5", "plain", "'-5x"] * 30
+    expected = ["-1" if label == "-1" else f"'{label}" for label in plain["prediction"]]
+    assert safe["prediction"].tolist() == expected
+    decisions = [name for name in plain if name.startswith("decision_")]
+    assert len(decisions) == 3
+    assert safe[decisions].equals(plain[decisions])
+    assert refused(*arguments, "--spreadsheet-safe", "-o", "out.parquet") == (
+        "--spreadsheet-safe is for CSV and TSV, not for Parquet. Leave it out."
+    )

@@ -960,6 +960,21 @@ def test_parquet_files_that_are_none():
     assert message(saved(good[:4] + bytes(500) + good[504:], "data.parquet")) == damaged
 
 
+def test_parquet_with_bytes_that_are_no_text():
+    """pyarrow reads them without a word, and fails later on."""
+    good = Path(saved(pa.table({"a": [1, 2], "zzzz": ["long text", "x"]}), "data.parquet"))
+    broken = good.read_bytes().replace(b"long text", b"long \xff\xfe\x80t")
+    assert message(saved(broken, "data.parquet")) == (
+        "data.parquet, column 'zzzz': it is damaged, or holds text that is not UTF-8. Write "
+        "the file again."
+    )
+    assert read("data.parquet", ["a"])["a"].tolist() == [1, 2]
+    nameless = broken.replace(b"zzzz", b"\xff\xfe\x80z")
+    assert message(saved(nameless, "data.parquet")) == (
+        "data.parquet is damaged: it is no good Parquet file. Copy or download it again."
+    )
+
+
 # Writing
 
 

@@ -18,7 +18,7 @@ from models import fitted
 from sklearn.datasets import load_iris
 from test_files import DAMAGED, KEPT, loaded, refusal, saved_bytes, sealed, with_header
 
-from neuralrules import ModelFileError, NeuralRuleClassifierCV
+from neuralrules import ModelFileError, NeuralRuleClassifierCV, load
 from neuralrules._estimators._load import model_from
 from neuralrules._files import _container
 from neuralrules._files._checks import Contents
@@ -141,7 +141,72 @@ CASES = [
     (
         MIXED,
         put("encoder.scale", 0, 0),
-        "the array 'encoder.scale' holds a number that is not positive",
+        "the array 'encoder.scale' holds 0.0, not from 1e-280 to 7.3787e+19",
+    ),
+    (
+        MIXED,
+        put("encoder.scale", 0, 5e-324),
+        "the array 'encoder.scale' holds 5e-324, not from 1e-280 to 7.3787e+19",
+    ),
+    (
+        MIXED,
+        put("encoder.mean", -1, -1e308),
+        "the array 'encoder.mean' holds -1e+308, not from -7.3787e+19 to 7.3787e+19",
+    ),
+    (
+        MIXED,
+        put("encoder.highest", 0, 1e308),
+        "the array 'encoder.highest' holds 1e+308, not from -7.3787e+19 to 7.3787e+19",
+    ),
+    (
+        MIXED,
+        put("encoder.lowest", 0, 7e19),
+        "the lowest number of a column is above the highest",
+    ),
+    *(
+        (MIXED, put(name, place, -1), f"the array {name!r} holds -1.0, not from 0 to 1e+100")
+        for name, place in (
+            ("rules.n", 0),
+            ("rules.totals", (-1, 1)),
+            ("activity.all_totals", 0),
+            ("activity.totals", (0, 0)),
+            ("activity.covered", 0),
+            ("activity.in_leaf", 1),
+            ("activity.in_both", -1),
+            ("performance.confusion", (0, 1)),
+        )
+    ),
+    *(
+        (MIXED, put(name, 0, -1), f"the array {name!r} holds -1.0, not from 0 to inf")
+        for name in ("rules.scores", "activity.activation", "activity.highest")
+    ),
+    (MIXED, put("activity.covered", 0, 401), "a rule covers more than all 400 rows"),
+    (MIXED, put("activity.in_both", 0, 401), "a rule covers more than all 400 rows"),
+    (MIXED, say("activity_rows", 1e308), "'activity_rows' is 1e+308, not from 0 to 1e+100"),
+    (
+        MIXED,
+        put("performance.calibration", (0, 0, 2), -1),
+        "a group of rows of its calibration has a weight that is none",
+    ),
+    (
+        MIXED,
+        put("performance.calibration", (0, 0, 2), np.nan),
+        "a group of rows of its calibration has a weight that is none",
+    ),
+    (
+        NUMBERS,
+        put("performance.calibration", (1, 0, 0), np.nan),
+        "a group of rows of its calibration has no mean",
+    ),
+    (
+        NUMBERS,
+        put("performance.calibration", (1, slice(None), 2), 0),
+        "its performance on 442 rows counts none of them",
+    ),
+    (
+        MIXED,
+        put("performance.confusion", ..., 0),
+        "its performance on 400 rows counts none of them",
     ),
     (
         MIXED,
@@ -392,7 +457,7 @@ CASES = [
     (MIXED, say("n_epochs", 2**70), "'n_epochs' is 1180591620717411303424, not a count"),
     (MIXED, say("n_epochs", True), "'n_epochs' is True, not of type int"),
     (MIXED, say("n_epochs", 7), "the array 'history.loss' has shape (40,), not (7,)"),
-    (MIXED, say("n_training", -1.0), "'n_training' is -1.0, but must not be negative"),
+    (MIXED, say("n_training", -1.0), "'n_training' is -1.0, not from 0 to 1e+100"),
     (
         MIXED,
         say("search", {"candidates": [], "best": 0}),
@@ -760,6 +825,65 @@ def test_what_is_let_in_is_a_working_model(kind, files):
     check()
     share = len(let_in) / MANY.max_examples
     assert 0.02 < share < 0.8  # or the test would be about nothing
+
+
+FORGED = (5e-324, -1, np.nan, np.inf, 1e308, 3e38)
+
+
+def forged_contents(document, arrays):
+    """Contents with one number that is odd: what it is, the text and the arrays."""
+    for name, array in arrays.items():
+        for value in FORGED:
+            with np.errstate(all="ignore"):
+                number = np.array(value).astype(array.dtype)
+            for where in (slice(1), slice(None)):
+                changed = array.copy()
+                changed.reshape(-1)[where] = number
+                if not np.array_equal(changed, array, equal_nan=True):
+                    yield (name, value, where), document, {**arrays, name: changed}
+    for *path, key in paths_of_numbers(document):
+        for value in (5e-324, -1, -1.0, 0, 0.0, 1e308, 2**62, 2**70):
+            changed = copy.deepcopy(document)
+            holder = changed
+            for step in path:
+                holder = holder[step]
+            holder[key] = value
+            yield (*path, key, value), changed, arrays
+
+
+def paths_of_numbers(holder):
+    """Where numbers are in a text of JSON."""
+    for key in holder if isinstance(holder, dict) else range(len(holder)):
+        if isinstance(holder[key], dict | list):
+            yield from ([key, *path] for path in paths_of_numbers(holder[key]))
+        elif type(holder[key]) in (int, float):
+            yield [key]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, SCALED])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:X .* feature names")
+def test_every_number_that_is_odd_is_refused_or_harmless(kind, files, tmp_path):
+    document, arrays = contents(files[kind])
+    n_refused = 0
+    rows = None
+    for what, own_document, own_arrays in forged_contents(document, arrays):
+        text = json.dumps(own_document)
+        try:
+            model = model_from(Contents(parse_json(text, "its text"), dict(own_arrays)))
+        except ModelFileError:
+            n_refused += 1
+            continue
+        rows = table_for(model) if rows is None else rows
+        try:
+            assert len(model.predict(rows)) == 3
+            assert "\nRule " in "\n" + model.rules_text()
+            assert "def " in model.to_python()
+            again = tmp_path / "again.nrules"
+            model.save(again)
+            load(again)
+        except Exception as error:
+            raise AssertionError(f"{what} is let in, and ends in {error!r}") from error
+    assert n_refused > 100
 
 
 def test_the_content_that_is_changed_is_good_before(files, tmp_path):

@@ -583,7 +583,10 @@ def test_ticks_share_a_unit(ticks, texts):
 
 @pytest.mark.parametrize(
     ("low", "high"),
-    [(0, 1), (-3, 7.2), (1e-9, 2e-9), (12345, 12346), (5, 5), (0, 0), (1e9, 1e9 + 1)],
+    [
+        *[(0, 1), (-3, 7.2), (1e-9, 2e-9), (12345, 12346), (5, 5), (0, 0), (1e9, 1e9 + 1)],
+        (0, 5e-324),
+    ],
 )
 def test_ticks_are_round_and_span_the_data(low, high):
     ticks = nice_ticks(low, high)

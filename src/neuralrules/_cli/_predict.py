@@ -57,6 +57,13 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Add the decision function: the intercept plus the sum of the rules.",
 )
+@option(
+    "--spreadsheet-safe",
+    is_flag=True,
+    help="Put an apostrophe before labels, names and kept cells that a spreadsheet would take "
+    "for formulas: texts that begin with =, +, -, @ or a tab. Without it they are written as "
+    "they are.",
+)
 @reading_options
 @speaking
 def predict(
@@ -67,6 +74,7 @@ def predict(
     ids: Sequence[str],
     proba: bool,
     decision: bool,
+    spreadsheet_safe: bool,
     reading: Reading,
     console: Console,
 ) -> None:
@@ -98,7 +106,7 @@ def predict(
         check_ids(table, ids, output_columns(fitted, proba=proba, decision=decision))
         kinds = {**columns.kinds, **dict.fromkeys(ids, "as is")}
         with (
-            open_output(out) as writer,
+            open_output(out, spreadsheet_safe=spreadsheet_safe) as writer,
             console.progress(
                 f"Scoring {table.name}", lambda: table.done, lambda: f"{n_rows:,} rows"
             ),

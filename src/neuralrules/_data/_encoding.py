@@ -84,7 +84,11 @@ def _rows(X: Any, start: int, stop: int) -> Any:
 def column_of(X: Any, index: int) -> Any:
     if not is_frame(X):
         return X[:, index]
-    return X.iloc[:, index] if hasattr(X, "iloc") else X[X.columns[index]]
+    if hasattr(X, "iloc"):
+        return X.iloc[:, index]
+    column = X[X.columns[index]]
+    # NumPy has no integers of 128 bits, and some versions of polars panic.
+    return column.cast(float) if _dtype_name(column) in ("int128", "uint128") else column
 
 
 def _dtype_name(column: Any) -> str:
@@ -104,6 +108,12 @@ def as_numbers(column: Any, name: str) -> np.ndarray | None:
     if hasattr(column, "isna") and dtype.startswith(("int", "uint", "float", "bool")):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     array = np.asarray(column)
+    if array.ndim != 1:
+        kind = dtype.split("[")[0].split("(")[0]
+        raise TypeError(
+            f"argument must be a string or a number: column {name!r} of X holds values of type "
+            f"{kind}. Turn it into numbers, strings or missing values."
+        )
     if array.dtype.kind in "fiub":
         return array.astype(np.float64, copy=False)
     if array.dtype.kind == "c":

@@ -13,6 +13,8 @@ import numpy as np
 from neuralrules._files._container import DAMAGED, VERSION, ModelFileError
 
 T = TypeVar("T")
+# Rows count by their weights, which are float32: no number of rows has a larger sum.
+MOST_ROWS = 1e100
 
 
 def refuse(what: str) -> NoReturn:
@@ -62,10 +64,10 @@ class Contents:
         return value
 
     def amount(self, key: str) -> float:
-        """A number that is not negative."""
+        """A number of rows, or the sum of their weights."""
         value = self.value(key, float)
-        if not value >= 0:
-            refuse(f"{key!r} is {shown(value)}, but must not be negative")
+        if not 0 <= value <= MOST_ROWS:
+            refuse(f"{key!r} is {shown(value)}, not from 0 to {MOST_ROWS:g}")
         return value
 
     def texts(self, key: str) -> list[str]:
@@ -76,9 +78,16 @@ class Contents:
         return value
 
     def array(
-        self, name: str, dtype: type, shape: tuple[int | None, ...], *, finite: bool = True
+        self,
+        name: str,
+        dtype: type,
+        shape: tuple[int | None, ...],
+        *,
+        finite: bool = True,
+        low: float = -np.inf,
+        high: float = np.inf,
     ) -> np.ndarray:
-        """An array of that dtype and shape, where None is any length."""
+        """An array of that dtype and shape, where None is any length, from `low` to `high`."""
         if name not in self.arrays:
             refuse(f"the array {name!r} is missing")
         array = self.arrays.pop(name)
@@ -92,7 +101,15 @@ class Contents:
             refuse(f"the array {name!r} has shape {array.shape}, not {shown_shape(shape)}")
         if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
             refuse(f"the array {name!r} holds NaN or infinity")
+        outside = (array < low) | (array > high)
+        if outside.any():
+            value = array[outside][0].item()
+            refuse(f"the array {name!r} holds {value!r}, not from {low:g} to {high:g}")
         return array
+
+    def amounts(self, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
+        """An array of numbers of rows, or of sums of their weights."""
+        return self.array(name, np.float64, shape, low=0, high=MOST_ROWS)
 
     def indices(self, name: str, dtype: type, n: int | None, low: int, high: int) -> np.ndarray:
         """An array of whole numbers from `low` to below `high`."""

@@ -92,7 +92,7 @@ def fitted_from(contents: Contents, estimator: str, parameter: str, *, classes: 
         history=history_from(contents, n_epochs),
         n_epochs=n_epochs,
         interrupted=interrupted,
-        activity=activity_from(contents, network.n_rules, task.n_totals),
+        activity=activity_from(contents, network.n_rules, task.n_totals, classes=classes),
         performance=performance_from(contents, network.n_rules, task.n_classes, n_targets),
         notes=notes_from(contents),
         lineage=lineage_from(contents),

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoding import SMALLEST_SCALE, Encoder
 from neuralrules._data._scaling import Knots
 from neuralrules._engine._adam import Moments
-from neuralrules._files._checks import Contents, refuse, shown
+from neuralrules._files._checks import MOST_ROWS, Contents, refuse, shown
 from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._performance import BINS, Performance
 from neuralrules._network._network import Network
@@ -20,15 +20,19 @@ from neuralrules._rules._rules import ALL_FROZEN, FREE, WRITTEN, Rules
 from neuralrules._training._training import State
 
 KINDS = ("number", "missing", "category", "rare")  # of encoded columns, in their order
+# No cell of a table is larger than LARGEST; rounding may lead a little beyond it.
+FURTHEST = 4 * float(LARGEST)
 
 
 def encoder_from(contents: Contents) -> Encoder:
     names = contents.texts("names")
     records = contents.value("columns", list)
-    mean = contents.array("encoder.mean", np.float64, (len(records),))
-    scale = contents.array("encoder.scale", np.float64, (len(records),))
-    if (scale <= 0).any():
-        refuse("the array 'encoder.scale' holds a number that is not positive")
+    mean = contents.array(
+        "encoder.mean", np.float64, (len(records),), low=-FURTHEST, high=FURTHEST
+    )
+    scale = contents.array(
+        "encoder.scale", np.float64, (len(records),), low=SMALLEST_SCALE, high=FURTHEST
+    )
     columns = [
         column_from(record, len(names), *own)
         for record, *own in zip(
@@ -65,7 +69,10 @@ def ranges_from(contents: Contents, n_columns: int) -> list[list[float]]:
     names = ("encoder.lowest", "encoder.highest")
     if not any(name in contents.arrays for name in names):
         return [[end] * n_columns for end in (-float(LARGEST), float(LARGEST))]
-    lowest, highest = (contents.array(name, np.float64, (n_columns,)) for name in names)
+    lowest, highest = (
+        contents.array(name, np.float64, (n_columns,), low=-FURTHEST, high=FURTHEST)
+        for name in names
+    )
     if (lowest > highest).any():
         refuse("the lowest number of a column is above the highest")
     return [lowest.tolist(), highest.tolist()]
@@ -220,16 +227,16 @@ def rules_from(
     owner = np.repeat(np.arange(n_rules), np.diff(network.offsets))
     if (network.origins >= np.diff(offsets)[owner]).any():
         refuse("the array 'network.origins' points outside of the tree rules")
-    totals = (n_rules, n_classes or n_targets)
+    shape = (n_rules, n_classes or n_targets)
     return Rules(
         features=contents.indices("rules.features", np.int32, n_literals, 0, n_columns),
         signs=signs,
         thresholds=contents.array("rules.thresholds", np.float32, (n_literals,)),
         offsets=offsets,
         values=contents.array("rules.values", np.float64, (n_rules, network.n_outputs)),
-        n=contents.array("rules.n", np.float64, (n_rules,)),
-        totals=contents.array("rules.totals", np.float64, totals),
-        scores=contents.array("rules.scores", np.float64, (n_rules,)),
+        n=contents.amounts("rules.n", (n_rules,)),
+        totals=totals_from(contents, "rules.totals", shape, classes=n_classes > 0),
+        scores=contents.array("rules.scores", np.float64, (n_rules,), low=0),
         trees=contents.indices("rules.trees", np.int32, n_rules, WRITTEN, 2**31),
         n_training=contents.amount("n_training"),
         n_classes=n_classes,
@@ -268,35 +275,63 @@ def state_from(contents: Contents, network: Network) -> State:
     return State(network, Moments(means, squares, contents.count("n_steps")))
 
 
-def activity_from(contents: Contents, n_rules: int, n_totals: int) -> Activity:
-    each = {
-        name: contents.array(f"activity.{name}", np.float64, (n_rules,))
-        for name in ("covered", "in_leaf", "in_both", "activation", "highest")
+def totals_from(
+    contents: Contents, name: str, shape: tuple[int, ...], *, classes: bool
+) -> np.ndarray:
+    """Rows of each class, or sums of targets, which may be negative."""
+    if classes:
+        return contents.amounts(name, shape)
+    return contents.array(name, np.float64, shape)
+
+
+def activity_from(
+    contents: Contents, n_rules: int, n_totals: int, *, classes: bool
+) -> Activity:
+    n_rows = contents.amount("activity_rows")
+    counts = {
+        name: contents.amounts(f"activity.{name}", (n_rules,))
+        for name in ("covered", "in_leaf", "in_both")
+    }
+    # Sums of the same weights in another order may differ in their last digits.
+    if any((count > n_rows * (1 + 1e-6)).any() for count in counts.values()):
+        refuse(f"a rule covers more than all {n_rows:g} rows")
+    activations = {
+        name: contents.array(f"activity.{name}", np.float64, (n_rules,), low=0)
+        for name in ("activation", "highest")
         if name != "highest" or "activity.highest" in contents.arrays  # files may leave it out
     }
     return Activity(
-        n_rows=contents.amount("activity_rows"),
-        all_totals=contents.array("activity.all_totals", np.float64, (n_totals,)),
-        totals=contents.array("activity.totals", np.float64, (n_rules, n_totals)),
-        **each,
+        n_rows=n_rows,
+        all_totals=totals_from(contents, "activity.all_totals", (n_totals,), classes=classes),
+        totals=totals_from(contents, "activity.totals", (n_rules, n_totals), classes=classes),
+        **counts,
+        **activations,
     )
 
 
 def performance_from(
     contents: Contents, n_rules: int, n_classes: int, n_targets: int
 ) -> Performance:
-    metrics = contents.value("metrics", dict)
+    metrics, n_rows = contents.value("metrics", dict), contents.count("performance_rows")
     sizes = contents.indices("performance.n_rules", np.int64, None, 0, n_rules + 1)
     curves = contents.array(
         "performance.calibration", np.float64, (None, BINS, 3), finite=False
     )
     if len(curves) > (1 if n_classes else n_targets):
         refuse(f"it has {len(curves)} curves of calibration, too many for its outputs")
+    weights = curves[:, :, 2]
+    if not ((weights >= 0) & (weights <= MOST_ROWS)).all():
+        refuse("a group of rows of its calibration has a weight that is none")
+    if np.isnan(curves[weights > 0]).any():
+        refuse("a group of rows of its calibration has no mean")
     confusion = None
     if n_classes:
-        confusion = contents.array("performance.confusion", np.float64, (n_classes, n_classes))
+        confusion = contents.amounts("performance.confusion", (n_classes, n_classes))
+    counted = [*weights, *([] if confusion is None else [confusion])]
+    if n_rows and not all(one.any() for one in counted):
+        refuse(f"its performance on {n_rows:,} rows counts none of them")
     return Performance(
-        n_rows=contents.count("performance_rows"),
+        n_rows=n_rows,
         metrics={name: metric_from(text) for name, text in metrics.items()},
         confusion=confusion,
         calibration=curves,

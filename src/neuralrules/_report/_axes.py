@@ -140,7 +140,8 @@ class Tick:
 
 def nice_ticks(low: float, high: float, n: int = 5, *, whole: bool = False) -> np.ndarray:
     """About `n` round numbers from `low` or just below to `high` or just above."""
-    if not high - low > 1e-12 * max(abs(low), abs(high)):  # numbers that floats tell apart
+    # Numbers that floats tell apart, and whose difference can be divided.
+    if not high - low > max(1e-12 * max(abs(low), abs(high)), 1e-300):
         margin = abs(low) / 2 or 1.0
         low, high = low - margin, high + margin
     raw = max((high - low) / n, 1.0) if whole else (high - low) / n

@@ -82,7 +82,9 @@ def open_table(
 
 
 @contextmanager
-def open_output(path: str, *, file_format: str | None = None) -> Iterator[TableWriter]:
+def open_output(
+    path: str, *, file_format: str | None = None, spreadsheet_safe: bool = False
+) -> Iterator[TableWriter]:
     """Open a table file for writing, whole or not at all.
 
     Parameters
@@ -91,6 +93,8 @@ def open_output(path: str, *, file_format: str | None = None) -> Iterator[TableW
         A file, or "-" for standard output.
     file_format : {"csv", "tsv", "parquet"}, optional
         By default what the file's name says, and CSV for standard output.
+    spreadsheet_safe : bool
+        Put an apostrophe before texts that a spreadsheet would take for formulas.
 
     Raises
     ------
@@ -99,6 +103,10 @@ def open_output(path: str, *, file_format: str | None = None) -> Iterator[TableW
     """
     import_packages()
     kind, compression = format_and_compression(path, file_format)
+    if spreadsheet_safe and kind == "parquet":
+        raise TableError(
+            "--spreadsheet-safe is for CSV and TSV, not for Parquet. Leave it out."
+        )
     from neuralrules._cli._tables._output import csv_writer, parquet_writer
 
     with open_sink(path, kind, compression) as stream:
@@ -106,7 +114,9 @@ def open_output(path: str, *, file_format: str | None = None) -> Iterator[TableW
             with parquet_writer(stream) as writer:
                 yield writer
         else:
-            with csv_writer(stream, DELIMITERS[kind]) as writer:
+            with csv_writer(
+                stream, DELIMITERS[kind], spreadsheet_safe=spreadsheet_safe
+            ) as writer:
                 yield writer
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -31,7 +31,13 @@ from neuralrules._data._missing import MISSING
 from neuralrules._reading._names import is_utf8
 
 BLOCK_ROWS = 400  # split at a time: the garbage collector would look at 700 new lists
-LONGEST_CELL = 2**24  # characters; a quote that is never closed must not fill the memory
+# A small compressed file can hold gigabytes without the end of a row. So these are refused
+# while they are read, and long rows come in fewer at a time.
+LONGEST_CELL = 2**24  # characters
+LONGEST_ROW = 2**26  # bytes
+MOST_COLUMNS = 2**22
+BLOCK_BYTES = 2**24  # after which no further row is split before these become columns
+CHUNK_BYTES = 2**28  # after which a chunk is full, however few rows it has
 ICONV = "Convert the file to UTF-8, for example: iconv -f {} -t UTF-8 OLD > NEW"
 # Characters that often separate cells, and how to say so.
 DELIMITERS = {
@@ -70,15 +76,10 @@ def open_csv(
     """
     check_is_text(source)
     longest = csv.field_size_limit(LONGEST_CELL)
-    # Bytes that are no UTF-8 come through as surrogates, so that their row can be told.
-    lines = io.TextIOWrapper(
-        source.stream, encoding="utf-8-sig", errors="surrogateescape", newline=""
-    )
     try:
-        yield CsvTable(source, lines, delimiter, missing, marks)
+        yield CsvTable(source, delimiter, missing, marks)
     finally:
         csv.field_size_limit(longest)
-        lines.detach()  # the stream is closed by who opened it
 
 
 def check_is_text(source: Source) -> None:
@@ -96,20 +97,55 @@ def check_is_text(source: Source) -> None:
             raise TableError(f"{source.name} is {what}. {remedy}")
 
 
+class LongRowError(csv.Error):
+    """A row that does not end within `LONGEST_ROW` bytes."""
+
+
+class RowBytes(io.BufferedIOBase):
+    """The bytes of a table on their way to the reader: they stop when a row does not end.
+
+    Closing it does not close the stream.
+
+    Attributes
+    ----------
+    taken : int
+        How many bytes have been read.
+    row_start : int
+        What `taken` was when the last row ended.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream: Any = stream
+        self.taken = 0
+        self.row_start = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read1(self, size: int = -1, /) -> bytes:
+        # All bytes since the start belong to the row if even more are asked for.
+        if self.taken - self.row_start > LONGEST_ROW:
+            raise LongRowError
+        piece: bytes = self._stream.read1(size)
+        self.taken += len(piece)
+        return piece
+
+
 class CsvTable(Table):
     """A table of text; its columns are all of Arrow's text type until they are typed."""
 
     def __init__(
-        self,
-        source: Source,
-        lines: io.TextIOBase,
-        delimiter: str,
-        missing: Sequence[str],
-        marks: Marks,
+        self, source: Source, delimiter: str, missing: Sequence[str], marks: Marks
     ) -> None:
         self.name = source.name
         self._source = source
         self._delimiter = delimiter
+        self._bytes = RowBytes(source.stream)
+        stream: Any = self._bytes
+        # Bytes that are no UTF-8 come through as surrogates, so that their row can be told.
+        lines = io.TextIOWrapper(
+            stream, encoding="utf-8-sig", errors="surrogateescape", newline=""
+        )
         # Blank lines are no rows.
         self._reader = filter(None, csv.reader(lines, delimiter=delimiter, strict=True))
         self._row = 0  # the last row that was read; 0 is the header
@@ -127,6 +163,12 @@ class CsvTable(Table):
             raise TableError(
                 f"{self.name} is empty. A table needs a header with the names of its columns."
             )
+        if len(rows[0]) > MOST_COLUMNS:
+            raise self._error(
+                f"it has {len(rows[0]):,} columns, and a table may have {MOST_COLUMNS:,}. "
+                "Leave columns out.",
+                row=0,
+            )
         for name in rows[0]:
             if not is_utf8(name):
                 raise self._error(
@@ -137,16 +179,17 @@ class CsvTable(Table):
 
     def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
         places = {name: self.names.index(name) for name in columns}
-        length = n_rows
-        while length == n_rows:
+        full = True
+        while full:
             pieces: dict[str, list[Any]] = {name: [] for name in columns}
-            length = 0
-            while rows := self._rows(min(BLOCK_ROWS, n_rows - length)):
+            length, start, full = 0, self._bytes.taken, False
+            while not full and (rows := self._rows(min(BLOCK_ROWS, n_rows - length))):
                 cells = list(zip(*rows, strict=True))
                 for name, place in places.items():
                     pieces[name].append(self._texts(cells[place], name))
                 self._row += len(rows)
                 length += len(rows)
+                full = length == n_rows or self._bytes.taken - start > CHUNK_BYTES
             if length:
                 yield Batch(
                     length, {name: pa.chunked_array(own, TEXT) for name, own in pieces.items()}
@@ -154,8 +197,6 @@ class CsvTable(Table):
 
     def _rows(self, limit: int) -> list[list[str]]:
         """At most `limit` next rows, each as long as the header; none at the end."""
-        if limit == 0:
-            return []
         rows, broken = self._next_rows(limit)
         if set(map(len, rows)) - {len(self.names)}:
             raise self._ragged(rows)
@@ -166,9 +207,15 @@ class CsvTable(Table):
     def _next_rows(self, limit: int) -> tuple[list[list[str]], csv.Error | None]:
         """The next rows, and what is wrong with the one after them, if anything is."""
         rows: list[list[str]] = []
+        own = self._bytes
+        full = own.taken + BLOCK_BYTES
         try:
             with reading(self.name):
-                rows.extend(islice(self._reader, limit))
+                for row in islice(self._reader, limit):
+                    rows.append(row)
+                    own.row_start = own.taken
+                    if own.taken > full:
+                        break
         except csv.Error as error:
             return rows, error
         return rows, None
@@ -219,7 +266,13 @@ class CsvTable(Table):
     def _malformed(self, error: csv.Error, row: int) -> TableError:
         """The error for a row that cannot be split into cells."""
         remedy = 'A quote inside a quoted cell must be doubled ("").'
-        if "unexpected end" in str(error):
+        if isinstance(error, LongRowError):
+            text = (
+                f"it does not end within {LONGEST_ROW:,} bytes, the most that a row may have. "
+                "Write each row on a line of its own, and leave long cells out. If a quote "
+                f"opens here and is never closed, close it. {remedy}"
+            )
+        elif "unexpected end" in str(error):
             text = f"a quote that opens here is never closed. Close it. {remedy}"
         elif "field larger" in str(error):
             text = (

@@ -12,6 +12,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from neuralrules._data._number_texts import NUMBER
+
+# What makes a spreadsheet take a text for a formula, if the text begins with it.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
 
 class TableWriter(Protocol):
     """A table file that is open for writing."""
@@ -35,17 +40,27 @@ class UnixLines:
 
 
 class CsvWriter:
-    """Text, with as few quotes as will do, and every digit of a number."""
+    """Text, with as few quotes as will do, and every digit of a number.
 
-    def __init__(self, lines: io.TextIOBase, delimiter: str) -> None:
+    If it is `spreadsheet_safe`, an apostrophe stands before texts that look like formulas.
+    """
+
+    def __init__(
+        self, lines: io.TextIOBase, delimiter: str, *, spreadsheet_safe: bool = False
+    ) -> None:
         self._writer = csv.writer(UnixLines(lines), delimiter=delimiter, lineterminator="\r\n")
         self._started = False
+        self._safe = spreadsheet_safe
 
     def write(self, frame: pd.DataFrame) -> None:
-        if not self._started:
-            self._writer.writerow(frame.columns)
-            self._started = True
+        names = list(frame.columns)
         columns = [cells(column) for _, column in frame.items()]
+        if self._safe:
+            names = [without_formula(name) for name in names]
+            columns = [[without_formula(cell) for cell in column] for column in columns]
+        if not self._started:
+            self._writer.writerow(names)
+            self._started = True
         self._writer.writerows(zip(*columns, strict=True))
 
 
@@ -55,6 +70,13 @@ def cells(column: pd.Series) -> list[Any]:
     if not holes.any():
         return column.tolist()
     return [None if hole else cell for hole, cell in zip(holes, column.tolist(), strict=True)]
+
+
+def without_formula(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula; numbers stay, also those of text."""
+    if not isinstance(cell, str) or not cell.startswith(FORMULA_STARTS):
+        return cell
+    return cell if NUMBER.fullmatch(cell) else f"'{cell}"
 
 
 class ParquetWriter:
@@ -87,11 +109,13 @@ def with_types(schema: Any) -> Any:
 
 
 @contextmanager
-def csv_writer(stream: BinaryIO, delimiter: str) -> Iterator[TableWriter]:
+def csv_writer(
+    stream: BinaryIO, delimiter: str, *, spreadsheet_safe: bool = False
+) -> Iterator[TableWriter]:
     """Write text into a stream, which stays open."""
     lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
     try:
-        yield CsvWriter(lines, delimiter)
+        yield CsvWriter(lines, delimiter, spreadsheet_safe=spreadsheet_safe)
     finally:
         lines.detach()  # which flushes
 

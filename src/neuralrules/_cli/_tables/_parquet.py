@@ -38,6 +38,10 @@ def open_parquet(
     # What a Parquet file holds is written at its end: other streams go through a file.
     with tempfile.TemporaryFile() as file:
         with reading(source.name):
+            start = source.stream.read(len(MAGIC))
+        check_start(source.name, start)  # or anything at all would fill the disk first
+        with reading(source.name):
+            file.write(start)
             shutil.copyfileobj(source.stream, file)
         yield ParquetTable(source.name, file, missing, marks)
 
@@ -48,7 +52,9 @@ class ParquetTable(Table):
     def __init__(self, name: str, file: BinaryIO, missing: Sequence[str], marks: Marks) -> None:
         self._file = opened(name, file)
         self._n_rows = 0
-        super().__init__(name, self._file.schema_arrow.names, missing, marks=marks)
+        with reading_parquet(name):
+            names = self._file.schema_arrow.names
+        super().__init__(name, names, missing, marks=marks)
 
     @property
     def done(self) -> float | None:
@@ -60,7 +66,7 @@ class ParquetTable(Table):
         batches = self._file.iter_batches(n_rows, columns=list(columns))
         while (batch := self._next(batches)) is not None:
             self._n_rows += batch.num_rows
-            own = {name: pa.chunked_array([batch.column(name)]) for name in columns}
+            own = {name: self._checked(batch.column(name), name) for name in columns}
             yield Batch(batch.num_rows, own)
 
     def _type_of(self, column: str) -> Any:
@@ -69,6 +75,17 @@ class ParquetTable(Table):
     def _next(self, batches: Iterator[Any]) -> Any:
         with reading_parquet(self.name):
             return next(batches, None)
+
+    def _checked(self, column: Any, name: str) -> Any:
+        """A column, if its text is UTF-8: pyarrow reads any bytes, and fails later on."""
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise self._error(
+                "it is damaged, or holds text that is not UTF-8. Write the file again.",
+                column=name,
+            ) from error
+        return pa.chunked_array([column])
 
     def _check_type(self, column: str) -> None:
         kind = self._file.schema_arrow.field(column).type
@@ -113,12 +130,7 @@ def opened(name: str, file: BinaryIO) -> Any:
         file.seek(max(0, size - len(MAGIC)))
         end = file.read(len(MAGIC))
         file.seek(0)
-    if not start:
-        raise TableError(f"{name} is empty. Give a Parquet file.")
-    if start != MAGIC:
-        raise TableError(
-            f"{name} is not a Parquet file. If it is text, give {FORMAT_OPTION} csv or tsv."
-        )
+    check_start(name, start)
     if end != MAGIC:
         raise TableError(
             f"{name} is cut off: the end of the Parquet file is not there. Copy or download it "
@@ -128,11 +140,21 @@ def opened(name: str, file: BinaryIO) -> Any:
         return pq.ParquetFile(file)
 
 
+def check_start(name: str, start: bytes) -> None:
+    """Refuse what does not begin like a Parquet file."""
+    if not start:
+        raise TableError(f"{name} is empty. Give a Parquet file.")
+    if start != MAGIC:
+        raise TableError(
+            f"{name} is not a Parquet file. If it is text, give {FORMAT_OPTION} csv or tsv."
+        )
+
+
 @contextmanager
 def reading_parquet(name: str) -> Iterator[None]:
     """Say in one line what goes wrong while pyarrow reads; it has many errors for damage."""
     with reading(name, "it is no good Parquet file"):
         try:
             yield
-        except pa.ArrowException as error:
+        except (pa.ArrowException, UnicodeDecodeError) as error:  # of the columns' names
             raise OSError(str(error)) from error
