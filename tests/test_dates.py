@@ -312,7 +312,18 @@ def test_a_zone_in_a_text_counts(table, database, zone, tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["2024-02-30", "2024-3-5", "2024-03-05 BC", "infinity", "epoch", "2021-02-03 9 PM", "na"],
+    [
+        "2024-02-30",
+        "2024-3-5",
+        "2024-03-05 BC",
+        "infinity",
+        "epoch",
+        "2021-02-03 9 PM",
+        "2021-02-03 24:00",
+        "2021-02-03 10:00:60",
+        "2021-02-03 10:00+24:00",
+        "na",
+    ],
 )
 @pytest.mark.parametrize("declared", ["text", "text collate nocase"])
 def test_what_the_command_line_refuses_no_database_scores(table, database, text, declared):

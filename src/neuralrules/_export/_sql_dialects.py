@@ -13,9 +13,11 @@ LONGEST_NAME = 63
 CAST = "CAST({cell} AS DOUBLE PRECISION)"
 # Dates of ISO 8601 as `days_of_text` reads them; braces are doubled for `str.format`.
 ZONE = ":[0-9]{{2}}[.0-9]* ?(Z|UTC|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"
+HOUR = "([01][0-9]|2[0-3])"
 DATE = (
-    "[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,9}})?)?"
-    " ?(Z|UTC|[+-][0-9]{{2}}(:?[0-9]{{2}})?)?)?"
+    f"[0-9]{{{{4}}}}-[0-9]{{{{2}}}}-[0-9]{{{{2}}}}"
+    f"([T ]{HOUR}:[0-5][0-9](:[0-5][0-9]([.][0-9]{{{{1,9}}}})?)?"
+    f" ?(Z|UTC|[+-]{HOUR}(:?[0-9]{{{{2}}}})?)?)?"
 )
 # Its columns hold anything, and a cast makes 0 of any text. Text is read as the command line
 # reads a file. Compared with a REAL, a text that says a number becomes one, and all others
@@ -29,7 +31,7 @@ SQLITE_NUMBER = """CASE
 SQLITE_DAYS = """CASE
       WHEN {cell} IS NULL OR {cell} COLLATE BINARY IN ({missing}) THEN NULL
       WHEN date(substr({cell}, 1, 10), '+0 days') = substr({cell}, 1, 10)
-        AND julianday({cell}) > 0
+        AND julianday({cell}) > 0 AND substr({cell}, 12, 2) < '24'
       THEN julianday({cell}) - 2440587.5
       ELSE json_extract('{{}}', {remark} || {cell}) END"""
 

@@ -12,7 +12,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from neuralrules._data._categories import all_spellings, number_spellings, spellings
-from neuralrules._data._dates import LAST_DAY, days_of_text
+from neuralrules._data._dates import LAST_MOMENT, days_of_text
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder
 from neuralrules._data._missing import MISSING
@@ -174,7 +174,7 @@ def too_large(column: EncodedColumn, name: str, cell: str, dialect: Dialect) -> 
 
 def largest(column: EncodedColumn) -> float:
     """The largest number or day that a column may hold."""
-    return float(LAST_DAY if column.is_date else LARGEST)
+    return float(LAST_MOMENT if column.is_date else LARGEST)
 
 
 def filled(
