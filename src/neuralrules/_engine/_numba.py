@@ -24,7 +24,7 @@ from neuralrules._engine._kernels._arrays import (
 )
 from neuralrules._engine._kernels._losses import CODES
 from neuralrules._engine._kernels._vectors import TILE
-from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches
+from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches, refuse_unknown
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Layout, Parameters
@@ -76,10 +76,7 @@ class NumbaSession:
         moments: Moments | None,
         fit_intercept: bool,
     ) -> None:
-        if loss.code not in CODES:
-            raise NotImplementedError(
-                f"The numba engine has no kernel of {loss!r}: write it in _kernels/_losses.py."
-            )
+        refuse_unknown(loss, CODES, "numba engine", "_engine/_kernels/_losses.py")
         self._engine, self._start, self._rows = engine, network, rows
         moments = moments.copy() if moments else Moments.start(network.parameters)
         self._state = Training(network.parameters.copy(), moments.means, moments.squares)
