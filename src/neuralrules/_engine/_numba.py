@@ -34,6 +34,18 @@ from neuralrules._task._losses import Loss
 MIN_ROWS_PER_THREAD = 512
 
 
+def writable(arrays: Any) -> Any:
+    """An array, or a named tuple of arrays, without those that are read-only: copies of them.
+
+    A model that is mapped from a file is read-only. Kernels write into none of these arrays,
+    but numba takes a read-only array for another type, and one named tuple has one type.
+    """
+    if isinstance(arrays, tuple):
+        return type(arrays)(*map(writable, arrays))
+    is_locked = isinstance(arrays, np.ndarray) and not arrays.flags.writeable
+    return arrays.copy() if is_locked else arrays
+
+
 def make_workspace(parameters: Parameters, layout: Layout, precision: type) -> Workspace:
     """Buffers for training a network, with a gradient of that precision."""
     n_rules, n_outputs = parameters.values.shape
@@ -57,7 +69,7 @@ def make_limits(constraints: Constraints | None, parameters: Parameters) -> Limi
     """Constraints as kernels take them, after a check; empty arrays if there are none."""
     if constraints is not None:
         constraints.check(parameters)
-        return Limits(True, *constraints)
+        return Limits(True, *map(writable, constraints))
     none = Parameters(*(np.empty((0,) * array.ndim, np.float32) for array in parameters))
     return Limits(False, none.zeros(bool), none, none)
 
@@ -84,12 +96,15 @@ class NumbaSession:
         self._settings = Options(
             loss.code, np.float32(l2), fit_intercept, moments.n_steps, moves=True
         )
-        self._table = TrainingRows(
-            rows.X,
-            network.features,
-            rows.targets,
-            rows.training_weights,
-            rows.task.are_classes,
+        self._layout = writable(network.layout)
+        self._table = writable(
+            TrainingRows(
+                rows.X,
+                network.features,
+                rows.targets,
+                rows.training_weights,
+                rows.task.are_classes,
+            )
         )
         # Kept from run to run: fresh memory costs a page fault every 4 KiB.
         self._workspaces: dict[type, Workspace] = {}
@@ -102,7 +117,7 @@ class NumbaSession:
         return total
 
     def _run(self, batches: Batches) -> float:
-        layout = self._start.layout
+        layout = self._layout
         n_threads = min(self._engine.n_threads, len(layout.blocks) - 1)
         workspace = self._workspace(batches)
         arrivals = np.zeros(1, np.int64)
@@ -198,13 +213,14 @@ class NumbaEngine:
         self, kernel: Any, network: Network, X: np.ndarray, result: np.ndarray
     ) -> None:
         """Fill `result`, one row for each of X, each thread some of the rows."""
-        parameters, layout = network.parameters, network.layout
+        parameters, layout = writable(network.parameters), writable(network.layout)
+        X, features = writable(X), writable(network.features)
         n_threads = max(1, min(self.n_threads, len(X) // MIN_ROWS_PER_THREAD))
         ends = np.linspace(0, len(X), n_threads + 1).astype(int)
 
         def predict_part(part: int) -> None:
             first, last = ends[part], ends[part + 1]
-            kernel(parameters, layout, X, network.features, first, last, result)
+            kernel(parameters, layout, X, features, first, last, result)
 
         self.run_parts(predict_part, n_threads)
 
