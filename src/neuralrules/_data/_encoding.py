@@ -377,7 +377,7 @@ def warn_of_rare(encoder: Encoder) -> None:
         told = ", ".join(f"{name!r} ({part:.0%} of its rows)" for name, part in shares.items())
         warnings.warn(
             f"Most rows share one category, 'rare', in the column {told}. Only the "
-            f"{MAX_CATEGORIES - 1} most frequent texts of a column are categories of their own. "
+            f"{MAX_CATEGORIES - 1} most frequent texts of a column are their own categories. "
             "Group the texts first, turn them into numbers, or leave the column out.",
             RareCategoriesWarning,
             stacklevel=4,
