@@ -18,6 +18,7 @@ with_torch = pytest.mark.skipif(
 )
 X, CODES = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
 NUMBERS = X[:, 0] * X[:, 1] + X[:, 2]
+COUNTS = np.exp(np.minimum(NUMBERS, 3)).round()
 WEIGHTS = np.random.RandomState(0).uniform(0, 2, 300)
 CASES = {
     "two classes": (NeuralRuleClassifier, CODES > 0, {}),
