@@ -160,7 +160,7 @@ def start_of(network: Network, l2: float = 1e-6) -> Start:
         Moments.start(parameters),
         None,
         torch.device(GPU),
-        loss=loss.code,
+        loss=loss,
         l2=l2,
         fit_intercept=True,
     )

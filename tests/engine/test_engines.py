@@ -26,10 +26,12 @@ from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
 from neuralrules._task._losses import (
     CLASS_LOSSES,
+    LOSSES,
     MORE_CLASSES,
     NUMBER_LOSSES,
     SQUARED_ERROR,
     TWO_CLASSES,
+    class_loss,
 )
 from neuralrules._task._task import Task
 from neuralrules._training._training import rule_gates
@@ -37,6 +39,7 @@ from neuralrules._training._training import rule_gates
 TORCH = importlib.util.find_spec("torch") is not None
 FAST = [NumbaEngine(1), NumbaEngine(2), *([get_engine("torch", 1, "cpu")] if TORCH else [])]
 EVERY = [NumpyEngine(), *FAST]
+CHOICES = st.sampled_from(range(len(LOSSES)))
 
 
 def name_of(engine):
@@ -80,7 +83,7 @@ def examples_for(network, loss, seed, n_rows):
 
 def loss_for(network, choice):
     """One of the losses for as many outputs; no number of classes has two."""
-    classes = [MORE_CLASSES if network.n_outputs > 1 else TWO_CLASSES, CLASS_LOSSES["hinge"]]
+    classes = [class_loss(name, max(network.n_outputs, 2)) for name in CLASS_LOSSES]
     losses = [*(classes if network.n_outputs != 2 else []), *NUMBER_LOSSES.values()]
     return losses[choice % len(losses)]
 
@@ -119,9 +122,7 @@ def test_outputs_agree_with_the_reference(network, seed, n_rows):
         np.testing.assert_allclose(outputs, expected, rtol=2e-4, atol=2e-4)
 
 
-@given(
-    networks(), st.sampled_from(range(5)), st.integers(0, 10**6), st.sampled_from([7, 64, 300])
-)
+@given(networks(), CHOICES, st.integers(0, 10**6), st.sampled_from([7, 64, 300]))
 def test_gradients_agree_with_the_reference(network, choice, seed, n_rows):
     """After one step from zero, Adam's mean is (1 - beta_1) times the gradient."""
     loss = loss_for(network, choice)
@@ -136,7 +137,7 @@ def test_gradients_agree_with_the_reference(network, choice, seed, n_rows):
             np.testing.assert_allclose(ours, reference, rtol=1e-3, atol=tolerance)
 
 
-@given(networks(), st.sampled_from(range(5)), st.integers(0, 10**6))
+@given(networks(), CHOICES, st.integers(0, 10**6))
 def test_result_is_the_same_to_the_bit_for_any_number_of_threads(network, choice, seed):
     loss = loss_for(network, choice)
     examples = examples_for(network, loss, seed, 600)
@@ -280,7 +281,7 @@ def test_activations_are_those_that_are_summed(network, seed, n_rows):
     np.testing.assert_allclose(active, expected, rtol=2e-4, atol=2e-4)
 
 
-@given(networks(own_columns=True), st.sampled_from(range(5)), st.integers(0, 10**6))
+@given(networks(own_columns=True), CHOICES, st.integers(0, 10**6))
 def test_a_column_that_is_not_owned_is_a_zero_that_is_frozen(network, choice, seed):
     """The same bits, in both engines, for any number of threads."""
     loss = loss_for(network, choice)
@@ -317,7 +318,7 @@ def owning_all(network):
     return Network.dense(weights=network.weights, features=network.features, **arrays)
 
 
-@given(networks(), st.sampled_from(range(5)), st.integers(0, 10**6), st.floats(0.1, 0.9))
+@given(networks(), CHOICES, st.integers(0, 10**6), st.floats(0.1, 0.9))
 def test_constraints_hold_in_every_engine(network, choice, seed, share):
     loss = loss_for(network, choice)
     examples = examples_for(network, loss, seed, 300)
@@ -417,7 +418,7 @@ def test_constraints_of_another_network_are_refused(engine):
         engine.start(network, examples, TWO_CLASSES, crossed, l2=0.0)
 
 
-@given(networks(), st.sampled_from(range(5)), st.integers(0, 10**6))
+@given(networks(), CHOICES, st.integers(0, 10**6))
 def test_a_session_goes_on_where_another_stopped(network, choice, seed):
     """Two runs are one run, in one session or in two."""
     loss = loss_for(network, choice)
@@ -457,7 +458,7 @@ def test_a_session_leaves_what_it_was_given_and_what_it_gave_alone():
             np.testing.assert_array_equal(array, copy)
 
 
-@given(networks(), st.sampled_from(range(5)), st.integers(0, 10**6))
+@given(networks(), CHOICES, st.integers(0, 10**6))
 def test_an_intercept_that_is_not_fitted_keeps_its_bits(network, choice, seed):
     """In every engine, while the rules learn; a fitted one moves, and nothing shrinks it."""
     loss = loss_for(network, choice)
@@ -494,3 +495,19 @@ def test_the_first_step_moves_an_intercept_against_the_sum_of_the_slopes(engine)
     np.testing.assert_allclose(session.moments().means.intercept, expected, atol=1e-5)
     step = session.network().intercept - network.intercept
     np.testing.assert_allclose(step, -0.01 * np.sign(expected), rtol=1e-3)
+
+
+def unknown_loss():
+    """A loss of a code that no engine knows."""
+    return replace(SQUARED_ERROR, name="new", code=1 + max(loss.code for loss in LOSSES))
+
+
+@pytest.mark.parametrize("engine", EVERY, ids=name_of)
+def test_a_loss_that_an_engine_does_not_know_is_refused_before_training(engine):
+    network = random_network(0)
+    examples = examples_for(network, SQUARED_ERROR, 0, 20)
+    message = (
+        r"The (numpy|numba|torch) engine does not know Loss\('new'\) of code \d+: write it"
+    )
+    with pytest.raises(NotImplementedError, match=f"^{message}"):
+        engine.start(network, examples, unknown_loss(), l2=0.0)

@@ -18,6 +18,7 @@ with_torch = pytest.mark.skipif(
 )
 X, CODES = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
 NUMBERS = X[:, 0] * X[:, 1] + X[:, 2]
+COUNTS = np.exp(np.minimum(NUMBERS, 3)).round()
 WEIGHTS = np.random.RandomState(0).uniform(0, 2, 300)
 CASES = {
     "two classes": (NeuralRuleClassifier, CODES > 0, {}),
@@ -26,7 +27,11 @@ CASES = {
     "three classes": (NeuralRuleClassifier, CODES, {"class_weight": "balanced"}),
     "numbers": (NeuralRuleRegressor, NUMBERS, {"literal_columns": "tree"}),
     "huber": (NeuralRuleRegressor, NUMBERS**3, {"loss": "huber", "start": "leaf"}),
-    "counts": (NeuralRuleRegressor, np.exp(NUMBERS).round(), {"loss": "poisson"}),
+    "counts": (
+        NeuralRuleRegressor,
+        np.exp(np.minimum(NUMBERS, 3)).round(),
+        {"loss": "poisson"},
+    ),
     "two targets": (NeuralRuleRegressor, X[:, :2] ** 2, {"rule_source": "tree"}),
     "dropout": (NeuralRuleClassifier, CODES > 0, {"rule_dropout": 0.3}),
     "early stopping": (NeuralRuleClassifier, CODES, {"early_stopping": True, "patience": 1}),

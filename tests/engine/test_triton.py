@@ -9,17 +9,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 from strategies import random_network
-from test_engines import all_arrays, batches_for, examples_for
+from test_engines import all_arrays, batches_for, examples_for, unknown_loss
 
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._parameters import Parameters
-from neuralrules._task._losses import CLASS_LOSSES, MORE_CLASSES, NUMBER_LOSSES, TWO_CLASSES
+from neuralrules._task import _losses as codes
+from neuralrules._task._losses import (
+    LOSSES,
+    MORE_CLASSES,
+    SQUARED_ERROR,
+    TWO_CLASSES,
+    class_loss,
+)
 
 pytest.importorskip("triton")
+from triton.runtime.errors import InterpreterError
+
 from neuralrules._engine import _early
+from neuralrules._engine._torch import _plain
 from neuralrules._engine._torch._engine import TorchEngine
 from neuralrules._engine._torch._padding import Padding
-from neuralrules._engine._triton import _launches, _prediction
+from neuralrules._engine._triton import _fused, _launches, _prediction
 from neuralrules._engine._triton._fused import FusedSteps, is_fusible
 
 pytestmark = pytest.mark.slow  # the interpreter is, and Triton is large
@@ -66,22 +76,32 @@ def assert_alike(ours, reference, tolerance):
         )
 
 
-@pytest.mark.parametrize(
-    ("loss", "n_outputs"),
-    [
-        (TWO_CLASSES, 1),
-        (CLASS_LOSSES["hinge"], 3),
-        (MORE_CLASSES, 3),
-        (NUMBER_LOSSES["squared"], 1),
-        (NUMBER_LOSSES["huber"], 2),
-        (NUMBER_LOSSES["poisson"], 1),
-    ],
-)
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("n_outputs", [1, 3])
 def test_a_step_is_that_of_plain_torch(loss, n_outputs):
+    if loss in (TWO_CLASSES, MORE_CLASSES):
+        loss = class_loss(loss.name, max(n_outputs, 2))
     network = uneven_network(n_outputs, n_outputs)
     results = [trained(engine, network, loss, batch_size=40) for engine in (FUSED, PLAIN)]
     assert results[0][1] == pytest.approx(results[1][1], rel=1e-5)
     assert_alike(results[0][0], results[1][0], 1e-4)
+
+
+def test_a_loss_that_the_kernels_do_not_know_is_refused_before_training(monkeypatch):
+    """Also where plain torch has it: of the losses of a GPU, counts were what was left."""
+    network, loss = random_network(0), unknown_loss()
+    monkeypatch.setitem(_plain.LOSSES, loss.code, _plain.LOSSES[codes.SQUARED])
+    options = {"batch_size": 40}
+    examples = examples_for(network, SQUARED_ERROR, 0, 40)
+    PLAIN.start(network, examples, loss, l2=0.1).run(batches_for(network, examples, **options))
+    message = r"^The GPU kernel does not know Loss\('new'\) of code \d+: write it in _"
+    with pytest.raises(NotImplementedError, match=message):
+        FUSED.start(network, examples, loss, l2=0.1)
+    monkeypatch.setattr(_fused, "CODES", {loss.code})  # and is not in the kernel
+    session = FUSED.start(network, examples, loss, l2=0.1)
+    with pytest.raises(InterpreterError) as refusal:
+        session.run(batches_for(network, examples, **options))
+    assert "a loss that the kernel does not know" in str(refusal.value.__cause__)
 
 
 @pytest.mark.parametrize("longest", [1, 3, 30])

@@ -1,14 +1,19 @@
 """Losses and their slopes: every one that is listed, in the reference and in the kernel."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from sklearn.metrics import hinge_loss, log_loss, mean_poisson_deviance
 
+from neuralrules._engine import _reference
+from neuralrules._engine._kernels import _losses as _kernels
 from neuralrules._engine._kernels._losses import loss_and_slopes
 from neuralrules._task._losses import (
     CLASS_LOSSES,
     HUBER_LIMIT,
+    LOSSES,
     MORE_CLASSES,
     NUMBER_LOSSES,
     TWO_CLASSES,
@@ -75,6 +80,36 @@ def test_kernel_agrees_with_the_reference(loss, n_outputs):
     np.testing.assert_allclose(slopes, weights[:, None] * expected, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch")
+@pytest.mark.parametrize(("loss", "n_outputs"), EVERY, ids=IDS)
+def test_torch_agrees_with_the_reference(loss, n_outputs):
+    import torch
+
+    from neuralrules._engine._torch import _losses
+
+    outputs, targets = random_case(loss, n_outputs, seed=1)
+    arrays = (torch.tensor(array.T, dtype=torch.float32) for array in (outputs, targets))
+    losses, slopes = _losses.LOSSES[loss.code](*arrays)
+    expected, expected_slopes = loss.evaluate(outputs, targets)
+    np.testing.assert_allclose(losses, expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(slopes.T, expected_slopes, rtol=1e-4, atol=1e-6)
+
+
+def test_every_engine_knows_the_losses_that_are_listed():
+    """Neither fewer, which training would refuse, nor others, which no test would try."""
+    listed = {loss.code for loss in LOSSES}
+    assert {loss for loss, _ in EVERY} == set(LOSSES)
+    assert listed == _kernels.CODES == _reference.CODES
+    if importlib.util.find_spec("torch") is not None:
+        from neuralrules._engine._torch import _losses
+
+        assert listed == set(_losses.LOSSES)
+    if importlib.util.find_spec("triton") is not None:
+        from neuralrules._engine._triton import _losses
+
+        assert listed == _losses.CODES
+
+
 @pytest.mark.parametrize(("loss", "n_outputs"), [(TWO_CLASSES, 1), (MORE_CLASSES, 3)])
 def test_kernel_survives_extreme_outputs(loss, n_outputs):
     outputs = np.full((2, n_outputs), 1e4)
@@ -137,10 +172,9 @@ def test_a_code_without_a_kernel_is_noticed():
 
 
 def test_codes_are_all_different():
-    losses = [*CLASS_LOSSES.values(), MORE_CLASSES, *NUMBER_LOSSES.values()]
-    functions = {loss.code: loss.evaluate for loss in losses}
-    assert all(functions[loss.code] is loss.evaluate for loss in losses)
-    assert len(functions) == len({loss.evaluate for loss in losses})
+    functions = {loss.code: loss.evaluate for loss in LOSSES}
+    assert all(functions[loss.code] is loss.evaluate for loss in LOSSES)
+    assert len(functions) == len({loss.evaluate for loss in LOSSES})
 
 
 def test_names():

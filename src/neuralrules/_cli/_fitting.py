@@ -80,22 +80,28 @@ def fit_with_progress(
     names = [*parameter_names(), "expert_rules", "checkpoint"]
     with library_errors(names), interrupts_raised():
         model.set_params(verbose=int(console.shows_progress))
-        with notes_of_convergence(console):
+        with notes_of_convergence(console, streamed=not hasattr(X, "iloc")):
             model.fit(X, y, weights)
         model.set_params(verbose=0)  # the file is the same wherever it was made
 
 
 @contextmanager
-def notes_of_convergence(console: Console) -> Iterator[None]:
+def notes_of_convergence(console: Console, *, streamed: bool) -> Iterator[None]:
     """Turn what the library warns of after a training into notes that name options."""
     from sklearn.exceptions import ConvergenceWarning
 
+    from neuralrules._data._encoding import RareCategoriesWarning
+
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", ConvergenceWarning)
+        warnings.simplefilter("always", RareCategoriesWarning)
         yield
     for one in told:
         if issubclass(one.category, ConvergenceWarning):
             console.note(in_options(str(one.message), parameter_names()))
+        elif issubclass(one.category, RareCategoriesWarning):
+            if streamed:  # of a table in memory, `note_columns` has said it
+                console.note(str(one.message))
         else:
             warnings.showwarning(one.message, one.category, one.filename, one.lineno)
 

@@ -16,7 +16,9 @@ categories are learned, one column of strings.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property
@@ -25,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._categories import (
+    MAX_CATEGORIES,
     as_categories,
     learn_categories,
     spellings,
@@ -43,6 +46,7 @@ NO_NUMBERS = (np.ndarray, timedelta, date, np.timedelta64, np.datetime64, np.com
 # Columns are divided by their deviation, and weights by it once more where they are read in
 # the user's units.
 SMALLEST_SCALE = 1e-280
+MOST_RARE = 0.5  # share of a column's rows whose texts may be rare without a warning
 
 
 def is_frame(X: Any) -> bool:
@@ -68,6 +72,7 @@ def check_table(X: Any) -> Any:
                 f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) "
                 f"(shape={X.shape}) while a minimum of 1 is required."
             )
+        check_names(X.columns)
         return X
     if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         X = np.array(X, dtype=object)  # or numbers beside strings would become strings
@@ -75,6 +80,16 @@ def check_table(X: Any) -> Any:
 
     # Sparse input is refused by check_array, which says how to make it dense.
     return check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+
+
+def check_names(names: Iterable[Any]) -> None:
+    """Refuse columns of one name: nobody could tell which of them a rule means."""
+    repeated = [repr(name) for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"The table has several columns of the same name: {', '.join(repeated)}. "
+            "Give every column a name of its own, or leave the repeated ones out."
+        )
 
 
 def _rows(X: Any, start: int, stop: int) -> Any:
@@ -363,6 +378,28 @@ class Encoder:
         return ValueError(
             f"Column {self.names[column.source]!r} held {was} when the model was fitted and "
             f"holds {found} now. Convert it to {was}, or fit again."
+        )
+
+
+class RareCategoriesWarning(UserWarning):
+    """Most texts of a column share one category."""
+
+
+def warn_of_rare(encoder: Encoder) -> None:
+    """Warn of columns in whose rows texts are mostly too rare to be categories."""
+    shares = {
+        encoder.names[column.source]: column.mean
+        for column in encoder.columns
+        if column.kind == "rare" and column.mean > MOST_RARE
+    }
+    if shares:
+        told = ", ".join(f"{name!r} ({part:.0%} of its rows)" for name, part in shares.items())
+        warnings.warn(
+            f"Most rows share one category, 'rare', in the column {told}. Only the "
+            f"{MAX_CATEGORIES - 1} most frequent texts of a column are their own categories. "
+            "Group the texts first, turn them into numbers, or leave the column out.",
+            RareCategoriesWarning,
+            stacklevel=4,
         )
 
 

@@ -24,7 +24,7 @@ from neuralrules._engine._kernels._arrays import (
 )
 from neuralrules._engine._kernels._losses import CODES
 from neuralrules._engine._kernels._vectors import TILE
-from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches
+from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches, refuse_unknown
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Layout, Parameters
@@ -32,6 +32,18 @@ from neuralrules._task._losses import Loss
 
 # Fewer rows than this are not worth a second thread.
 MIN_ROWS_PER_THREAD = 512
+
+
+def writable(arrays: Any) -> Any:
+    """An array, or a named tuple of arrays, without those that are read-only: copies of them.
+
+    A model that is mapped from a file is read-only. Kernels write into none of these arrays,
+    but numba takes a read-only array for another type, and one named tuple has one type.
+    """
+    if isinstance(arrays, tuple):
+        return type(arrays)(*map(writable, arrays))
+    is_locked = isinstance(arrays, np.ndarray) and not arrays.flags.writeable
+    return arrays.copy() if is_locked else arrays
 
 
 def make_workspace(parameters: Parameters, layout: Layout, precision: type) -> Workspace:
@@ -57,7 +69,7 @@ def make_limits(constraints: Constraints | None, parameters: Parameters) -> Limi
     """Constraints as kernels take them, after a check; empty arrays if there are none."""
     if constraints is not None:
         constraints.check(parameters)
-        return Limits(True, *constraints)
+        return Limits(True, *map(writable, constraints))
     none = Parameters(*(np.empty((0,) * array.ndim, np.float32) for array in parameters))
     return Limits(False, none.zeros(bool), none, none)
 
@@ -76,10 +88,7 @@ class NumbaSession:
         moments: Moments | None,
         fit_intercept: bool,
     ) -> None:
-        if loss.code not in CODES:
-            raise NotImplementedError(
-                f"The numba engine has no kernel of {loss!r}: write it in _kernels/_losses.py."
-            )
+        refuse_unknown(loss, CODES, "numba engine", "_engine/_kernels/_losses.py")
         self._engine, self._start, self._rows = engine, network, rows
         moments = moments.copy() if moments else Moments.start(network.parameters)
         self._state = Training(network.parameters.copy(), moments.means, moments.squares)
@@ -87,12 +96,15 @@ class NumbaSession:
         self._settings = Options(
             loss.code, np.float32(l2), fit_intercept, moments.n_steps, moves=True
         )
-        self._table = TrainingRows(
-            rows.X,
-            network.features,
-            rows.targets,
-            rows.training_weights,
-            rows.task.are_classes,
+        self._layout = writable(network.layout)
+        self._table = writable(
+            TrainingRows(
+                rows.X,
+                network.features,
+                rows.targets,
+                rows.training_weights,
+                rows.task.are_classes,
+            )
         )
         # Kept from run to run: fresh memory costs a page fault every 4 KiB.
         self._workspaces: dict[type, Workspace] = {}
@@ -105,7 +117,7 @@ class NumbaSession:
         return total
 
     def _run(self, batches: Batches) -> float:
-        layout = self._start.layout
+        layout = self._layout
         n_threads = min(self._engine.n_threads, len(layout.blocks) - 1)
         workspace = self._workspace(batches)
         arrivals = np.zeros(1, np.int64)
@@ -201,13 +213,14 @@ class NumbaEngine:
         self, kernel: Any, network: Network, X: np.ndarray, result: np.ndarray
     ) -> None:
         """Fill `result`, one row for each of X, each thread some of the rows."""
-        parameters, layout = network.parameters, network.layout
+        parameters, layout = writable(network.parameters), writable(network.layout)
+        X, features = writable(X), writable(network.features)
         n_threads = max(1, min(self.n_threads, len(X) // MIN_ROWS_PER_THREAD))
         ends = np.linspace(0, len(X), n_threads + 1).astype(int)
 
         def predict_part(part: int) -> None:
             first, last = ends[part], ends[part + 1]
-            kernel(parameters, layout, X, network.features, first, last, result)
+            kernel(parameters, layout, X, features, first, last, result)
 
         self.run_parts(predict_part, n_threads)
 

@@ -8,6 +8,7 @@ what is right, `_numba` the fast one, `_torch` the one for a GPU.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -41,6 +42,17 @@ class Batches(NamedTuple):
     size: int
     rates: np.ndarray
     gates: np.ndarray
+
+
+def refuse_unknown(loss: Loss, codes: Container[int], engine: str, file: str) -> None:
+    """Refuse a loss that an engine does not have, before it would train by another one.
+
+    `codes` are those of the losses that it has, and `file` is where they are written.
+    """
+    if loss.code not in codes:
+        raise NotImplementedError(
+            f"The {engine} does not know {loss!r} of code {loss.code}: write it in {file}."
+        )
 
 
 class Session(Protocol):

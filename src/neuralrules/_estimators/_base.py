@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from neuralrules._data._encoding import Encoder, check_table
+from neuralrules._data._encoding import Encoder, check_table, warn_of_rare
 from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import SCALINGS
@@ -41,7 +41,7 @@ from neuralrules._rules._rules import Rules
 from neuralrules._rules._sources import SOURCES
 from neuralrules._stream._parquet import is_files
 from neuralrules._task._task import Task
-from neuralrules._training._gain import Comparison, beside_a_constant
+from neuralrules._training._gain import Comparison, beside_a_constant, deciding_rows
 from neuralrules._training._sparse import within_terms
 from neuralrules._training._split import held_out
 from neuralrules._training._training import Outcome, State, train
@@ -164,6 +164,7 @@ class NeuralRuleModel(RuleBuilder):
         encoder = Encoder.fit(
             X, own_weights, named=hasattr(self, "feature_names_in_"), scaling=self.scaling
         )
+        warn_of_rare(encoder)
         rows = Rows(encoder.transform(X), targets, row_weights, weights, task)
         rules, outcome = self._build(rows, validation, random_state, course, encoder)
         if course is ONE_EPOCH:
@@ -184,6 +185,22 @@ class NeuralRuleModel(RuleBuilder):
         if compared.is_worse:
             where = "rows held out to stop on" if validation.size else "training rows"
             self._warn_of_no_gain(compared, f"{len(measured)} {where}")
+        else:
+            self._warn_of_few_counts(rows)
+
+    def _warn_of_few_counts(self, rows: Rows) -> None:
+        """Warn of counts of which a few rows decide what a model comes to."""
+        n_deciding = deciding_rows(rows)
+        if n_deciding is not None:
+            warnings.warn(
+                f"About {n_deciding:.0f} of {np.count_nonzero(rows.weights)} rows decide the "
+                f"loss {self.loss!r}: their y is far above that of all others. So "
+                f"this {type(self).__name__} may predict new rows worse than a constant. Check "
+                "the largest numbers of y, limit them, for example by np.minimum, or add rows; "
+                "then compare the model with a constant on rows that it has not seen.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
 
     def _warn_of_no_gain(self, compared: Comparison, where: str) -> None:
         warnings.warn(
@@ -327,9 +344,10 @@ class NeuralRuleModel(RuleBuilder):
         check_consistent_length(X, y)
         weights = np.ones(_num_samples(X), np.float32)
         if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float32, ensure_non_negative=True, copy=True
-            )
+            with np.errstate(over="ignore"):  # what is too large for float32 is refused
+                weights = _check_sample_weight(
+                    sample_weight, X, dtype=np.float32, ensure_non_negative=True, copy=True
+                )
             if not weights.any():
                 raise ValueError("sample_weight is zero for every row. Give some rows weight.")
         return weights

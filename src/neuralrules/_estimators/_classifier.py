@@ -114,8 +114,9 @@ class ClassRules(ClassifierMixin, PortableModel):
         factors = self._class_factors(task, np.bincount(codes, minlength=task.n_classes))
         if factors is None:
             return weights
-        weights = (weights * factors[codes]).astype(np.float32)
-        if not weights.any():
+        with np.errstate(over="ignore"):  # refused in the next line
+            weights = (weights * factors[codes]).astype(np.float32)
+        if not (weights.any() and np.isfinite(weights).all()):
             raise self._no_class_weight()
         return weights
 
@@ -134,14 +135,15 @@ class ClassRules(ClassifierMixin, PortableModel):
             factors[present] = compute_class_weight(
                 self.class_weight, classes=classes[present], y=classes[present]
             )
-        if (factors < 0).any() or not factors[present].any():
+        fit = (factors >= 0) & (factors <= np.finfo(np.float32).max)  # which NaN is not
+        if not fit.all() or not factors[present].any():
             raise self._no_class_weight()
         return factors
 
     def _no_class_weight(self) -> ValueError:
         return ValueError(
             f"class_weight={self.class_weight!r} must give no class a negative weight "
-            "and some rows of y a positive one."
+            "and some rows of y a positive one. Weights must be finite, also in float32."
         )
 
     def _weighs_classes(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoding import Encoder, warn_of_rare
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._building import Course, epochs
 from neuralrules._network._network import Network
@@ -77,6 +77,7 @@ def fit_stream(
     """The steps of a fit."""
     # 1. Encode the table and the targets, brought to a common scale by the training rows.
     rows = encoded(model, stream, machines)
+    warn_of_rare(rows.encoder)
     kept = machines.gathered(rows, model.n_sample_rows)
     check_held(model, kept, course)
     # 2. to 4. Rules, of the sample, and the network that they start as; then their counts.

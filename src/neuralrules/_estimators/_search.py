@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold, check
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoding import Encoder, warn_of_rare
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import NeuralRuleModel, unchanged_on_error
 from neuralrules._estimators._candidates import default_candidates
@@ -132,7 +132,7 @@ class RuleSearch(NeuralRuleModel):
             self.cv_scores_ = scores_of(members, len(splits))
             self.best_index_ = self._choose(interrupted)
             table = tables[self.best_params_.get("scaling", self.scaling)]
-            self._compare_with_constants(members[self.best_index_])
+            self._compare_with_constants(members[self.best_index_], table.rows)
             self._keep(table, members[self.best_index_], seed)
             if interrupted:
                 self.fitted_ = replace(self.fitted_, interrupted=True)
@@ -206,6 +206,7 @@ class RuleSearch(NeuralRuleModel):
             )
             rows = Rows(encoder.transform(X), targets, weights, training_weights, task)
             tables[scaling] = Table(X, y, encoder, rows)
+        warn_of_rare(encoder)  # once: every scaling has the same categories
         return tables
 
     def _splits(self, X: Any, y: Any, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -313,12 +314,14 @@ class RuleSearch(NeuralRuleModel):
             )
         return best
 
-    def _compare_with_constants(self, members: list[Member]) -> None:
+    def _compare_with_constants(self, members: list[Member], rows: Rows) -> None:
         """Warn if even the best candidate is no better than a constant on the folds."""
         if members and any(member.outcome.n_epochs for member in members):
             compared = mean_of([member.compared for member in members])
             if compared.is_worse:
                 self._warn_of_no_gain(compared, "rows of the folds")
+            else:
+                self._warn_of_few_counts(rows)
 
     def _keep(self, table: Table, members: list[Member], seed: int) -> None:
         """Learn the mean of the members, or a model of all rows like them."""

@@ -14,6 +14,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from neuralrules._data._encoding import check_names
+
 CHUNK_CELLS = 2**20  # read at a time: 8 MiB of float64
 # Row groups that are read at once, so that a sorted table is mixed. Each takes a page of every
 # column, a MiB or two.
@@ -281,6 +283,7 @@ def opened(table: Any) -> Any:
         import pandas  # noqa: F401
         import pyarrow as pa
         import pyarrow.dataset as ds
+        import pyarrow.parquet as pq
     except ImportError as error:
         raise ImportError(
             "Fitting on Parquet files needs pyarrow and pandas, which are not installed. "
@@ -302,15 +305,15 @@ def opened(table: Any) -> Any:
     path = os.path.expanduser(os.fspath(table))
     if not os.path.exists(path):
         raise FileNotFoundError(f"There is no file or folder {path!r} to fit on.")
+    if os.path.isfile(path):  # which pyarrow would refuse in words of its own
+        with suppress(OSError, pa.ArrowException):
+            check_names(pq.read_schema(path).names)
     with reading(path):
         found = ds.dataset(path, format="parquet", partitioning="hive")
         if not found.files:
             raise OSError("the folder has no files")
-        names = found.schema.names
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise pa.ArrowInvalid(f"two columns are named {twice[0]!r}")
-        return found
+    check_names(found.schema.names)
+    return found
 
 
 def stamp(fragment: Any) -> tuple[Any, Any]:

@@ -309,6 +309,10 @@ NUMBER_LOSSES = {
 }
 
 
+# All of them; an engine trains no other, and the tests try each in every engine.
+LOSSES = (*CLASS_LOSSES.values(), MORE_CLASSES, *NUMBER_LOSSES.values())
+
+
 def class_loss(name: str, n_classes: int) -> Loss:
     """The loss of that name for a number of classes; "logistic" of several is softmax."""
     loss = CLASS_LOSSES[name]

@@ -14,7 +14,6 @@ from neuralrules._engine._adam import Moments, corrected
 from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches
 from neuralrules._engine._torch import _prediction as plain
 from neuralrules._engine._torch._device import cpu_threads, device_named
-from neuralrules._engine._torch._losses import LOSSES
 from neuralrules._engine._torch._padding import Each, Padding, to_host
 from neuralrules._engine._torch._plain import PlainSteps
 from neuralrules._engine._torch._start import Start, Steps
@@ -45,10 +44,6 @@ class TorchSession:
         moments: Moments | None,
         fit_intercept: bool,
     ) -> None:
-        if loss.code not in LOSSES:
-            raise NotImplementedError(
-                f"The torch engine has no {loss!r}: write it in _torch/_losses.py."
-            )
         if constraints is not None:
             constraints.check(network.parameters)
         moments = moments or Moments.start(network.parameters)
@@ -61,7 +56,7 @@ class TorchSession:
             moments,
             constraints,
             engine.device,
-            loss=loss.code,
+            loss=loss,
             l2=l2,
             fit_intercept=fit_intercept,
         )

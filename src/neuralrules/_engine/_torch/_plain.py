@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 
 from neuralrules._engine._adam import BETA_1, BETA_2
+from neuralrules._engine._protocol import refuse_unknown
 from neuralrules._engine._torch._losses import LOSSES
 from neuralrules._engine._torch._padding import Each
 from neuralrules._engine._torch._start import Limits, Start
@@ -140,7 +141,8 @@ class PlainSteps:
     """
 
     def __init__(self, start: Start, share: Share | None = None) -> None:
-        self._start, self._evaluate, self._share = start, LOSSES[start.loss], share
+        refuse_unknown(start.loss, LOSSES, "torch engine", "_engine/_torch/_losses.py")
+        self._start, self._evaluate, self._share = start, LOSSES[start.loss.code], share
         padding, device = start.padding, start.parameters.biases.device
         self._places = None if padding.dense else torch.tensor(padding.places, device=device)
 

@@ -11,6 +11,7 @@ from neuralrules._engine._torch._padding import Each, Padding, to_device
 from neuralrules._engine._torch._table import Table
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._parameters import Parameters
+from neuralrules._task._losses import Loss
 
 
 class Limits(NamedTuple):
@@ -29,8 +30,7 @@ class Start(NamedTuple):
     padding : Padding
     parameters, means, squares : Each
     limits : Limits, optional
-    loss : int
-        Its code.
+    loss : Loss
     l2 : float
     fit_intercept : bool
     """
@@ -40,7 +40,7 @@ class Start(NamedTuple):
     means: Each
     squares: Each
     limits: Limits | None
-    loss: int
+    loss: Loss
     l2: float
     fit_intercept: bool
 

@@ -12,7 +12,18 @@ SOFTMAX: tl.constexpr = tl.constexpr(codes.SOFTMAX)
 HINGE: tl.constexpr = tl.constexpr(codes.HINGE)
 SQUARED: tl.constexpr = tl.constexpr(codes.SQUARED)
 HUBER: tl.constexpr = tl.constexpr(codes.HUBER)
+POISSON: tl.constexpr = tl.constexpr(codes.POISSON)
 LIMIT: tl.constexpr = tl.constexpr(codes.HUBER_LIMIT)
+
+# The losses that are below.
+CODES = {
+    codes.LOGISTIC,
+    codes.SOFTMAX,
+    codes.HINGE,
+    codes.SQUARED,
+    codes.HUBER,
+    codes.POISSON,
+}
 
 
 @triton.jit
@@ -34,7 +45,8 @@ def loss_and_slope(output, target, LOSS: tl.constexpr):
         bounded = tl.minimum(tl.maximum(error, -LIMIT), LIMIT)
         loss = bounded * (2.0 * error - bounded)
         slope = 2.0 * bounded
-    else:  # counts
+    else:
+        tl.static_assert(LOSS == POISSON, "a loss that the kernel does not know")
         expected = tl.exp(output)
         logarithm = tl.log(tl.where(target > 0, target, 1.0))
         loss = 2.0 * (target * logarithm - margin - target + expected)

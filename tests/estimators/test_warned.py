@@ -1,0 +1,103 @@
+"""What fits warn of and refuse: few counts that decide, rare texts, repeated names, weights."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from command_line import done
+from sklearn.datasets import make_low_rank_matrix
+from sklearn.exceptions import ConvergenceWarning
+
+from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
+from neuralrules._data._encoding import RareCategoriesWarning
+
+SMALL = {"n_trees": 2, "n_epochs": 2, "random_state": 0}
+RNG = np.random.RandomState(0)
+TEXTS = pd.DataFrame({"id": [f"t{i}" for i in range(300)], "x": RNG.randn(300)})
+CODES = (TEXTS["x"] > 0).astype(int).to_numpy()
+
+
+def heavy_tail():
+    """The counts of scikit-learn's own test of boosting by the Poisson loss."""
+    rng = np.random.RandomState(42)
+    X = make_low_rank_matrix(n_samples=600, n_features=100, random_state=rng)
+    coef = rng.uniform(low=-2, high=2, size=100) / np.max(X, axis=0)
+    return X, rng.poisson(lam=np.exp(X @ coef))
+
+
+def test_counts_that_few_rows_decide_are_warned_of():
+    X, y = heavy_tail()
+    message = r"^About \d+ of 600 rows decide the loss 'poisson': .* worse than a constant"
+    with pytest.warns(ConvergenceWarning, match=message):
+        NeuralRuleRegressor(loss="poisson", **SMALL).fit(X, y)
+    NeuralRuleRegressor(loss="squared", **SMALL).fit(X, np.minimum(y, 10))
+    NeuralRuleRegressor(loss="poisson", **SMALL).fit(X, np.minimum(y, 10))
+
+
+def test_rare_counts_are_not_warned_of():
+    X = RNG.randn(600, 2)
+    y = np.zeros(600)
+    y[:8] = 1
+    NeuralRuleRegressor(loss="poisson", early_stopping=False, **SMALL).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ["frame", "search", "file"])
+def test_texts_of_which_most_are_rare_are_warned_of_once(kind, tmp_path):
+    X, y, model = TEXTS, CODES, NeuralRuleClassifier(**SMALL)
+    if kind == "search":
+        options = {"candidates": [{}, {"scaling": "quantile"}], "cv": 2}
+        model = NeuralRuleClassifierCV(**options, **SMALL)
+    elif kind == "file":
+        X, y = tmp_path / "rows.parquet", "y"
+        TEXTS.assign(y=CODES).to_parquet(X)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+        model.predict(TEXTS)
+    found = [one for one in told if issubclass(one.category, RareCategoriesWarning)]
+    assert len(found) == 1
+    assert re.search(r"in the column 'id' \((79|80)% of its rows\)", str(found[0].message))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_command_line_says_it_once(ending, tmp_path):
+    file = tmp_path / f"rows.{ending}"
+    table = TEXTS.assign(y=CODES)
+    table.loc[0, "id"] = "t1"  # so that not every text is another
+    table.to_csv(file, index=False) if ending == "csv" else table.to_parquet(file)
+    options = ("--target", "y", "-o", tmp_path / "m.nrules", "--n-epochs", 1)
+    said = done("fit", file, *options)
+    text = said.stderr if hasattr(said, "stderr") else str(said)
+    assert len(re.findall("'id'", text)) == 1
+
+
+@pytest.mark.parametrize("kind", ["fit", "predict", "file"])
+def test_repeated_names_of_columns_are_refused(kind, tmp_path):
+    X = pd.DataFrame(RNG.randn(300, 3), columns=["a", "b", "c"])
+    repeated = X.set_axis(["a", "b", "a"], axis=1)
+    model = NeuralRuleClassifier(**SMALL).fit(X, CODES)
+    message = "^The table has several columns of the same name: 'a'. Give every column a name"
+    file = tmp_path / "rows.parquet"
+    arrays = [pa.array(column) for column in (*X.to_numpy().T, CODES)]
+    pq.write_table(pa.Table.from_arrays(arrays, ["a", "b", "a", "y"]), file)
+    calls = {
+        "fit": lambda: model.fit(repeated, CODES),
+        "predict": lambda: model.predict(repeated),
+        "file": lambda: model.fit(file, "y"),
+    }
+    with pytest.raises(ValueError, match=message):
+        calls[kind]()
+
+
+@pytest.mark.parametrize("weight", [np.inf, np.nan, -1.0, 1e300])
+def test_weights_that_are_none_are_refused_without_a_warning(weight):
+    X = TEXTS[["x"]]
+    with pytest.raises(ValueError, match=r"^class_weight=\{.*\} must give no class"):
+        NeuralRuleClassifier(class_weight={0: weight, 1: 1}, **SMALL).fit(X, CODES)
+    weights = np.where(np.arange(300) == 3, weight, 1.0)
+    with pytest.raises(ValueError, match="sample_weight"):
+        NeuralRuleClassifier(**SMALL).fit(X, CODES, sample_weight=weights)
