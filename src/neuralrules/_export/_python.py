@@ -27,7 +27,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from neuralrules._data._categories import spellings
 from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder
@@ -45,6 +44,9 @@ from neuralrules._export._python_templates import (
     DOCSTRING,
     HOLES,
     IN_DAYS,
+    MARKED_NUMBER,
+    MARKED_TEXT,
+    MARKERS,
     NUMBER,
     NUMBERS,
     ON_LINE,
@@ -181,7 +183,10 @@ def reading_functions(encoder: Encoder, used: list[EncodedColumn]) -> list[list[
     functions = [[standardised, "    return x"]]
     functions += [[CELL]] if kinds else []
     dates = bool(date_names(encoder, used))
-    functions += [[NUMBER.replace("{days}", IN_DAYS if dates else "")]] if numbers else []
+    number = NUMBER.replace("{days}", IN_DAYS if dates else "")
+    for place, code in (("{text}", MARKED_TEXT), ("{number}", MARKED_NUMBER)):
+        number = number.replace(place, code if encoder.missing else "")
+    functions += [[number]] if numbers else []
     functions += [[DAYS]] if dates else []
     functions += [[ON_LINE]] if "scaled" in kinds else []
     found = (
@@ -196,6 +201,7 @@ def column_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
     lines = ["MISSING = None"] if used else []
     if len(categorical) < len(used):
         lines.append(f"LARGEST = {float_code(LARGEST)}  # no number may be beyond it")
+        lines += marker_lines(encoder, used)
     dates = [text_code(name) for name in date_names(encoder, used)]
     if dates:
         lines += bracketed("DATES = {", dates, f"}}  # in days since {EPOCH}")
@@ -220,6 +226,25 @@ def column_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
     return lines
 
 
+def marker_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
+    """What else means missing in the columns of numbers that the rules look at."""
+    if not encoder.missing:
+        return []
+    texts = [text_code(text) for text in sorted(encoder.markers.texts)]
+    lines = [MARKERS, *bracketed("MISSING_TEXTS = {", texts, "}"), "MISSING_NUMBERS = {"]
+    sources = {column.source for column in used if column.kind in ("number", "missing")}
+    for source in sorted(sources):
+        numbers = encoder.markers.of_numbers(encoder.columns_of(source)[0])
+        codes = [marker_code(number) for number in numbers]
+        lines += bracketed(f"    {text_code(encoder.names[source])}: [", codes, "],")
+    return [*lines, "}"]
+
+
+def marker_code(number: float) -> str:
+    """A number that means missing; infinity may, too."""
+    return float_code(number) if np.isfinite(number) else f'float("{number}")'
+
+
 def date_names(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
     """The columns of dates among those that the rules look at."""
     sources = sorted({column.source for column in used})
@@ -232,10 +257,9 @@ def spelling_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
     categorical = [column for column in used if column.kind in ("category", "rare")]
     for source in sorted({column.source for column in categorical}):
         listed = {column.category for column in listed_categories(encoder, categorical, source)}
-        own = [column for column in encoder.columns_of(source) if column.kind == "category"]
         entries = [
             f"{text_code(cell)}: {'MISSING' if name is None else text_code(name)}"
-            for cell, name in spellings(column.category for column in own).items()
+            for cell, name in encoder.spellings(source).items()
             if cell is not None and cell != name and name in listed
         ]
         if entries:

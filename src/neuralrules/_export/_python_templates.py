@@ -47,6 +47,8 @@ SCALED = {"""
 HOLES = """
 # Indicators x["a", MISSING], 1 where a number is missing, else 0: mean and deviation.
 HOLES = {"""
+MARKERS = """
+# What else means missing in columns of numbers: texts, and numbers of each column."""
 CATEGORIES = """
 # Indicators x["a", "b"], 1 where column "a" holds "b", else 0: mean and deviation.
 CATEGORIES = {"""
@@ -90,7 +92,7 @@ CELL = '''def cell_of(row, name):
     return cell if cell == row[name] else MISSING  # NaN does not equal itself'''
 NUMBER = '''def number(row, name):
     """The number in a column."""
-    cell = cell_of(row, name){days}
+    cell = cell_of(row, name){text}{days}
     if cell is MISSING:
         return MISSING
     if isinstance(cell, (str, bytes)) or not hasattr(cell, "__float__"):
@@ -98,7 +100,7 @@ NUMBER = '''def number(row, name):
             f"Column {name!r} must hold a number, not {cell!r}. "
             "Convert it, or give None for a missing value."
         )
-    value = cell if isinstance(cell, int) else float(cell)  # ints may exceed floats
+    value = cell if isinstance(cell, int) else float(cell)  # ints may exceed floats{number}
     if abs(value) > LARGEST:
         raise ValueError(
             f"Column {name!r} holds {cell!r}: infinity, or beyond {LARGEST:.2g}. "
@@ -113,6 +115,12 @@ ON_LINE = '''def on_line(value, numbers, scaled):
     k = sum(start <= value for start in numbers[1:-1])
     share = (value - numbers[k]) / (numbers[k + 1] - numbers[k])
     return min(scaled[k] + (scaled[k + 1] - scaled[k]) * share, scaled[k + 1])'''
+MARKED_TEXT = """
+    if isinstance(cell, str) and cell in MISSING_TEXTS:
+        return MISSING"""
+MARKED_NUMBER = """
+    if value in MISSING_NUMBERS[name]:
+        return MISSING"""
 IN_DAYS = """
     if name in DATES and cell is not MISSING:
         cell = days(cell, name)"""
