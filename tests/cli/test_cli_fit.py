@@ -603,7 +603,7 @@ def test_targets_that_cannot_be_learned(arguments, message, here):
 def test_several_targets_are_a_regression():
     model = fitted("houses.parquet", "-t", "bmi", "-t", "bp", *QUICK)
     assert model.network_.n_outputs == 2
-    assert model.fitted_.notes == {"targets": ["bmi", "bp"], "missing": []}
+    assert model.fitted_.notes == {"targets": ["bmi", "bp"]}
 
 
 @pytest.mark.parametrize("loss", NUMBER_LOSSES)
@@ -732,7 +732,8 @@ def test_texts_for_missing_are_remembered(here):
     (here / "m.csv").write_text("\n".join(lines))
     model = fitted("m.csv", "-t", "y", "--missing", "?", *QUICK)
     assert [column.kind for column in model.encoder_.columns] == ["number", "missing"]
-    assert model.fitted_.notes == {"targets": ["y"], "missing": ["?"]}
+    assert model.fitted_.notes == {"targets": ["y"]}
+    assert model.encoder_.missing == ("?",)
     shown = done("predict", "m.nrules", "m.csv").out.splitlines()
     assert len(shown) == 41
 

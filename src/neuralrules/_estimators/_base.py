@@ -84,7 +84,7 @@ class NeuralRuleModel(RuleBuilder):
         "start": [StrOptions(set(STARTS))],
         "fit_intercept": ["boolean"],
         "scaling": [StrOptions(set(SCALINGS))],
-        "missing": [Real, str, "array-like", None],
+        "missing": [Real, str, list, tuple, np.ndarray, None],
         "deep": ["boolean"],
         "l2": [Interval(Real, 0, None, closed="left")],
         "rule_dropout": [Interval(Real, 0, 1, closed="left")],

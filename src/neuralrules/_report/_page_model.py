@@ -143,7 +143,7 @@ def page_columns(fitted: Fitted, X: Any, order: list[str] | None) -> list[dict[s
     list of dict
         ``name``, ``source``, ``kind``, the ``start`` value (a number, None for missing,
         or the place of an option), a ``hint`` about its usual values (for numbers
-        also ``hint_full``, in all digits) and, for
+        also ``hint_full``, in all digits, and ``marked``, what else means missing) and, for
         categories, ``keys`` (None is missing) and the ``options`` that people read, the
         last of which stands for every value that has no option of its own.
     """
@@ -164,7 +164,8 @@ def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
         start, hint, full = usual_number(encoder, own[0], X)
         holes = any(column.kind == "missing" for column in own)
         result |= {"kind": "number", "start": start, "holes": holes, "input": "number"}
-        result["marked"] = encoder.markers.of_numbers(own[0])
+        marked = encoder.markers.of_numbers(own[0])
+        result["marked"] = [number for number in marked if math.isfinite(number)]
         if own[0].is_date:
             result |= date_input(start, encoder.numbers(X, source) if X is not None else None)
         return result | {"hint": hint, "hint_full": full}
