@@ -124,6 +124,7 @@ def test_every_option_reaches_the_estimator():
     assert parameters.pop("class_weight") == weights
     assert parameters.pop("expert_rules") is None  # which come from a file
     assert parameters.pop("checkpoint") is None
+    assert parameters.pop("missing") is None  # which --missing says of the table
     assert (parameters.pop("verbose"), parameters.pop("warm_start")) == (0, False)
     assert parameters.pop("monotone") is None
     assert parameters == {
