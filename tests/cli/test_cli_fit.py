@@ -124,6 +124,7 @@ def test_every_option_reaches_the_estimator():
     assert parameters.pop("class_weight") == weights
     assert parameters.pop("expert_rules") is None  # which come from a file
     assert parameters.pop("checkpoint") is None
+    assert parameters.pop("missing") is None  # which --missing says of the table
     assert (parameters.pop("verbose"), parameters.pop("warm_start")) == (0, False)
     assert parameters.pop("monotone") is None
     assert parameters == {
@@ -603,7 +604,7 @@ def test_targets_that_cannot_be_learned(arguments, message, here):
 def test_several_targets_are_a_regression():
     model = fitted("houses.parquet", "-t", "bmi", "-t", "bp", *QUICK)
     assert model.network_.n_outputs == 2
-    assert model.fitted_.notes == {"targets": ["bmi", "bp"], "missing": []}
+    assert model.fitted_.notes == {"targets": ["bmi", "bp"]}
 
 
 @pytest.mark.parametrize("loss", NUMBER_LOSSES)
@@ -732,7 +733,8 @@ def test_texts_for_missing_are_remembered(here):
     (here / "m.csv").write_text("\n".join(lines))
     model = fitted("m.csv", "-t", "y", "--missing", "?", *QUICK)
     assert [column.kind for column in model.encoder_.columns] == ["number", "missing"]
-    assert model.fitted_.notes == {"targets": ["y"], "missing": ["?"]}
+    assert model.fitted_.notes == {"targets": ["y"]}
+    assert model.encoder_.missing == ("?",)
     shown = done("predict", "m.nrules", "m.csv").out.splitlines()
     assert len(shown) == 41
 

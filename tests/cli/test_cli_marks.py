@@ -183,11 +183,24 @@ def test_a_cell_with_other_marks_gets_their_options(here):
     )
 
 
-def test_an_export_says_that_it_does_not_know_what_means_missing(here):
+@pytest.mark.parametrize(
+    ("marks", "told", "kept"),
+    [
+        ([], "-999", ["-999"]),
+        (["--decimal", ","], "-999,5", ["-999,5", "-999.5"]),
+        (["--decimal", ",", "--thousands", "."], "9.999", ["9999"]),
+    ],
+)
+def test_a_model_knows_what_means_missing_in_its_own_marks(marks, told, kept, here):
     amounts, y = money(np.random.default_rng(0))
-    pd.DataFrame({"amount": amounts, "y": y}).to_csv("t.csv", index=False)
-    done("fit", "t.csv", "-t", "y", "--n-epochs", 1, "--missing", "-999", "-o", "m")
-    for form in ("onnx", "python"):
-        said = done("export", "m", "--format", form, "-o", f"out.{form}").err
-        assert "the fit took '-999' for missing; the export does not" in said
-    assert "note" not in done("export", "m", "--format", "sql", "--table", "t").err
+    texts = [str(amount).replace(".", ",") if marks else str(amount) for amount in amounts]
+    texts[::4] = [told] * len(texts[::4])
+    pd.DataFrame({"amount": texts, "y": y}).to_csv("t.csv", index=False)
+    done("fit", "t.csv", "-t", "y", "--n-epochs", 1, "--missing", told, *marks, "-o", "m")
+    model = load("m")
+    assert model.encoder_.missing == tuple(kept) == tuple(model.missing)
+    done("predict", "m", "t.csv", "-o", "out.csv", "--proba")
+    rows = pd.DataFrame({"amount": np.where(np.arange(len(y)) % 4, amounts, float(kept[-1]))})
+    holes = rows["amount"].where(np.arange(len(y)) % 4 != 0).to_frame()
+    assert (model.predict_proba(rows) == model.predict_proba(holes)).all()
+    assert (model.predict(rows) == pd.read_csv("out.csv")["prediction"]).all()

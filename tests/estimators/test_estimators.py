@@ -576,6 +576,7 @@ FORMER = {
     "start": "hinge",
     "fit_intercept": False,
     "scaling": "standard",
+    "missing": None,
     "max_literals": None,
     "max_terms": None,
 }

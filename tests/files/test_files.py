@@ -264,6 +264,10 @@ def test_a_file_of_the_first_version_stays_readable():
     assert model.rules_text() == expected["rules"]
     assert model.get_params()["class_weight"] == {"high": 1.0, "low": 1.0, "middle": 2.0}
     assert model.fitted_.notes == {"targets": ["wealth"], "missing": ["?"]}
+    assert model.encoder_.missing == ("?",)  # which was a note only
+    holes = some.assign(city=some["city"].astype(object).where(some.index % 2 == 0, None))
+    marked = holes.fillna({"city": "?"})
+    assert (model.predict_proba(marked) == model.predict_proba(holes)).all()
     # Parameters that are new since, or have changed their meaning, are what they were then.
     parameters = NeuralRuleClassifier.paper(model.max_depth).get_params()
     for name in ("literal_columns", "start", "fit_intercept", "scaling", "tree_rate"):

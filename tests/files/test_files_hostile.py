@@ -303,6 +303,31 @@ CASES = [
     ),
     (
         MIXED,
+        lambda document, _: document.update(missing="-999"),
+        "'missing' is '-999', not of type list",
+    ),
+    (
+        MIXED,
+        lambda document, _: document.update(missing=[-999]),
+        "'missing' is not a list of texts",
+    ),
+    (
+        MIXED,
+        lambda document, _: document.update(missing=["x"] * 1001),
+        "it names more than 1,000 texts that mean missing",
+    ),
+    (
+        MIXED,
+        lambda document, _: document.update(missing=["x" * 1001]),
+        "it names more than 1,000 texts that mean missing, or one of more than 1,000",
+    ),
+    (
+        MIXED,
+        lambda document, _: document["notes"].update(missing="-999"),
+        "'missing' is '-999', not of type list",
+    ),
+    (
+        MIXED,
         say("columns", 3, [2, "missing", None]),
         "its columns are not those of a table",
     ),

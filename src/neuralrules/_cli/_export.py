@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neuralrules._cli._console import Console, bytes_text
-from neuralrules._cli._errors import library_errors, listed, option_name
+from neuralrules._cli._errors import library_errors, option_name
 from neuralrules._cli._help import Command, option, output_option, speaking
-from neuralrules._cli._models import checked_output, label_of, load_model, notes_of
+from neuralrules._cli._models import checked_output, label_of, load_model
 
 if TYPE_CHECKING:
     from neuralrules._estimators._base import NeuralRuleModel
@@ -150,18 +150,7 @@ def export(
 
         with whole_file(path) as file:
             file.write(content)
-    note_markers(loaded, form, console)
     say_exported(loaded, form, out, len(content), console)
-
-
-def note_markers(model: NeuralRuleModel, form: str, console: Console) -> None:
-    """Say that only SQL knows what the fit was told to take for missing."""
-    markers = notes_of(model, "missing")
-    if markers and form != "sql":
-        console.note(
-            f"the fit took {listed(markers)} for missing; the export does not. Give it NaN for "
-            "such numbers and nothing for such text."
-        )
 
 
 def check_format(form: str, options: dict[str, Any]) -> None:

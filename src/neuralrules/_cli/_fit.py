@@ -201,7 +201,7 @@ def fit(
         y = target_array(rows, found.name)
         check_folds(rows, folds)
         model = estimator(found.name, parameters, search, y)
-        model.set_params(expert_rules=experts)
+        model.set_params(expert_rules=experts, missing=reading.markers())
         fit_with_progress(model, rows.X, y, rows.weights, console)
         learned = Learned(model, found, list(target), rows.name, *rows.X.shape)
     note(learned.model, targets=list(target), **reading.notes())

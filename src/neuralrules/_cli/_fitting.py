@@ -77,7 +77,7 @@ def fit_with_progress(
     model: NeuralRuleModel, X: Any, y: Any, weights: Any, console: Console
 ) -> None:
     """Fit, with a bar for the epochs or for the steps of the search."""
-    names = [*parameter_names(), "expert_rules", "checkpoint"]
+    names = [*parameter_names(), "expert_rules", "checkpoint", "missing"]
     with library_errors(names), interrupts_raised():
         model.set_params(verbose=int(console.shows_progress))
         with notes_of_convergence(console, streamed=not hasattr(X, "iloc")):

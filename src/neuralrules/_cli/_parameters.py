@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 SECTION = "Parameters of the model"
 # The terminal decides whether there is a progress bar; each command line fits anew, and
 # compares candidates by their loss. Rules of experts come from a file, and where a checkpoint
-# is says the command itself.
-NO_OPTIONS = ("verbose", "warm_start", "scoring", "expert_rules", "checkpoint")
+# is says the command itself. What means missing is said about the table that is read.
+NO_OPTIONS = ("verbose", "warm_start", "scoring", "expert_rules", "checkpoint", "missing")
 RANDOM_STATE = 0
 TOO_LARGE = 2**32  # for a count, and for what C calls an integer
 # Where the estimators' own text speaks of Python.

@@ -13,6 +13,7 @@ from neuralrules._cli._errors import InputError
 from neuralrules._cli._help import Callback, option
 from neuralrules._cli._models import notes_of
 from neuralrules._cli._tables._streams import FORMAT_OPTION, FORMATS
+from neuralrules._data._number_texts import NUMBER
 
 if TYPE_CHECKING:
     from neuralrules._cli._tables._cells import Marks
@@ -33,6 +34,7 @@ class Reading:
         """Open a table as it is written; what is not told is as it was in a model's fit."""
         from neuralrules._cli._tables import open_table
 
+        known = () if model is None else model.encoder_.missing
         told = self._with_marks_of(model)
         if told.thousands == (told.decimal or "."):
             raise click.UsageError(
@@ -43,7 +45,7 @@ class Reading:
             path,
             file_format=self.file_format,
             delimiter=self.delimiter,
-            missing=[*notes_of(model, "missing"), *self.missing],
+            missing=[*known, *self.missing],
             decimal=told.decimal or ".",
             thousands=told.thousands,
         )
@@ -79,11 +81,19 @@ class Reading:
         }
 
     def notes(self) -> dict[str, list[str]]:
-        """What a model remembers of the table that it was fitted on."""
+        """What a model remembers of how the table was written that it was fitted on."""
         marks = {"decimal": self.decimal, "thousands": self.thousands}
-        return {"missing": list(self.missing)} | {
-            name: [mark] for name, mark in marks.items() if mark is not None
-        }
+        return {name: [mark] for name, mark in marks.items() if mark is not None}
+
+    def markers(self) -> list[str] | None:
+        """What else means missing, as an estimator takes it: numbers in Python's own marks."""
+        found: list[str] = []
+        for text in self.missing:
+            plain = self.marks.plain(text) or text
+            # With "." between thousands, 1.000 is not the number 1 but 1000.
+            misread = plain != text and NUMBER.fullmatch(text)
+            found += [plain] if misread else [text, plain]
+        return list(dict.fromkeys(found)) or None
 
 
 def reading_options(function: Callback) -> Callback:

@@ -54,7 +54,7 @@ class Cluster:
         self.trainings: list[ClusterTraining] = []
 
     def surveyed(self, stream: RowStream, targets: TargetSurvey, *, keeps: bool) -> Survey:
-        found = Survey(stream.features)
+        found = Survey(stream.features, stream.missing)
         with failing_plainly():
             for survey, own_targets in self._of_pieces(surveyed_task, stream, targets, keeps):
                 found.join(survey)
@@ -131,7 +131,7 @@ def surveyed_task(
 ) -> tuple[Survey, TargetSurvey]:
     """What is in one piece."""
     stream, targets = shipped  # a copy of the driver's, that has seen nothing
-    survey = Survey(stream.features)
+    survey = Survey(stream.features, stream.missing)
     survey_piece(stream, raw_rows(stream, piece, cut, tables), survey, targets, keeps=keeps)
     return survey, targets
 

@@ -106,7 +106,8 @@ def _number_column(
     name, kind = encoder.names[position], _kind(table, position)
     own = encoder.columns_of(position)[0]
     cell = cell_at(table, position)
-    number = np.nan if is_missing(cell) else _as_number(cell)
+    marked = bool(encoder.missing) and np.isnan(encoder.numbers(table, position)[0])
+    number = np.nan if is_missing(cell) or marked else _as_number(cell)
     low, high = _dtype_range(table, position)
     whole = (
         kind == "boolean"  # which can only become 0 or 1
@@ -197,7 +198,7 @@ def _category_column(
         for column in encoder.columns
         if column.source == position and column.category is not None
     ]
-    wanted, known_as = known, spellings(known)
+    wanted, known_as = known, spellings(known, encoder.markers.texts)
     if position in options.bounds:
         given = options.bounds[position]
         if isinstance(given, str) or not isinstance(given, Iterable):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -35,16 +35,24 @@ LONGEST_NUMBER = 400  # characters; the largest double has 309
 MANY_DIGITS = 1e15  # from here on some programs write whole numbers with an exponent
 
 
-def as_categories(column: Any) -> np.ndarray:
-    """The column as names of categories, with None for missing, (n_rows, 1) object."""
+def as_categories(column: Any, markers: Collection[str] = ()) -> np.ndarray:
+    """The column as names of categories, with None for missing, (n_rows, 1) object.
+
+    Names that are among the `markers` mean missing, too.
+    """
+
+    def name_of(item: Any) -> str | None:
+        name = category_name(item)
+        return None if name in markers else name
+
     if str(getattr(column, "dtype", "")) == "category":
         # pandas knows each category once, and where it is: there are fewer names than rows.
-        known = [category_name(item) for item in column.cat.categories]
+        known = [name_of(item) for item in column.cat.categories]
         return np.array([*known, None], object)[column.cat.codes.to_numpy()][:, None]
     array = np.asarray(column, dtype=object)
     present = ~missing_cells(column)
     names = np.full((len(array), 1), None, object)
-    names[present, 0] = [category_name(item) for item in array[present]]
+    names[present, 0] = [name_of(item) for item in array[present]]
     return names
 
 
@@ -66,11 +74,14 @@ def date_name(moment: date) -> str:
     return str(moment).removesuffix(MIDNIGHT) if isinstance(moment, datetime) else str(moment)
 
 
-def spellings(categories: Iterable[str | None]) -> dict[str | None, str | None]:
+def spellings(
+    categories: Iterable[str | None], markers: Collection[str] = ()
+) -> dict[str | None, str | None]:
     """From all that a column's cells may hold to its category, for the categories given.
 
     None is a hole, and so is a text that means missing and is no category. A spelling that
-    is itself the name of a category, or that of an earlier one, stays with that.
+    is itself the name of a category, or that of an earlier one, stays with that. The
+    `markers` always mean a hole: of a column that knows no hole, they are nothing.
     """
     names = list(categories)
     table: dict[str | None, str | None] = {name: name for name in names}
@@ -89,6 +100,10 @@ def spellings(categories: Iterable[str | None]) -> dict[str | None, str | None]:
                 others = number_spellings(str(int(name)))
         for other in others:
             table.setdefault(other, name)
+    for marker in sorted(markers):
+        table.pop(marker, None)
+        if None in table:
+            table[marker] = None
     return table
 
 
@@ -151,9 +166,11 @@ def single_spellings(value: float) -> list[str]:
     return [repr(float(single)), *short]
 
 
-def learn_categories(column: Any) -> tuple[list[str | None], bool]:
+def learn_categories(
+    column: Any, markers: Collection[str] = ()
+) -> tuple[list[str | None], bool]:
     """The categories of a column that get an indicator, and whether others share one."""
-    return frequent_categories(Counter(as_categories(column)[:, 0].tolist()))
+    return frequent_categories(Counter(as_categories(column, markers)[:, 0].tolist()))
 
 
 def frequent_categories(counts: Mapping[str | None, int]) -> tuple[list[str | None], bool]:

@@ -34,6 +34,7 @@ from neuralrules._data._categories import (
 )
 from neuralrules._data._dates import LAST_MOMENT, as_days, holds_dates
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
+from neuralrules._data._markers import Markers
 from neuralrules._data._missing import missing_cells
 from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._scaling import learn_knots
@@ -115,6 +116,17 @@ def holds_booleans(column: Any) -> bool:
     return _dtype_name(column).startswith("bool")
 
 
+def counts_booleans(column: Any, markers: Markers) -> bool:
+    """Whether the numbers of a column are its booleans.
+
+    Objects are looked at only if 0 or 1 means missing: then False and True must not.
+    """
+    if holds_booleans(column) or not {0.0, 1.0} & set(markers.numbers):
+        return holds_booleans(column)
+    present = np.asarray(column, object)[~missing_cells(column)]
+    return {type(cell) for cell in present} in ({bool}, {np.bool_})
+
+
 def as_numbers(column: Any, name: str) -> np.ndarray | None:
     """The column as float64 with NaN for missing, or None if it holds categories."""
     dtype = _dtype_name(column)
@@ -176,20 +188,30 @@ class Encoder:
         order of the table.
     named : bool
         Whether the table has names of its own, as a frame does.
+    missing : tuple of str
+        What else means missing, beside empty cells: see `Markers`.
     """
 
     names: list[str]
     columns: list[EncodedColumn]
     named: bool = False
+    missing: tuple[str, ...] = ()
 
     @classmethod
     def fit(
-        cls, X: Any, weights: np.ndarray, *, named: bool = False, scaling: str = "standard"
+        cls,
+        X: Any,
+        weights: np.ndarray,
+        *,
+        named: bool = False,
+        scaling: str = "standard",
+        missing: tuple[str, ...] = (),
     ) -> Encoder:
         """Learn from a checked table X and the weights (n_rows,) of its rows.
 
         With `scaling` "quantile" numbers are scaled by their quantiles, others standardised.
         """
+        markers = Markers.of(missing)
         names = (
             [str(name) for name in X.columns]
             if is_frame(X)
@@ -197,18 +219,19 @@ class Encoder:
         )
         numbers, holes, categories = [], [], []
         for source, name in enumerate(names):
-            column = as_numbers(column_of(X, source), name)
+            cells = markers.without_texts(column_of(X, source))
+            column = as_numbers(cells, name)
             if column is None:
-                known, rare = learn_categories(column_of(X, source))
+                known, rare = learn_categories(cells, markers.texts)
                 categories += [EncodedColumn(source, "category", one) for one in known]
                 categories += [EncodedColumn(source, "rare")] * rare
                 continue
-            cells = column_of(X, source)
             number = EncodedColumn(source, "number", is_date=holds_dates(cells))
-            numbers.append(replace(number, is_boolean=holds_booleans(cells)))
-            if np.isnan(column.min()):
+            number = replace(number, is_boolean=counts_booleans(cells, markers))
+            numbers.append(number)
+            if np.isnan(markers.without_numbers(column, number).min()):
                 holes.append(EncodedColumn(source, "missing"))
-        unscaled = cls(names, [*numbers, *holes, *categories])
+        unscaled = cls(names, [*numbers, *holes, *categories], missing=missing)
         moments = ColumnMoments(len(unscaled.columns))
         for start, stop, raw in unscaled._raw_chunks(X):
             moments.add(raw, weights[start:stop].astype(np.float64))
@@ -224,8 +247,13 @@ class Encoder:
         ]
         check_deviations(names, scaled)
         if scaling == "quantile":
-            scaled = [with_knots(column, X, names, weights) for column in scaled]
-        return cls(names, scaled, named)
+            scaled = [
+                with_knots(column, unscaled.numbers(X, column.source), weights)
+                if column.kind == "number"
+                else column
+                for column in scaled
+            ]
+        return cls(names, scaled, named, missing)
 
     def transform(self, X: Any) -> np.ndarray:
         """Encode a checked table: (n_rows, n_encoded_columns) float32, C-contiguous."""
@@ -265,6 +293,34 @@ class Encoder:
     def columns_of(self, source: int) -> list[EncodedColumn]:
         """The encoded columns that one column of the table became."""
         return [column for column in self.columns if column.source == source]
+
+    @cached_property
+    def markers(self) -> Markers:
+        """What else means missing, by the kind of a column."""
+        return Markers.of(self.missing)
+
+    def numbers(self, X: Any, source: int) -> np.ndarray:
+        """A column of numbers of a checked table, (n_rows,) float64 with NaN for missing."""
+        place = self._number_places[source]
+        column, cells = self.columns[place], self.markers.without_texts(column_of(X, source))
+        numbers = as_numbers(cells, self.names[source])
+        if numbers is None:
+            raise self._other_kind(place, "text or categories")
+        numbers = self.markers.without_numbers(numbers, column)
+        if holds_dates(cells) and not column.is_date:
+            raise self._other_kind(place, "dates")
+        if column.is_date and (np.abs(numbers) > LAST_MOMENT).any():
+            raise self._other_kind(place, "numbers that are no days since 1970-01-01")
+        return numbers
+
+    def categories(self, X: Any, source: int) -> np.ndarray:
+        """Names of the categories in a column of a table, (n_rows,), None for missing."""
+        return as_categories(column_of(X, source), self.markers.texts)[:, 0]
+
+    def spellings(self, source: int) -> dict[str | None, str | None]:
+        """From all that a column of categories may hold to those with an indicator."""
+        own = (one for one in self.columns_of(source) if one.kind == "category")
+        return spellings((one.category for one in own), self.markers.texts)
 
     @cached_property
     def missing_indicators(self) -> dict[int, int]:
@@ -317,8 +373,9 @@ class Encoder:
         for place in self._places("category"):
             column = self.columns[place]
             places[column.source][0][column.category] = place
-        for known, _ in places.values():
-            known |= {spelling: known[name] for spelling, name in spellings(known).items()}
+        for source, (known, _) in places.items():
+            table = self.spellings(source)
+            known |= {spelling: known[name] for spelling, name in table.items()}
         return places
 
     def _places(self, kind: str) -> list[int]:
@@ -348,7 +405,7 @@ class Encoder:
         for number, hole in self.missing_indicators.items():
             raw[:, hole] = np.isnan(raw[:, number])
         for source, (places, other) in self._category_places.items():
-            cells = as_categories(column_of(piece, source))[:, 0]
+            cells = self.categories(piece, source)
             codes = np.array([places.get(cell, other) for cell in cells])
             known = np.flatnonzero(codes >= 0)
             raw[known, codes[known]] = 1
@@ -357,18 +414,15 @@ class Encoder:
     def _numbers(self, piece: Any) -> np.ndarray:
         """Numeric columns of some rows, (n_rows, n_numeric) float64: may be a view."""
         plain = isinstance(piece, np.ndarray) and piece.dtype.kind in "fiub"
-        if plain and not self._category_places and not self._has_dates:
+        if (
+            plain
+            and not self._category_places
+            and not (self._has_dates or self.markers.numbers)
+        ):
             return np.ascontiguousarray(piece, np.float64)
         numbers = np.empty((piece.shape[0], len(self._number_places)))
         for source, place in self._number_places.items():
-            column = as_numbers(column_of(piece, source), self.names[source])
-            if column is None:
-                raise self._other_kind(place, "text or categories")
-            if holds_dates(column_of(piece, source)) and not self.columns[place].is_date:
-                raise self._other_kind(place, "dates")
-            if self.columns[place].is_date and (np.abs(column) > LAST_MOMENT).any():
-                raise self._other_kind(place, "numbers that are no days since 1970-01-01")
-            numbers[:, place] = column
+            numbers[:, place] = self.numbers(piece, source)
         return numbers
 
     def _other_kind(self, place: int, found: str) -> ValueError:
@@ -436,11 +490,7 @@ def check_deviations(names: list[str], columns: list[EncodedColumn]) -> None:
 
 
 def with_knots(
-    column: EncodedColumn, X: Any, names: list[str], weights: np.ndarray
+    column: EncodedColumn, numbers: np.ndarray, weights: np.ndarray
 ) -> EncodedColumn:
-    """A column scaled by its quantiles, if it is one of numbers with enough of them."""
-    if column.kind != "number":
-        return column
-    numbers = as_numbers(column_of(X, column.source), names[column.source])
-    assert numbers is not None  # its moments are known
+    """A column of numbers scaled by its quantiles, if it has enough of them."""
     return replace(column, knots=learn_knots(numbers, weights.astype(np.float64)))

@@ -20,8 +20,9 @@ from neuralrules._data._encoding import (
     check_deviations,
     check_finite,
     column_of,
-    holds_booleans,
+    counts_booleans,
 )
+from neuralrules._data._markers import Markers
 from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._scaling import learn_knots
 
@@ -33,8 +34,9 @@ MOST_NAMES = 100_000
 class ColumnSurvey:
     """One column of the table, as far as it has been seen."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, markers: Markers) -> None:
         self._name = name
+        self._markers = markers
         self._moments = ColumnMoments(1)
         self._numbers: list[np.ndarray] = []  # of the rows that quantiles are taken of
         self._is_date = False
@@ -45,17 +47,21 @@ class ColumnSurvey:
 
     def add(self, column: Any, weights: np.ndarray, kept: np.ndarray) -> None:
         """Take in some rows, with their weights in training; numbers of `kept` stay."""
+        column = self._markers.without_texts(column)
         numbers = as_numbers(column, self._name)
         if numbers is None:
             self._has_names = True
-            self._count(as_categories(column)[:, 0], weights)
+            self._count(as_categories(column, self._markers.texts)[:, 0], weights)
             return
+        is_date, is_boolean = holds_dates(column), counts_booleans(column, self._markers)
+        kind = EncodedColumn(0, "number", is_date=is_date, is_boolean=is_boolean)
+        numbers = self._markers.without_numbers(numbers, kind)
         check_finite(numbers[:, None], [self._name])
         # Rows without weight have a part in the range alone, and are few.
         for own in (weights > 0, weights == 0):
             self._moments.add(numbers[own, None], weights[own])
-        self._is_date |= holds_dates(column)
-        self._is_boolean |= holds_booleans(column)
+        self._is_date |= is_date
+        self._is_boolean |= is_boolean
         self._numbers.append(numbers[kept])
         holes = np.isnan(numbers)
         self._missing += holes.sum(), weights[holes].sum()
@@ -156,11 +162,13 @@ class Survey:
     Parameters
     ----------
     names : list of str
+    missing : tuple of str
+        What else means missing, beside empty cells: see `Markers`.
     """
 
-    def __init__(self, names: list[str]) -> None:
-        self._names = names
-        self._columns = [ColumnSurvey(name) for name in names]
+    def __init__(self, names: list[str], missing: tuple[str, ...] = ()) -> None:
+        self._names, self._missing = names, missing
+        self._columns = [ColumnSurvey(name, Markers.of(missing)) for name in names]
         self._kept_weights: list[np.ndarray] = []
         self.n_rows = 0
         self.weight = 0.0
@@ -201,4 +209,4 @@ class Survey:
             categories += column.categories(source, n_rows, weight)
         columns = [*numbers, *holes, *categories]
         check_deviations(self._names, columns)
-        return Encoder(self._names, columns, named=True)
+        return Encoder(self._names, columns, named=True, missing=self._missing)

@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 )
 
 from neuralrules._data._encoding import Encoder, check_table, warn_of_rare
+from neuralrules._data._markers import marker_texts
 from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import SCALINGS
@@ -83,6 +84,7 @@ class NeuralRuleModel(RuleBuilder):
         "start": [StrOptions(set(STARTS))],
         "fit_intercept": ["boolean"],
         "scaling": [StrOptions(set(SCALINGS))],
+        "missing": [Real, str, list, tuple, np.ndarray, None],
         "deep": ["boolean"],
         "l2": [Interval(Real, 0, None, closed="left")],
         "rule_dropout": [Interval(Real, 0, 1, closed="left")],
@@ -142,6 +144,10 @@ class NeuralRuleModel(RuleBuilder):
                 return self._resume(X, y, sample_weight, self._course(), TRAINED)
             return self._fit_from_scratch(X, y, sample_weight, self._course())
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        marker_texts(self.missing)  # refuses what is neither a number nor a text
+
     def _course(self) -> Course:
         return Course(self.n_epochs, self.schedule, self.early_stopping)
 
@@ -162,7 +168,11 @@ class NeuralRuleModel(RuleBuilder):
         # 1. Encode the table and the targets, brought to a common scale by the training rows.
         task, targets = self._rescaled(task, targets, y, own_weights)
         encoder = Encoder.fit(
-            X, own_weights, named=hasattr(self, "feature_names_in_"), scaling=self.scaling
+            X,
+            own_weights,
+            named=hasattr(self, "feature_names_in_"),
+            scaling=self.scaling,
+            missing=marker_texts(self.missing),
         )
         warn_of_rare(encoder)
         rows = Rows(encoder.transform(X), targets, row_weights, weights, task)

@@ -277,6 +277,7 @@ class NeuralRuleClassifier(ClassRules):
         start: str = "hinge",
         fit_intercept: bool = True,
         scaling: str = "standard",
+        missing: float | str | Sequence[float | str] | None = None,
         deep: bool = False,
         loss: str = "logistic",
         l2: float = 0.2,
@@ -315,6 +316,7 @@ class NeuralRuleClassifier(ClassRules):
         self.start = start
         self.fit_intercept = fit_intercept
         self.scaling = scaling
+        self.missing = missing
         self.deep = deep
         self.loss = loss
         self.l2 = l2

@@ -84,6 +84,7 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
         start: str = "hinge",
         fit_intercept: bool = True,
         scaling: str = "standard",
+        missing: float | str | Sequence[float | str] | None = None,
         deep: bool = False,
         loss: str = "logistic",
         l2: float = 0.2,
@@ -123,6 +124,7 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
         self.start = start
         self.fit_intercept = fit_intercept
         self.scaling = scaling
+        self.missing = missing
         self.deep = deep
         self.loss = loss
         self.l2 = l2
@@ -237,6 +239,7 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
         start: str = "hinge",
         fit_intercept: bool = True,
         scaling: str = "standard",
+        missing: float | str | Sequence[float | str] | None = None,
         deep: bool = False,
         loss: str = "squared",
         l2: float = 0.2,
@@ -275,6 +278,7 @@ class NeuralRuleRegressorCV(RuleSearch, NumberRules):
         self.start = start
         self.fit_intercept = fit_intercept
         self.scaling = scaling
+        self.missing = missing
         self.deep = deep
         self.loss = loss
         self.l2 = l2

@@ -147,6 +147,13 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "or by their quantiles to a normal shape, which tells apart the many small numbers of "
         "a column with heavy tails. Not in the paper.",
     ),
+    "missing": (
+        "number, str, list of them, or None",
+        "What else means missing in X, beside None and NaN: -999, 'unknown', '1900-01-01' or a "
+        "list of such. A text cell is missing if it is one of them, a number if one of them is "
+        "the same number, a date if one of them is the same date. The model remembers it: "
+        "whatever scores rows applies it.",
+    ),
     "deep": (
         "bool",
         "Deep neural rules: one more layer between literals and minimum, started as the "

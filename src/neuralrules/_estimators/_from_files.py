@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 
 from neuralrules._data._encoding import Encoder, warn_of_rare
+from neuralrules._data._markers import marker_texts
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._building import Course, epochs
 from neuralrules._network._network import Network
@@ -65,6 +66,7 @@ def fit_table(
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     checkpoint = Checkpoint.at(model.checkpoint, seed)
     stream = RowStream.of(table, y, sample_weight, model._check_y, checkpoint.seed)
+    stream = replace(stream, missing=marker_texts(model.missing))
     if model._stops(course, table.n_rows):
         share = min(model.validation_fraction, MOST_HELD / table.n_rows)
         stream = replace(stream, held_share=share)

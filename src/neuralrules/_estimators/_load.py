@@ -48,6 +48,7 @@ NEWEST_PARAMETERS = (
     "n_sample_rows",
     "device",
     "checkpoint",
+    "missing",
 )
 MAX_CANDIDATES = 10_000  # of a search: a few lists of values have more combinations than memory
 DEEPEST = 4  # lists within lists of a parameter: a list of candidates, each a dict of lists

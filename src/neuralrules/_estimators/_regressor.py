@@ -194,6 +194,7 @@ class NeuralRuleRegressor(NumberRules):
         start: str = "hinge",
         fit_intercept: bool = True,
         scaling: str = "standard",
+        missing: float | str | Sequence[float | str] | None = None,
         deep: bool = False,
         loss: str = "squared",
         l2: float = 0.2,
@@ -231,6 +232,7 @@ class NeuralRuleRegressor(NumberRules):
         self.start = start
         self.fit_intercept = fit_intercept
         self.scaling = scaling
+        self.missing = missing
         self.deep = deep
         self.loss = loss
         self.l2 = l2

@@ -21,6 +21,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from neuralrules._data._encoding import Encoder, warn_of_rare
+from neuralrules._data._markers import marker_texts
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import NeuralRuleModel, unchanged_on_error
 from neuralrules._estimators._candidates import default_candidates
@@ -37,7 +38,16 @@ if TYPE_CHECKING:
 # Parameters of a search that are none of its candidates.
 OWN_PARAMETERS = ("candidates", "cv", "scoring", "refit")
 # Parameters that a candidate may not change: they are settled before candidates are compared.
-FIXED = ("loss", "class_weight", "engine", "device", "n_jobs", "random_state", "verbose")
+FIXED = (
+    "missing",
+    "loss",
+    "class_weight",
+    "engine",
+    "device",
+    "n_jobs",
+    "random_state",
+    "verbose",
+)
 
 
 # Candidates are dropped early only where each fold trains on so many rows.
@@ -75,7 +85,13 @@ class Table(NamedTuple):
 
     def encoded_by(self, weights: np.ndarray, scaling: str) -> Table:
         """The table as the rows that have weight encode it."""
-        encoder = Encoder.fit(self.X, weights, scaling=scaling, named=self.encoder.named)
+        encoder = Encoder.fit(
+            self.X,
+            weights,
+            scaling=scaling,
+            named=self.encoder.named,
+            missing=self.encoder.missing,
+        )
         rows = replace(self.rows, X=encoder.transform(self.X))
         return self._replace(encoder=encoder, rows=rows)
 
@@ -85,6 +101,7 @@ class RuleSearch(NeuralRuleModel):
 
     _base: ClassVar[type[NeuralRuleModel]]
     scaling: str
+    missing: Any
     refit: str
     max_rules: int | None
     _search_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -202,7 +219,11 @@ class RuleSearch(NeuralRuleModel):
         tables = {}
         for scaling in {one.get("scaling", self.scaling) for one in self.candidates_}:
             encoder = Encoder.fit(
-                X, training_weights, scaling=scaling, named=hasattr(self, "feature_names_in_")
+                X,
+                training_weights,
+                scaling=scaling,
+                named=hasattr(self, "feature_names_in_"),
+                missing=marker_texts(self.missing),
             )
             rows = Rows(encoder.transform(X), targets, weights, training_weights, task)
             tables[scaling] = Table(X, y, encoder, rows)

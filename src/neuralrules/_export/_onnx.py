@@ -162,7 +162,8 @@ def check_texts(fitted: Fitted, missing_text: str) -> None:
     """Refuse text that is not Unicode: ONNX keeps all of it in UTF-8."""
     labels = [label for label in fitted.task.labels if isinstance(label, str)]
     categories = [text for text in all_categories(fitted.encoder) if text is not None]
-    for text in (*fitted.encoder.names, *categories, *labels, missing_text):
+    markers = fitted.encoder.missing
+    for text in (*fitted.encoder.names, *categories, *labels, *markers, missing_text):
         try:
             text.encode()
         except UnicodeEncodeError as error:

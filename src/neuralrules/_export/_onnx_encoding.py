@@ -6,15 +6,15 @@ picking some of them, and computing with one mean for each, is fast only there.
 
 from __future__ import annotations
 
-from itertools import chain, groupby
+from itertools import chain, groupby, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neuralrules._data._categories import spellings
 from neuralrules._data._dates import EPOCH, LAST_MOMENT
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder
+from neuralrules._data._markers import Markers
 from neuralrules._export._onnx_graph import Graph, free_name
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Inputs:
             for place, name in enumerate(self.names)
         ]
 
-    def use(self, graph: Graph, columns: list[EncodedColumn]) -> None:
+    def use(self, graph: Graph, columns: list[EncodedColumn], encoder: Encoder) -> None:
         """Name blocks of rows that hold these columns, for `stacked` to take them from.
 
         All numbers stand in one table and are encoded together; a column of texts stands
@@ -76,7 +76,10 @@ class Inputs:
             self._blocks[sources] = graph.name("block")
         if self._numbers:
             block = self._blocks[tuple(self._numbers)]
-            self._stack = self._checked(graph, graph.add("Transpose", block, perm=[1, 0]))
+            stack = graph.add("Transpose", block, perm=[1, 0])
+            own = [encoder.columns_of(source)[0] for source in self._numbers]
+            stack = without_markers(graph, stack, own, encoder.markers)
+            self._stack = self._checked(graph, stack)
 
     def _checked(self, graph: Graph, stack: str) -> str:
         """The stack of numbers, or an error if the model would refuse one of them.
@@ -139,7 +142,7 @@ def encoded_rows(
         Tensor of shape (n_rows, n_features), float32.
     """
     columns = [encoder.columns[feature] for feature in features]
-    inputs.use(graph, columns)
+    inputs.use(graph, columns, encoder)
     blocks = []
     for (kind, source), group in groupby(columns, stackable):
         own = list(group)
@@ -160,6 +163,17 @@ def encoded_rows(
             blocks.append(indicators(graph, holds, own))
     stacked = blocks[0] if len(blocks) == 1 else graph.add("Concat", *blocks, axis=0)
     return graph.add("Transpose", stacked, perm=[1, 0])
+
+
+def without_markers(
+    graph: Graph, stack: str, columns: list[EncodedColumn], markers: Markers
+) -> str:
+    """Columns of numbers (n_columns, n_rows) with NaN for what the fit was told is missing."""
+    known = [markers.of_numbers(column) for column in columns]
+    for numbers in zip_longest(*known, fillvalue=np.nan):  # which equals nothing
+        marked = graph.add("Equal", stack, np.array(numbers)[:, None])
+        stack = graph.add("Where", marked, np.array(np.nan), stack)
+    return stack
 
 
 def stackable(column: EncodedColumn) -> tuple[str, int]:
@@ -264,7 +278,7 @@ def texts_of(encoder: Encoder, source: int, missing_text: str) -> dict[str | Non
     """The texts of each category of a column that has an indicator of its own."""
     own = [column for column in encoder.columns_of(source) if column.kind == "category"]
     texts: dict[str | None, list[str]] = {column.category: [] for column in own}
-    for spelling, category in spellings(texts).items():
+    for spelling, category in encoder.spellings(source).items():
         if spelling is not None and (spelling != missing_text or category is None):
             texts[category].append(spelling)
     if None in texts and missing_text not in texts[None]:

@@ -27,7 +27,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from neuralrules._data._categories import spellings
 from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder
@@ -47,6 +46,9 @@ from neuralrules._export._python_templates import (
     DOCSTRING,
     HOLES,
     IN_DAYS,
+    MARKED_NUMBER,
+    MARKED_TEXT,
+    MARKERS,
     NUMBER,
     NUMBERS,
     ON_LINE,
@@ -183,8 +185,10 @@ def reading_functions(encoder: Encoder, used: list[EncodedColumn]) -> list[list[
     functions = [[standardised, "    return x"]]
     functions += [[CELL]] if kinds else []
     dates = bool(date_names(encoder, used))
-    if numbers:
-        functions += [[NUMBER.replace("{days}", IN_DAYS if dates else "")], [AS_NUMBER]]
+    number = NUMBER.replace("{value}", IN_DAYS if dates else "as_number(cell)")
+    for place, code in (("{text}", MARKED_TEXT), ("{number}", MARKED_NUMBER)):
+        number = number.replace(place, code if encoder.missing else "")
+    functions += [[number], [AS_NUMBER]] if numbers else []
     functions += [[DAYS], [DAYS_OF_TEXT]] if dates else []
     functions += [[ON_LINE]] if "scaled" in kinds else []
     found = (
@@ -199,6 +203,7 @@ def column_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
     lines = ["MISSING = None"] if used else []
     if len(categorical) < len(used):
         lines.append(f"LARGEST = {float_code(LARGEST)}  # no number may be beyond it")
+        lines += marker_lines(encoder, used)
     dates = [text_code(name) for name in date_names(encoder, used)]
     if dates:
         lines += bracketed("DATES = {", dates, f"}}  # in days since {EPOCH}")
@@ -223,6 +228,25 @@ def column_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
     return lines
 
 
+def marker_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
+    """What else means missing in the columns of numbers that the rules look at."""
+    if not encoder.missing:
+        return []
+    texts = [text_code(text) for text in sorted(encoder.markers.texts)]
+    lines = [MARKERS, *bracketed("MISSING_TEXTS = {", texts, "}"), "MISSING_NUMBERS = {"]
+    sources = {column.source for column in used if column.kind in ("number", "missing")}
+    for source in sorted(sources):
+        numbers = encoder.markers.of_numbers(encoder.columns_of(source)[0])
+        codes = [marker_code(number) for number in numbers]
+        lines += bracketed(f"    {text_code(encoder.names[source])}: [", codes, "],")
+    return [*lines, "}"]
+
+
+def marker_code(number: float) -> str:
+    """A number that means missing; infinity may, too."""
+    return float_code(number) if np.isfinite(number) else f'float("{number}")'
+
+
 def date_names(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
     """The columns of dates among those that the rules look at."""
     sources = sorted({column.source for column in used})
@@ -235,10 +259,9 @@ def spelling_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
     categorical = [column for column in used if column.kind in ("category", "rare")]
     for source in sorted({column.source for column in categorical}):
         listed = {column.category for column in listed_categories(encoder, categorical, source)}
-        own = [column for column in encoder.columns_of(source) if column.kind == "category"]
         entries = [
             f"{text_code(cell)}: {'MISSING' if name is None else text_code(name)}"
-            for cell, name in spellings(column.category for column in own).items()
+            for cell, name in encoder.spellings(source).items()
             if cell is not None and cell != name and name in listed
         ]
         if entries:

@@ -47,6 +47,8 @@ SCALED = {"""
 HOLES = """
 # Indicators x["a", MISSING], 1 where a number is missing, else 0: mean and deviation.
 HOLES = {"""
+MARKERS = """
+# What else means missing in columns of numbers: texts, and numbers of each column."""
 CATEGORIES = """
 # Indicators x["a", "b"], 1 where column "a" holds "b", else 0: mean and deviation.
 CATEGORIES = {"""
@@ -90,15 +92,15 @@ CELL = '''def cell_of(row, name):
     return cell if cell == row[name] else MISSING  # NaN does not equal itself'''
 NUMBER = '''def number(row, name):
     """The number in a column."""
-    cell = cell_of(row, name)
+    cell = cell_of(row, name){text}
     if cell is MISSING:
-        return MISSING{days}
-    value = as_number(cell)
+        return MISSING
+    value = {value}
     if value is None:
         raise ValueError(
             f"Column {name!r} must hold a number, not {cell!r}. "
             "Convert it, or give None for a missing value."
-        )
+        ){number}
     if abs(value) > LARGEST:
         raise ValueError(
             f"Column {name!r} holds {cell!r}: infinity, or beyond {LARGEST:.2g}. "
@@ -127,9 +129,13 @@ ON_LINE = '''def on_line(value, numbers, scaled):
     k = sum(start <= value for start in numbers[1:-1])
     share = (value - numbers[k]) / (numbers[k + 1] - numbers[k])
     return min(scaled[k] + (scaled[k + 1] - scaled[k]) * share, scaled[k + 1])'''
-IN_DAYS = """
-    if name in DATES:
-        return days(cell, name)"""
+MARKED_TEXT = """
+    if isinstance(cell, str) and cell in MISSING_TEXTS:
+        return MISSING"""
+MARKED_NUMBER = """
+    if value in MISSING_NUMBERS[name]:
+        return MISSING"""
+IN_DAYS = "days(cell, name) if name in DATES else as_number(cell)"
 DAYS = '''def days(cell, name):
     """A date, a text that says one, or a number of days, as days since 1970-01-01."""
     if type(cell).__name__ == "datetime64":  # of NumPy, in any unit

@@ -96,7 +96,7 @@ def subquery_columns(
     sources = sorted({encoder.columns[feature].source for feature in network.features})
     kept = [f"k{place}" for place in range(len(keep))]
     cells = [f"t.{identifier(name)} AS k{place}" for place, name in enumerate(keep)]
-    reading = Reading.of(fitted.notes)
+    reading = Reading.of(encoder, fitted.notes)
     yield "cells", cells + read_cells(encoder, sources, dialect, reading)
     yield "encoded", kept + [f"{x.expression} AS {x.name}" for x in inputs]
 

@@ -8,15 +8,16 @@ zero: such a column is counted from its mean.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import chain, pairwise
 from typing import NamedTuple
 
 from neuralrules._data._categories import all_spellings, number_spellings, spellings
-from neuralrules._data._dates import LAST_MOMENT, days_of_text
+from neuralrules._data._dates import LAST_MOMENT
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder
+from neuralrules._data._markers import Markers
 from neuralrules._data._missing import MISSING
-from neuralrules._data._number_texts import NUMBER
 from neuralrules._data._scaling import Knots
 from neuralrules._export._sql_dialects import Dialect, identifier
 from neuralrules._network._network import Network
@@ -50,22 +51,22 @@ class Input(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How the table was written that a model was fitted on, as the command line was told.
+    """How the table was written that a model was fitted on.
 
     Attributes
     ----------
-    missing : list of str
+    missing : tuple of str
         Texts that mean missing, beside the usual ones.
     decimal : str
         The mark before the decimals of numbers.
     """
 
-    missing: list[str]
+    missing: tuple[str, ...]
     decimal: str
 
     @classmethod
-    def of(cls, notes: dict[str, list[str]]) -> Reading:
-        return cls(notes.get("missing", []), (notes.get("decimal") or ["."])[0])
+    def of(cls, encoder: Encoder, notes: dict[str, list[str]]) -> Reading:
+        return cls(encoder.missing, (notes.get("decimal") or ["."])[0])
 
 
 def read_cells(
@@ -104,8 +105,7 @@ def read_number(
     }
     if column.is_date:
         value = f"CAST({dialect.days.format(**words)} AS DOUBLE PRECISION)"
-        holes = [days_of_text(marker) for marker in reading.missing]
-        return without(value, [day for day in holes if day is not None])
+        return without(value, Markers.of(reading.missing).of_numbers(column))
     form = dialect.flag if is_flag(column) else dialect.number
     value = form.format(**words)
     if reading.decimal != ".":
@@ -116,7 +116,7 @@ def read_number(
             form.format(**words) for form in (dialect.holds_text, dialect.refused)
         )
         value = f"CASE WHEN {is_text} AND ({has_mark})\n      THEN {refused} ELSE {value} END"
-    numbers = [float(marker) for marker in reading.missing if NUMBER.fullmatch(marker)]
+    numbers = Markers.of(reading.missing).of_numbers(column)
     return f"NULLIF({without(value, numbers)}, 'NaN')"
 
 
@@ -132,7 +132,7 @@ def complaints(name: str, dialect: Dialect) -> dict[str, str | None]:
     }
 
 
-def without(value: str, holes: list[float]) -> str:
+def without(value: str, holes: Iterable[float]) -> str:
     """A number, NULL where it is one of those that mean missing."""
     for hole in holes:
         value = f"NULLIF({value}, {hole!r})"

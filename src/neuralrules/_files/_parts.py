@@ -9,6 +9,7 @@ import numpy as np
 
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import SMALLEST_SCALE, Encoder
+from neuralrules._data._markers import LONGEST_MARKER, MOST_MARKERS
 from neuralrules._data._scaling import Knots
 from neuralrules._engine._adam import Moments
 from neuralrules._files._checks import MOST_ROWS, Contents, refuse, shown
@@ -49,7 +50,23 @@ def encoder_from(contents: Contents) -> Encoder:
         columns = marked(columns, "dates", contents.value("dates", list))
     if "booleans" in contents.document:
         columns = marked(columns, "booleans", contents.value("booleans", list))
-    return Encoder(names, columns, contents.value("named", bool))
+    return Encoder(names, columns, contents.value("named", bool), missing_from(contents))
+
+
+def missing_from(contents: Contents) -> tuple[str, ...]:
+    """What else means missing; the command line noted it in files from before the key."""
+    if "missing" in contents.document:
+        markers = contents.texts("missing")
+    else:
+        notes = contents.document.get("notes")
+        markers = notes.get("missing", []) if isinstance(notes, dict) else []
+        markers = Contents({"missing": markers}, {}).texts("missing")
+    if len(markers) > MOST_MARKERS or any(len(text) > LONGEST_MARKER for text in markers):
+        refuse(
+            f"it names more than {MOST_MARKERS:,} texts that mean missing, or one of more than "
+            f"{LONGEST_MARKER:,} characters"
+        )
+    return tuple(markers)
 
 
 def marked(columns: list[EncodedColumn], what: str, sources: list[Any]) -> list[EncodedColumn]:

@@ -133,6 +133,7 @@ def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
         "names": fitted.encoder.names,
         "named": fitted.encoder.named,
         "columns": column_records(fitted.encoder),
+        **missing_record(fitted.encoder),
         **dates_record(fitted.encoder),
         **booleans_record(fitted.encoder),
         "loss": fitted.task.loss.name,
@@ -155,6 +156,11 @@ def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
 def column_records(encoder: Encoder) -> list[list[Any]]:
     """Source, kind and category of the encoded columns."""
     return [[column.source, column.kind, column.category] for column in encoder.columns]
+
+
+def missing_record(encoder: Encoder) -> dict[str, list[str]]:
+    """What else means missing, beside empty cells; nothing is said of nothing."""
+    return {"missing": list(encoder.missing)} if encoder.missing else {}
 
 
 def dates_record(encoder: Encoder) -> dict[str, list[int]]:

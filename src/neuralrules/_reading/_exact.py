@@ -6,6 +6,7 @@
     task "classes"
     classes ["malignant", "benign"]
     loss "logistic"
+    missing ["-999", "unknown"]
     column "mean radius" number missing 14.127 deviation 3.5
     column "opened" number missing 18262.0 deviation 300.0 dates
     column "income" scaled [[1200.0, -2.9], [31000.0, 0.1], [2e6, 3.1]] mean 4e4 deviation 6e4
@@ -18,8 +19,9 @@
 
 Names and categories are JSON strings, numbers have every digit of float64. Each indented
 line is one literal; a rule's activation is the smallest of them, or 0. Brackets count 1
-where they hold. A missing number is replaced as its column says; ``missing`` and ``rare``
-after categories say which brackets the column has beside them. In a deep rule a line
+where they hold. The line ``missing``, if there is one, lists what else means missing in a
+cell, beside nothing. A missing number is replaced as its column says; ``missing`` and
+``rare`` after categories say which brackets the column has beside them. In a deep rule a line
 ``through`` stands between the literals and as many units above them, which are sums of
 the literals' positive parts, A0, A1, ….
 
@@ -56,6 +58,8 @@ def exact_text(fitted: Fitted) -> str:
     lines = [FIRST_LINE, *target_lines(fitted)]
     if encoder.named and encoder.names == [f"x{i}" for i in range(len(encoder.names))]:
         lines.append("named true")  # or they would be taken for those of an array
+    if encoder.missing:
+        lines.append(f"missing {listed(encoder.missing)}")
     lines += [column_line(encoder, source) for source in range(len(encoder.names))]
     lines.append(f"intercept {listed(network.intercept)}")
     for rule in range(network.n_rules):

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoding import as_numbers, column_of
 from neuralrules._engine._protocol import Engine
 from neuralrules._engine._reference import literals_forward, units_forward
 from neuralrules._fitted._fitted import Fitted
@@ -344,8 +343,7 @@ def slopes_by_column(fitted: Fitted, X: Any, slopes: np.ndarray) -> np.ndarray:
     for feature, column in enumerate(encoder.columns):
         if column.kind != "number":
             continue
-        cells = as_numbers(column_of(X, column.source), encoder.names[column.source])
-        assert cells is not None  # or it could not have been encoded
+        cells = encoder.numbers(X, column.source)
         result[:, column.source] = 0
         if feature in place_of:
             own = np.broadcast_to(column.slopes(cells), len(cells))

@@ -93,7 +93,7 @@ def encoder_of(exact: ExactRules, *, named: bool) -> tuple[Encoder, dict[Term, i
     ]
     found.sort(key=lambda pair: (min(ORDER.index(pair[1].kind), 2), pair[1].source))
     names = [column.name for column in exact.columns]
-    encoder = Encoder(names, [column for _, column in found], named)
+    encoder = Encoder(names, [column for _, column in found], named, exact.missing)
     return encoder, {term: place for place, (term, _) in enumerate(found)}
 
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._categories import as_categories, spellings
 from neuralrules._data._dates import date_text
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import Encoder, as_numbers, column_of
+from neuralrules._data._encoding import Encoder
 from neuralrules._network._network import Network
 from neuralrules._reading._along import bends, rules_that_use, uses_only
 from neuralrules._reading._numbers import number as number_text
@@ -121,9 +120,8 @@ def levels(
     features = np.flatnonzero([column.source == source for column in encoder.columns])
     own = [encoder.columns[feature] for feature in features]
     if own[0].kind != "number":
-        return category_levels(own, features, column_of(X, source))
-    cells = as_numbers(column_of(X, source), encoder.names[source])
-    assert cells is not None  # or it could not have been encoded
+        return category_levels(encoder, features, X, source)
+    cells = encoder.numbers(X, source)
     numbers = seen_numbers(cells, own[0], n_values)
     if bent and len(numbers) > 1:
         numbers = np.union1d(numbers, bends_of(network, own, features, numbers))
@@ -198,13 +196,15 @@ def encoded_values(own: list[EncodedColumn], raw: np.ndarray) -> np.ndarray:
     return clipped.astype(np.float32).astype(np.float64)
 
 
-def category_levels(own: list[EncodedColumn], features: np.ndarray, data: Any) -> Levels:
+def category_levels(encoder: Encoder, features: np.ndarray, X: Any, source: int) -> Levels:
     """All categories that the model knows and, where there are any, the others."""
+    own = encoder.columns_of(source)
     keys = [column.category for column in own if column.kind == "category"]
     order = sorted(range(len(keys)), key=lambda place: keys[place] is None)  # a hole is last
     keys = [keys[place] for place in order]
-    places = {spelling: keys.index(key) for spelling, key in spellings(keys).items()}
-    cells = [places.get(cell, len(keys)) for cell in as_categories(data)[:, 0]]
+    table = encoder.spellings(source)
+    places = {spelling: keys.index(key) for spelling, key in table.items()}
+    cells = [places.get(cell, len(keys)) for cell in encoder.categories(X, source)]
     raw, names = np.eye(len(own))[order], keys
     if own[-1].kind == "rare" or len(keys) in cells:
         # All rare categories share an indicator; where there are none, all are zero.
@@ -214,7 +214,7 @@ def category_levels(own: list[EncodedColumn], features: np.ndarray, data: Any) -
         raw, names = np.insert(raw, at, rare, axis=0), [*names[:at], OTHER, *names[at:]]
         cells = [at if c == len(keys) else c + (c >= at) for c in cells]
     return Levels(
-        source=own[0].source,
+        source=source,
         kind="category",
         numbers=np.arange(float(len(names))),
         names=names,

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from neuralrules._data._encoded_column import LARGEST
+from neuralrules._data._markers import marker_texts
 from neuralrules._data._scaling import Knots
 from neuralrules._reading._exact import FIRST_LINE
 from neuralrules._reading._replay import DeclaredColumn, ExactRules, ParsedRule, Sum, Term
@@ -44,7 +45,7 @@ def read_exact(text: str) -> ExactRules:
     if lines.take() != FIRST_LINE:
         lines.fail(f"the first line must be {FIRST_LINE!r}")
     task, scaled = parse_task(lines)
-    named = parse_named(lines)
+    named, missing = parse_named(lines), parse_missing(lines)
     columns: dict[str, DeclaredColumn] = {}
     while not columns or lines.peek().startswith("column "):
         column = parse_column(lines)
@@ -62,7 +63,7 @@ def read_exact(text: str) -> ExactRules:
     rules: list[ParsedRule] = []
     while not rules or lines.peek():
         rules.append(parse_rule(lines, terms, len(intercept)))
-    return ExactRules(task, list(columns.values()), intercept, rules, named)
+    return ExactRules(task, list(columns.values()), intercept, rules, named, missing)
 
 
 class Lines:
@@ -159,6 +160,19 @@ def parse_named(lines: Lines) -> bool | None:
     if type(named) is not bool:
         lines.fail(f"named must be true or false, not {shown(named)}")
     return named
+
+
+def parse_missing(lines: Lines) -> tuple[str, ...]:
+    """What else means missing, beside empty cells; texts from before say nothing of it."""
+    if not lines.peek().startswith("missing "):
+        return ()
+    markers = lines.json("missing")
+    if type(markers) is not list or {*map(type, markers)} - {str}:
+        lines.fail(f"missing must be a list of strings, not {shown(markers)}")
+    try:
+        return marker_texts(markers)
+    except ValueError as error:
+        lines.fail(str(error).partition(".")[0])
 
 
 def parse_numbers(lines: Lines) -> tuple[Task, bool]:

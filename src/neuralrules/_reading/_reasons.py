@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoding import as_numbers, column_of
 from neuralrules._engine._protocol import Engine
 from neuralrules._engine._reference import literals_forward
 from neuralrules._fitted._fitted import Fitted
@@ -198,9 +197,7 @@ def table_of(fitted: Fitted, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
     cells = np.full((len(encoded), len(encoder.names)), np.nan)
     for column in encoder.columns:
         if column.kind == "number":
-            numbers = as_numbers(column_of(X, column.source), encoder.names[column.source])
-            assert numbers is not None  # or it could not have been encoded
-            cells[:, column.source] = numbers
+            cells[:, column.source] = encoder.numbers(X, column.source)
     return literals, encoded, cells
 
 

@@ -12,13 +12,14 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from neuralrules._data._categories import as_categories, spellings
-from neuralrules._data._encoded_column import LARGEST
+from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import (
     as_numbers,
     check_table,
     column_of,
     is_frame,
 )
+from neuralrules._data._markers import Markers
 from neuralrules._data._scaling import Knots
 from neuralrules._task._task import Task
 
@@ -65,21 +66,25 @@ class DeclaredColumn:
     are_dates: bool = False
     are_booleans: bool = False
 
-    def values(self, data: Any) -> dict[Any, np.ndarray]:
+    def values(self, data: Any, markers: Markers) -> dict[Any, np.ndarray]:
         """The column's terms for some cells, each of shape (n_rows,)."""
         if self.stand_in is None:
             # A cell that training did not have is rare; so is a hole if it had none. A
             # dictionary compares strings as they are, NumPy ignores NULs at their end.
             rare = Term(self.name, "rare")
             known = {term.category: term for term in self.terms if term != rare}
-            places = {cell: known[name] for cell, name in spellings(known).items()}
-            cells = [places.get(cell, rare) for cell in as_categories(data)[:, 0]]
+            table = spellings(known, markers.texts)
+            places = {cell: known[name] for cell, name in table.items()}
+            names = as_categories(data, markers.texts)[:, 0]
+            cells = [places.get(cell, rare) for cell in names]
             codes = {term: code for code, term in enumerate((*self.terms, rare))}
             coded = np.array([codes[cell] for cell in cells])
             return {term: coded == codes[term] for term in self.terms}
-        numbers = as_numbers(data, self.name)
+        numbers = as_numbers(markers.without_texts(data), self.name)
         if numbers is None:
             raise ValueError(f"Column {self.name!r} must hold numbers.")
+        kind = EncodedColumn(0, "number", is_date=self.are_dates, is_boolean=self.are_booleans)
+        numbers = markers.without_numbers(numbers, kind)
         if (np.abs(numbers) > LARGEST).any():
             raise ValueError(
                 f"Column {self.name!r} holds infinity or a number beyond {LARGEST:.2g}, "
@@ -126,6 +131,8 @@ class ExactRules:
     rules : list of ParsedRule
     named : bool or None
         Whether the columns' names are those of a frame, if the text says so.
+    missing : tuple of str
+        What else means missing in a cell, beside nothing.
     """
 
     task: Task
@@ -133,6 +140,7 @@ class ExactRules:
     intercept: np.ndarray
     rules: list[ParsedRule] = field(repr=False)
     named: bool | None = None
+    missing: tuple[str, ...] = ()
 
     @property
     def classes(self) -> list[Any]:
@@ -181,12 +189,13 @@ class ExactRules:
                 f"{len(self.columns)}: {', '.join(column.name for column in self.columns)}."
             )
         terms: dict[Any, np.ndarray] = {None: np.ones(X.shape[0])}
+        markers = Markers.of(self.missing)
         names = [str(name) for name in X.columns] if is_frame(X) else []
         for place, column in enumerate(self.columns):
             if names and column.name not in names:
                 raise ValueError(f"X has no column {column.name!r}, which the rules name.")
             place_in_X = names.index(column.name) if names else place
-            terms |= column.values(column_of(X, place_in_X))
+            terms |= column.values(column_of(X, place_in_X), markers)
         outputs = np.zeros((X.shape[0], len(self.intercept)))
         for rule in self.rules:
             values = evaluate(rule.literals, terms)

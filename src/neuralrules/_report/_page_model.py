@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._categories import as_categories, spellings
-from neuralrules._data._dates import as_days, date_text
+from neuralrules._data._dates import date_text
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import Encoder, as_numbers, column_of
+from neuralrules._data._encoding import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._literals import column_text
 from neuralrules._reading._names import column_label, in_formula
@@ -144,7 +143,7 @@ def page_columns(fitted: Fitted, X: Any, order: list[str] | None) -> list[dict[s
     list of dict
         ``name``, ``source``, ``kind``, the ``start`` value (a number, None for missing,
         or the place of an option), a ``hint`` about its usual values (for numbers
-        also ``hint_full``, in all digits) and, for
+        also ``hint_full``, in all digits, and ``marked``, what else means missing) and, for
         categories, ``keys`` (None is missing) and the ``options`` that people read, the
         last of which stands for every value that has no option of its own.
     """
@@ -165,8 +164,10 @@ def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
         start, hint, full = usual_number(encoder, own[0], X)
         holes = any(column.kind == "missing" for column in own)
         result |= {"kind": "number", "start": start, "holes": holes, "input": "number"}
+        marked = encoder.markers.of_numbers(own[0])
+        result["marked"] = [number for number in marked if math.isfinite(number)]
         if own[0].is_date:
-            result |= date_input(start, column_of(X, source) if X is not None else None)
+            result |= date_input(start, encoder.numbers(X, source) if X is not None else None)
         return result | {"hint": hint, "hint_full": full}
     known = [column for column in own if column.kind == "category"]
     keys = [column.category for column in known]
@@ -176,14 +177,14 @@ def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
         shares = [column.mean for column in known]
         start = int(np.argmax(shares)) if shares else 0
     else:
-        chosen = option_numbers(keys, column_of(X, source))
+        chosen = option_numbers(encoder, source, keys, X)
         start = int(np.bincount(chosen, minlength=len(options)).argmax())
     return result | {"start": start, "hint": ""}
 
 
-def date_input(start: float | None, data: Any) -> dict[str, Any]:
+def date_input(start: float | None, days: np.ndarray | None) -> dict[str, Any]:
     """An input of dates: with a time of day if the table has any."""
-    days = np.empty(0) if data is None else as_days(data)
+    days = np.empty(0) if days is None else days
     timed = bool((days[~np.isnan(days)] % 1 != 0).any())
     text = "" if start is None else date_text(start if timed else round(start))
     if timed and text:
@@ -191,10 +192,11 @@ def date_input(start: float | None, data: Any) -> dict[str, Any]:
     return {"input": "datetime-local" if timed else "date", "text": text}
 
 
-def option_numbers(keys: list[str | None], data: Any) -> list[int]:
+def option_numbers(encoder: Encoder, source: int, keys: list[str | None], X: Any) -> list[int]:
     """Which option each cell of a column is; the last one is for all other categories."""
-    places = {spelling: keys.index(key) for spelling, key in spellings(keys).items()}
-    return [places.get(cell, len(keys)) for cell in as_categories(data)[:, 0]]
+    table = encoder.spellings(source)
+    places = {spelling: keys.index(key) for spelling, key in table.items()}
+    return [places.get(cell, len(keys)) for cell in encoder.categories(X, source)]
 
 
 def usual_number(
@@ -209,8 +211,8 @@ def usual_number(
         mean = round(column.mean, 2 - math.floor(math.log10(scale))) + 0.0
         hint = f"mean {short_resolved(mean, scale, 3)}, deviation {short(scale, 3)}"
         return mean, hint, f"mean {plain_text(mean)}, deviation {plain_text(scale)}"
-    numbers = as_numbers(column_of(X, column.source), encoder.names[column.source])
-    present = np.empty(0) if numbers is None else numbers[~np.isnan(numbers)]
+    numbers = encoder.numbers(X, column.source)
+    present = numbers[~np.isnan(numbers)]
     if not present.size:
         return None, "", ""
     # An observed value, so that whole numbers stay whole.
@@ -233,8 +235,8 @@ def usual_date(
     if X is None:
         mean = f"mean {date_text(round(column.mean))}"
         return float(round(column.mean)), mean, mean
-    numbers = as_numbers(column_of(X, column.source), encoder.names[column.source])
-    present = np.empty(0) if numbers is None else numbers[~np.isnan(numbers)]
+    numbers = encoder.numbers(X, column.source)
+    present = numbers[~np.isnan(numbers)]
     if not present.size:
         return None, "", ""
     ends = f"{date_text(present.min())} to {date_text(present.max())}"
@@ -249,13 +251,12 @@ def page_examples(
     rows = np.unique(np.linspace(0, n_rows - 1, min(n_examples, n_rows)).astype(int))
     cells: list[list[Any]] = []
     for column in columns:
-        data = column_of(X, column["source"])
+        source = column["source"]
         if column["kind"] == "number":
-            numbers = as_numbers(data, fitted.encoder.names[column["source"]])
-            assert numbers is not None  # the table has been encoded before
+            numbers = fitted.encoder.numbers(X, source)
             cells.append([None if np.isnan(value) else float(value) for value in numbers[rows]])
         else:
-            chosen = option_numbers(column["keys"], data)
+            chosen = option_numbers(fitted.encoder, source, column["keys"], X)
             cells.append([chosen[row] for row in rows])
     observed = [""] * len(rows) if y is None else observed_texts(fitted, np.asarray(y)[rows])
     return [

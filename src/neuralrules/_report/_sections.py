@@ -132,7 +132,7 @@ def report_data(
             "rules": table["rules"],
             "keys": [column["key"] for column in table["columns"]],
             "columns": [
-                {key: column.get(key) for key in ("name", "kind", "start", "input")}
+                {key: column.get(key) for key in ("name", "kind", "start", "input", "marked")}
                 for column in columns
             ],
             "examples": examples,

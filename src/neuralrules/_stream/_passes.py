@@ -31,7 +31,7 @@ def surveyed(
 
     With `keeps`, numbers of a sample are kept for their quantiles.
     """
-    survey = Survey(stream.features)
+    survey = Survey(stream.features, stream.missing)
     bar.begin_pass(stream.table.n_rows)
     for raw in stream.rows():
         survey_piece(stream, raw, survey, targets, keeps=keeps)

@@ -63,6 +63,8 @@ class RowStream:
         Share of the rows that are set aside to stop early on.
     never_held : (n,) array
         Classes so rare that all of their rows are trained on.
+    missing : tuple of str
+        What else means missing in the features, beside empty cells.
     """
 
     table: NamedTable
@@ -73,6 +75,7 @@ class RowStream:
     seed: int
     held_share: float = 0.0
     never_held: np.ndarray = field(default_factory=lambda: np.array([]))
+    missing: tuple[str, ...] = ()
 
     @classmethod
     def of(

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._categories import as_categories, spellings
 from neuralrules._data._encoded_column import LARGEST
-from neuralrules._data._encoding import as_numbers, column_of, is_frame
+from neuralrules._data._encoding import column_of, holds_booleans, is_frame
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
@@ -153,7 +152,7 @@ def direction(fitted: Fitted, X: Any, source: int, n_grid: int) -> Direction:
     features = np.flatnonzero([column.source == source for column in encoder.columns])
     numeric = encoder.columns[features[0]].kind == "number"
     make = number_line if numeric else category_line
-    values, categories, raw, points = make(fitted, column_of(X, source), features, n_grid)
+    values, categories, raw, points = make(fitted, X, features, n_grid)
     if not np.isfinite(points).any():
         raise ValueError(
             f"columns: every cell of column {encoder.names[source]!r} of X is missing or "
@@ -166,16 +165,14 @@ def direction(fitted: Fitted, X: Any, source: int, n_grid: int) -> Direction:
 
 
 def number_line(
-    fitted: Fitted, column: Any, features: np.ndarray, n_grid: int
+    fitted: Fitted, X: Any, features: np.ndarray, n_grid: int
 ) -> tuple[np.ndarray, list[str] | None, np.ndarray, np.ndarray]:
     """Grid, names, raw encoded columns along the grid, and points, of numbers."""
     encoded_columns = [fitted.encoder.columns[feature] for feature in features]
     source = encoded_columns[0].source
-    points = as_numbers(column, fitted.encoder.names[source])
-    assert points is not None  # the table has been encoded before
-    points = points.astype(np.float64)
+    points = fitted.encoder.numbers(X, source)
     categories = None
-    if str(getattr(column, "dtype", "")).lower().startswith("bool"):
+    if holds_booleans(column_of(X, source)):
         values, categories = np.arange(2.0), ["False", "True"]
     else:
         present = points[np.isfinite(points)]
@@ -188,7 +185,7 @@ def number_line(
 
 
 def category_line(
-    fitted: Fitted, column: Any, features: np.ndarray, n_grid: int
+    fitted: Fitted, X: Any, features: np.ndarray, n_grid: int
 ) -> tuple[np.ndarray, list[str] | None, np.ndarray, np.ndarray]:
     """The same of categories: those that the model knows, the rare ones together."""
     encoded_columns = [fitted.encoder.columns[feature] for feature in features]
@@ -198,16 +195,16 @@ def category_line(
         if encoded.kind == "rare" or encoded.category is not None
     ]
     names = [str(encoded_columns[place].category) for place in shown]
-    known = [column.category for column in encoded_columns if column.kind == "category"]
+    source = encoded_columns[0].source
     place_of = {
         spelling: float(names.index(name))
-        for spelling, name in spellings(known).items()
+        for spelling, name in fitted.encoder.spellings(source).items()
         if name is not None
     }
     rare = np.nan
     if shown and encoded_columns[shown[-1]].kind == "rare":
         names[-1], rare = "a rare value", len(shown) - 1.0
-    cells = as_categories(column)[:, 0]
+    cells = fitted.encoder.categories(X, source)
     points = np.array(
         [np.nan if cell is None else place_of.get(cell, rare) for cell in cells], float
     )
@@ -220,21 +217,19 @@ def reference_cells(fitted: Fitted, X: Any, others: Any) -> list[Any]:
 
     The middle is the lower median, a number that occurs: nobody has 2.5 children.
     """
-    names = fitted.encoder.names
     numeric = {column.source for column in fitted.encoder.columns if column.kind == "number"}
     given = given_cells(fitted, others)
     cells: list[Any] = []
-    for source, name in enumerate(names):
-        column = column_of(X, source)
+    for source in range(len(fitted.encoder.names)):
         if source in given:
             cells.append(given[source])
         elif source in numeric:
-            numbers = as_numbers(column, name)
-            assert numbers is not None  # the table has been encoded before
+            numbers = fitted.encoder.numbers(X, source)
             present = np.sort(numbers[~np.isnan(numbers)])
             cells.append(float(present[(len(present) - 1) // 2]) if present.size else np.nan)
         else:
-            known = [cell for cell in as_categories(column)[:, 0] if cell is not None]
+            names = fitted.encoder.categories(X, source)
+            known = [name for name in names if name is not None]
             categories, counts = np.unique(np.array(known, str), return_counts=True)
             cells.append(str(categories[counts.argmax()]) if known else None)
     return cells

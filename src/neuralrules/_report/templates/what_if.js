@@ -5,6 +5,11 @@ const inputs = data.columns.map((column, place) => ({ ...column, node: $(`input-
 function readInput(input) {
   if (input.kind === "category") return Number(input.node.value);
   if (input.node.value === "") return null;
+  const number = readNumber(input);
+  return input.marked.includes(number) ? null : number; // such as -999, which means missing
+}
+
+function readNumber(input) {
   if (input.input === "number") return Number(input.node.value);
   // A date alone is read as UTC, a date with a time is not unless it says so.
   return Date.parse(input.node.value + (input.input === "date" ? "" : "Z")) / DAY;

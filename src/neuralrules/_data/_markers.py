@@ -1,0 +1,119 @@
+"""What else means missing, beside empty cells: numbers such as -999, texts such as "unknown".
+
+A user names these markers when a model is fitted, and they are part of the model. They are kept
+as texts, as on a command line. A text cell is missing if it is one of them. A number is missing
+if a marker says the same number, and a date if a marker says the same date.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from neuralrules._data._categories import all_spellings, category_name
+from neuralrules._data._dates import days_of_text
+from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._number_texts import NUMBER
+
+# More and longer ones are no markers, but a mistake or an attack.
+MOST_MARKERS = 1_000
+LONGEST_MARKER = 1_000  # characters
+
+
+@dataclass(frozen=True)
+class Markers:
+    """What means missing in columns of each kind.
+
+    Attributes
+    ----------
+    texts : frozenset of str
+        All spellings of the markers: -999 is also written as -999.0.
+    numbers : tuple of float
+        Numbers that mean missing in columns of numbers.
+    days : tuple of float
+        Days since 1970-01-01 that mean missing in columns of dates.
+    """
+
+    texts: frozenset[str] = frozenset()
+    numbers: tuple[float, ...] = ()
+    days: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, missing: Iterable[str]) -> Markers:
+        """What some markers mean."""
+        markers = list(missing)
+        numbers = {float(text) for text in markers if NUMBER.fullmatch(text)}
+        days = {days_of_text(text) for text in markers}
+        return cls(
+            frozenset(text for marker in markers for text in all_spellings(marker)),
+            tuple(sorted(numbers)),
+            tuple(sorted(day for day in days if day is not None)),
+        )
+
+    def of_numbers(self, column: EncodedColumn) -> tuple[float, ...]:
+        """The numbers that mean missing in an encoded column of numbers.
+
+        Days in a column of dates; none in a column of booleans, where 0 is False.
+        """
+        if column.is_boolean:
+            return ()
+        return self.days if column.is_date else self.numbers
+
+    def without_texts(self, column: Any) -> Any:
+        """A column of a table with None for the texts that mean missing.
+
+        Types of categories stay as they are: `as_categories` takes care of them.
+        """
+        if not self.texts or str(getattr(column, "dtype", "")) == "category":
+            return column
+        array = np.asarray(column)
+        if array.dtype.kind not in "OU":
+            return column
+        holes = [isinstance(cell, str) and cell in self.texts for cell in array]
+        if not any(holes):
+            return column
+        cells = array.astype(object)  # a copy
+        cells[holes] = None
+        return cells
+
+    def without_numbers(self, numbers: np.ndarray, column: EncodedColumn) -> np.ndarray:
+        """Numbers (n_rows,) of a column with NaN for those that mean missing."""
+        known = self.of_numbers(column)
+        return np.where(np.isin(numbers, known), np.nan, numbers) if known else numbers
+
+
+def marker_texts(missing: Any) -> tuple[str, ...]:
+    """The parameter `missing` of the estimators as texts, or an error."""
+    if missing is None:
+        return ()
+    given = [missing] if isinstance(missing, str | Real) else list(missing)
+    # NaN is missing anyway.
+    told = [one for one in given if not (isinstance(one, Real) and math.isnan(one))]
+    texts = [marker_text(one) for one in told]
+    if len(texts) > MOST_MARKERS:
+        raise ValueError(
+            f"missing holds {len(texts):,} values, but may hold {MOST_MARKERS:,}. Replace such "
+            "cells in the table by NaN or None instead."
+        )
+    return tuple(dict.fromkeys(texts))
+
+
+def marker_text(one: Any) -> str:
+    """One number or text that means missing, as text."""
+    if not isinstance(one, str | Real) or isinstance(one, bool | np.bool_):
+        raise ValueError(
+            f"missing holds {one!r}, but must hold numbers and texts, such as -999 or "
+            "'unknown'. Write a date as text, such as '1900-01-01'."
+        )
+    text = category_name(one)
+    if len(text) > LONGEST_MARKER:
+        raise ValueError(
+            f"missing holds a text of {len(text):,} characters, but a text may have "
+            f"{LONGEST_MARKER:,}. Replace such cells in the table by NaN or None instead."
+        )
+    return text
