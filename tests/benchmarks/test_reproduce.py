@@ -181,9 +181,13 @@ def known_here():
 @pytest.mark.usefixtures("known_here")
 @pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_records(tables, tmp_path, undisturbed, capsys):
+    import dask
     from distributed import Client, LocalCluster
 
     with (
+        dask.config.set(
+            {f"distributed.comm.timeouts.{name}": HANG for name in ("connect", "tcp")}
+        ),
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=tmp_path
         ) as cluster,

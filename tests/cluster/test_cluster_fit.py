@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import joblib
 import numpy as np
@@ -14,6 +13,7 @@ import pandas as pd
 import psutil
 import pytest
 from parquet_tables import plain, written
+from waiting import HANG, wait_until
 
 import neuralrules.ray
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor, load
@@ -146,15 +146,14 @@ def train_workers():
 def when_trained(path, n_epochs, act):
     """Do something once a checkpoint says that so many epochs are done, from a thread."""
 
+    def is_trained():
+        if not path.exists():
+            return False
+        return Checkpoint.at(path, 0).document.get("0", {}).get("n_epochs", 0) >= n_epochs
+
     def wait():
-        give_up = time.monotonic() + 120
-        while time.monotonic() < give_up:
-            if path.exists():
-                said = Checkpoint.at(path, 0).document.get("0", {})
-                if said.get("n_epochs", 0) >= n_epochs:
-                    act()
-                    return
-            time.sleep(0.02)
+        wait_until(is_trained)
+        act()
 
     thread = threading.Thread(target=wait)
     thread.start()
@@ -309,7 +308,7 @@ def test_no_cluster_at_the_address_is_one_clear_error(tmp_path, path):
         "    print('told:', error)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG, check=False
     )
     told = [line for line in done.stdout.splitlines() if line.startswith("told:")]
     assert len(told) == 1, done.stderr
@@ -336,9 +335,13 @@ def test_the_members_of_a_search_may_be_trained_anywhere(ray_cluster, backend):
         with joblib.parallel_config("ray"):
             there = fitted()
     else:
+        import dask
         from distributed import Client
 
         with (
+            dask.config.set(
+                {f"distributed.comm.timeouts.{name}": HANG for name in ("connect", "tcp")}
+            ),
             Client(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True),
             joblib.parallel_config("dask"),
         ):
