@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from browsing import chromium
 from hypothesis import HealthCheck, settings
 from platforms import ONLY_UNIX
 
@@ -112,6 +113,12 @@ def mixed_frame() -> tuple[pd.DataFrame, np.ndarray]:
     frame.loc[::5, "age"] = pd.NA
     frame.loc[::13, "member"] = pd.NA
     return frame, y
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

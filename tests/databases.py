@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from glob import glob
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from waiting import HANG, wait_until
 
 DIALECTS = ("postgresql", "duckdb", "sqlite")
 # What DuckDB and SQLite have from the start.
@@ -204,24 +204,20 @@ def postgresql_server() -> Iterator[Path]:
                 **as_user,
             )
         try:
-            wait_for(server, binaries / "pg_isready", folder)
+            wait_until(lambda: takes_connections(server, binaries / "pg_isready", folder))
             yield folder
         finally:
             server.send_signal(signal.SIGINT)  # at once, even with connections
-            server.wait(60)
+            server.wait(HANG)
     finally:
         shutil.rmtree(folder)
 
 
-def wait_for(server: subprocess.Popen[bytes], pg_isready: Path, folder: Path) -> None:
-    """Return when a server takes connections."""
-    for _ in range(600):
-        if server.poll() is not None:
-            break
-        if subprocess.run([pg_isready, "-q", "-h", folder], check=False).returncode == 0:
-            return
-        time.sleep(0.1)
-    raise RuntimeError(f"PostgreSQL does not start:\n{(folder / 'log').read_text()}")
+def takes_connections(server: subprocess.Popen[bytes], pg_isready: Path, folder: Path) -> bool:
+    """Whether a server can be asked by now; raises if it has ended."""
+    if server.poll() is not None:
+        raise RuntimeError(f"PostgreSQL does not start:\n{(folder / 'log').read_text()}")
+    return subprocess.run([pg_isready, "-q", "-h", folder], check=False).returncode == 0
 
 
 def postgresql_binaries() -> Path:

@@ -2,15 +2,20 @@
 
     python tests/tiny_tables.py FOLDER [options of benchmarks.reproduce]
 
-runs the reproduction on them, in this process.
+runs the reproduction on them, in this process. If the environment variable HELD_AFTER is a
+number, that many tasks are measured. The next one says so and never ends.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import os
 import signal
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +25,7 @@ from benchmarks.generators import rotated_xor, twonorm
 
 TABLES = {"tiny_xor": (rotated_xor, 0), "tiny_norm": (twonorm, 60)}
 N_ROWS = 240
+HELD = "HELD_AFTER"
 
 
 def write(folder: Path) -> None:
@@ -48,8 +54,24 @@ def install() -> None:
         protocol.MEASURABLE[name] = fewer
 
 
+def hold_after(n_tasks: int) -> None:
+    """Let the task after so many say that it has begun, and never end."""
+    measure, begun = reproduce.measure, itertools.count()
+
+    def held(*arguments: Any, **options: Any) -> dict[str, Any]:
+        if next(begun) == n_tasks:
+            os.write(1, b"held\n")
+            while True:
+                time.sleep(0.1)
+        return measure(*arguments, **options)
+
+    reproduce.measure = held
+
+
 if __name__ == "__main__":
     # A shell that put the tests into the background has switched Ctrl-C off for them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     install()
+    if HELD in os.environ:
+        hold_after(int(os.environ[HELD]))
     sys.exit(reproduce.main(["--data", *sys.argv[1:], "--n-jobs", "1"]))

@@ -8,6 +8,7 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import HANG
 
 from benchmarks.protocol import Protocol, Task
 from benchmarks.records import Damaged, Records, SettingsError
@@ -112,7 +113,7 @@ def test_two_runners_measure_a_task_once(records):
     def slowly(protocol, task):
         measured.append(task)
         begun.set()
-        assert may_end.wait(60)
+        assert may_end.wait(HANG)
         return measure(protocol, task)
 
     found = []
@@ -126,7 +127,7 @@ def test_two_runners_measure_a_task_once(records):
     ]
     for runner in runners:
         runner.start()
-    assert begun.wait(60)
+    assert begun.wait(HANG)
     assert records.complete(TASK, slowly, wait=False) is None  # busy, and not waited for
     may_end.set()
     for runner in runners:

@@ -7,12 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import tiny_tables
 from rich.console import Console
+from waiting import HANG
 
 from benchmarks import datasets, reproduce, runner
 from benchmarks.protocol import MEASURABLE, Protocol, Task
@@ -36,7 +37,7 @@ def tables(tmp_path_factory):
     return folder
 
 
-def start(tables, records, *options):
+def start(tables, records, **environment):
     """The runner on the small tables in a process of its own."""
     return subprocess.Popen(
         [
@@ -46,9 +47,12 @@ def start(tables, records, *options):
             "--records",
             str(records),
             *OPTIONS,
-            *options,
         ],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
+            **environment,
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -56,19 +60,19 @@ def start(tables, records, *options):
     )
 
 
-def wait_for_records(process, folder, n_records):
-    """Wait until so many records are there."""
-    for _ in range(6000):
-        if len(list(folder.rglob("*-*.json"))) >= n_records:
-            return
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.01)
-    process.kill()
-    raise AssertionError(process.communicate())
+@contextmanager
+def held(tables, records, n_tasks):
+    """A runner that has measured so many tasks and never ends the next one."""
+    with start(tables, records, **{tiny_tables.HELD: str(n_tasks)}) as process:
+        try:
+            assert process.stdout.readline() == "held\n", process.stderr.read()
+            yield process
+        finally:
+            process.kill()
 
 
 def finish(process):
-    output, trouble = process.communicate(timeout=120)
+    output, trouble = process.communicate(timeout=HANG)
     assert process.returncode == 0, trouble
     return output, trouble
 
@@ -120,29 +124,25 @@ def test_a_record_holds_what_it_promises(undisturbed):
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_the_same(tables, tmp_path, undisturbed):
-    killed = start(tables, tmp_path)
-    wait_for_records(killed, tmp_path, 3)
-    os.killpg(killed.pid, signal.SIGKILL)
-    killed.communicate()
-    n_done = len(list(tmp_path.rglob("*-*.json")))
-    assert 3 <= n_done < 8
+    with held(tables, tmp_path, 3) as killed:
+        os.killpg(killed.pid, signal.SIGKILL)
+    assert len(list(tmp_path.rglob("*-*.json"))) == 3
     _, trouble = finish(start(tables, tmp_path))
-    assert f"{n_done} records are there, {8 - n_done} are to be measured." in trouble
+    assert "3 records are there, 5 are to be measured." in trouble
     assert results(tmp_path) == undisturbed
 
 
 def test_ctrl_c_says_how_to_go_on(tables, tmp_path, undisturbed):
-    stopped = start(tables, tmp_path)
-    wait_for_records(stopped, tmp_path, 1)
-    stopped.send_signal(signal.SIGINT)
-    _, trouble = stopped.communicate(timeout=60)
+    with held(tables, tmp_path, 1) as stopped:
+        stopped.send_signal(signal.SIGINT)
+        _, trouble = stopped.communicate(timeout=HANG)
     assert stopped.returncode == 130
     assert trouble.rstrip().endswith("Stopped. The same command goes on from here.")
     assert "Traceback" not in trouble
     # What is there is whole; the test above goes on from such a folder.
     found, damage = Records(tmp_path, Protocol()).survey(TASKS)
     assert not damage
-    assert found
+    assert len(found) == 1
     assert {task: lasting(record) for task, record in found.items()} == {
         task: undisturbed[task] for task in found
     }
@@ -181,9 +181,13 @@ def known_here():
 @pytest.mark.usefixtures("known_here")
 @pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_records(tables, tmp_path, undisturbed, capsys):
+    import dask
     from distributed import Client, LocalCluster
 
     with (
+        dask.config.set(
+            {f"distributed.comm.timeouts.{name}": HANG for name in ("connect", "tcp")}
+        ),
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=tmp_path
         ) as cluster,

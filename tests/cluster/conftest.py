@@ -6,6 +6,7 @@ import os
 import warnings
 
 import pytest
+from waiting import HANG
 
 # Settled when Ray is first imported: look more often whether workers are done, start nothing
 # that is not needed here, and leave the variables of GPUs, of which there are none, alone.
@@ -13,8 +14,8 @@ os.environ.setdefault("RAY_TRAIN_HEALTH_CHECK_INTERVAL_S", "0.2")
 os.environ.setdefault("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
 os.environ.setdefault("RAY_TRAIN_METRICS_ENABLED", "0")
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-# How long it is waited for machines that are lost for good; a minute by default.
-os.environ.setdefault("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", "8")
+# A busy machine starts workers slowly; Ray waits a minute by default.
+os.environ.setdefault("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", str(HANG))
 STORE = 2**28  # bytes of each node's objects
 
 

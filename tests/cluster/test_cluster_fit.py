@@ -14,10 +14,13 @@ import pandas as pd
 import psutil
 import pytest
 from parquet_tables import plain, written
+from waiting import HANG, wait_until
 
 import neuralrules.ray
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor, load
+from neuralrules._cluster import _training
 from neuralrules._cluster._connection import Workers
+from neuralrules._cluster._keeper import Keeper
 from neuralrules._stream import _parquet
 from neuralrules._stream._checkpoint import Checkpoint
 
@@ -143,26 +146,31 @@ def train_workers():
     ]
 
 
-def when_trained(path, n_epochs, act):
-    """Do something once a checkpoint says that so many epochs are done, from a thread."""
+def when_trained(patch, folder, n_epochs, act):
+    """Do something from a thread once so many epochs are done. Training waits until then."""
+    reached, acted = folder / "reached", folder / "acted"
+
+    class HoldingKeeper(Keeper):
+        def keep(self, stage):
+            super().keep(stage)
+            if stage.outcome.n_epochs >= n_epochs:
+                reached.touch()
+                while not acted.exists():  # Ray's processes cannot import what tests share
+                    time.sleep(0.02)
 
     def wait():
-        give_up = time.monotonic() + 120
-        while time.monotonic() < give_up:
-            if path.exists():
-                said = Checkpoint.at(path, 0).document.get("0", {})
-                if said.get("n_epochs", 0) >= n_epochs:
-                    act()
-                    return
-            time.sleep(0.02)
+        wait_until(reached.exists)
+        act()
+        acted.touch()
 
-    thread = threading.Thread(target=wait)
+    patch.setattr(_training, "Keeper", HoldingKeeper)
+    thread = threading.Thread(target=wait, daemon=True)
     thread.start()
     return thread
 
 
 def test_a_killed_worker_is_replaced_and_the_result_is_the_same(
-    ray_cluster, unbroken, pieces, tmp_path
+    ray_cluster, unbroken, pieces, tmp_path, monkeypatch
 ):
     """From a dataset whose blocks are others, too: the rows and the seed decide alone."""
     import ray.data
@@ -176,7 +184,7 @@ def test_a_killed_worker_is_replaced_and_the_result_is_the_same(
         os.kill(victim.pid, signal.SIGKILL)
         killed.append(victim.pid)
 
-    thread = when_trained(checkpoint, 3, kill)
+    thread = when_trained(monkeypatch, tmp_path, 3, kill)
     model = NeuralRuleClassifier(checkpoint=checkpoint, **OPTIONS)
     _, cluster = neuralrules.ray.fit_with_costs(
         model, dataset, "y", "w", Workers(2, 1, False, 1), None
@@ -269,6 +277,10 @@ def test_a_training_that_diverges_says_so(ray_cluster, path):
     assert not hasattr(model, "fitted_")
 
 
+def is_alive(process):
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
 def test_a_machine_that_is_lost_for_good_is_one_clear_error(ray_cluster, path, tmp_path):
     """Three workers on three machines, of which one goes away: no room is left for three.
 
@@ -276,11 +288,20 @@ def test_a_machine_that_is_lost_for_good_is_one_clear_error(ray_cluster, path, t
     """
     node = ray_cluster.add_node(num_cpus=1, object_store_memory=2**28)
     checkpoint = tmp_path / "checkpoint"
-    thread = when_trained(checkpoint, 2, lambda: ray_cluster.remove_node(node, False))
-    model = NeuralRuleClassifier(checkpoint=checkpoint, **{**OPTIONS, "n_epochs": 150})
-    with pytest.raises(RuntimeError, match="the Ray cluster lost too much of what") as caught:
-        neuralrules.ray.fit(model, path, target="y", workers=3)
-    thread.join()
+
+    def lose():
+        workers = train_workers()
+        ray_cluster.remove_node(node, False)
+        wait_until(lambda: not all(map(is_alive, workers)))
+
+    model = NeuralRuleClassifier(checkpoint=checkpoint, **OPTIONS)
+    with pytest.MonkeyPatch.context() as patch:
+        # There will never be room for three: the sooner Ray gives up, the better.
+        patch.setenv("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", "8")
+        thread = when_trained(patch, tmp_path, 2, lose)
+        with pytest.raises(RuntimeError, match="the Ray cluster lost too much of") as caught:
+            neuralrules.ray.fit(model, path, target="y", workers=3)
+        thread.join()
     assert "\n" not in str(caught.value)
     assert "startup timed out" in str(caught.value)
     assert not hasattr(model, "fitted_")
@@ -293,7 +314,7 @@ def test_a_machine_that_is_lost_for_good_is_one_clear_error(ray_cluster, path, t
     _, cluster = neuralrules.ray.fit_with_costs(model, path, "y", None, three, None)
     ((begun,),) = [training.begun for training in cluster.trainings]
     assert begun == [n_done]
-    assert model.n_iter_ == 150
+    assert model.n_iter_ == N_EPOCHS
     ray_cluster.remove_node(node)
 
 
@@ -309,7 +330,7 @@ def test_no_cluster_at_the_address_is_one_clear_error(tmp_path, path):
         "    print('told:', error)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG, check=False
     )
     told = [line for line in done.stdout.splitlines() if line.startswith("told:")]
     assert len(told) == 1, done.stderr
@@ -336,9 +357,13 @@ def test_the_members_of_a_search_may_be_trained_anywhere(ray_cluster, backend):
         with joblib.parallel_config("ray"):
             there = fitted()
     else:
+        import dask
         from distributed import Client
 
         with (
+            dask.config.set(
+                {f"distributed.comm.timeouts.{name}": HANG for name in ("connect", "tcp")}
+            ),
             Client(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True),
             joblib.parallel_config("dask"),
         ):

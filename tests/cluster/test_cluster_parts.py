@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from parquet_tables import every_kind, plain, written
+from waiting import HANG
 
 from neuralrules import NeuralRuleClassifier
 from neuralrules._cluster._table import Part, parts_between
@@ -196,7 +197,7 @@ def test_two_workers_take_the_steps_of_one_and_do_not_drift_apart(tmp_path):
         worker.start()
     found = {
         rank: (total, network)
-        for rank, total, network in (sent.get(timeout=90) for _ in range(4))
+        for rank, total, network in (sent.get(timeout=HANG) for _ in range(4))
     }
     for worker in workers:
         worker.join()

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
-
 import pytest
+from browsing import new_page
 
-from benchmarks.site import LOOKED_AT, VIEWS, chromium, served, violations
+from benchmarks.site import LOOKED_AT, VIEWS, served, violations
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        shutil.which("chromium") is None or importlib.util.find_spec("playwright") is None,
-        reason="needs playwright and a browser: apt install chromium",
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -33,20 +19,20 @@ def address(site):
 @pytest.fixture
 def visit(browser, address):
     """Open a page of the site; afterwards nothing must have failed."""
-    contexts, faults = [], []
+    opened, faults = [], []
 
     def open_page(name, view="wide light"):
-        context = browser.new_context(**VIEWS[view])
-        contexts.append(context)
-        page = context.new_page()
+        # Colours are as they will stay: nothing fades in.
+        page = new_page(browser, reduced_motion="reduce", **VIEWS[view])
+        opened.append(page)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("response", lambda got: got.ok or got.status == 304 or faults.append(got.url))
         page.goto(f"{address}/{name}")
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in opened:
+        page.context.close()
     assert faults == []
 
 
@@ -84,6 +70,7 @@ def test_the_search_finds_a_method(visit):
 def test_live_pages_are_alive(visit):
     page = visit("live.html")
     report = page.frame_locator("iframe").first
+    report.locator("html[data-ready=true]").wait_for(state="attached")
     before = report.locator("#prediction").inner_text()
     report.locator("#what-if-form").get_by_label("late_payments").fill("9")
     assert report.locator("#prediction").inner_text() != before

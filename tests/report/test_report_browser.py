@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -396,6 +395,8 @@ def test_filtering_shows_exactly_what_matches(cases, pages, visit):
     ],
 )
 def test_a_rules_detail(cases, pages, visit, name):
+    from playwright.sync_api import expect
+
     model, X, y = cases[name]
     table = model.rules_table(X, y)
     page = visit(pages[name])
@@ -434,8 +435,8 @@ def test_a_rules_detail(cases, pages, visit, name):
         shown = page.locator("#detail-conditions .formula").all_inner_texts()
         assert shown == written["conditions"]
         page.keyboard.press("Escape")
-        assert not detail.is_visible()
-        assert page.evaluate("document.activeElement.dataset.open") == str(rule)
+        expect(detail).to_be_hidden()
+        expect(button).to_be_focused()
 
 
 def test_stepping_through_details_follows_the_table(cases, pages, visit):
@@ -456,12 +457,14 @@ def test_stepping_through_details_follows_the_table(cases, pages, visit):
 
 
 def test_the_keyboard_finds_a_way_past_the_header(pages, visit):
+    from playwright.sync_api import expect
+
     page = visit(pages["iris"])
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     assert page.evaluate("document.activeElement.getBoundingClientRect().width") > 50
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "content"
+    expect(page.locator("#content")).to_be_focused()
     unlabelled = page.evaluate(
         """() => [...document.querySelectorAll("input, select")]
             .filter((node) => !node.labels.length).map((node) => node.id)"""
@@ -765,7 +768,7 @@ def test_printing_leaves_the_controls_out(pages, visit):
     assert page.locator(".rules .says").first.evaluate(clamp) == "block"
 
 
-def test_a_large_report_opens_at_once(folder, visit):
+def test_a_large_report_builds_details_only_when_asked(folder, visit):
     rng = np.random.RandomState(0)
     X = rng.randn(2000, 100)
     frame = pd.DataFrame(X, columns=[f"measurement number {i}" for i in range(100)])
@@ -777,16 +780,12 @@ def test_a_large_report_opens_at_once(folder, visit):
     assert model.network_.features.size >= 95
     path = model.report(folder / "large.html", frame, y, n_examples=20)
     assert path.stat().st_size < 5e6
-    visit(path)  # the browser itself is warm
-    begun = time.perf_counter()
     page = visit(path)
-    assert time.perf_counter() - begun < 2
-    # Details are not built before they are asked for.
     assert page.locator("#detail-body *").count() == 0
-    begun = time.perf_counter()
+    assert page.locator("*").count() < 10_000  # more would be slow to open
     page.locator("#rules-table [data-open]").first.click()
+    assert page.locator("#detail-body *").count() > 0
     page.locator("#detail-close").click()
-    assert time.perf_counter() - begun < 2
 
 
 @pytest.mark.parametrize("hours", [0, 7])

@@ -1,4 +1,4 @@
-"""Ctrl-C and a request to end, at any time: one line, an exit code, nothing half-written.
+"""Signals that end the process, at any time: one line, an exit code, nothing half-written.
 
 An exception could come at a bad moment: Python loses those that a finalizer raises, and an
 import may take them for a missing module. So the process ends where it is, imports and waits
@@ -11,16 +11,21 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from neuralrules._io._writing import remove_unfinished
 
-WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+WORDS = {  # by names, because Windows does not have all of these signals
+    "SIGINT": "interrupted",
+    "SIGTERM": "terminated",
+    "SIGHUP": "hung up",
+    "SIGQUIT": "quit",
+}
 
 
 def answer_signals() -> None:
-    """From now on end the process on Ctrl-C and on SIGTERM, unless it was told otherwise."""
+    """From now on end the process on each of these signals, unless it was told otherwise."""
     if threading.current_thread() is not threading.main_thread():
         return  # which alone may handle signals
     owner = os.getpid()
@@ -28,17 +33,17 @@ def answer_signals() -> None:
     def end(number: int, frame: Any) -> None:
         if os.getpid() == owner:  # a copy of this process has no files of its own
             remove_unfinished()
-            line = f"neuralrules: {WORDS[signal.Signals(number)]}\n"
+            line = f"neuralrules: {WORDS[signal.Signals(number).name]}\n"
             # A bar may be on the terminal; and print may be what was interrupted.
             start = "\r\x1b[K" if os.isatty(2) else ""
-            os.write(2, (start + line).encode())
+            with suppress(OSError):  # the terminal may be gone
+                os.write(2, (start + line).encode())
         os._exit(128 + number)
 
-    for number, default in (
-        (signal.SIGINT, signal.default_int_handler),
-        (signal.SIGTERM, signal.SIG_DFL),
-    ):
-        if signal.getsignal(number) == default:  # a shell's background job ignores Ctrl-C
+    for name in WORDS:
+        number = getattr(signal, name, None)
+        # A shell's background job ignores Ctrl-C, and nohup lets a job ignore SIGHUP.
+        if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, end)
 
 

@@ -7,7 +7,7 @@ import os
 import stat
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -103,7 +103,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 def remove_unfinished() -> None:
     """Remove the parts of files that are being written, for a process that must end now."""
     for part in list(_unfinished):
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # it is gone, or cannot be removed: the others can
+            part.unlink()
 
 
 def written_file(path: Path) -> Path:
