@@ -42,12 +42,12 @@ from neuralrules._data._scaling import learn_knots
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
 # Types of times without a date and of spans of time, in pandas, polars and Arrow.
 NO_DATES = ("time", "time32", "time64", "duration", "period", "interval")
-# Types that can be converted to a number and that mean none.
+# Types that `float` takes although they are no numbers.
 NO_NUMBERS = (np.ndarray, timedelta, date, np.timedelta64, np.datetime64, np.complexfloating)
 # Columns are divided by their deviation, and weights by it once more where they are read in
 # the user's units.
 SMALLEST_SCALE = 1e-280
-MOST_RARE = 0.5  # share of a column's rows whose texts may be rare without a warning
+MOST_RARE = 0.1  # share of a column's rows whose texts may be rare without a warning
 
 
 def is_frame(X: Any) -> bool:
@@ -436,11 +436,11 @@ class Encoder:
 
 
 class RareCategoriesWarning(UserWarning):
-    """Most texts of a column share one category."""
+    """Many rows of a column hold rare texts, which share one category."""
 
 
 def warn_of_rare(encoder: Encoder) -> None:
-    """Warn of columns in whose rows texts are mostly too rare to be categories."""
+    """Warn of columns with many rows whose texts are too rare to be categories."""
     shares = {
         encoder.names[column.source]: column.mean
         for column in encoder.columns
@@ -449,9 +449,9 @@ def warn_of_rare(encoder: Encoder) -> None:
     if shares:
         told = ", ".join(f"{name!r} ({part:.0%} of its rows)" for name, part in shares.items())
         warnings.warn(
-            f"Most rows share one category, 'rare', in the column {told}. Only the "
-            f"{MAX_CATEGORIES - 1} most frequent texts of a column are their own categories. "
-            "Group the texts first, turn them into numbers, or leave the column out.",
+            f"Rare texts share one category, in column {told}. Only the {MAX_CATEGORIES - 1} "
+            "most frequent texts of a column have a category of their own. Group the texts "
+            "first, turn them into numbers, or leave the column out.",
             RareCategoriesWarning,
             stacklevel=4,
         )
