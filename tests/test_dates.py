@@ -421,3 +421,13 @@ def test_moments_near_each_other_are_told_with_their_time():
     model = NeuralRuleClassifier(n_trees=2, max_depth=1, random_state=0).fit(X, y)
     assert re.search(r"opened [<>] 2024-03-0\d \d\d:\d\d", model.rules_text())
     assert slant("when > 2024-03-02 17:06") == ("when", True)
+
+
+@pytest.mark.parametrize("opened", [1577836800.0, 3e6])
+def test_a_text_read_back_refuses_what_the_model_refuses(table, opened):
+    X, model, _ = table
+    rows = X.head(2).assign(opened=opened)
+    with pytest.raises(ValueError, match="numbers that are no days since 1970-01-01"):
+        model.predict(rows)
+    with pytest.raises(ValueError, match="must hold dates, or numbers of days since"):
+        read_rules(model.exact_text()).predict(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, datetime
 
 import numpy as np
 import onnxruntime
@@ -301,3 +301,58 @@ def test_what_cannot_mean_missing_is_refused(given, message):
     X = np.arange(40.0)[:, None]
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         NeuralRuleRegressor(missing=given).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_many_markers_in_a_database(dialect):
+    """A list of them, not one call inside of another: DuckDB would take hours."""
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame({"a": rng.randint(-40, 60, 200) * 1.0, "b": rng.choice(list("xyz"), 200)})
+    model = NeuralRuleRegressor(
+        n_trees=2, n_epochs=2, random_state=0, missing=[*range(-100, 0), -np.inf, "z"]
+    ).fit(X, X["a"].clip(lower=-1) + 5 * (X["b"] == "x"))
+    with connected(dialect) as database:
+        database.write("rows", X.assign(place=range(200)))
+        sql = model.to_sql("rows", dialect=dialect, keep=["place"])
+        found = database.read(sql).sort_values("place")["prediction"]
+    np.testing.assert_allclose(found.astype(float), model.predict(X), rtol=1e-5)
+
+
+def test_an_infinite_marker_is_missing():
+    X = np.arange(40.0)[:, None]
+    X[3] = np.inf
+    model = NeuralRuleRegressor(1, n_epochs=0, missing="inf").fit(X, np.arange(40.0))
+    assert model.predict([[np.inf]]) == model.predict([[np.nan]])
+
+
+@pytest.mark.parametrize("marker", [-999.9, 1e20, np.float32(-999.9)])
+def test_markers_are_found_in_float32(marker):
+    X = np.arange(40, dtype=np.float32)[:, None]
+    X[::4] = np.float32(marker)
+    model = NeuralRuleRegressor(1, n_epochs=0, missing=marker).fit(X, np.arange(40.0))
+    assert [column.kind for column in model.encoder_.columns] == ["number", "missing"]
+    assert model.encoder_.columns[0].lowest == 1
+
+
+def test_a_date_that_means_missing_is_one_in_every_spelling():
+    """Also among categories, for the model and for the Python module."""
+    X = pd.DataFrame({"c": ["x", "y", "1900-01-01"] * 30})
+    y = (X["c"] == "1900-01-01").to_numpy()
+    model = NeuralRuleClassifier(1, n_epochs=0, missing="1900-01-01").fit(X, y)
+    module: dict = {}
+    exec(model.to_python(), module)
+    missing = model.predict_proba(pd.DataFrame({"c": [None]}))[0, 1]
+    for cell in ("1900-01-01", "1900-01-01 00:00:00", datetime(1900, 1, 1), date(1900, 1, 1)):
+        row = pd.DataFrame({"c": pd.Series([cell], dtype=object)})
+        assert model.predict_proba(row)[0, 1] == missing
+        assert module["predict_proba"]({"c": cell})[1] == pytest.approx(missing)
+
+
+def test_further_training_keeps_what_means_missing():
+    X = np.arange(40.0)[:, None]
+    model = NeuralRuleRegressor(1, n_epochs=1, warm_start=True).fit(X, X[:, 0])
+    model.set_params(missing=-999)
+    with pytest.raises(
+        ValueError, match=r"^missing=-999 is not what the model was fitted with"
+    ):
+        model.fit(X, X[:, 0])

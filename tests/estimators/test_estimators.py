@@ -430,8 +430,8 @@ def test_weights_that_are_all_zero():
 @pytest.mark.parametrize("weights", [{0: 0, 1: 0}, {0: -1, 1: 1}])
 def test_bad_class_weights(weights):
     message = (
-        r"class_weight=\{.*\} must give no class a negative weight and some rows of y a "
-        "positive one."
+        r"class_weight=\{.*\} must give every class a weight from 0 to 3.4e38, and at least "
+        "one class of y a weight above 0."
     )
     with pytest.raises(ValueError, match=message):
         NeuralRuleClassifier(class_weight=weights).fit(*CANCER)

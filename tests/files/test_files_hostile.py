@@ -186,17 +186,17 @@ CASES = [
     (
         MIXED,
         put("performance.calibration", (0, 0, 2), -1),
-        "a group of rows of its calibration has a weight that is none",
+        "a bin of its calibration has a weight that is negative or not finite",
     ),
     (
         MIXED,
         put("performance.calibration", (0, 0, 2), np.nan),
-        "a group of rows of its calibration has a weight that is none",
+        "a bin of its calibration has a weight that is negative or not finite",
     ),
     (
         NUMBERS,
         put("performance.calibration", (1, 0, 0), np.nan),
-        "a group of rows of its calibration has no mean",
+        "a bin of its calibration has rows but no mean",
     ),
     (
         NUMBERS,

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 from platforms import unix
+from waiting import HANG
 
 from neuralrules._io._c_output import discarded_c_output
 
@@ -41,13 +42,13 @@ def test_threads_may_overlap(capfd):
     def second():
         with discarded_c_output():
             inside.set()
-            leave.wait()
+            leave.wait(HANG)
             c_prints(b"noise of the second")
 
     thread = threading.Thread(target=second)
     with discarded_c_output():
         thread.start()
-        inside.wait()
+        inside.wait(HANG)
     c_prints(b"noise of the first while the second is inside")
     leave.set()
     thread.join()

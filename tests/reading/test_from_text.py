@@ -293,3 +293,9 @@ def test_scaled_columns_come_back_bit_by_bit():
         back = read_rules(model.exact_text(), estimator=True)
         np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
         assert back.exact_text() == model.exact_text()
+
+
+def test_a_mean_that_no_table_has_is_refused():
+    """`load` would not take it back."""
+    with pytest.raises(ValueError, match=r"a mean and a deviation must not go beyond 1.8e"):
+        read_rules(HEAD.replace("missing 0.0", "missing 1e30"))

@@ -17,6 +17,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, make_classificat
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
+from waiting import HANG
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
 from neuralrules._estimators._base import encoded_rows, engine_of
@@ -363,7 +364,7 @@ def test_ctrl_c_ends_it_and_leaves_the_model_alone():
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=HANG,
     )
     assert result.stdout == "interrupted\n", result.stderr
 

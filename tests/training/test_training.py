@@ -17,6 +17,7 @@ from platforms import unix
 from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
+from waiting import HANG
 
 from neuralrules import (
     NeuralRuleClassifier,
@@ -512,7 +513,7 @@ def test_ctrl_c_leaves_a_usable_model_and_says_so(n_jobs):
     while " epoch 3/1000000 " not in (line := process.stdout.readline()):
         assert line, "it ended before its third epoch"
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=600)
+    output, _ = process.communicate(timeout=HANG)
     assert process.returncode == 0, output
     assert "said: Training was interrupted after" in output
     assert "This NeuralRuleClassifier is usable: it keeps what it learned so far." in output

@@ -22,40 +22,45 @@ OTHER_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d\d)( .*)?|\d{4}[./]\d
 
 def note_columns(
     X: pd.DataFrame, console: Console, marks: Marks, told: Collection[str]
-) -> None:
+) -> set[str]:
     """Point at columns that are probably not meant to be what they are taken for.
 
-    Those `told` are what the user says that they are.
+    Those `told` are what the user says that they are. Returns the columns of which it said
+    that they have many texts.
     """
-    if len(X) < 3:
-        return
-    for name in X.columns:
-        text = None if name in told else column_note(X[name], marks)
+    many = set()
+    for name in X.columns if len(X) >= 3 else []:
+        if name in told:
+            continue
+        text = column_note(X[name], marks)
+        if text is None:
+            text = many_texts_note(X[name])
+            many |= {name} if text is not None else set()
         if text is not None:
             console.note(text)
+    return many
 
 
 def column_note(column: pd.Series, marks: Marks) -> str | None:
-    """The first remark that fits a column."""
-    kind = column.dtype.kind
-    if kind in "iu" and bool((column.diff().iloc[1:] == 1).all()):
+    """The first remark that fits what the cells of a column look like."""
+    if column.dtype.kind in "iu" and bool((column.diff().iloc[1:] == 1).all()):
         return identifier_note(column, "counts the rows")
-    if kind in "iufbM" or holds_dates(column):
+    if column.dtype != object or holds_dates(column):
         return None
     cells = column.dropna().astype(str)
-    found = None
-    if column.dtype == object:
-        found = (
-            codes_note(cells)
-            or other_numbers_note(cells, marks)
-            or almost_numbers_note(cells)
-            or dates_note(cells)
-        )
-    return found or many_texts_note(column, cells.nunique())
+    return (
+        codes_note(cells)
+        or other_numbers_note(cells, marks)
+        or almost_numbers_note(cells)
+        or dates_note(cells)
+    )
 
 
-def many_texts_note(column: pd.Series, n_texts: int) -> str | None:
+def many_texts_note(column: pd.Series) -> str | None:
     """For texts that are no categories, because each is in few rows."""
+    if column.dtype.kind in "iufbM" or holds_dates(column):
+        return None
+    n_texts = column.dropna().astype(str).nunique()
     if n_texts == len(column):
         return identifier_note(column, "has a different text in every row")
     if n_texts <= MAX_CATEGORIES:
@@ -104,7 +109,7 @@ def codes_note(cells: pd.Series) -> str | None:
         return None
     return (
         f"the column {cells.name!r} holds digits with leading zeros such as "
-        f"{codes.iloc[0]!r}, which are taken for codes, each of them a category: write "
+        f"{codes.iloc[0]!r}, which are taken for codes, not for numbers: write "
         f"numbers without them, or leave it out with --drop {shlex.quote(str(cells.name))}."
     )
 

@@ -132,9 +132,9 @@ def draw(
 def without_c_output() -> Iterator[None]:
     """Keep what a library of C prints, as solvers do, away from standard output.
 
-    It is for the result alone: what reads it expects one JSON document there. The library
-    discards only what a C library prints by `printf`, and not on Windows; here nobody else
-    prints, so that the file descriptor itself may be redirected.
+    Standard output holds only the result, one JSON document. `discarded_c_output` does not
+    work on Windows, so the file descriptor itself is redirected; nobody else prints
+    meanwhile.
     """
     try:
         kept, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)

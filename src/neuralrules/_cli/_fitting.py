@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,20 +74,28 @@ def weights_by_label(weights: dict[str, Any], y: np.ndarray) -> dict[Any, Any]:
 
 
 def fit_with_progress(
-    model: NeuralRuleModel, X: Any, y: Any, weights: Any, console: Console
+    model: NeuralRuleModel,
+    X: Any,
+    y: Any,
+    weights: Any,
+    console: Console,
+    noted: Collection[str] = (),
 ) -> None:
-    """Fit, with a bar for the epochs or for the steps of the search."""
+    """Fit, with a bar for the epochs or for the steps of the search.
+
+    A note has already said that the columns `noted` have many texts.
+    """
     names = [*parameter_names(), "expert_rules", "checkpoint", "missing"]
     with library_errors(names), interrupts_raised():
         model.set_params(verbose=int(console.shows_progress))
-        with notes_of_convergence(console, streamed=not hasattr(X, "iloc")):
+        with warnings_as_notes(console, noted):
             model.fit(X, y, weights)
         model.set_params(verbose=0)  # the file is the same wherever it was made
 
 
 @contextmanager
-def notes_of_convergence(console: Console, *, streamed: bool) -> Iterator[None]:
-    """Turn what the library warns of after a training into notes that name options."""
+def warnings_as_notes(console: Console, noted: Collection[str]) -> Iterator[None]:
+    """Turn what the library warns of into notes that name options."""
     from sklearn.exceptions import ConvergenceWarning
 
     from neuralrules._data._encoding import RareCategoriesWarning
@@ -99,9 +107,11 @@ def notes_of_convergence(console: Console, *, streamed: bool) -> Iterator[None]:
     for one in told:
         if issubclass(one.category, ConvergenceWarning):
             console.note(in_options(str(one.message), parameter_names()))
-        elif issubclass(one.category, RareCategoriesWarning):
-            if streamed:  # of a table in memory, `note_columns` has said it
-                console.note(str(one.message))
+        elif isinstance(one.message, RareCategoriesWarning):
+            shares = one.message.shares.items()
+            rest = {name: share for name, share in shares if name not in noted}
+            if rest:
+                console.note(str(RareCategoriesWarning(rest)))
         else:
             warnings.showwarning(one.message, one.category, one.filename, one.lineno)
 

@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     "--spreadsheet-safe",
     is_flag=True,
     help="Put an apostrophe before labels, names and kept cells that a spreadsheet would take "
-    "for formulas: texts that begin with =, +, -, @ or a tab. Without it they are written as "
-    "they are.",
+    "for formulas: texts that are no numbers and begin with =, +, -, @, a tab or a carriage "
+    "return. Without it they are written as they are.",
 )
 @reading_options
 @speaking

@@ -41,18 +41,18 @@ def as_categories(column: Any, markers: Collection[str] = ()) -> np.ndarray:
     Names that are among the `markers` mean missing, too.
     """
 
-    def name_of(item: Any) -> str | None:
-        name = category_name(item)
-        return None if name in markers else name
+    def names_of(items: Iterable[Any]) -> list[str | None]:
+        names = [category_name(item) for item in items]
+        return [None if name in markers else name for name in names] if markers else [*names]
 
     if str(getattr(column, "dtype", "")) == "category":
         # pandas knows each category once, and where it is: there are fewer names than rows.
-        known = [name_of(item) for item in column.cat.categories]
+        known = names_of(column.cat.categories)
         return np.array([*known, None], object)[column.cat.codes.to_numpy()][:, None]
     array = np.asarray(column, dtype=object)
     present = ~missing_cells(column)
     names = np.full((len(array), 1), None, object)
-    names[present, 0] = [name_of(item) for item in array[present]]
+    names[present, 0] = names_of(array[present])
     return names
 
 
@@ -80,8 +80,9 @@ def spellings(
     """From all that a column's cells may hold to its category, for the categories given.
 
     None is a hole, and so is a text that means missing and is no category. A spelling that
-    is itself the name of a category, or that of an earlier one, stays with that. The
-    `markers` always mean a hole: of a column that knows no hole, they are nothing.
+    is itself the name of a category, or that of an earlier one, stays with that. A marker
+    always means missing. If the column has no category for missing cells, the marker has no
+    category at all.
     """
     names = list(categories)
     table: dict[str | None, str | None] = {name: name for name in names}
@@ -90,14 +91,10 @@ def spellings(
     for name in names:
         if name is None:
             others: Iterable[str] = sorted(MISSING)
-        elif DAY.fullmatch(name):
-            others = (f"{name}{MIDNIGHT}", f"{name}T00:00:00")
-        elif MOMENT.fullmatch(name):
-            others = utc_spellings(name)
+        elif are_codes:
+            others = number_spellings(str(int(name)))
         else:
-            others = TRUTHS[name] if are_truths else number_spellings(name)
-            if are_codes:
-                others = number_spellings(str(int(name)))
+            others = TRUTHS[name] if are_truths else other_spellings(name)
         for other in others:
             table.setdefault(other, name)
     for marker in sorted(markers):
@@ -127,8 +124,15 @@ def are_padded(names: list[str]) -> bool:
 
 
 def all_spellings(text: str) -> list[str]:
-    """A text and, if it is a number, how else programs write it."""
-    return [text, *(other for other in number_spellings(text) if other != text)]
+    """A text and how else programs write it."""
+    return [text, *(other for other in other_spellings(text) if other != text)]
+
+
+def other_spellings(text: str) -> list[str]:
+    """How else programs write the day, the moment or the number that a text is."""
+    if DAY.fullmatch(text):
+        return [f"{text}{MIDNIGHT}", f"{text}T00:00:00"]
+    return utc_spellings(text) if MOMENT.fullmatch(text) else number_spellings(text)
 
 
 def number_spellings(text: str) -> list[str]:

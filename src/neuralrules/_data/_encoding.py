@@ -42,7 +42,7 @@ from neuralrules._data._scaling import learn_knots
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
 # Types of times without a date and of spans of time, in pandas, polars and Arrow.
 NO_DATES = ("time", "time32", "time64", "duration", "period", "interval")
-# Types that `float` takes although they are no numbers.
+# Types that float() accepts although they are not numbers.
 NO_NUMBERS = (np.ndarray, timedelta, date, np.timedelta64, np.datetime64, np.complexfloating)
 # Columns are divided by their deviation, and weights by it once more where they are read in
 # the user's units.
@@ -88,8 +88,8 @@ def check_names(names: Iterable[Any]) -> None:
     repeated = [repr(name) for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise ValueError(
-            f"The table has several columns of the same name: {', '.join(repeated)}. "
-            "Give every column a name of its own, or leave the repeated ones out."
+            f"Several columns of the table have the same name: {', '.join(repeated)}. "
+            "Rename or drop the repeated columns."
         )
 
 
@@ -189,7 +189,7 @@ class Encoder:
     named : bool
         Whether the table has names of its own, as a frame does.
     missing : tuple of str
-        What else means missing, beside empty cells: see `Markers`.
+        What else means missing, besides empty cells: see `Markers`.
     """
 
     names: list[str]
@@ -436,10 +436,25 @@ class Encoder:
 
 
 class RareCategoriesWarning(UserWarning):
-    """Many rows of a column hold rare texts, which share one category."""
+    """Many rows of some columns hold rare texts, which all count as one category.
+
+    `shares` are the shares of these rows by the columns' names.
+    """
+
+    def __init__(self, shares: dict[str, float]) -> None:
+        told = ", ".join(f"{name!r} ({part:.0%} of its rows)" for name, part in shares.items())
+        super().__init__(
+            f"Rare texts all count as one category, in column {told}. Only the "
+            f"{MAX_CATEGORIES - 1} most frequent texts of a column have a category of their "
+            "own. Group the texts first, turn them into numbers, or leave the column out."
+        )
+        self.shares = shares
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.shares,)
 
 
-def warn_of_rare(encoder: Encoder) -> None:
+def warn_of_rare(encoder: Encoder, stacklevel: int = 4) -> None:
     """Warn of columns with many rows whose texts are too rare to be categories."""
     shares = {
         encoder.names[column.source]: column.mean
@@ -447,14 +462,7 @@ def warn_of_rare(encoder: Encoder) -> None:
         if column.kind == "rare" and column.mean > MOST_RARE
     }
     if shares:
-        told = ", ".join(f"{name!r} ({part:.0%} of its rows)" for name, part in shares.items())
-        warnings.warn(
-            f"Rare texts share one category, in column {told}. Only the {MAX_CATEGORIES - 1} "
-            "most frequent texts of a column have a category of their own. Group the texts "
-            "first, turn them into numbers, or leave the column out.",
-            RareCategoriesWarning,
-            stacklevel=4,
-        )
+        warnings.warn(RareCategoriesWarning(shares), stacklevel=stacklevel)
 
 
 def check_finite(numbers: np.ndarray, names: list[str]) -> None:

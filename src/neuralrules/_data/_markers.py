@@ -1,4 +1,4 @@
-"""What else means missing, beside empty cells: numbers such as -999, texts such as "unknown".
+"""What else means missing, besides empty cells: numbers such as -999, texts such as "unknown".
 
 A user names these markers when a model is fitted, and they are part of the model. They are kept
 as texts, as on a command line. A text cell is missing if it is one of them. A number is missing
@@ -34,7 +34,7 @@ class Markers:
     texts : frozenset of str
         All spellings of the markers: -999 is also written as -999.0.
     numbers : tuple of float
-        Numbers that mean missing in columns of numbers.
+        Numbers that mean missing in columns of numbers, also as float32 rounds them.
     days : tuple of float
         Days since 1970-01-01 that mean missing in columns of dates.
     """
@@ -48,6 +48,7 @@ class Markers:
         """What some markers mean."""
         markers = list(missing)
         numbers = {float(text) for text in markers if NUMBER.fullmatch(text)}
+        numbers |= {single for number in numbers for single in as_single(number)}
         days = {days_of_text(text) for text in markers}
         return cls(
             frozenset(text for marker in markers for text in all_spellings(marker)),
@@ -85,6 +86,13 @@ class Markers:
         """Numbers (n_rows,) of a column with NaN for those that mean missing."""
         known = self.of_numbers(column)
         return np.where(np.isin(numbers, known), np.nan, numbers) if known else numbers
+
+
+def as_single(number: float) -> list[float]:
+    """A number as a column of float32 holds it; none if float32 cannot hold it."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = float(np.float32(number))
+    return [single] if math.isfinite(single) and (single != 0 or number == 0) else []
 
 
 def marker_texts(missing: Any) -> tuple[str, ...]:

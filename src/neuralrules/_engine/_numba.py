@@ -35,10 +35,10 @@ MIN_ROWS_PER_THREAD = 512
 
 
 def writable(arrays: Any) -> Any:
-    """An array, or a named tuple of arrays, without those that are read-only: copies of them.
+    """The same array, or named tuple of arrays, with a copy in place of each read-only array.
 
-    A model that is mapped from a file is read-only. Kernels write into none of these arrays,
-    but numba takes a read-only array for another type, and one named tuple has one type.
+    A model that is mapped from a file is read-only. Kernels do not write into its arrays, but
+    numba compiles them for writable arrays only.
     """
     if isinstance(arrays, tuple):
         return type(arrays)(*map(writable, arrays))

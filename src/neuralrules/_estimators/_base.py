@@ -199,15 +199,15 @@ class NeuralRuleModel(RuleBuilder):
             self._warn_of_few_counts(rows)
 
     def _warn_of_few_counts(self, rows: Rows) -> None:
-        """Warn of counts of which a few rows decide what a model comes to."""
+        """Warn if a few rows with large counts decide what the model learns."""
         n_deciding = deciding_rows(rows)
         if n_deciding is not None:
             warnings.warn(
                 f"About {n_deciding:.0f} of {np.count_nonzero(rows.weights)} rows decide the "
-                f"loss {self.loss!r}: their y is far above that of all others. So "
-                f"this {type(self).__name__} may predict new rows worse than a constant. Check "
-                "the largest numbers of y, limit them, for example by np.minimum, or add rows; "
-                "then compare the model with a constant on rows that it has not seen.",
+                f"loss {self.loss!r}, because their y is far larger than that of the other "
+                f"rows. On new rows, this {type(self).__name__} may predict worse than a "
+                "constant. Check the largest numbers of y, limit them (np.minimum), or add "
+                "rows. Then compare the model with a constant on rows that it has not seen.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -230,6 +230,12 @@ class NeuralRuleModel(RuleBuilder):
         """
         random_state = check_random_state(self.random_state)
         fitted, task = self.fitted_, self._resumed_task()
+        if self.missing is not None and marker_texts(self.missing) != fitted.encoder.missing:
+            raise ValueError(
+                f"missing={self.missing!r} is not what the model was fitted with, "
+                f"{list(fitted.encoder.missing)}, and further training keeps the encoding of "
+                "the table. Set missing as it was, or fit anew with warm_start=False."
+            )
         rows = self._rows(self._check_columns(X, reset=False), y, sample_weight, task)
         training, validation = self._split(
             task, rows.targets, rows.training_weights, random_state, course

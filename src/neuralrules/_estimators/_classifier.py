@@ -135,15 +135,15 @@ class ClassRules(ClassifierMixin, PortableModel):
             factors[present] = compute_class_weight(
                 self.class_weight, classes=classes[present], y=classes[present]
             )
-        fit = (factors >= 0) & (factors <= np.finfo(np.float32).max)  # which NaN is not
-        if not fit.all() or not factors[present].any():
+        are_valid = (factors >= 0) & (factors <= np.finfo(np.float32).max)  # NaN is not
+        if not are_valid.all() or not factors[present].any():
             raise self._no_class_weight()
         return factors
 
     def _no_class_weight(self) -> ValueError:
         return ValueError(
-            f"class_weight={self.class_weight!r} must give no class a negative weight "
-            "and some rows of y a positive one. Weights must be finite, also in float32."
+            f"class_weight={self.class_weight!r} must give every class a weight from 0 to "
+            "3.4e38, and at least one class of y a weight above 0."
         )
 
     def _weighs_classes(self) -> bool:

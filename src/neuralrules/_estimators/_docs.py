@@ -149,10 +149,10 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "missing": (
         "number, str, list of them, or None",
-        "What else means missing in X, beside None and NaN: -999, 'unknown', '1900-01-01' or a "
-        "list of such. A text cell is missing if it is one of them, a number if one of them is "
-        "the same number, a date if one of them is the same date. The model remembers it: "
-        "whatever scores rows applies it.",
+        "Values that mean missing in X, besides None and NaN: a number, a text or a list of "
+        "them, such as [-999, 'unknown', '1900-01-01']. Numbers are compared as numbers, dates "
+        "as dates, and texts letter by letter. The values are saved with the model, and "
+        "`predict` and all exports apply them.",
     ),
     "deep": (
         "bool",

@@ -79,7 +79,7 @@ def fit_stream(
     """The steps of a fit."""
     # 1. Encode the table and the targets, brought to a common scale by the training rows.
     rows = encoded(model, stream, machines)
-    warn_of_rare(rows.encoder)
+    warn_of_rare(rows.encoder, stacklevel=5)
     kept = machines.gathered(rows, model.n_sample_rows)
     check_held(model, kept, course)
     # 2. to 4. Rules, of the sample, and the network that they start as; then their counts.

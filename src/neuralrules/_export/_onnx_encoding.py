@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TEXT_KINDS = ("category", "rare")
 # The name of the node at which a runtime stops, which its error message shows.
 REFUSAL = (
-    f"refuse infinity, numbers beyond {LARGEST:.2g}, and dates that are no days since {EPOCH}"
+    f"refused: infinity, a number beyond {LARGEST:.2g}, or a date not in days since {EPOCH}"
 )
 
 

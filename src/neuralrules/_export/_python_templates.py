@@ -107,7 +107,7 @@ NUMBER = '''def number(row, name):
             "Replace it by a finite number, or by None for a missing value."
         )
     return value'''
-AS_NUMBER = '''# Types of NumPy that `float` takes although they are no numbers.
+AS_NUMBER = '''# Types of NumPy that float() accepts although they are not numbers.
 NO_NUMBERS = ("datetime64", "timedelta64", "complex64", "complex128", "clongdouble")
 
 

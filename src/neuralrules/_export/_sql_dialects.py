@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -113,6 +114,8 @@ class Dialect:
         the bytes of letters beyond ASCII.
     folds_case : bool
         Whether names that differ only in ASCII case are the same.
+    infinity : str
+        The infinite number; ``{sign}`` stands for its sign.
     """
 
     title: str
@@ -132,6 +135,13 @@ class Dialect:
     nul: str
     escapes: bool
     folds_case: bool
+    infinity: str = "CAST('{sign}Infinity' AS DOUBLE PRECISION)"
+
+    def number_literal(self, number: float) -> str:
+        """A number as SQL writes it."""
+        if math.isfinite(number):
+            return repr(number)
+        return self.infinity.format(sign="-" if number < 0 else "")
 
     def same_name(self, name: str) -> str:
         """What the names have in common that mean the same column."""
@@ -240,6 +250,7 @@ SQLITE = Dialect(
     nul="CHAR(0)",
     escapes=False,
     folds_case=True,
+    infinity="{sign}9e999",
 )
 DIALECTS = {"postgresql": POSTGRESQL, "duckdb": DUCKDB, "sqlite": SQLITE}
 

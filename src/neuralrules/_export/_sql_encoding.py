@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
-from neuralrules._data._categories import all_spellings, number_spellings, spellings
+from neuralrules._data._categories import number_spellings, spellings
 from neuralrules._data._dates import LAST_MOMENT
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import Encoder
@@ -55,18 +55,18 @@ class Reading(NamedTuple):
 
     Attributes
     ----------
-    missing : tuple of str
-        Texts that mean missing, beside the usual ones.
+    markers : Markers
+        What means missing, besides the usual texts.
     decimal : str
         The mark before the decimals of numbers.
     """
 
-    missing: tuple[str, ...]
+    markers: Markers
     decimal: str
 
     @classmethod
     def of(cls, encoder: Encoder, notes: dict[str, list[str]]) -> Reading:
-        return cls(encoder.missing, (notes.get("decimal") or ["."])[0])
+        return cls(encoder.markers, (notes.get("decimal") or ["."])[0])
 
 
 def read_cells(
@@ -82,9 +82,8 @@ def read_cells(
         else:
             form = dialect.code if has_numbers(encoder, source) else dialect.text
             value = form.format(cell=cell, **complaints(encoder.names[source], dialect))
-            spelled = chain(*map(all_spellings, reading.missing))
-            for marker in filter(None, map(dialect.string, spelled)):
-                value = f"NULLIF({value}, {marker})"
+            markers = map(dialect.string, sorted(reading.markers.texts))
+            value = without(value, filter(None, markers))
         selected.append(f"{value} AS {cell_name(encoder, source)}")
     return selected
 
@@ -93,7 +92,7 @@ def read_number(
     column: EncodedColumn, name: str, cell: str, dialect: Dialect, reading: Reading
 ) -> str:
     """A cell of a column of numbers or dates, NULL for NaN."""
-    missing = filter(None, map(dialect.string, sorted({*MISSING, *reading.missing})))
+    missing = filter(None, map(dialect.string, sorted(MISSING | reading.markers.texts)))
     words = {
         "cell": cell,
         "text": dialect.date_text.format(cell=cell),
@@ -105,7 +104,7 @@ def read_number(
     }
     if column.is_date:
         value = f"CAST({dialect.days.format(**words)} AS DOUBLE PRECISION)"
-        return without(value, Markers.of(reading.missing).of_numbers(column))
+        return without(value, map(repr, reading.markers.of_numbers(column)))
     form = dialect.flag if is_flag(column) else dialect.number
     value = form.format(**words)
     if reading.decimal != ".":
@@ -116,7 +115,7 @@ def read_number(
             form.format(**words) for form in (dialect.holds_text, dialect.refused)
         )
         value = f"CASE WHEN {is_text} AND ({has_mark})\n      THEN {refused} ELSE {value} END"
-    numbers = Markers.of(reading.missing).of_numbers(column)
+    numbers = map(dialect.number_literal, reading.markers.of_numbers(column))
     return f"NULLIF({without(value, numbers)}, 'NaN')"
 
 
@@ -132,11 +131,10 @@ def complaints(name: str, dialect: Dialect) -> dict[str, str | None]:
     }
 
 
-def without(value: str, holes: Iterable[float]) -> str:
-    """A number, NULL where it is one of those that mean missing."""
-    for hole in holes:
-        value = f"NULLIF({value}, {hole!r})"
-    return value
+def without(value: str, holes: Iterable[str]) -> str:
+    """A value, NULL if it is one of the constants that mean missing."""
+    listed = ", ".join(holes)
+    return f"CASE WHEN {value} IN ({listed}) THEN NULL ELSE {value} END" if listed else value
 
 
 def network_inputs(encoder: Encoder, network: Network, dialect: Dialect) -> list[Input]:

@@ -101,7 +101,8 @@ class Contents:
             refuse(f"the array {name!r} has shape {array.shape}, not {shown_shape(shape)}")
         if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
             refuse(f"the array {name!r} holds NaN or infinity")
-        outside = (array < low) | (array > high)
+        limited = low > -np.inf or high < np.inf
+        outside = (array < low) | (array > high) if limited else np.zeros(1, bool)
         if outside.any():
             value = array[outside][0].item()
             refuse(f"the array {name!r} holds {value!r}, not from {low:g} to {high:g}")

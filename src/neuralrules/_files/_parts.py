@@ -338,9 +338,9 @@ def performance_from(
         refuse(f"it has {len(curves)} curves of calibration, too many for its outputs")
     weights = curves[:, :, 2]
     if not ((weights >= 0) & (weights <= MOST_ROWS)).all():
-        refuse("a group of rows of its calibration has a weight that is none")
+        refuse("a bin of its calibration has a weight that is negative or not finite")
     if np.isnan(curves[weights > 0]).any():
-        refuse("a group of rows of its calibration has no mean")
+        refuse("a bin of its calibration has rows but no mean")
     confusion = None
     if n_classes:
         confusion = contents.amounts("performance.confusion", (n_classes, n_classes))

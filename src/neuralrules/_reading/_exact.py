@@ -20,7 +20,7 @@
 Names and categories are JSON strings, numbers have every digit of float64. Each indented
 line is one literal; a rule's activation is the smallest of them, or 0. Brackets count 1
 where they hold. The line ``missing``, if there is one, lists what else means missing in a
-cell, beside nothing. A missing number is replaced as its column says; ``missing`` and
+cell, besides an empty one. A missing number is replaced as its column says; ``missing`` and
 ``rare`` after categories say which brackets the column has beside them. In a deep rule a line
 ``through`` stands between the literals and as many units above them, which are sums of
 the literals' positive parts, A0, A1, ….

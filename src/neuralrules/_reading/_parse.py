@@ -200,6 +200,16 @@ def parse_loss(lines: Lines, known: Mapping[str, Loss]) -> str:
     return loss
 
 
+def parse_scale(lines: Lines, mean: str, deviation: str | None) -> tuple[float, float]:
+    """The mean and the deviation of a column of numbers."""
+    centre, spread = lines.finite(mean), lines.finite(deviation or "1")
+    if spread <= 0:
+        lines.fail("a deviation must be above 0")
+    if max(abs(centre), spread) > LARGEST:
+        lines.fail(f"a mean and a deviation must not go beyond {LARGEST:.2g}")
+    return centre, spread
+
+
 def parse_column(lines: Lines) -> DeclaredColumn:
     """A line that declares a column."""
     line = lines.take()
@@ -209,18 +219,13 @@ def parse_column(lines: Lines) -> DeclaredColumn:
     name, what = lines.value(match["name"]), match["what"]
     are_dates, are_booleans = what == " dates", what == " booleans"
     if match["mean"] is not None:
-        deviation = lines.finite(match["deviation"] or "1")
-        if deviation == 0:
-            lines.fail("a deviation must be above 0")
         either = (Term(name, "number"), Term(name, "missing"))
-        mean = lines.finite(match["mean"])
+        mean, deviation = parse_scale(lines, match["mean"], match["deviation"])
         return DeclaredColumn(name, mean, deviation, either, None, are_dates, are_booleans)
     if match["knots"] is not None:
         knots = parse_knots(lines, lines.value(match["knots"]))
         either = (Term(name, "scaled"), Term(name, "missing"))
-        mean, deviation = (lines.finite(match[part] or "1") for part in ("centre", "spread"))
-        if deviation == 0:
-            lines.fail("a deviation must be above 0")
+        mean, deviation = parse_scale(lines, match["centre"] or "1", match["spread"])
         return DeclaredColumn(name, mean, deviation, either, knots, are_dates, are_booleans)
     categories = lines.value(match["categories"])
     if {*map(type, categories)} - {str} or len(set(categories)) < len(categories):

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from neuralrules._data._categories import as_categories, spellings
+from neuralrules._data._dates import LAST_MOMENT, holds_dates
 from neuralrules._data._encoded_column import LARGEST, EncodedColumn
 from neuralrules._data._encoding import (
     as_numbers,
@@ -85,6 +86,12 @@ class DeclaredColumn:
             raise ValueError(f"Column {self.name!r} must hold numbers.")
         kind = EncodedColumn(0, "number", is_date=self.are_dates, is_boolean=self.are_booleans)
         numbers = markers.without_numbers(numbers, kind)
+        if holds_dates(data) and not self.are_dates:
+            raise ValueError(f"Column {self.name!r} must hold numbers, not dates.")
+        if self.are_dates and (np.abs(numbers) > LAST_MOMENT).any():
+            raise ValueError(
+                f"Column {self.name!r} must hold dates, or numbers of days since 1970-01-01."
+            )
         if (np.abs(numbers) > LARGEST).any():
             raise ValueError(
                 f"Column {self.name!r} holds infinity or a number beyond {LARGEST:.2g}, "
@@ -132,7 +139,7 @@ class ExactRules:
     named : bool or None
         Whether the columns' names are those of a frame, if the text says so.
     missing : tuple of str
-        What else means missing in a cell, beside nothing.
+        What else means missing, besides empty cells.
     """
 
     task: Task

@@ -69,11 +69,10 @@ def beside_a_constant(
 
 
 def deciding_rows(rows: Rows) -> float | None:
-    """How many rows decide the loss of counts, if these are very few; else None.
+    """The number of rows that decide a Poisson loss, if it is very small; else None.
 
-    The loss of a count grows with the count. By Kish's formula, (sum of y)² / sum of y² equal
-    counts would vary as much. None if all counts that are not 0 have their part, as they have
-    where counts are rare.
+    The loss of a row grows with its count, so the effective number of rows is Kish's:
+    (sum of y)² / sum of y². Counts that are rare but equal are no problem: None.
     """
     if rows.task.loss.link.function is None:
         return None

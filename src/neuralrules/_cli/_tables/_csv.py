@@ -123,7 +123,7 @@ class RowBytes(io.BufferedIOBase):
         return True
 
     def read1(self, size: int = -1, /) -> bytes:
-        # All bytes since the start belong to the row if even more are asked for.
+        # The reader asks for more only if the current row has not ended.
         if self.taken - self.row_start > LONGEST_ROW:
             raise LongRowError
         piece: bytes = self._stream.read1(size)
