@@ -267,7 +267,7 @@ def test_errors():
     with pytest.raises(NotFittedError):
         NeuralRuleRegressor().rules_table()
     model, X, _ = fitted("two classes")
-    with pytest.raises(ValueError, match="X and y belong together: give both, or neither for"):
+    with pytest.raises(ValueError, match="X and y belong together: give both to measure on"):
         model.rules_table(X)
     with pytest.raises(ValueError, match="sample_weight was given without X and y"):
         model.rules_table(sample_weight=np.ones(len(X)))

@@ -244,7 +244,10 @@ def test_an_edit_that_breaks_a_promise_is_refused(people):
     speaks_for = int(np.argmax(model.network_.values[:, 0]))
     assert model.network_.values[speaks_for, 0] > 0
     against = {speaks_for: f"{name} < {X[name].median()}"}
-    message = rf"^So changed, rule {speaks_for} .* of '{name}' is against .* by values, other"
+    message = (
+        rf"^With these edits, rule {speaks_for} .* against monotone=.* in '{name}'\. "
+        r"Change the sign of the value with values=, rewrite the rule, or drop "
+    )
     with pytest.raises(ValueError, match=message):
         model.edit(replace=against)
     turned = model.edit(replace=against, values={speaks_for: -1.0})
@@ -270,9 +273,10 @@ def test_an_edit_that_looks_at_forbidden_columns_is_refused(option, as_text):
         changes = {"replace": {0: "x0 > 0 and x2 > 0 and x1 > 0"}}
     beside = "" if option == "exclude" else " beside its other columns"
     message = (
-        f"So changed, rule 0 of the new model breaks a promise: it looks at 'x1'{beside}, "
-        f"against {option}={promised!r}. Leave the column out of the rule, or this model "
-        f"first set_params({option}=None)."
+        "With these edits, rule 0 of the new model breaks a promise: it looks at "
+        f"'x1'{beside}, "
+        f"against {option}={promised!r}. Leave the column out of the rule, or drop the "
+        f"restriction first: model.set_params({option}=None)."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         model.edit(**changes)

@@ -112,7 +112,7 @@ def test_what_is_no_such_text_is_refused():
     text = model.exact_text()
     with pytest.raises(ValueError, match=r"^Line 2 of the rules: "):
         model.edit(text=text.replace('task "classes"', 'task "poems"'))
-    with pytest.raises(ValueError, match=r"^text says the whole model\."):
+    with pytest.raises(ValueError, match=r"^text is the whole model\."):
         model.edit(text=text, drop=[0])
     numbers, _, _ = fitted("numbers")
     with pytest.raises(

@@ -148,7 +148,7 @@ def counterfactual(
     time_limit: float = 60.0,
     restrictions: Restrictions | None = None,
 ) -> Counterfactual:
-    """See `PresentableModel.counterfactual`, which calls it with a checked table.
+    """See `Answers.counterfactual`, which calls it with a checked table.
 
     The model was trained under the `restrictions`.
     """

@@ -25,6 +25,7 @@ from sklearn.utils.validation import (
 
 from neuralrules._data._encoding import Encoder, check_table, warn_of_rare
 from neuralrules._data._markers import marker_texts
+from neuralrules._data._one_row import as_table
 from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import SCALINGS
@@ -472,9 +473,27 @@ def checked_table(model: NeuralRuleModel, X: Any) -> Any:
     return model._check_columns(X, reset=False)
 
 
+def table_or_row(model: NeuralRuleModel, X: Any) -> Any:
+    """A checked table. A single row may also be a dict, a Series or a list."""
+    return checked_table(model, as_table(fitted_of(model).encoder, X))
+
+
 def encoded_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = None) -> Rows:
     """A table with targets and weights as a fitted estimator sees it."""
     return model._rows(checked_table(model, X), y, sample_weight)
+
+
+def measured_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any) -> Rows | None:
+    """The rows that a user gave to measure on, encoded; None if there are none."""
+    check_is_fitted(model)
+    if (X is None) != (y is None):
+        raise ValueError("X and y belong together: give both to measure on, or neither.")
+    if X is None and sample_weight is not None:
+        raise ValueError(
+            "sample_weight was given without X and y: there are no rows to weight. Give all "
+            "three, or no sample_weight."
+        )
+    return None if X is None else encoded_rows(model, X, y, sample_weight)
 
 
 def engine_of(model: NeuralRuleModel) -> Engine:

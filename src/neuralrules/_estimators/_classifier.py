@@ -16,10 +16,12 @@ from sklearn.utils.validation import assert_all_finite
 
 from neuralrules._data._missing import missing_cells
 from neuralrules._data._restrictions import warn_of_unnamed_class
-from neuralrules._estimators._base import DEPTH_CONSTRAINTS
+from neuralrules._estimators._answers import Answers
+from neuralrules._estimators._base import DEPTH_CONSTRAINTS, NeuralRuleModel
+from neuralrules._estimators._changes import Changes
 from neuralrules._estimators._docs import documented
+from neuralrules._estimators._documents import Documents
 from neuralrules._estimators._paper import PAPER
-from neuralrules._estimators._portable import PortableModel
 from neuralrules._task._losses import CLASS_LOSSES
 from neuralrules._task._task import Task
 
@@ -46,11 +48,11 @@ def check_one_kind(y: np.ndarray) -> None:
         )
 
 
-class ClassRules(ClassifierMixin, PortableModel):
+class ClassRules(ClassifierMixin, Answers, Changes, Documents):
     """Class labels as targets; labels and probabilities as predictions."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PortableModel._parameter_constraints,
+        **NeuralRuleModel._parameter_constraints,
         "loss": [StrOptions(set(CLASS_LOSSES))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }

@@ -11,10 +11,12 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
-from neuralrules._estimators._base import DEPTH_CONSTRAINTS
+from neuralrules._estimators._answers import Answers
+from neuralrules._estimators._base import DEPTH_CONSTRAINTS, NeuralRuleModel
+from neuralrules._estimators._changes import Changes
 from neuralrules._estimators._docs import documented
+from neuralrules._estimators._documents import Documents
 from neuralrules._estimators._paper import PAPER
-from neuralrules._estimators._portable import PortableModel
 from neuralrules._task._losses import NUMBER_LOSSES
 from neuralrules._task._task import Task
 
@@ -30,11 +32,11 @@ def is_number(text: str) -> bool:
     return True
 
 
-class NumberRules(RegressorMixin, PortableModel):
+class NumberRules(RegressorMixin, Answers, Changes, Documents):
     """Numbers as targets and predictions."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PortableModel._parameter_constraints,
+        **NeuralRuleModel._parameter_constraints,
         "loss": [StrOptions(set(NUMBER_LOSSES))],
     }
 

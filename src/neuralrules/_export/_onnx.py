@@ -36,7 +36,7 @@ BLOCK_ROWS = 1000
 
 
 def to_onnx(fitted: Fitted, *, missing_text: str = "") -> onnx.ModelProto:
-    """See `PortableModel.to_onnx`, which calls it."""
+    """See `Documents.to_onnx`, which calls it."""
     onnx = import_onnx()
     check_missing_text(fitted.encoder, missing_text)
     check_texts(fitted, missing_text)

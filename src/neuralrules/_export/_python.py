@@ -82,7 +82,7 @@ IN_COMMENTS = str.maketrans({"·": "*", "…": "...", "⁺": "_plus"})
 
 
 def to_python(fitted: Fitted, extras: Extras = NOTHING) -> str:
-    """See `PortableModel.to_python`, which calls it."""
+    """See `Documents.to_python`, which calls it."""
     network = fitted.network.without_unused_features()
     used = [fitted.encoder.columns[feature] for feature in network.features]
     terms = [term_code(fitted.encoder, column) for column in used]

@@ -57,7 +57,7 @@ def to_sql(
     keep: Sequence[str] = (),
     extras: Extras = NOTHING,
 ) -> str:
-    """See `PortableModel.to_sql`, which calls it."""
+    """See `Documents.to_sql`, which calls it."""
     words, source, kept = checked_dialect(dialect), checked_table(table), checked_keep(keep)
     network = fitted.network.without_unused_features()
     check_columns(fitted, network, words, kept, extras)

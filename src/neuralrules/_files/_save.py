@@ -42,7 +42,7 @@ class Told(NamedTuple):
 
 
 def save(fitted: Fitted, told: Told, path: str | os.PathLike[str]) -> Path:
-    """See `PortableModel.save`, which calls it."""
+    """See `Documents.save`, which calls it."""
     from neuralrules._version import __version__
 
     target = checked_path(path, "model.nrules")

@@ -15,14 +15,43 @@ the class and the largest of the others.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._data._restrictions import NEITHER, Restrictions
+from neuralrules._data._encoding import Encoder
+from neuralrules._data._restrictions import NEITHER, Restrictions, restrictions_of
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import ALL_FROZEN, FREE, LITERALS_FROZEN
+from neuralrules._task._task import Task
+
+
+def unproven_directions(
+    network: Network, encoder: Encoder, task: Task, monotone: Mapping[Any, Any] | None
+) -> list[tuple[int, Any]]:
+    """Rules and names of columns for which the signs above do not prove a direction.
+
+    Parameters
+    ----------
+    network : Network
+    encoder : Encoder
+    task : Task
+    monotone : mapping or None
+        Directions to prove, in the form of the estimators' parameter.
+    """
+    if monotone is None:
+        raise ValueError(
+            "This model was fitted with monotone=None and promises nothing. Say what to "
+            f"prove, for example monotone={{{encoder.names[0]!r}: 1}}."
+        )
+    asked = restrictions_of(encoder, task, monotone=monotone, interactions=None, exclude=None)
+    assert asked is not None  # since something is asked
+    return [
+        (rule, encoder.names[encoder.columns[column].source])
+        for rule, column in violations(network, asked.directions, relative=asked.relative)
+    ]
 
 
 def violations(

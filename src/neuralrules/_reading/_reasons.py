@@ -117,7 +117,7 @@ class Reasons:
 
 
 def reasons(fitted: Fitted, X: Any, engine: Engine, k: int, adverse: Any) -> Reasons:
-    """The strongest reasons of each row of a checked table; see `ReadableModel.reasons`."""
+    """The strongest reasons of each row of a checked table; see `Answers.reasons`."""
     outcome = reasoned_outcome(fitted, k, adverse)
     task, explanation = fitted.task, explain(fitted, X, engine)
     effects = outcome.effects(fitted.network.values)

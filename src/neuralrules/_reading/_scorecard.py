@@ -63,7 +63,7 @@ def scorecard(
     levels: int | None,
     adverse: Any,
 ) -> ScoreCard:
-    """See `PresentableModel.scorecard`; `check` checks tables that the card is to score."""
+    """See `Documents.scorecard`; `check` checks tables that the card is to score."""
     known = fitted.activity.n_rows and fitted.activity.highest is not None
     if rows is not None and not known:
         seen = measure(fitted.network, fitted.rules, rows, engine)

@@ -43,7 +43,7 @@ WHEREVER, AT_MOST = "in full wherever it holds", "at most"
 def rules_sentences(
     fitted: Fitted, *, max_rules: int | None, precision: int, max_terms: int
 ) -> str:
-    """Rules of a fitted model in sentences; see `ReadableModel.rules_text`.
+    """Rules of a fitted model in sentences; see `Answers.rules_text`.
 
     Rows count by their sample weights, if training had some, but all classes alike.
     """

@@ -203,7 +203,7 @@ def shapes(
     sample_weight: Any,
     random_state: Any,
 ) -> list[Any]:
-    """Shapes of columns and pairs; see `MeasuredModel.shapes`."""
+    """Shapes of columns and pairs; see `Answers.shapes`."""
     for name, value, least in (("n_values", n_values, 2), ("max_rows", max_rows, 1)):
         whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= least
         if not whole and not (value is None and name == "max_rows"):

@@ -40,7 +40,7 @@ def report(
     title: str | None = None,
     simplification: SimplificationPath | None = None,
 ) -> Path:
-    """See `PresentableModel.report`, which calls it."""
+    """See `Documents.report`, which calls it."""
     jinja = import_jinja2("report")
     target = checked_path(path, "report.html")
     check_options(title, simplification)

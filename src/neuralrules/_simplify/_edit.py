@@ -19,7 +19,7 @@ from neuralrules._training._training import State
 
 
 class Edits(NamedTuple):
-    """What is to be changed, by the numbers of the rules; see `ChangeableModel.edit`."""
+    """What is to be changed, by the numbers of the rules; see `Changes.edit`."""
 
     drop: list[int]
     freeze: list[int]

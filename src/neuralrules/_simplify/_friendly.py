@@ -1,14 +1,14 @@
-"""Numbers that a person would choose, as far as that costs next to nothing.
+"""Numbers that a person would choose, if they cost next to no accuracy.
 
-Every threshold goes to the roundest number nearby, factors and values to few digits. How
-near, and how few, is tried from the coarsest on: for all rules together first, then for
-each rule by itself, as long as the loss on the rows given stays within what may be lost.
+Every threshold goes to the roundest number nearby, and factors and values to few digits. How
+near and how few is tried from the coarsest choice on: first for all rules together, then for
+each rule by itself, until the loss on the rows given is within the tolerance.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,19 @@ from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._lineage import ROUNDED, counted
 from neuralrules._network._network import Network
+from neuralrules._reading._text import check_counts
+from neuralrules._simplify._path import check_tolerance
 from neuralrules._simplify._round_numbers import Seen, roundest, roundest_day, seen_numbers
-from neuralrules._simplify._rounding import keeping_frozen, once_rounded
+from neuralrules._simplify._rounding import (
+    Rounding,
+    keeping_frozen,
+    once_rounded,
+    rounded_network,
+    shown_precision,
+)
+from neuralrules._training._training import mean_loss
 
 
 class Grain(NamedTuple):
@@ -27,9 +37,9 @@ class Grain(NamedTuple):
     Attributes
     ----------
     reach : float
-        How far a threshold may move, in deviations of its column.
+        How far a threshold may move, in standard deviations of its column.
     digits : int
-        Of factors and values.
+        Digits of factors and values.
     alike : bool
         See `Thresholds`.
     """
@@ -57,16 +67,16 @@ GRAINS = (
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Where thresholds go: to the roundest number within reach.
+    """Moves thresholds to the roundest number within reach.
 
     Attributes
     ----------
     seen : dict from EncodedColumn to Seen
     reach : float
-        In deviations of the column.
+        How far a threshold may move, in standard deviations of its column.
     alike : bool
-        Whether what tells the same rows apart is within reach, too. It may still be far in
-        terms of how strongly a rule fires.
+        Whether a threshold may also move to any number that separates the same rows. How
+        strongly a rule fires may still change a lot.
     """
 
     seen: dict[EncodedColumn, Seen]
@@ -92,6 +102,29 @@ class Thresholds:
 
     def _near(self, threshold: float, unit: float) -> tuple[float, float]:
         return threshold - self.reach * unit, threshold + self.reach * unit
+
+
+def rounding(
+    fitted: Fitted, rows: Rows, engine: Engine, precision: Any, tolerance: Any
+) -> Rounding:
+    """See `Changes.round_numbers`, which makes an estimator of the `model`, a `Fitted`."""
+    check_tolerance(tolerance)
+    if precision == "friendly":
+        network = friendly_network(fitted, rows, engine, float(tolerance))
+    elif isinstance(precision, str):
+        raise ValueError(f"precision={precision!r} must be a number of digits, or 'friendly'.")
+    else:
+        check_counts(precision=precision)
+        network = rounded_network(fitted, precision)
+    every = np.arange(len(rows), dtype=np.int32)
+    loss = mean_loss(network, rows, every, engine)
+    loss_before = mean_loss(fitted.state.network, rows, every, engine)
+    rounded = fitted.with_network(network, fitted.rules, rows, engine)
+    if precision == "friendly":
+        shown, how = shown_precision(rounded), "to friendly numbers"
+    else:
+        shown, how = precision, f"to {counted(int(precision), 'significant digit')}"
+    return Rounding(rounded.after(ROUNDED, how), loss, loss_before, shown)
 
 
 def friendly_network(fitted: Fitted, rows: Rows, engine: Engine, tolerance: float) -> Network:

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from neuralrules._data._dates import date_text
+from neuralrules._estimators._answers import Answers
 from neuralrules._estimators._base import NeuralRuleModel, fitted_of
-from neuralrules._estimators._measured import MeasuredModel
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._levels import Levels
 from neuralrules._reading._outcomes import Outcome, outcome_of_class, rare_class
@@ -93,7 +93,7 @@ class ShapeDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: MeasuredModel,
+        model: Answers,
         X: Any,
         column: Any,
         *,
