@@ -68,7 +68,7 @@ def open_table(
     if delimiter is not None:
         check_delimiter(delimiter, kind)
     from neuralrules._cli._tables._cells import Marks
-    from neuralrules._cli._tables._csv import open_csv
+    from neuralrules._cli._tables._csv import CsvTable
     from neuralrules._cli._tables._parquet import open_parquet
 
     marks = Marks(decimal, thousands)
@@ -77,8 +77,7 @@ def open_table(
             with open_parquet(source, missing, marks) as table:
                 yield table
         else:
-            with open_csv(source, delimiter or DELIMITERS[kind], missing, marks) as table:
-                yield table
+            yield CsvTable(source, delimiter or DELIMITERS[kind], missing, marks)
 
 
 @contextmanager

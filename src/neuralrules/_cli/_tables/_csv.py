@@ -1,21 +1,19 @@
 """Tables of comma- or tab-separated text.
 
-Rows are split by Python's own csv module: it alone says in which row a quote stays open,
-and takes a row of any length (pyarrow's reader ends such a file as if nothing were wrong,
-and refuses rows that are longer than its blocks). What comes after it works on columns.
+pyarrow splits rows into cells, and takes the quotes off. Only the ends of rows are found here,
+because pyarrow reads a row without end until memory is full, limits rows to its blocks, and
+does not say in which row a quote stays open.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from itertools import islice
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
 
 from neuralrules._cli._tables._cells import PLAIN, TEXT, Marks, typed, with_holes
 from neuralrules._cli._tables._columns import Batch, Table, shown
@@ -30,15 +28,16 @@ from neuralrules._cli._tables._streams import (
 from neuralrules._data._missing import MISSING
 from neuralrules._reading._names import is_utf8
 
-BLOCK_ROWS = 400  # split at a time: the garbage collector would look at 700 new lists
-# A small compressed file can hold gigabytes without the end of a row. So these are refused
-# while they are read, and long rows come in fewer at a time.
-LONGEST_CELL = 2**24  # characters
+BLOCK_BYTES = 2**22  # that pyarrow splits at a time; longer rows make longer blocks
+# A small compressed file can hold gigabytes without the end of a row. Such a row is refused
+# while it is read, and of long rows fewer make a chunk.
 LONGEST_ROW = 2**26  # bytes
 MOST_COLUMNS = 2**22
-BLOCK_BYTES = 2**24  # after which no further row is split before these become columns
 CHUNK_BYTES = 2**28  # after which a chunk is full, however few rows it has
 ICONV = "Convert the file to UTF-8, for example: iconv -f {} -t UTF-8 OLD > NEW"
+TO_UTF8 = ICONV.format("WINDOWS-1252")
+UTF8_MARK = b"\xef\xbb\xbf"
+DOUBLED = 'A quote inside a quoted cell must be doubled ("").'
 # Characters that often separate cells, and how to say so.
 DELIMITERS = {
     "\t": f"{FORMAT_OPTION} tsv",
@@ -58,30 +57,6 @@ OTHERS = [
 ]
 
 
-@contextmanager
-def open_csv(
-    source: Source, delimiter: str, missing: Sequence[str], marks: Marks = PLAIN
-) -> Iterator[CsvTable]:
-    """The table in a stream of text whose first row names the columns.
-
-    Parameters
-    ----------
-    source : Source
-    delimiter : str
-        One character between cells.
-    missing : sequence of str
-        Texts that mean missing, beside those of pandas.
-    marks : Marks
-        How numbers are written.
-    """
-    check_is_text(source)
-    longest = csv.field_size_limit(LONGEST_CELL)
-    try:
-        yield CsvTable(source, delimiter, missing, marks)
-    finally:
-        csv.field_size_limit(longest)
-
-
 def check_is_text(source: Source) -> None:
     """Refuse other files that were given as CSV, by their first bytes."""
     with reading(source.name):
@@ -97,58 +72,115 @@ def check_is_text(source: Source) -> None:
             raise TableError(f"{source.name} is {what}. {remedy}")
 
 
-class LongRowError(csv.Error):
-    """A row that does not end within `LONGEST_ROW` bytes."""
+class RowError(Exception):
+    """A row that cannot be split into cells; the text says why, and what to do."""
 
 
-class RowBytes(io.BufferedIOBase):
-    """The bytes of a table on their way to the reader: they stop when a row does not end.
+class RowBlocks:
+    """Cuts the bytes of a table into blocks of whole rows.
 
-    Closing it does not close the stream.
-
-    Attributes
+    Parameters
     ----------
-    taken : int
-        How many bytes have been read.
-    row_start : int
-        What `taken` was when the last row ended.
+    source : Source
+    delimiter : str
+        One character between cells.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream: Any = stream
-        self.taken = 0
-        self.row_start = 0
+    def __init__(self, source: Source, delimiter: str) -> None:
+        self._source = source
+        self._delimiter = delimiter
+        self._ahead = b""  # bytes that are read, from the start of a row on
+        self._ended = False
+        # A quote opens a cell only at its start, and closes it only at its end.
+        mark = re.escape(delimiter)
+        quoted = rf'(?:(?<={mark})|(?<![^\r\n]))"(?:[^"]++|"")*+"'
+        quote_inside = rf'(?<!{mark})(?<=[^\r\n])"'
+        cells = rf'(?>[^"\r\n]++|{quoted}(?={mark}|[\r\n])|{quote_inside})'
+        row = rf"[\r\n]*+{cells}++(?:\r\n?|\n)"
+        after = f"(?=[\\s\\S]{{{len(delimiter.encode())}}})"  # a mark may be cut in two
+        self._one_row = re.compile(row.encode())
+        self._all_rows = re.compile(rf"(?>{row})++".encode())
+        self._broken_row = re.compile(
+            rf"[\r\n]*+{cells}*+{quoted}(?!{mark}|[\r\n]){after}".encode()
+        )
 
-    def readable(self) -> bool:
-        return True
+    def header(self) -> bytes:
+        """The first row, after a mark of UTF-8."""
+        self._read(len(UTF8_MARK))
+        self._ahead = self._ahead.removeprefix(UTF8_MARK)
+        return self._next(self._one_row)
 
-    def read1(self, size: int = -1, /) -> bytes:
-        # The reader asks for more only if the current row has not ended.
-        if self.taken - self.row_start > LONGEST_ROW:
-            raise LongRowError
-        piece: bytes = self._stream.read1(size)
-        self.taken += len(piece)
-        return piece
+    def next(self) -> bytes:
+        """One or more rows, with blank lines before and between them; none at the end.
+
+        Raises
+        ------
+        RowError
+            For the first of the next rows.
+        """
+        return self._next(self._all_rows)
+
+    def _next(self, rows: re.Pattern[bytes]) -> bytes:
+        size = BLOCK_BYTES
+        while True:
+            self._read(min(size, LONGEST_ROW))
+            if found := rows.match(self._ahead):
+                block, self._ahead = found[0], self._ahead[found.end() :]
+                return block
+            if self._ended and not self._ahead.strip(b"\r\n"):
+                return b""
+            if self._broken_row.match(self._ahead):
+                raise RowError(
+                    f"a quoted cell goes on after its closing quote. {DOUBLED} If the cells "
+                    f"are not separated by {self._delimiter!r}, give --delimiter."
+                )
+            if self._ended:
+                raise RowError(f"a quote that opens here is never closed. Close it. {DOUBLED}")
+            if len(self._ahead) >= LONGEST_ROW:
+                raise RowError(
+                    f"it does not end within {LONGEST_ROW:,} bytes, the most that a row may "
+                    "have. Write each row on a line of its own, and leave long cells out. If "
+                    f"a quote opens here and is never closed, close it. {DOUBLED}"
+                )
+            size = 2 * len(self._ahead)
+
+    def _read(self, size: int) -> None:
+        """Read on until so many bytes are ahead, or all are; the last row gets its end."""
+        pieces = [self._ahead]
+        missing = size - len(self._ahead)
+        while missing > 0 and not self._ended:
+            with reading(self._source.name):
+                piece = self._source.stream.read1(missing)
+            self._ended = not piece
+            pieces.append(piece or b"\n")
+            missing -= len(piece)
+        self._ahead = b"".join(pieces)
 
 
 class CsvTable(Table):
-    """A table of text; its columns are all of Arrow's text type until they are typed."""
+    """A table of text; its columns are all of Arrow's text type until they are typed.
+
+    Parameters
+    ----------
+    source : Source
+        Text whose first row names the columns.
+    delimiter : str
+        One character between cells.
+    missing : sequence of str
+        Texts that mean missing, beside those of pandas.
+    marks : Marks
+        How numbers are written.
+    """
 
     def __init__(
-        self, source: Source, delimiter: str, missing: Sequence[str], marks: Marks
+        self, source: Source, delimiter: str, missing: Sequence[str], marks: Marks = PLAIN
     ) -> None:
+        check_is_text(source)
         self.name = source.name
         self._source = source
         self._delimiter = delimiter
-        self._bytes = RowBytes(source.stream)
-        stream: Any = self._bytes
-        # Bytes that are no UTF-8 come through as surrogates, so that their row can be told.
-        lines = io.TextIOWrapper(
-            stream, encoding="utf-8-sig", errors="surrogateescape", newline=""
-        )
-        # Blank lines are no rows.
-        self._reader = filter(None, csv.reader(lines, delimiter=delimiter, strict=True))
-        self._row = 0  # the last row that was read; 0 is the header
+        self._blocks = RowBlocks(source, delimiter)
+        self._n_rows = 0  # that have been split
         super().__init__(source.name, self._header(), missing, MISSING, marks)
 
     @property
@@ -156,81 +188,66 @@ class CsvTable(Table):
         return self._source.done()
 
     def _header(self) -> list[str]:
-        rows, broken = self._next_rows(1)
-        if broken is not None:
-            raise self._malformed(broken, row=0)
-        if not rows:
+        try:
+            block = self._blocks.header()
+        except RowError as error:
+            raise self._error(str(error), row=0) from error
+        if not block:
             raise TableError(
                 f"{self.name} is empty. A table needs a header with the names of its columns."
             )
-        if len(rows[0]) > MOST_COLUMNS:
+        try:
+            names = split(block, self._delimiter).column_names
+        except UnicodeDecodeError as error:
+            raise self._error(f"it is not UTF-8 text. {TO_UTF8}", row=0) from error
+        if len(names) > MOST_COLUMNS:
             raise self._error(
-                f"it has {len(rows[0]):,} columns, and a table may have {MOST_COLUMNS:,}. "
+                f"it has {len(names):,} columns, and a table may have {MOST_COLUMNS:,}. "
                 "Leave columns out.",
                 row=0,
             )
-        for name in rows[0]:
-            if not is_utf8(name):
-                raise self._error(
-                    f"it is not UTF-8 text. {ICONV.format('WINDOWS-1252')}", row=0
-                )
         # pandas writes and reads the names of nameless columns, such as its index, like this.
-        return [name or f"Unnamed: {place}" for place, name in enumerate(rows[0])]
+        return [name or f"Unnamed: {place}" for place, name in enumerate(names)]
 
     def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
-        places = {name: self.names.index(name) for name in columns}
-        full = True
-        while full:
-            pieces: dict[str, list[Any]] = {name: [] for name in columns}
-            length, start, full = 0, self._bytes.taken, False
-            while not full and (rows := self._rows(min(BLOCK_ROWS, n_rows - length))):
-                cells = list(zip(*rows, strict=True))
-                for name, place in places.items():
-                    pieces[name].append(self._texts(cells[place], name))
-                self._row += len(rows)
-                length += len(rows)
-                full = length == n_rows or self._bytes.taken - start > CHUNK_BYTES
-            if length:
-                yield Batch(
-                    length, {name: pa.chunked_array(own, TEXT) for name, own in pieces.items()}
-                )
+        # Without any column, the rows are still to be counted.
+        wanted = list(columns) or self.names[:1]
+        held = pa.table({name: pa.chunked_array([], TEXT) for name in wanted})
+        more = True
+        while more or held.num_rows:
+            while more and held.num_rows < n_rows and held.nbytes <= CHUNK_BYTES:
+                block = self._next_block()
+                more = bool(block)
+                if more:
+                    held = pa.concat_tables([held, self._cells(block, wanted)])
+            chunk, held = held[:n_rows], held[n_rows:]
+            if chunk.num_rows:
+                yield Batch(chunk.num_rows, {name: chunk[name] for name in columns})
 
-    def _rows(self, limit: int) -> list[list[str]]:
-        """At most `limit` next rows, each as long as the header; none at the end."""
-        rows, broken = self._next_rows(limit)
-        if set(map(len, rows)) - {len(self.names)}:
-            raise self._ragged(rows)
-        if broken is not None:
-            raise self._malformed(broken, self._row + len(rows) + 1)
-        return rows
-
-    def _next_rows(self, limit: int) -> tuple[list[list[str]], csv.Error | None]:
-        """The next rows, and what is wrong with the one after them, if anything is."""
-        rows: list[list[str]] = []
-        own = self._bytes
-        full = own.taken + BLOCK_BYTES
+    def _next_block(self) -> bytes:
         try:
-            with reading(self.name):
-                for row in islice(self._reader, limit):
-                    rows.append(row)
-                    own.row_start = own.taken
-                    if own.taken > full:
-                        break
-        except csv.Error as error:
-            return rows, error
-        return rows, None
+            return self._blocks.next()
+        except RowError as error:
+            raise self._error(str(error), self._n_rows + 1) from error
 
-    def _texts(self, cells: Sequence[str], column: str) -> Any:
-        """Cells of one column as Arrow's text, which is UTF-8."""
+    def _cells(self, block: bytes, columns: list[str]) -> Any:
+        """The cells of some columns in a block of rows, a pyarrow.Table of `TEXT`."""
+        ragged: list[Any] = []
+
+        def note(row: Any) -> str:
+            ragged.append(row)
+            return "skip"
+
         try:
-            return pa.array(cells, TEXT)
-        except UnicodeEncodeError as error:
-            place = next(place for place, cell in enumerate(cells) if not is_utf8(cell))
-            raise self._error(
-                f"the cell is not UTF-8 text. {ICONV.format('WINDOWS-1252')}",
-                self._row + place + 1,
-                column,
-            ) from error
+            table = split(block, self._delimiter, self.names, columns, TEXT, note)
+        except pa.ArrowInvalid:  # not UTF-8, as will be said
+            table = None
+        if ragged:
+            raise self._ragged(ragged[0].actual_columns, self._n_rows + ragged[0].number)
+        if table is None:
+            raise self._not_utf8(block, columns)
+        self._n_rows += table.num_rows
+        return table
 
     def _typed(self, column: Any) -> Any:
         return typed(with_holes(column, self._markers), self._marks)
@@ -250,42 +267,71 @@ class CsvTable(Table):
                 )
         return ""
 
-    def _ragged(self, rows: list[list[str]]) -> TableError:
-        expected = len(self.names)
-        place, found = next(
-            (place, len(row)) for place, row in enumerate(rows) if len(row) != expected
-        )
+    def _ragged(self, n_cells: int, row: int) -> TableError:
         remedy = self._delimiter_hint() or (
             f"Mend the row: a cell that contains {self._delimiter!r} must be in quotes."
         )
+        cells = "1 cell" if n_cells == 1 else f"{n_cells} cells"
         return self._error(
-            f"it has {cell_count(found)}, but the header has {expected}. {remedy}",
-            self._row + place + 1,
+            f"it has {cells}, but the header has {len(self.names)}. {remedy}", row
         )
 
-    def _malformed(self, error: csv.Error, row: int) -> TableError:
-        """The error for a row that cannot be split into cells."""
-        remedy = 'A quote inside a quoted cell must be doubled ("").'
-        if isinstance(error, LongRowError):
-            text = (
-                f"it does not end within {LONGEST_ROW:,} bytes, the most that a row may have. "
-                "Write each row on a line of its own, and leave long cells out. If a quote "
-                f"opens here and is never closed, close it. {remedy}"
-            )
-        elif "unexpected end" in str(error):
-            text = f"a quote that opens here is never closed. Close it. {remedy}"
-        elif "field larger" in str(error):
-            text = (
-                f"a cell has more than {LONGEST_CELL:,} characters; probably a quote that "
-                f"opens here is never closed. {remedy}"
-            )
-        else:
-            text = (
-                f"a quoted cell goes on after its closing quote. {remedy} If the cells are not "
-                f"separated by {self._delimiter!r}, give --delimiter."
-            )
-        return self._error(text, row)
+    def _not_utf8(self, block: bytes, columns: list[str]) -> TableError:
+        """The error for the first such cell of a block that has one."""
+        table = split(block, self._delimiter, self.names, columns, pa.large_binary())
+        row, column = next(
+            (row, name)
+            for name in columns
+            for row, cell in enumerate(table[name].to_pylist(), start=self._n_rows + 1)
+            if not is_utf8(cell.decode(errors="surrogateescape"))
+        )
+        return self._error(f"the cell is not UTF-8 text. {TO_UTF8}", row, column)
 
 
-def cell_count(n_cells: int) -> str:
-    return "1 cell" if n_cells == 1 else f"{n_cells} cells"
+def split(
+    block: bytes,
+    delimiter: str,
+    names: list[str] | None = None,
+    columns: Sequence[str] = (),
+    kind: Any = None,
+    note_ragged: Any = None,
+) -> Any:
+    """Rows of text as a pyarrow.Table.
+
+    Parameters
+    ----------
+    block : bytes
+        Whole rows.
+    delimiter : str
+    names : list of str, optional
+        Of all columns; by default the first row names them.
+    columns : sequence of str
+        The columns of the result; with none, all.
+    kind : pyarrow.DataType
+        Of these columns: text or binary.
+    note_ragged : callable, optional
+        Takes what pyarrow says of a row that has not as many cells as there are names.
+    """
+    # pyarrow takes only ASCII for a delimiter: another one gives way to an unused character.
+    mark = delimiter
+    if not delimiter.isascii():
+        unused = (chr(code) for code in range(1, 128) if chr(code) not in '"\r\n')
+        mark = next(character for character in unused if character.encode() not in block)
+        block = block.replace(delimiter.encode(), mark.encode())
+    table = csv.read_csv(
+        # The blank line keeps pyarrow from taking a first cell's U+FEFF for a mark of UTF-8.
+        pa.BufferReader(b"\n" + block),
+        csv.ReadOptions(column_names=names, use_threads=False, block_size=len(block) + 2),
+        csv.ParseOptions(
+            delimiter=mark, newlines_in_values=True, invalid_row_handler=note_ragged
+        ),
+        csv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(columns, kind)),
+    )
+    if mark == delimiter:
+        return table
+    if not columns:
+        return table.rename_columns(
+            [name.replace(mark, delimiter) for name in table.column_names]
+        )
+    cells = [pc.replace_substring(table[name], mark, delimiter) for name in columns]
+    return pa.table(cells, names=columns)
