@@ -93,15 +93,16 @@ class RowBlocks:
         self._ended = False
         # A quote opens a cell only at its start, and closes it only at its end.
         mark = re.escape(delimiter)
-        quoted = rf'(?:(?<={mark})|(?<![^\r\n]))"(?:[^"]++|"")*+"'
+        quoted = rf'(?:(?<={mark})|(?<![^\r\n]))"[^"]*+(?:""[^"]*+)*+"'
         quote_inside = rf'(?<!{mark})(?<=[^\r\n])"'
-        cells = rf'(?>[^"\r\n]++|{quoted}(?={mark}|[\r\n])|{quote_inside})'
-        row = rf"[\r\n]*+{cells}++(?:\r\n?|\n)"
-        after = f"(?=[\\s\\S]{{{len(delimiter.encode())}}})"  # a mark may be cut in two
+        other = r'[^"\r\n]*+'
+        cells = rf"{other}(?>(?>{quoted}(?={mark}|[\r\n])|{quote_inside}){other})*+"
+        row = rf"[\r\n]*+(?=[^\r\n]){cells}(?:\r\n?|\n)"
+        after = rf"(?=[\s\S]{{{len(delimiter.encode())}}})"  # a delimiter may be cut in two
         self._one_row = re.compile(row.encode())
         self._all_rows = re.compile(rf"(?>{row})++".encode())
         self._broken_row = re.compile(
-            rf"[\r\n]*+{cells}*+{quoted}(?!{mark}|[\r\n]){after}".encode()
+            rf"[\r\n]*+{cells}{quoted}(?!{mark}|[\r\n]){after}".encode()
         )
 
     def header(self) -> bytes:
