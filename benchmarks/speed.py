@@ -37,7 +37,7 @@ from benchmarks.datasets import data_folder, load
 from benchmarks.pages import DOCS, environment
 from benchmarks.speed_page import POOL_TREES, render, write_speed
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._engine import Batches, get_engine
 from neuralrules._network._network import Network

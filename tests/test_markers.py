@@ -21,7 +21,7 @@ from neuralrules import (
     read_rules,
 )
 from neuralrules._data._categories import spellings
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._data._markers import marker_texts
 from neuralrules._data._survey import Survey
 

@@ -16,7 +16,7 @@ import numpy as np
 from markupsafe import Markup
 
 from neuralrules import NeuralRuleClassifier
-from neuralrules._data._encoding import as_numbers
+from neuralrules._data._numbers import as_numbers
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._templates import digest, escaping_environment, page_bytes
 from neuralrules._io._writing import whole_file

@@ -18,7 +18,7 @@ from models import credit_table
 
 from neuralrules import compare, load
 from neuralrules._cli._counterfactual import may_be_whole
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 
 pytestmark = pytest.mark.usefixtures("here")  # a folder with tables and models
 

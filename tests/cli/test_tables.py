@@ -33,8 +33,7 @@ from neuralrules._cli._tables import (
     open_table,
 )
 from neuralrules._cli._tables._cells import NotANumberError, numbers, typed, with_holes
-from neuralrules._data._missing import MISSING
-from neuralrules._data._number_texts import TRUTHS
+from neuralrules._data._cells import MISSING, TRUTHS
 
 CODE = re.compile(r"\s*[+-]?0[0-9]+\s*", re.ASCII)  # which pandas takes for a number
 PEOPLE = "id,age,city\n007,31,Rome\n008,,\n009,42.5,NA\n"

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 
 NUMBERS = [0, 3, 1, 2, 3, 0]
 DATES = [datetime.date(2020, 1, 1 + number) for number in NUMBERS]

@@ -9,9 +9,10 @@ import pytest
 from scipy import sparse
 
 from neuralrules import NeuralRuleClassifier
-from neuralrules._data import _encoding
+from neuralrules._data import _encoder
 from neuralrules._data._categories import MAX_CATEGORIES
-from neuralrules._data._encoding import Encoder, check_table
+from neuralrules._data._encoder import Encoder
+from neuralrules._data._table import check_table
 
 
 def encode(X, weights=None):
@@ -40,7 +41,7 @@ def test_weights_enter_mean_and_deviation():
 def test_chunks_change_nothing(monkeypatch, mixed_frame):
     frame, _ = mixed_frame
     _, at_once = encode(frame)
-    monkeypatch.setattr(_encoding, "CHUNK_CELLS", 1)
+    monkeypatch.setattr(_encoder, "CHUNK_CELLS", 1)
     encoder, in_chunks = encode(frame)
     np.testing.assert_allclose(in_chunks, at_once, atol=1e-5)
     pieces = list(encoder.chunks(frame))
@@ -171,14 +172,14 @@ def test_a_column_that_is_missing_in_a_whole_chunk(monkeypatch, gone, by):
     present = ~np.isnan(X[:, 0])
     mean = np.average(X[present, 0], weights=weights[present])
     deviation = np.sqrt(np.average((X[present, 0] - mean) ** 2, weights=weights[present]))
-    monkeypatch.setattr(_encoding, "CHUNK_CELLS", 1)
+    monkeypatch.setattr(_encoder, "CHUNK_CELLS", 1)
     encoder, _ = encode(X, weights)
     assert encoder.columns[0].mean == pytest.approx(mean)
     assert encoder.columns[0].scale == pytest.approx(deviation)
 
 
 def test_constant_columns_far_from_zero_stay_zero(monkeypatch):
-    monkeypatch.setattr(_encoding, "CHUNK_CELLS", 1)
+    monkeypatch.setattr(_encoder, "CHUNK_CELLS", 1)
     _, encoded = encode(np.full((1000, 1), 1e9 + 0.1))
     assert np.abs(encoded).max() < 1e-3
 
@@ -272,7 +273,7 @@ def test_deviation_is_kept_however_far_the_column_and_heavy_the_rows():
 @pytest.mark.parametrize("size", [1e-100, 1e-155, 1e-165, 1e-250])
 def test_columns_of_tiny_numbers_are_standardised(size, chunk_cells, monkeypatch):
     """Below about 1e-162 a square is zero."""
-    monkeypatch.setattr(_encoding, "CHUNK_CELLS", chunk_cells)
+    monkeypatch.setattr(_encoder, "CHUNK_CELLS", chunk_cells)
     rng = np.random.RandomState(0)
     plain = rng.randn(200, 2) + 3
     plain[::7, 1] = np.nan
@@ -290,7 +291,7 @@ def test_columns_of_tiny_numbers_are_standardised(size, chunk_cells, monkeypatch
 
 
 def test_small_numbers_before_large_ones_count_in_the_deviation(monkeypatch):
-    monkeypatch.setattr(_encoding, "CHUNK_CELLS", 1)  # 64 rows at a time
+    monkeypatch.setattr(_encoder, "CHUNK_CELLS", 1)  # 64 rows at a time
     column = np.repeat([1e-130, 3e-120], 64)[:, None]
     (encoded,) = Encoder.fit(column, np.ones(128)).columns
     assert encoded.scale == pytest.approx(1.5e-120, rel=1e-9, abs=0)

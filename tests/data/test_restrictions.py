@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._data._restrictions import NEITHER, restrictions_of, warn_of_unnamed_class
 from neuralrules._task._task import Task
 

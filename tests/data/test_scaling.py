@@ -13,9 +13,10 @@ from sklearn.preprocessing import QuantileTransformer
 from strategies import real_numbers, whole_numbers
 
 from neuralrules import NeuralRuleRegressor
-from neuralrules._data import _encoding, _scaling
-from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import Encoder
+from neuralrules._data import _encoder, _scaling
+from neuralrules._data._columns import Number
+from neuralrules._data._encoder import Encoder
+from neuralrules._data._numbers import LARGEST, as_numbers
 from neuralrules._data._scaling import Knots, learn_knots
 
 
@@ -208,7 +209,7 @@ def test_tables_are_encoded_the_same_in_every_form_and_in_chunks(mixed_frame, mo
     np.testing.assert_array_equal(encoded[:, others], standard[:, others])
     for place, column in enumerate(encoder.columns):
         if column.knots is not None:
-            numbers = _encoding.as_numbers(frame.iloc[:, column.source], "")
+            numbers = as_numbers(frame.iloc[:, column.source], "")
             expected = [0 if np.isnan(x) else slowly(column.knots, x) for x in numbers]
             np.testing.assert_allclose(encoded[:, place], expected, rtol=1e-6)
     numbers = frame[bent]
@@ -216,7 +217,7 @@ def test_tables_are_encoded_the_same_in_every_form_and_in_chunks(mixed_frame, mo
         scaled_encoder(pl.from_pandas(numbers)).transform(pl.from_pandas(numbers)),
         scaled_encoder(numbers).transform(numbers),
     )
-    monkeypatch.setattr(_encoding, "CHUNK_CELLS", 1)
+    monkeypatch.setattr(_encoder, "CHUNK_CELLS", 1)
     np.testing.assert_array_equal(encoder.transform(frame), encoded)
     assert scaled_encoder(frame).columns[0].knots == encoder.columns[0].knots
 
@@ -231,8 +232,8 @@ def test_rows_without_weight_do_not_move_the_knots():
 
 
 def test_a_column_is_inverted_where_it_is_asked_for():
-    straight = EncodedColumn(0, "number", None, 10.0, 2.0)
-    bent = EncodedColumn(0, "number", None, 10.0, 2.0, Knots((0.0, 4.0, 100.0), (-1, 1, 2)))
+    straight = Number(0, 10.0, 2.0)
+    bent = Number(0, 10.0, 2.0, knots=Knots((0.0, 4.0, 100.0), (-1, 1, 2)))
     assert (straight.original(0.5), straight.stand_in) == (11.0, 10.0)
     assert (bent.original(0.5), bent.stand_in, bent.original(9)) == (3.0, 2.0, 100.0)
     assert (bent.in_sums.mean, bent.in_sums.scale) == (0, 1)

@@ -13,7 +13,7 @@ from sklearn.datasets import make_low_rank_matrix
 from sklearn.exceptions import ConvergenceWarning
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
-from neuralrules._data._encoding import RareCategoriesWarning
+from neuralrules._data._encoder import RareCategoriesWarning
 
 SMALL = {"n_trees": 2, "n_epochs": 2, "random_state": 0}
 NOISE = np.random.RandomState(0).randn(600, 3)

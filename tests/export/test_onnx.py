@@ -36,7 +36,9 @@ from neuralrules import (
     NeuralRuleRegressorCV,
 )
 from neuralrules._data._categories import as_categories
-from neuralrules._data._encoding import Encoder, as_numbers, column_of
+from neuralrules._data._encoder import Encoder
+from neuralrules._data._numbers import as_numbers
+from neuralrules._data._table import column_of
 from neuralrules._engine._reference import literals_forward, units_forward
 from neuralrules._export._onnx import BLOCK_ROWS
 from neuralrules._export._onnx_encoding import REFUSAL, Inputs

@@ -33,8 +33,8 @@ from neuralrules import (
     read_rules,
 )
 from neuralrules._data._categories import spellings
-from neuralrules._data._encoded_column import LARGEST
-from neuralrules._data._missing import MISSING
+from neuralrules._data._cells import MISSING
+from neuralrules._data._numbers import LARGEST
 from neuralrules._export import _python
 from neuralrules._export._python import (
     MAX_SUMMANDS,

@@ -13,7 +13,7 @@ from neuralrules import (
     NeuralRuleRegressor,
     read_rules,
 )
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._estimators._base import engine_of
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._rules._expert import expert_rules
 from neuralrules._rules._expert_text import read_rule

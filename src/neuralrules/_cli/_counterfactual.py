@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from neuralrules._counterfactual import Counterfactual
-    from neuralrules._data._encoded_column import EncodedColumn
+    from neuralrules._data._columns import EncodedColumn
     from neuralrules._estimators._base import NeuralRuleModel
 
 # What parameters of the library are called here.

@@ -98,7 +98,7 @@ def warnings_as_notes(console: Console, noted: Collection[str]) -> Iterator[None
     """Turn what the library warns of into notes that name options."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from neuralrules._data._encoding import RareCategoriesWarning
+    from neuralrules._data._encoder import RareCategoriesWarning
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", ConvergenceWarning)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from neuralrules._cli._console import Console
     from neuralrules._cli._tables._columns import Table
-    from neuralrules._data._encoded_column import EncodedColumn
+    from neuralrules._data._columns import EncodedColumn
     from neuralrules._estimators._base import NeuralRuleModel
     from neuralrules._files import StoredModel
 
@@ -301,7 +301,7 @@ def known_targets(
 
 def check_finite(frame: pd.DataFrame, name: str) -> None:
     """Refuse numbers that cannot be computed with; the frame's index counts rows from 0."""
-    from neuralrules._data._encoded_column import LARGEST
+    from neuralrules._data._numbers import LARGEST
 
     for column in frame.columns[frame.dtypes == np.float64]:
         too_large = frame[column].abs().to_numpy() > LARGEST

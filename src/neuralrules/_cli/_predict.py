@@ -143,7 +143,7 @@ class UnseenCategories:
 
     def __init__(self, model: StoredModel) -> None:
         from neuralrules._data._categories import spellings
-        from neuralrules._data._missing import MISSING
+        from neuralrules._data._cells import MISSING
 
         self._known: dict[int, list[Any]] = {}
         for source in range(len(model.encoder_.names)):
@@ -160,7 +160,7 @@ class UnseenCategories:
         """Take in some rows, in the order of the model's columns."""
         import pandas as pd
 
-        from neuralrules._data._encoding import column_of
+        from neuralrules._data._table import column_of
 
         self._n_rows += len(rows)
         for source, known in self._known.items():

@@ -13,7 +13,7 @@ from neuralrules._cli._errors import InputError
 from neuralrules._cli._help import Callback, option
 from neuralrules._cli._models import notes_of
 from neuralrules._cli._tables._streams import FORMAT_OPTION, FORMATS
-from neuralrules._data._number_texts import NUMBER
+from neuralrules._data._cells import NUMBER
 
 if TYPE_CHECKING:
     from neuralrules._cli._tables._cells import Marks

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from neuralrules._data._encoded_column import EncodedColumn, Standardised
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._columns import EncodedColumn, Standardised
+from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
 

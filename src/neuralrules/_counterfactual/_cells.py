@@ -9,7 +9,7 @@ import numpy as np
 
 from neuralrules._data._categories import category_name
 from neuralrules._data._dates import DAY, holds_dates
-from neuralrules._data._encoding import is_frame
+from neuralrules._data._table import is_frame
 
 
 def write_cells(table: Any, cells: dict[int, Any]) -> Any:

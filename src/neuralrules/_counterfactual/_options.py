@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoding import Encoder
-from neuralrules._data._one_row import column_position
+from neuralrules._data._encoder import Encoder
 
 DIRECTIONS = ("increase", "decrease", "fixed", "either")
 
@@ -50,7 +49,7 @@ def read_options(
                 f"{option} must be a dict from column to value, got {given!r}. "
                 f"For example {option}={{{names[0]!r}: ...}}."
             )
-        return {column_position(encoder, option, key): given[key] for key in given}
+        return {encoder.position_of(option, key): given[key] for key in given}
 
     def positions(option: str, given: Any) -> set[int]:
         if isinstance(given, str) or not isinstance(given, Iterable):
@@ -58,7 +57,7 @@ def read_options(
                 f"{option} must be a list of columns, got {given!r}. "
                 f"For example {option}=[{names[0]!r}]."
             )
-        return {column_position(encoder, option, key) for key in given}
+        return {encoder.position_of(option, key) for key in given}
 
     ways = values("directions", {} if directions is None else directions)
     for position, way in ways.items():

@@ -13,11 +13,13 @@ import numpy as np
 from neuralrules._counterfactual._ball import Moves
 from neuralrules._counterfactual._options import Options, check_pair
 from neuralrules._data._categories import category_name, spellings
+from neuralrules._data._cells import is_missing
+from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._dates import as_days, days_of_text, holds_dates
-from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import Encoder, is_frame
-from neuralrules._data._missing import is_missing
+from neuralrules._data._encoder import Encoder
+from neuralrules._data._numbers import LARGEST
 from neuralrules._data._scaling import Knots
+from neuralrules._data._table import is_frame
 from neuralrules._reading._numbers import number as number_text
 
 # Changes by less than so many units are rounding errors of the solver.

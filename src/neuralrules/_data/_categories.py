@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._missing import MISSING, missing_cells
+from neuralrules._data._cells import MISSING, missing_cells
 
 MAX_CATEGORIES = 64  # of one column; the rarer ones share an indicator
 # What databases, files and programs write for booleans.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._missing import is_missing
+from neuralrules._data._cells import is_missing
 
 EPOCH = "1970-01-01"
 LAST_MOMENT = 2932897  # in days: the end of the year 9999

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._categories import all_spellings, category_name
+from neuralrules._data._cells import NUMBER
 from neuralrules._data._dates import days_of_text
-from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._number_texts import NUMBER
 
 # More and longer ones are no markers, but a mistake or an attack.
 MOST_MARKERS = 1_000
@@ -56,15 +55,6 @@ class Markers:
             tuple(sorted(day for day in days if day is not None)),
         )
 
-    def of_numbers(self, column: EncodedColumn) -> tuple[float, ...]:
-        """The numbers that mean missing in an encoded column of numbers.
-
-        Days in a column of dates; none in a column of booleans, where 0 is False.
-        """
-        if column.is_boolean:
-            return ()
-        return self.days if column.is_date else self.numbers
-
     def without_texts(self, column: Any) -> Any:
         """A column of a table with None for the texts that mean missing.
 
@@ -81,11 +71,6 @@ class Markers:
         cells = array.astype(object)  # a copy
         cells[holes] = None
         return cells
-
-    def without_numbers(self, numbers: np.ndarray, column: EncodedColumn) -> np.ndarray:
-        """Numbers (n_rows,) of a column with NaN for those that mean missing."""
-        known = self.of_numbers(column)
-        return np.where(np.isin(numbers, known), np.nan, numbers) if known else numbers
 
 
 def as_single(number: float) -> list[float]:

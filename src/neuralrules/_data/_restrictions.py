@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoding import Encoder
-from neuralrules._data._one_row import column_position
+from neuralrules._data._encoder import Encoder
 from neuralrules._task._task import Task
 
 NEITHER = 2  # the direction of an output that may neither rise nor fall
@@ -92,7 +91,7 @@ def directions_of(encoder: Encoder, task: Task, monotone: Any) -> dict[int, np.n
         )
     directions = {}
     for key, given in monotone.items():
-        source = column_position(encoder, "monotone", key)
+        source = encoder.position_of("monotone", key)
         if encoder.columns_of(source)[0].kind != "number":
             raise ValueError(
                 f"monotone={{{key!r}: {given}}} names a column of categories, which have "
@@ -191,4 +190,4 @@ def places(option: str, encoder: Encoder, columns: Any) -> set[int]:
             f"{option} must be a list of columns, got {columns!r}. "
             f"For example {option}=[{encoder.names[0]!r}]."
         )
-    return {column_position(encoder, option, key) for key in columns}
+    return {encoder.position_of(option, key) for key in columns}

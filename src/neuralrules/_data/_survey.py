@@ -12,19 +12,21 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._categories import as_categories, frequent_categories
-from neuralrules._data._dates import holds_dates
-from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._encoding import (
-    Encoder,
-    as_numbers,
-    check_deviations,
-    check_finite,
-    column_of,
-    counts_booleans,
+from neuralrules._data._columns import (
+    Category,
+    Date,
+    EncodedColumn,
+    Flag,
+    Missing,
+    Number,
+    Rare,
+    type_of_numbers,
 )
+from neuralrules._data._encoder import Encoder, check_deviations
 from neuralrules._data._markers import Markers
 from neuralrules._data._moments import ColumnMoments
-from neuralrules._data._scaling import learn_knots
+from neuralrules._data._numbers import as_numbers, check_finite
+from neuralrules._data._table import column_of
 
 # Different texts of one column that are counted; of more the rarest are forgotten, and may
 # only matter where they are among the most frequent in the end.
@@ -39,8 +41,7 @@ class ColumnSurvey:
         self._markers = markers
         self._moments = ColumnMoments(1)
         self._numbers: list[np.ndarray] = []  # of the rows that quantiles are taken of
-        self._is_date = False
-        self._is_boolean = False
+        self._found: set[type[Number]] = set()  # what pieces of the column hold
         self._counts: dict[str | None, Any] = {}  # rows, and their weight in training
         self._missing = np.zeros(2)  # the same of holes, before any text was seen
         self._has_names = False
@@ -53,15 +54,13 @@ class ColumnSurvey:
             self._has_names = True
             self._count(as_categories(column, self._markers.texts)[:, 0], weights)
             return
-        is_date, is_boolean = holds_dates(column), counts_booleans(column, self._markers)
-        kind = EncodedColumn(0, "number", is_date=is_date, is_boolean=is_boolean)
-        numbers = self._markers.without_numbers(numbers, kind)
+        found = type_of_numbers(column, self._markers)
+        numbers = found(0).without_markers(numbers, self._markers)
         check_finite(numbers[:, None], [self._name])
         # Rows without weight have a part in the range alone, and are few.
         for own in (weights > 0, weights == 0):
             self._moments.add(numbers[own, None], weights[own])
-        self._is_date |= is_date
-        self._is_boolean |= is_boolean
+        self._found.add(found)
         self._numbers.append(numbers[kept])
         holes = np.isnan(numbers)
         self._missing += holes.sum(), weights[holes].sum()
@@ -76,8 +75,7 @@ class ColumnSurvey:
         """Take in what was seen of the column elsewhere."""
         self._moments.join(other._moments)
         self._numbers += other._numbers
-        self._is_date |= other._is_date
-        self._is_boolean |= other._is_boolean
+        self._found |= other._found
         self._missing += other._missing
         self._has_names |= other._has_names
         self._add_counts(other._counts)
@@ -93,31 +91,20 @@ class ColumnSurvey:
         """The column of numbers, if it is one; with weights scaled by the kept quantiles."""
         if self._has_names:
             return []
+        # A piece without any cell holds numbers.
+        kind = Date if Date in self._found else Flag if Flag in self._found else Number
         (mean,), (scale,) = self._moments.mean.tolist(), self._moments.scale.tolist()
         lowest, highest = (float(end[0]) for end in self._moments.ranges)
-        knots = None
-        if kept_weights is not None:
-            knots = learn_knots(np.concatenate(self._numbers), kept_weights)
-        return [
-            EncodedColumn(
-                source,
-                "number",
-                None,
-                mean,
-                scale,
-                knots,
-                self._is_date,
-                lowest,
-                highest,
-                self._is_boolean,
-            )
-        ]
+        column = kind(source, mean, scale, lowest, highest)
+        if kept_weights is None:
+            return [column]
+        return [column.with_knots(np.concatenate(self._numbers), kept_weights)]
 
     def holes(self, source: int, n_rows: int, weight: float) -> list[EncodedColumn]:
         """The indicator of missing numbers, if any are."""
         if self._has_names or not self._missing[0]:
             return []
-        return [indicator(source, "missing", None, self._missing, n_rows, weight)]
+        return [Missing(source).with_share(self._missing, n_rows, weight)]
 
     def categories(self, source: int, n_rows: int, weight: float) -> list[EncodedColumn]:
         """The indicators of categories, if the column holds some."""
@@ -127,33 +114,14 @@ class ColumnSurvey:
         if self._missing[0]:  # in pieces without any text
             counts[None] = counts.get(None, 0) + self._missing
         known, rare = frequent_categories({name: int(n) for name, (n, _) in counts.items()})
-        columns = [
-            indicator(source, "category", name, counts[name], n_rows, weight) for name in known
+        columns: list[EncodedColumn] = [
+            Category(source, category=name).with_share(counts[name], n_rows, weight)
+            for name in known
         ]
         if rare:
             others = np.array([n_rows, weight]) - sum(counts[name] for name in known)
-            columns.append(indicator(source, "rare", None, others, n_rows, weight))
+            columns.append(Rare(source).with_share(others, n_rows, weight))
         return columns
-
-
-def indicator(
-    source: int, kind: str, category: Any, counted: np.ndarray, n_rows: int, weight: float
-) -> EncodedColumn:
-    """The column that is 1 in some rows and 0 in others.
-
-    `counted` are these rows and their weight in training, of `n_rows` with `weight` in all.
-    """
-    share = float(counted[1] / weight)
-    varies = 0 < counted[1] < weight
-    return EncodedColumn(
-        source,
-        kind,
-        category,
-        share,
-        float(np.sqrt(share * (1 - share))) if varies else 1.0,
-        lowest=float(counted[0] == n_rows),
-        highest=float(counted[0] > 0),
-    )
 
 
 class Survey:

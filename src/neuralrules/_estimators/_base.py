@@ -23,12 +23,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from neuralrules._data._encoding import Encoder, check_table, warn_of_rare
+from neuralrules._data._encoder import Encoder, warn_of_rare
 from neuralrules._data._markers import marker_texts
-from neuralrules._data._one_row import as_table
 from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import SCALINGS
+from neuralrules._data._table import check_table
 from neuralrules._engine import DEVICES, ENGINES, Engine
 from neuralrules._estimators._building import EXPERT, ONE_EPOCH, Course, RuleBuilder
 from neuralrules._estimators._from_files import fit_from_files
@@ -475,7 +475,7 @@ def checked_table(model: NeuralRuleModel, X: Any) -> Any:
 
 def table_or_row(model: NeuralRuleModel, X: Any) -> Any:
     """A checked table. A single row may also be a dict, a Series or a list."""
-    return checked_table(model, as_table(fitted_of(model).encoder, X))
+    return checked_table(model, fitted_of(model).encoder.as_table(X))
 
 
 def encoded_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = None) -> Rows:

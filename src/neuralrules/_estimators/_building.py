@@ -10,7 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._data._restrictions import Restrictions, restrictions_of
 from neuralrules._data._rows import Rows
 from neuralrules._engine import Engine, get_engine

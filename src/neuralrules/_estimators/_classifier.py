@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
-from neuralrules._data._missing import missing_cells
+from neuralrules._data._cells import missing_cells
 from neuralrules._data._restrictions import warn_of_unnamed_class
 from neuralrules._estimators._answers import Answers
 from neuralrules._estimators._base import DEPTH_CONSTRAINTS, NeuralRuleModel

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 
-from neuralrules._data._encoding import Encoder, warn_of_rare
+from neuralrules._data._encoder import Encoder, warn_of_rare
 from neuralrules._data._markers import marker_texts
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._building import Course, epochs

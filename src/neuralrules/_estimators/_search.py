@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold, check
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from neuralrules._data._encoding import Encoder, warn_of_rare
+from neuralrules._data._encoder import Encoder, warn_of_rare
 from neuralrules._data._markers import marker_texts
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import NeuralRuleModel, unchanged_on_error

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._dates import EPOCH, LAST_MOMENT
-from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._data._markers import Markers
+from neuralrules._data._numbers import LARGEST
 from neuralrules._export._onnx_graph import Graph, free_name
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def without_markers(
     graph: Graph, stack: str, columns: list[EncodedColumn], markers: Markers
 ) -> str:
     """Columns of numbers (n_columns, n_rows) with NaN for what the fit was told is missing."""
-    known = [markers.of_numbers(column) for column in columns]
+    known = [column.marked(markers) for column in columns]
     for numbers in zip_longest(*known, fillvalue=np.nan):  # which equals nothing
         marked = graph.add("Equal", stack, np.array(numbers)[:, None])
         stack = graph.add("Where", marked, np.array(np.nan), stack)

@@ -27,9 +27,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._dates import EPOCH
-from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
+from neuralrules._data._numbers import LARGEST
 from neuralrules._export._extras import NOTHING, Extras
 from neuralrules._export._python_code import WIDTH, bracketed, float_code, text_code
 from neuralrules._export._python_extras import extra_functions, extra_summary, extra_tables
@@ -236,7 +237,7 @@ def marker_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
     lines = [MARKERS, *bracketed("MISSING_TEXTS = {", texts, "}"), "MISSING_NUMBERS = {"]
     sources = {column.source for column in used if column.kind in ("number", "missing")}
     for source in sorted(sources):
-        numbers = encoder.markers.of_numbers(encoder.columns_of(source)[0])
+        numbers = encoder.columns_of(source)[0].marked(encoder.markers)
         codes = [marker_code(number) for number in numbers]
         lines += bracketed(f"    {text_code(encoder.names[source])}: [", codes, "],")
     return [*lines, "}"]

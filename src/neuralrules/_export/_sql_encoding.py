@@ -13,11 +13,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from neuralrules._data._categories import number_spellings, spellings
+from neuralrules._data._cells import MISSING
+from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._dates import LAST_MOMENT
-from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._data._markers import Markers
-from neuralrules._data._missing import MISSING
+from neuralrules._data._numbers import LARGEST
 from neuralrules._data._scaling import Knots
 from neuralrules._export._sql_dialects import Dialect, identifier
 from neuralrules._network._network import Network
@@ -104,7 +105,7 @@ def read_number(
     }
     if column.is_date:
         value = f"CAST({dialect.days.format(**words)} AS DOUBLE PRECISION)"
-        return without(value, map(repr, reading.markers.of_numbers(column)))
+        return without(value, map(repr, column.marked(reading.markers)))
     form = dialect.flag if is_flag(column) else dialect.number
     value = form.format(**words)
     if reading.decimal != ".":
@@ -115,7 +116,7 @@ def read_number(
             form.format(**words) for form in (dialect.holds_text, dialect.refused)
         )
         value = f"CASE WHEN {is_text} AND ({has_mark})\n      THEN {refused} ELSE {value} END"
-    numbers = map(dialect.number_literal, reading.markers.of_numbers(column))
+    numbers = map(dialect.number_literal, column.marked(reading.markers))
     return f"NULLIF({without(value, numbers)}, 'NaN')"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from neuralrules._data._encoded_column import in_original_units
+from neuralrules._data._columns import in_original_units
 from neuralrules._export._sql_dialects import Dialect
 from neuralrules._export._sql_encoding import Input
 from neuralrules._network._network import Network

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import SMALLEST_SCALE, Encoder
+from neuralrules._data._columns import (
+    Category,
+    Date,
+    EncodedColumn,
+    Flag,
+    Missing,
+    Number,
+    Rare,
+)
+from neuralrules._data._encoder import SMALLEST_SCALE, Encoder
 from neuralrules._data._markers import LONGEST_MARKER, MOST_MARKERS
+from neuralrules._data._numbers import LARGEST
 from neuralrules._data._scaling import Knots
 from neuralrules._engine._adam import Moments
 from neuralrules._files._checks import MOST_ROWS, Contents, refuse, shown
@@ -34,8 +42,9 @@ def encoder_from(contents: Contents) -> Encoder:
     scale = contents.array(
         "encoder.scale", np.float64, (len(records),), low=SMALLEST_SCALE, high=FURTHEST
     )
+    dates, booleans = sources_from(contents, "dates"), sources_from(contents, "booleans")
     columns = [
-        column_from(record, len(names), *own)
+        column_from(record, len(names), dates, booleans, *own)
         for record, *own in zip(
             records,
             mean.tolist(),
@@ -46,10 +55,11 @@ def encoder_from(contents: Contents) -> Encoder:
         )
     ]
     check_columns(columns, len(names))
-    if "dates" in contents.document:
-        columns = marked(columns, "dates", contents.value("dates", list))
-    if "booleans" in contents.document:
-        columns = marked(columns, "booleans", contents.value("booleans", list))
+    numbers = {column.source for column in columns if isinstance(column, Number)}
+    for what, sources in (("dates", dates), ("booleans", booleans)):
+        for source in sources:
+            if type(source) is not int or source not in numbers:
+                refuse(f"{what!r} names {shown(source)}, which is no column of numbers")
     return Encoder(names, columns, contents.value("named", bool), missing_from(contents))
 
 
@@ -69,16 +79,9 @@ def missing_from(contents: Contents) -> tuple[str, ...]:
     return tuple(markers)
 
 
-def marked(columns: list[EncodedColumn], what: str, sources: list[Any]) -> list[EncodedColumn]:
-    """The columns, with the numbers of some sources marked as days of dates, or booleans."""
-    numbers = {column.source for column in columns if column.kind == "number"}
-    for source in sources:
-        if type(source) is not int or source not in numbers:
-            refuse(f"{what!r} names {shown(source)}, which is no column of numbers")
-    own = [one.kind == "number" and one.source in sources for one in columns]
-    if what == "dates":
-        return [replace(one, is_date=mark) for one, mark in zip(columns, own, strict=True)]
-    return [replace(one, is_boolean=mark) for one, mark in zip(columns, own, strict=True)]
+def sources_from(contents: Contents, key: str) -> list[Any]:
+    """The columns of the table that a file lists under a key; files leave out an empty list."""
+    return contents.value(key, list) if key in contents.document else []
 
 
 def ranges_from(contents: Contents, n_columns: int) -> list[list[float]]:
@@ -124,6 +127,8 @@ def knots_from(contents: Contents, n_columns: int) -> list[Knots | None]:
 def column_from(
     record: Any,
     n_names: int,
+    dates: list[Any],
+    booleans: list[Any],
     mean: float,
     scale: float,
     knots: Knots | None,
@@ -139,9 +144,13 @@ def column_from(
         refuse(f"the column {shown(record)} has a category that is no text")
     if knots is not None and kind != "number":
         refuse(f"the column {shown(record)} has knots, but holds no numbers")
-    return EncodedColumn(
-        source, kind, category, mean, scale, knots, lowest=lowest, highest=highest
-    )
+    moments = mean, scale, lowest, highest
+    if kind == "number":
+        type_of_column = Date if source in dates else Flag if source in booleans else Number
+        return type_of_column(source, *moments, knots)
+    if kind == "category":
+        return Category(source, *moments, category)
+    return Missing(source, *moments) if kind == "missing" else Rare(source, *moments)
 
 
 def check_columns(columns: list[EncodedColumn], n_names: int) -> None:

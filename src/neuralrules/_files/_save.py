@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._files._container import CODES, pack
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._writing import checked_path, whole_file

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._engine import ENGINES, get_engine
 from neuralrules._engine._early import EarlyEngine
 from neuralrules._engine._protocol import Decider, Engine

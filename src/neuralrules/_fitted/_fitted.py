@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Decider, Engine
 from neuralrules._fitted._activity import Activity, measure

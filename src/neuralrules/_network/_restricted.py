@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._data._restrictions import NEITHER, Restrictions, restrictions_of
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import ALL_FROZEN, FREE, LITERALS_FROZEN

@@ -44,8 +44,8 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoded_column import EncodedColumn, in_original_units
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._columns import EncodedColumn, in_original_units
+from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._task._losses import SQUARED_ERROR
 

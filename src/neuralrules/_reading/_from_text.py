@@ -10,13 +10,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._columns import Category, EncodedColumn, Missing, Rare
+from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import BINS, Performance
 from neuralrules._network._network import Network
-from neuralrules._reading._replay import DeclaredColumn, ExactRules, ParsedRule, Sum, Term
+from neuralrules._reading._replay import (
+    DeclaredColumn,
+    ExactRules,
+    ParsedRule,
+    Sum,
+    Term,
+    number_type,
+)
 from neuralrules._rules._rules import Rules
 from neuralrules._task._task import Task
 from neuralrules._training._training import State
@@ -100,11 +107,12 @@ def encoder_of(exact: ExactRules, *, named: bool) -> tuple[Encoder, dict[Term, i
 def encoded_column(source: int, column: DeclaredColumn, term: Term) -> EncodedColumn:
     if term.kind in ("number", "scaled"):
         moments = column.stand_in or 0.0, column.deviation
-        kinds = {"is_date": column.are_dates, "is_boolean": column.are_booleans}
-        return EncodedColumn(source, "number", None, *moments, column.knots, **kinds)
-    if column.stand_in is None and term.kind == "missing":
-        return EncodedColumn(source, "category", None)  # among categories a hole is one
-    return EncodedColumn(source, term.kind, term.category)
+        return number_type(column)(source, *moments, knots=column.knots)
+    if term.kind == "rare":
+        return Rare(source)
+    if term.kind == "missing" and column.stand_in is not None:
+        return Missing(source)
+    return Category(source, category=term.category)  # None for missing cells
 
 
 def network_of(

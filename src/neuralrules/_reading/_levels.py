@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._dates import date_text
-from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
+from neuralrules._data._numbers import LARGEST
 from neuralrules._network._network import Network
 from neuralrules._reading._along import bends, rules_that_use, uses_only
 from neuralrules._reading._numbers import number as number_text

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neuralrules._data._columns import EncodedColumn, in_original_units
 from neuralrules._data._dates import date_text
-from neuralrules._data._encoded_column import EncodedColumn, in_original_units
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._names import category_text, in_formula
 from neuralrules._reading._numbers import number, resolved

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from neuralrules._data._encoded_column import LARGEST
 from neuralrules._data._markers import marker_texts
+from neuralrules._data._numbers import LARGEST
 from neuralrules._data._scaling import Knots
 from neuralrules._reading._exact import FIRST_LINE
 from neuralrules._reading._replay import DeclaredColumn, ExactRules, ParsedRule, Sum, Term

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._columns import EncodedColumn
+from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 
 FLAT = 1e-3  # of its size: a literal that varies by less is a constant to its readers

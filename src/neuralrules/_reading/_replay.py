@@ -12,16 +12,12 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from neuralrules._data._categories import as_categories, spellings
+from neuralrules._data._columns import Date, Flag, Number
 from neuralrules._data._dates import LAST_MOMENT, holds_dates
-from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import (
-    as_numbers,
-    check_table,
-    column_of,
-    is_frame,
-)
 from neuralrules._data._markers import Markers
+from neuralrules._data._numbers import LARGEST, as_numbers
 from neuralrules._data._scaling import Knots
+from neuralrules._data._table import check_table, column_of, is_frame
 from neuralrules._task._task import Task
 
 
@@ -29,7 +25,7 @@ class Term(NamedTuple):
     """What a factor multiplies: a column's number, or one of its indicators."""
 
     column: str
-    kind: str  # as in EncodedColumn; "scaled" for a number with knots
+    kind: str  # number, missing, category or rare; "scaled" for a number with knots
     category: str | None = None
 
 
@@ -84,8 +80,7 @@ class DeclaredColumn:
         numbers = as_numbers(markers.without_texts(data), self.name)
         if numbers is None:
             raise ValueError(f"Column {self.name!r} must hold numbers.")
-        kind = EncodedColumn(0, "number", is_date=self.are_dates, is_boolean=self.are_booleans)
-        numbers = markers.without_numbers(numbers, kind)
+        numbers = number_type(self)(0).without_markers(numbers, markers)
         if holds_dates(data) and not self.are_dates:
             raise ValueError(f"Column {self.name!r} must hold numbers, not dates.")
         if self.are_dates and (np.abs(numbers) > LAST_MOMENT).any():
@@ -102,6 +97,11 @@ class DeclaredColumn:
         if self.knots is not None:
             return {number: np.nan_to_num(self.knots.scaled(numbers)), missing: holes}
         return {number: np.where(holes, self.stand_in, numbers), missing: holes}
+
+
+def number_type(column: DeclaredColumn) -> type[Number]:
+    """The kind of column that a declared column of numbers is."""
+    return Date if column.are_dates else Flag if column.are_booleans else Number
 
 
 class ParsedRule(NamedTuple):

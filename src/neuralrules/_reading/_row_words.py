@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._dates import date_text
-from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._literals import (
     DAYS_APART,

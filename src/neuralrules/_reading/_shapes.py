@@ -25,7 +25,6 @@ import numpy as np
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from neuralrules._data._one_row import column_position
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
@@ -243,7 +242,7 @@ def asked_columns(fitted: Fitted, columns: Any) -> list[tuple[int, ...]]:
     for item in columns:
         pair = isinstance(item, tuple | list)
         keys: Sequence[Any] = item if pair else (item,)
-        group = tuple(column_position(fitted.encoder, "columns", key) for key in keys)
+        group = tuple(fitted.encoder.position_of("columns", key) for key in keys)
         if pair and len(set(group)) != 2:
             raise ValueError(
                 f"columns holds {item!r}, which are not two different columns. Give a name, or "

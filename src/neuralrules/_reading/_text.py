@@ -15,7 +15,7 @@ from numbers import Integral
 import numpy as np
 
 from neuralrules._data._dates import EPOCH
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network

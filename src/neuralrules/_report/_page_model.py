@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._dates import date_text
-from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
+from neuralrules._data._numbers import LARGEST
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._literals import column_text
 from neuralrules._reading._names import column_label, in_formula
@@ -164,7 +165,7 @@ def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
         start, hint, full = usual_number(encoder, own[0], X)
         holes = any(column.kind == "missing" for column in own)
         result |= {"kind": "number", "start": start, "holes": holes, "input": "number"}
-        marked = encoder.markers.of_numbers(own[0])
+        marked = own[0].marked(encoder.markers)
         result["marked"] = [number for number in marked if math.isfinite(number)]
         if own[0].is_date:
             result |= date_input(start, encoder.numbers(X, source) if X is not None else None)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._rules._expert_text import Literal, read_rule
 from neuralrules._rules._rules import LITERALS_FROZEN, Rules, margin_scores, unmeasured

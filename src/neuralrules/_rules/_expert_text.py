@@ -19,9 +19,10 @@ from typing import NamedTuple, NoReturn, TypeAlias
 import numpy as np
 
 from neuralrules._data._categories import spellings
+from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._dates import days_of_text
-from neuralrules._data._encoded_column import LARGEST, EncodedColumn
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
+from neuralrules._data._numbers import LARGEST
 from neuralrules._rules._rules import literal_threshold
 
 # Feature, sign and threshold.

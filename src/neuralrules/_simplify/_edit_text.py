@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import counted
 from neuralrules._network._network import Network

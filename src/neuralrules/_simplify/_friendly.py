@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._data._encoded_column import EncodedColumn
+from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted

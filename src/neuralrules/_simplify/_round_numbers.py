@@ -13,8 +13,8 @@ from datetime import date, timedelta
 
 import numpy as np
 
+from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._dates import EPOCH
-from neuralrules._data._encoded_column import EncodedColumn
 from neuralrules._data._rows import Rows
 
 MULTIPLES = (5.0, 2.5, 2.0, 1.0)

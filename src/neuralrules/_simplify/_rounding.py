@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._columns import EncodedColumn
+from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
 from neuralrules._reading._literals import (

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from neuralrules._data._encoding import check_names
+from neuralrules._data._table import check_names
 
 CHUNK_CELLS = 2**20  # read at a time: 8 MiB of float64
 # Row groups that are read at once, so that a sorted table is mixed. Each takes a page of every

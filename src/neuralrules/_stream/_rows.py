@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._stream._parquet import Chunk, Columns, NamedTable, Place
 from neuralrules._stream._positions import VALIDATION, chosen

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._columns import Category
+from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._names import column_label
 from neuralrules._reading._numbers import number
@@ -114,7 +115,7 @@ def with_short_names(fitted: Fitted, length: int = 20) -> Fitted:
         names=[short_name(name, length) for name in encoder.names],
         columns=[
             column
-            if column.category is None
+            if not isinstance(column, Category) or column.category is None
             else replace(column, category=short_name(column.category, length))
             for column in encoder.columns
         ],

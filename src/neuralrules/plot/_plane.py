@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._encoded_column import LARGEST
-from neuralrules._data._encoding import column_of, holds_booleans, is_frame
+from neuralrules._data._numbers import LARGEST, holds_booleans
+from neuralrules._data._table import column_of, is_frame
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted

@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neuralrules._data._cells import NUMBER
 from neuralrules._data._dates import DAY, days_of_text
-from neuralrules._data._number_texts import NUMBER
 
 TEXT = pa.large_string()  # a column may hold more than 2 GiB of text
 

@@ -28,7 +28,7 @@ from neuralrules._cli._tables._cells import (
 )
 from neuralrules._cli._tables._streams import TableError
 from neuralrules._data._categories import all_spellings, category_name
-from neuralrules._data._number_texts import TRUTHS
+from neuralrules._data._cells import TRUTHS
 
 CHUNK_CELLS = 2**22  # of one chunk: a wide table comes in fewer rows at a time
 SHOWN_CHARACTERS = 40  # of a cell in a message

@@ -25,7 +25,7 @@ from neuralrules._cli._tables._streams import (
     TableError,
     reading,
 )
-from neuralrules._data._missing import MISSING
+from neuralrules._data._cells import MISSING
 from neuralrules._reading._names import is_utf8
 
 BLOCK_BYTES = 2**22  # that pyarrow splits at a time; longer rows make longer blocks

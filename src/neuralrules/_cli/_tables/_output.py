@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from neuralrules._data._number_texts import NUMBER
+from neuralrules._data._cells import NUMBER
 
 # What makes a spreadsheet take a text for a formula, if the text begins with it.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")

@@ -1,16 +1,23 @@
-"""What means that a cell is missing: objects, and texts."""
+"""What single cells and texts mean: a missing value, a number, a truth value."""
 
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 
-# What pandas.read_csv takes for missing.
+# Texts that mean missing, as in pandas.read_csv.
 MISSING = frozenset(
     {"", "#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan"}
     | {"null", "-NaN", "-nan", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"}
+)
+# Texts of booleans, in small letters; a model that was fitted on booleans counts 0 and 1.
+TRUTHS = {"true": 1.0, "false": 0.0}
+# Texts of numbers, as the command line and the SQL of a model read them.
+NUMBER = re.compile(
+    r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE
 )
 
 

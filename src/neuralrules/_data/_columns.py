@@ -1,0 +1,389 @@
+"""The kinds of encoded columns, one class each.
+
+An encoded column is one float32 column that rules work on. It comes from one column of the
+table, its source. A source of numbers becomes a `Number`, a `Date` or a `Flag` and, if it had
+missing cells in training, a `Missing` indicator too. A source of categories becomes one
+`Category` indicator for each category and, if there are too many, a `Rare` indicator for the
+others.
+
+A class says how it reads cells and makes numbers of them, how the numbers are scaled and
+bounded, and what they mean. All else goes by these methods, so that a new kind of column is one
+class here and its words in `_reading`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from neuralrules._data._cells import missing_cells
+from neuralrules._data._dates import LAST_MOMENT, holds_dates
+from neuralrules._data._markers import Markers
+from neuralrules._data._numbers import LARGEST, as_numbers, holds_booleans
+from neuralrules._data._scaling import Knots, learn_knots
+
+
+@dataclass(frozen=True)
+class EncodedColumn(ABC):
+    """One encoded column: where it comes from, and how it is scaled.
+
+    Attributes
+    ----------
+    source : int
+        The column of the table that it comes from.
+    mean, scale : float
+        Mean and standard deviation of the original column, which is `raw` of its cells.
+    lowest, highest : float
+        The range of the original column in training. If it is not known, the range of all
+        numbers that a table may hold.
+    """
+
+    source: int
+    mean: float = 0.0
+    scale: float = 1.0
+    lowest: float = -float(LARGEST)
+    highest: float = float(LARGEST)
+
+    stored_as: ClassVar[str]  # in files
+
+    @abstractmethod
+    def raw(self, cells: Any) -> np.ndarray:
+        """The original column, (n_rows,) float64 or bool, before it is scaled.
+
+        `cells` are the cells of the source: its numbers, (n_rows,) float64 with NaN for
+        missing, or its `Categories`.
+        """
+
+    def encode(self, cells: Any) -> np.ndarray:
+        """The cells of the source as rules see them, (n_rows,) float32.
+
+        A missing number is encoded as 0. Rows far outside the training rows are bounded,
+        because they must not overflow.
+        """
+        with np.errstate(over="ignore"):  # of tiny deviations; clipped below
+            encoded = np.nan_to_num(self.encoded(self.raw(cells)))
+        return np.clip(encoded, -LARGEST, LARGEST).astype(np.float32)
+
+    def encoded(self, original: np.ndarray) -> np.ndarray:
+        """The original column scaled, float64 of any shape; NaN stays NaN."""
+        return (original - self.mean) / self.scale
+
+    def original(self, encoded: float) -> float:
+        """The original number that is encoded as `encoded`."""
+        return encoded * self.scale + self.mean
+
+    def slopes(self, original: np.ndarray) -> np.ndarray | float:
+        """How fast the encoded column grows with the original one, at these numbers."""
+        return 1 / self.scale
+
+    def unit_at(self, original: float) -> float:
+        """The original difference that makes an encoded difference of 1, near a number."""
+        return self.scale
+
+    @property
+    @abstractmethod
+    def span(self) -> tuple[float, float]:
+        """The lowest and the highest encoded number in training."""
+
+    @property
+    def stand_in(self) -> float:
+        """The original number that a missing one counts as: the one that is encoded as 0."""
+        return self.mean
+
+    @property
+    def knots(self) -> Knots | None:
+        """What the column is scaled by, if not by its mean and its deviation."""
+        return None
+
+    def marked(self, markers: Markers) -> tuple[float, ...]:
+        """The numbers in the cells of this column that mean missing."""
+        return ()
+
+    @property
+    def in_sums(self) -> Standardised:
+        """The mean and the scale of the quantity that sums in the user's units add up.
+
+        This quantity is the original column. For a column with knots it is the encoded
+        column, because no factor leads from one to the other.
+        """
+        return self
+
+    @property
+    def means_missing(self) -> bool:
+        """Whether the column is an indicator of missing cells."""
+        return False
+
+    # The questions that the classes replace, until no other room asks them.
+    @property
+    def kind(self) -> str:
+        return self.stored_as
+
+    @property
+    def is_date(self) -> bool:
+        return isinstance(self, Date)
+
+    @property
+    def is_boolean(self) -> bool:
+        return isinstance(self, Flag)
+
+    @property
+    def category(self) -> Any:
+        return None
+
+
+@dataclass(frozen=True)
+class Number(EncodedColumn):
+    """The numbers of a column, standardised or scaled by their quantiles.
+
+    Attributes
+    ----------
+    knots : Knots or None
+        encoded = (original - mean) / scale or, with knots, knots.scaled(original).
+    """
+
+    knots: Knots | None = None
+
+    stored_as: ClassVar[str] = "number"
+    holds: ClassVar[str] = "numbers"  # in messages
+    furthest: ClassVar[float] = float(LARGEST)  # from 0 that a cell may lie
+
+    def read(self, cells: Any, name: str, markers: Markers) -> np.ndarray:
+        """The cells of a table's column `name` as numbers, (n_rows,) float64, NaN for missing.
+
+        Cells of another kind than in training are refused.
+        """
+        cells = markers.without_texts(cells)
+        numbers = as_numbers(cells, name)
+        if numbers is None:
+            raise self.other_cells(name, "text or categories")
+        if self.holds != "dates" and holds_dates(cells):
+            raise self.other_cells(name, "dates")
+        return self.without_markers(numbers, markers)
+
+    def other_cells(self, name: str, found: str) -> ValueError:
+        """The error for a column `name` that holds something else than in training."""
+        return ValueError(
+            f"Column {name!r} held {self.holds} when the model was fitted and holds {found} "
+            f"now. Convert it to {self.holds}, or fit again."
+        )
+
+    def marked(self, markers: Markers) -> tuple[float, ...]:
+        return markers.numbers
+
+    def without_markers(self, numbers: np.ndarray, markers: Markers) -> np.ndarray:
+        """Numbers (n_rows,) of the column with NaN for those that mean missing."""
+        known = self.marked(markers)
+        return np.where(np.isin(numbers, known), np.nan, numbers) if known else numbers
+
+    def raw(self, cells: np.ndarray) -> np.ndarray:
+        return cells
+
+    def with_knots(self, numbers: np.ndarray, weights: np.ndarray) -> Number:
+        """The column scaled by the quantiles of numbers (n_rows,), if it has enough of them."""
+        return replace(self, knots=learn_knots(numbers, weights.astype(np.float64)))
+
+    def encoded(self, original: np.ndarray) -> np.ndarray:
+        return super().encoded(original) if self.knots is None else self.knots.scaled(original)
+
+    def original(self, encoded: float) -> float:
+        if self.knots is None:
+            return super().original(encoded)
+        return float(self.knots.original(np.array(encoded)))
+
+    def slopes(self, original: np.ndarray) -> np.ndarray | float:
+        return super().slopes(original) if self.knots is None else self.knots.slopes(original)
+
+    def unit_at(self, original: float) -> float:
+        return self.scale if self.knots is None else self.knots.unit_at(original)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        if self.knots is not None:
+            return self.knots.z[0], self.knots.z[-1]
+        low, high = ((end - self.mean) / self.scale for end in (self.lowest, self.highest))
+        return low, high
+
+    @property
+    def stand_in(self) -> float:
+        return self.mean if self.knots is None else self.original(0.0)
+
+    @property
+    def in_sums(self) -> Standardised:
+        return self if self.knots is None else AS_IT_IS
+
+
+@dataclass(frozen=True)
+class Date(Number):
+    """Dates, as numbers of days since 1970-01-01."""
+
+    holds: ClassVar[str] = "dates"
+    furthest: ClassVar[float] = float(LAST_MOMENT)
+
+    def read(self, cells: Any, name: str, markers: Markers) -> np.ndarray:
+        numbers = super().read(cells, name, markers)
+        if (np.abs(numbers) > LAST_MOMENT).any():
+            raise self.other_cells(name, "numbers that are no days since 1970-01-01")
+        return numbers
+
+    def marked(self, markers: Markers) -> tuple[float, ...]:
+        return markers.days
+
+
+@dataclass(frozen=True)
+class Flag(Number):
+    """Booleans, as the numbers 0 and 1."""
+
+    def marked(self, markers: Markers) -> tuple[float, ...]:
+        return ()  # 0 is False, whatever 0 means in other columns
+
+
+@dataclass(frozen=True)
+class Indicator(EncodedColumn, ABC):
+    """A column that is 1 in some rows and 0 in the others, standardised."""
+
+    @property
+    def span(self) -> tuple[float, float]:
+        low, high = ((end - self.mean) / self.scale for end in (0.0, 1.0))
+        return low, high
+
+    def with_share(self, counted: np.ndarray, n_rows: int, weight: float) -> Indicator:
+        """The column of a table in which the indicator is 1 in some rows.
+
+        `counted` is the number of these rows and their weight in training. The table has
+        `n_rows` rows with a weight of `weight`.
+        """
+        share = float(counted[1] / weight)
+        varies = 0 < counted[1] < weight
+        return replace(
+            self,
+            mean=share,
+            scale=float(np.sqrt(share * (1 - share))) if varies else 1.0,
+            lowest=float(counted[0] == n_rows),
+            highest=float(counted[0] > 0),
+        )
+
+
+@dataclass(frozen=True)
+class Missing(Indicator):
+    """1 where a number, a date or a boolean is missing."""
+
+    stored_as: ClassVar[str] = "missing"
+
+    def raw(self, cells: np.ndarray) -> np.ndarray:
+        return np.isnan(cells)
+
+    @property
+    def means_missing(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """The cells of a column of categories.
+
+    Attributes
+    ----------
+    codes : (n_rows,) int8 or int64
+        For each cell the place of its category; -1 for a category that has no place.
+    places : mapping from str or None to int
+        The places of the categories. None stands for missing cells.
+    """
+
+    codes: np.ndarray
+    places: Mapping[str | None, int]
+
+    def __getitem__(self, rows: slice) -> Categories:
+        return replace(self, codes=self.codes[rows])
+
+
+@dataclass(frozen=True)
+class Category(Indicator):
+    """1 where a cell is of one category, or where a cell among categories is missing.
+
+    Attributes
+    ----------
+    category : str or None
+        None for missing cells.
+    """
+
+    category: str | None = None
+
+    stored_as: ClassVar[str] = "category"
+
+    def raw(self, cells: Categories) -> np.ndarray:
+        return cells.codes == cells.places[self.category]
+
+    @property
+    def means_missing(self) -> bool:
+        return self.category is None
+
+
+@dataclass(frozen=True)
+class Rare(Indicator):
+    """1 where the category of a cell has no indicator of its own."""
+
+    stored_as: ClassVar[str] = "rare"
+
+    def raw(self, cells: Categories) -> np.ndarray:
+        return cells.codes < 0
+
+
+def type_of_numbers(cells: Any, markers: Markers) -> type[Number]:
+    """The kind of column that numbers, dates or booleans become."""
+    if holds_dates(cells):
+        return Date
+    return Flag if counts_booleans(cells, markers) else Number
+
+
+def counts_booleans(cells: Any, markers: Markers) -> bool:
+    """Whether the numbers of a column are its booleans.
+
+    Objects are looked at only if 0 or 1 means missing: then False and True must not.
+    """
+    if holds_booleans(cells) or not {0.0, 1.0} & set(markers.numbers):
+        return holds_booleans(cells)
+    present = np.asarray(cells, object)[~missing_cells(cells)]
+    return {type(cell) for cell in present} in ({bool}, {np.bool_})
+
+
+class Standardised(Protocol):
+    """A quantity of which (original - mean) / scale is taken."""
+
+    @property
+    def mean(self) -> float: ...
+
+    @property
+    def scale(self) -> float: ...
+
+
+class Unit(NamedTuple):
+    """A mean and a scale alone."""
+
+    mean: float
+    scale: float
+
+
+AS_IT_IS = Unit(0.0, 1.0)
+
+
+def in_original_units(
+    weights: Iterable[float], bias: float, columns: Iterable[Standardised]
+) -> tuple[list[float], float]:
+    """A sum w . x + a over standardised columns as a sum over the original columns.
+
+    w (x - mean) / scale is the factor w / scale times x, minus this factor times the mean.
+
+    Returns
+    -------
+    factors : list of float
+    constant : float
+    """
+    columns = list(columns)
+    factors = [weight / column.scale for weight, column in zip(weights, columns, strict=True)]
+    for factor, column in zip(factors, columns, strict=True):
+        bias -= factor * column.mean
+    return factors, bias
