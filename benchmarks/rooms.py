@@ -27,6 +27,7 @@ WORDS = {
     "_engine": "outputs, Adam steps",
     "_training": "a trained Network",
     "_fitted": "Fitted: the model as a value",
+    "_fitting": "the one fit",
     "_reading": "texts, explanations",
     "_files": "safe files",
     "_compare": "what changed",

@@ -18,6 +18,7 @@ ROOMS = (
     "_engine",
     "_training",
     "_fitted",
+    "_fitting",
     "_reading",
     "_compare",
     "_simplify",

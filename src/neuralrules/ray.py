@@ -7,9 +7,12 @@ from typing import Any
 from neuralrules._cluster._connection import Workers, connected
 from neuralrules._cluster._passes import Cluster
 from neuralrules._cluster._table import read
-from neuralrules._estimators._base import unchanged_on_error
+from neuralrules._estimators._base import (
+    check_can_begin,
+    fit_on_machines,
+    unchanged_on_error,
+)
 from neuralrules._estimators._classifier import NeuralRuleClassifier
-from neuralrules._estimators._from_files import check_cold, fit_table
 from neuralrules._estimators._regressor import NeuralRuleRegressor
 
 __all__ = ["fit"]
@@ -113,13 +116,12 @@ def fit_with_costs(
             'inside of joblib.parallel_config("ray").'
         )
     with unchanged_on_error(estimator), connected(address):
-        estimator._validate_params()
-        check_cold(estimator)
+        check_can_begin(estimator)
         workers.check_room()
         table, blocks = read(dataset, workers.number)
         cluster = Cluster(blocks, workers)
         del blocks
-        fit_table(estimator, table, target, sample_weight, estimator._course(), cluster)
+        fit_on_machines(estimator, table, target, sample_weight, cluster)
     return estimator, cluster
 
 

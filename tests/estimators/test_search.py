@@ -18,6 +18,7 @@ from neuralrules import (
 )
 from neuralrules._estimators import _search
 from neuralrules._estimators._candidates import default_candidates
+from neuralrules._fitting import _folds
 from neuralrules._network._network import Network
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -244,13 +245,12 @@ def test_rows_of_a_fold_do_not_scale_what_they_are_held_out_of(refit, monkeypatc
     train, test = np.arange(300), np.arange(300, 442)
     seen = []
 
-    def build(model, rows, validation, *rest):
-        if len(validation):
-            seen.append(rows)
-        return original(model, rows, validation, *rest)
+    def recorded(fold, *rest):
+        seen.append(fold.rows)
+        return original(fold, *rest)
 
-    original = NeuralRuleRegressor._build
-    monkeypatch.setattr(NeuralRuleRegressor, "_build", build)
+    original = _folds.train_rules
+    monkeypatch.setattr(_folds, "train_rules", recorded)
     for factor in (1, 1000):
         others = np.where(np.arange(442) >= 300, factor, 1)
         search = NeuralRuleRegressorCV([{}], cv=[(train, test)], refit=refit, **QUICK)

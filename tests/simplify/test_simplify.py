@@ -20,7 +20,7 @@ from sklearn.model_selection import train_test_split
 from waiting import HANG
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
-from neuralrules._estimators._base import encoded_rows, engine_of
+from neuralrules._estimators._base import encoded_rows, engine_of, settings_of
 from neuralrules._simplify import _path
 from neuralrules._simplify._path import TOLERANCE, mean_losses, trained
 
@@ -163,7 +163,7 @@ def test_zeros_stay_zero_while_the_rest_is_trained():
             mixing=network.mixing * (rng.rand(*network.mixing.shape) < 0.5),
         )
     )
-    plan = model._plan(rows.task, len(rows), model._course())
+    plan = settings_of(model).plan(rows.task, len(rows))
     engine = engine_of(model)
     after = trained(sparse, rows, plan, engine, np.random.RandomState(0))
     np.testing.assert_array_equal(after.weights == 0, sparse.weights == 0)

@@ -1,6 +1,7 @@
 """An encoder that saw a table once, piece by piece, is that of the table in memory."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,13 +16,14 @@ from neuralrules._data._categories import MAX_CATEGORIES
 from neuralrules._data._columns import Number
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._survey import Survey
-from neuralrules._estimators._from_files import encoded
+from neuralrules._estimators._base import settings_of
+from neuralrules._fitting._targets import check_labels
 from neuralrules._stream import _parquet
-from neuralrules._stream._machines import OneMachine
 from neuralrules._stream._parquet import ParquetTable
 from neuralrules._stream._positions import VALIDATION, chosen
 from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._rows import RowStream
+from neuralrules._stream._source import OneMachine, encoded_stream
 
 QUIET = OneMachine(RowProgress(shown=False))
 
@@ -50,10 +52,11 @@ def test_the_encoder_of_files_is_that_of_the_same_table_in_memory(
     table = every_kind()
     path = written(table, tmp_path / "table.parquet", 400)
     monkeypatch.setattr(_parquet, "CHUNK_CELLS", 23 * 150)  # several pieces in a row group
-    model = NeuralRuleClassifier(scaling=scaling)
-    stream = RowStream.of(ParquetTable(path), "y", None, model._check_y, seed=3)
+    settings_ = settings_of(NeuralRuleClassifier(scaling=scaling))
+    checked = partial(check_labels, estimator="NeuralRuleClassifier")
+    stream = RowStream.of(ParquetTable(path), "y", None, checked, seed=3)
     stream = replace(stream, held_share=held_share)
-    found = encoded(model, stream, QUIET)
+    found = encoded_stream(stream, settings_, QUIET)
 
     frame = pd.read_parquet(path)
     own = np.where(chosen(0, len(frame), held_share, 3, VALIDATION), 0, 1).astype(np.float32)

@@ -7,12 +7,9 @@ import signal
 import subprocess
 import sys
 import textwrap
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from platforms import unix
 from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import ConvergenceWarning
@@ -26,17 +23,10 @@ from neuralrules import (
     load,
 )
 from neuralrules._engine._numba import NumbaEngine
-from neuralrules._engine._reference import NumpyEngine
-from neuralrules._estimators._base import Course, encoded_rows
-from neuralrules._estimators._building import epochs, trees
-from neuralrules._task._task import Task
-from neuralrules._training import _start, _training
-from neuralrules._training._split import held_out
-from neuralrules._training._start import tamed
+from neuralrules._training import _training
 from neuralrules._training._training import (
     Plan,
     interrupt_flag,
-    mean_loss,
     rule_gates,
     shuffled_batches,
 )
@@ -69,38 +59,6 @@ def test_constant_and_cosine_schedules():
     shorter = plan(schedule="cosine", stop_after=4)
     assert (plan().n_run, shorter.n_run) == (10, 4)
     np.testing.assert_array_equal(shorter.rates(3, 5), cosine[15:20])
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "n_epochs"),
-    [(1, 300), (80_000, 300), (80_001, 299), (800_000, 30), (8_000_000, 3), (10**9, 3)],
-)
-def test_very_large_tables_have_fewer_epochs_unless_they_are_told(n_rows, n_epochs):
-    assert epochs("auto", n_rows) == n_epochs
-    assert epochs(70, n_rows) == 70
-    task = Task.of_classes(np.array([0, 1]), "logistic")
-    course = Course("auto", "cosine", "auto", stop_after=40)
-    found = NeuralRuleClassifier()._plan(task, n_rows, course)
-    assert (found.n_epochs, found.n_run) == (n_epochs, min(40, n_epochs))
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "n_trees"), [(1, 32), (25_000, 32), (50_000, 64), (100_000, 128), (10**9, 128)]
-)
-def test_large_tables_grow_more_trees(n_rows, n_trees):
-    assert trees(n_rows, 1) == n_trees
-    assert trees(n_rows, 3) == n_trees / 2
-
-
-def test_a_start_is_judged_by_rows_of_all_parts_of_a_large_table(monkeypatch):
-    monkeypatch.setattr(_start, "MOST_ROWS", 50)
-    model = NeuralRuleClassifier(n_trees=4, n_epochs=0, random_state=0).fit(X, Y)
-    rows, every = encoded_rows(model, X, Y), np.arange(600, dtype=np.int32)
-    wild = replace(model.network_, values=model.network_.values * 1e3)
-    expected = tamed(wild, rows.take(every[::12]), np.arange(50, dtype=np.int32), NumpyEngine())
-    np.testing.assert_array_equal(
-        tamed(wild, rows, every, NumpyEngine()).values, expected.values
-    )
 
 
 def test_batches_hold_every_row_once_in_tree_order():
@@ -207,16 +165,6 @@ def test_a_warm_start_holds_rows_out_too_and_keeps_the_best():
     np.testing.assert_array_equal(model.network_.weights, before.weights)
 
 
-def test_training_may_end_before_its_schedule_does():
-    options = {"n_trees": 2, "rule_dropout": 0.2, "random_state": 0}
-    whole = NeuralRuleClassifier(**options)
-    whole._fit_from_scratch(X, Y, None, Course(9, "cosine", early_stopping=False))
-    part = NeuralRuleClassifier(**options)
-    part._fit_from_scratch(X, Y, None, Course(9, "cosine", early_stopping=False, stop_after=3))
-    assert part.history_["loss"] == whole.history_["loss"][:3]
-    assert (part.n_iter_, whole.n_iter_) == (3, 9)
-
-
 def one_column_each(model):
     """Whether every literal looks at the column of its split, and at no other."""
     network, rules = model.network_, model.rules_
@@ -260,43 +208,6 @@ def test_an_intercept_is_trained_or_stays(estimator):
     fixed = estimator(fit_intercept=False, **options).fit(X, Y).fitted_.state
     assert fixed.network.intercept == 0
     assert not fixed.moments.means.intercept.any()
-
-
-@given(
-    st.lists(st.integers(1, 40), min_size=1, max_size=6),
-    st.floats(0.01, 0.99),
-    st.randoms(use_true_random=False),
-)
-def test_held_out_rows_are_a_share_of_each_class_but_never_all(sizes, fraction, random):
-    groups = np.repeat(np.arange(len(sizes)), sizes)
-    random.shuffle(groups)
-    state = np.random.RandomState(random.randrange(2**31))
-    held = held_out(groups, fraction, state)
-    assert held.dtype == bool
-    trained = np.bincount(groups[~held], minlength=len(sizes))
-    assert (trained >= 1).all()
-    n_held = np.bincount(groups[held], minlength=len(sizes))
-    possible = np.array(sizes) - 1
-    assert held.sum() <= fraction * len(groups) + 0.5
-    if (fraction * np.array(sizes) + 0.5 < possible).all():
-        assert abs(held.sum() - fraction * len(groups)) <= 0.5 + 1e-9
-        assert (np.abs(n_held - fraction * np.array(sizes)) <= 1 + 1e-9).all()
-
-
-def test_wild_starts_are_tamed():
-    model = NeuralRuleClassifier(n_trees=4, n_epochs=0, random_state=0).fit(X, Y)
-    network, rows = model.network_, encoded_rows(model, X, Y)
-    every, engine = np.arange(600, dtype=np.int32), NumpyEngine()
-    assert tamed(network, rows, every, engine) is network
-    wild = replace(network, values=network.values * 1e3)
-    silent = replace(network, values=network.values * 0)
-    tame = tamed(wild, rows, every, engine)
-    nothing = mean_loss(silent, rows, every, engine)
-    assert mean_loss(tame, rows, every, engine) <= nothing
-    doubled = replace(tame, values=tame.values * 2)
-    assert mean_loss(doubled, rows, every, engine) > nothing
-    contrary = replace(network, values=-network.values)
-    assert not tamed(contrary, rows, every, engine).values.any()
 
 
 def test_validation_rows_are_not_seen_by_the_tree():

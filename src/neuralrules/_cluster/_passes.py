@@ -32,7 +32,7 @@ from neuralrules._training._sparse import Training
 
 
 class Cluster:
-    """Implements `neuralrules._stream._machines.Machines` on a Ray cluster.
+    """Implements `neuralrules._stream._source.Machines` on a Ray cluster.
 
     Parameters
     ----------

@@ -15,7 +15,6 @@ are learned, one column of strings.
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -50,6 +49,7 @@ from neuralrules._data._numbers import (
 )
 from neuralrules._data._table import column_names, column_of, has_names, is_one_row, rows_of
 from neuralrules._io._frames import import_pandas
+from neuralrules._io._warn import warn
 
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
 # Columns are divided by their deviation, and weights are divided by it once more where they
@@ -404,7 +404,7 @@ class RareCategoriesWarning(UserWarning):
         return type(self), (self.shares,)
 
 
-def warn_of_rare(encoder: Encoder, stacklevel: int = 4) -> None:
+def warn_of_rare(encoder: Encoder) -> None:
     """Warn of columns with many rows whose texts are too rare to be categories."""
     shares = {
         encoder.names[column.source]: column.mean
@@ -412,7 +412,7 @@ def warn_of_rare(encoder: Encoder, stacklevel: int = 4) -> None:
         if isinstance(column, Rare) and column.mean > MOST_RARE
     }
     if shares:
-        warnings.warn(RareCategoriesWarning(shares), stacklevel=stacklevel)
+        warn(RareCategoriesWarning(shares))
 
 
 def check_deviations(names: list[str], columns: list[EncodedColumn]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._encoder import Encoder
+from neuralrules._io._warn import warn
 from neuralrules._task._task import Task
 
 NEITHER = 2  # the direction of an output that may neither rise nor fall
@@ -128,11 +128,9 @@ def warn_of_unnamed_class(task: Task, monotone: Any) -> None:
     second = task.labels[1]
     for key, direction in monotone.items():
         if isinstance(second, str) and not isinstance(direction, Mapping):
-            warnings.warn(
+            warn(
                 f"monotone={{{key!r}: {direction!r}}} is about {second!r}, the second class. "
-                f"To be sure, name the class: {{{key!r}: {{{second!r}: {direction!r}}}}}.",
-                UserWarning,
-                stacklevel=5,
+                f"To be sure, name the class: {{{key!r}: {{{second!r}: {direction!r}}}}}."
             )
             return
 

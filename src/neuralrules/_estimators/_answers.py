@@ -15,6 +15,7 @@ from neuralrules._estimators._base import (
     engine_of,
     fitted_of,
     measured_rows,
+    settings_of,
     table_or_row,
 )
 from neuralrules._fitted._activity import measure
@@ -350,7 +351,7 @@ class Answers(NeuralRuleModel):
             max_changes=max_changes,
             n_answers=n_answers,
             time_limit=time_limit,
-            restrictions=self._chosen()._restrictions(fitted.encoder, fitted.task),
+            restrictions=settings_of(self._chosen()).restrictions(fitted.encoder, fitted.task),
         )
 
     def importances(

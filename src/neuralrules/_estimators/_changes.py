@@ -16,6 +16,7 @@ from neuralrules._estimators._base import (
     encoded_rows,
     engine_of,
     fitted_of,
+    settings_of,
 )
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import EDITED
@@ -207,12 +208,13 @@ class Changes(NeuralRuleModel):
                 raise KeyboardInterrupt
             return twin.fitted_, encoded_rows(twin, X, y, sample_weight)
 
+        settings = settings_of(self._chosen())
+
         def plan_for(n_rows: int) -> Plan:
-            chosen = self._chosen()
-            return chosen._plan(given.task, n_rows, chosen._course())
+            return settings.plan(given.task, n_rows)
 
         def restrictions_for(fitted: Fitted) -> Restrictions | None:
-            return self._chosen()._restrictions(fitted.encoder, fitted.task)
+            return settings.restrictions(fitted.encoder, fitted.task)
 
         return simplification_path(
             fitted,
@@ -308,7 +310,7 @@ def check_promises(model: Any) -> None:
 
     Otherwise further training would silently take back what was written.
     """
-    asked = model._restrictions(model.encoder_, model.fitted_.task)
+    asked = settings_of(model).restrictions(model.encoder_, model.fitted_.task)
     if asked is None:
         return
     for rule, place in forbidden_columns(model.network_, asked):

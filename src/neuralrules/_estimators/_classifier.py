@@ -8,14 +8,9 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d, compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite
 
-from neuralrules._data._cells import missing_cells
-from neuralrules._data._restrictions import warn_of_unnamed_class
 from neuralrules._estimators._answers import Answers
 from neuralrules._estimators._base import DEPTH_CONSTRAINTS, NeuralRuleModel
 from neuralrules._estimators._changes import Changes
@@ -23,7 +18,6 @@ from neuralrules._estimators._docs import documented
 from neuralrules._estimators._documents import Documents
 from neuralrules._estimators._paper import PAPER
 from neuralrules._task._losses import CLASS_LOSSES
-from neuralrules._task._task import Task
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -34,18 +28,6 @@ def _gives_probabilities(estimator: Any) -> bool:
             f"predict_proba needs loss='logistic'; this model has loss={loss.name!r}."
         )
     return True
-
-
-def check_one_kind(y: np.ndarray) -> None:
-    """Refuse labels of which some are text and others are not: they have no order."""
-    is_text = np.array([isinstance(label, str) for label in y])
-    if is_text.any() and not is_text.all():
-        text, other = int(np.argmax(is_text)), int(np.argmin(is_text))
-        raise ValueError(
-            f"y mixes text with other labels: row {text} is {y[text]!r}, row {other} is "
-            f"{y[other]!r}. Make all of them text, for example by "
-            "[str(label) for label in y], or all of them numbers."
-        )
 
 
 class ClassRules(ClassifierMixin, Answers, Changes, Documents):
@@ -60,96 +42,6 @@ class ClassRules(ClassifierMixin, Answers, Changes, Documents):
     @property
     def classes_(self) -> np.ndarray:
         return cast(np.ndarray, self.fitted_.task.classes)
-
-    def _check_y(self, y: Any) -> np.ndarray:
-        if isinstance(y, list | tuple) and np.asarray(y).dtype.kind in "US":
-            y = np.array(y, dtype=object)  # or numbers beside text would become text
-        y = column_or_1d(y, warn=True)
-        if y.dtype == object and missing_cells(y).any():
-            row = int(np.argmax(missing_cells(y)))
-            raise ValueError(
-                f"Input y contains missing values: row {row} is {y[row]!r}. "
-                "Remove such rows, or give them a class of their own."
-            )
-        if y.dtype == object:
-            check_one_kind(y)
-        assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
-        check_classification_targets(y)
-        return y
-
-    def _learn_task(self, y: np.ndarray, weights: np.ndarray, classes: Any = None) -> Task:
-        learned = np.unique(y if classes is None else classes)
-        if classes is not None and len(np.unique(y)) < 2:
-            raise ValueError(
-                "The first call of partial_fit grows the rules and needs rows of at least "
-                f"2 classes, got 1 class: {y[0]}. Shuffle the rows before splitting them."
-            )
-        task = Task.of_classes(learned, self.loss)
-        self._encode_targets(task, y)
-        if len(learned) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least 2 classes in y, got 1 class: "
-                f"{learned[0]}. Check that y is the target and not filtered."
-            )
-        warn_of_unnamed_class(task, self.monotone)
-        return task
-
-    def _resumed_task(self) -> Task:
-        """The same classes; `loss` may have been changed."""
-        return Task.of_classes(self.classes_, self.loss)
-
-    def _encode_targets(self, task: Task, y: np.ndarray) -> np.ndarray:
-        """Class codes, (n_rows, 1) float32."""
-        classes = cast(np.ndarray, task.classes)
-        unseen = np.setdiff1d(y, classes)
-        if len(unseen):
-            raise ValueError(
-                f"y holds {unseen[0]}, which is not one of the classes "
-                f"{task.labels}. Fit a new model to add classes."
-            )
-        return np.searchsorted(classes, y).astype(np.float32)[:, None]
-
-    def _training_weights(
-        self, task: Task, targets: np.ndarray, weights: np.ndarray
-    ) -> np.ndarray:
-        codes = targets[:, 0].astype(int)
-        factors = self._class_factors(task, np.bincount(codes, minlength=task.n_classes))
-        if factors is None:
-            return weights
-        with np.errstate(over="ignore"):  # refused in the next line
-            weights = (weights * factors[codes]).astype(np.float32)
-        if not (weights.any() and np.isfinite(weights).all()):
-            raise self._no_class_weight()
-        return weights
-
-    def _class_factors(self, task: Task, n_rows: np.ndarray) -> np.ndarray | None:
-        """What a row of each class counts in training, (n_classes,) float64; None for 1.
-
-        `n_rows` (n_classes,) are the rows of each class.
-        """
-        if self.class_weight is None:
-            return None
-        classes, present = cast(np.ndarray, task.classes), n_rows > 0
-        factors = np.ones(len(classes))
-        if self.class_weight == "balanced":
-            factors[present] = n_rows.sum() / (np.count_nonzero(present) * n_rows[present])
-        else:
-            factors[present] = compute_class_weight(
-                self.class_weight, classes=classes[present], y=classes[present]
-            )
-        are_valid = (factors >= 0) & (factors <= np.finfo(np.float32).max)  # NaN is not
-        if not are_valid.all() or not factors[present].any():
-            raise self._no_class_weight()
-        return factors
-
-    def _no_class_weight(self) -> ValueError:
-        return ValueError(
-            f"class_weight={self.class_weight!r} must give every class a weight from 0 to "
-            "3.4e38, and at least one class of y a weight above 0."
-        )
-
-    def _weighs_classes(self) -> bool:
-        return self.class_weight is not None
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The sum of the rules.

@@ -392,7 +392,7 @@ class Documents(NeuralRuleModel):
         """The rows of a report, encoded once for everything that is measured on them."""
         fitted = fitted_of(self)
         check_given(X, y, sample_weight, n_examples)
-        weighted = sample_weight is not None or self._weighs_classes()
+        weighted = sample_weight is not None or getattr(self, "class_weight", None) is not None
         if X is None:
             if not fitted.performance.n_rows:
                 raise ValueError(

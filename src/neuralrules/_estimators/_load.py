@@ -19,6 +19,7 @@ from neuralrules._estimators._regressor import NeuralRuleRegressor
 from neuralrules._estimators._search import RuleSearch
 from neuralrules._files import Contents, ModelFileError, contents_of, fitted_from, read_bytes
 from neuralrules._files._checks import refuse, shown
+from neuralrules._fitting._settings import n_threads
 
 ESTIMATORS: dict[str, type[Any]] = {
     estimator.__name__: estimator
@@ -132,7 +133,7 @@ def estimator_from(contents: Contents) -> Any:
     model = ESTIMATORS[name](**{key: restored(item) for key, item in parameters.items()})
     try:
         model._validate_params()
-        model._n_threads()  # refuses a number of jobs that there cannot be
+        n_threads(model.n_jobs)  # refuses a number of jobs that there cannot be
         if isinstance(model, RuleSearch):
             checked_candidates(model, model.candidates)
     except (TypeError, ValueError) as error:

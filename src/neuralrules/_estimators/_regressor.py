@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
 from neuralrules._estimators._answers import Answers
@@ -18,18 +17,6 @@ from neuralrules._estimators._docs import documented
 from neuralrules._estimators._documents import Documents
 from neuralrules._estimators._paper import PAPER
 from neuralrules._task._losses import NUMBER_LOSSES
-from neuralrules._task._task import Task
-
-# Rules keep their values as float32, in units of the target.
-LARGEST_TARGET, SMALLEST_SPREAD = 1e37, 1e-30
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 class NumberRules(RegressorMixin, Answers, Changes, Documents):
@@ -39,80 +26,6 @@ class NumberRules(RegressorMixin, Answers, Changes, Documents):
         **NeuralRuleModel._parameter_constraints,
         "loss": [StrOptions(set(NUMBER_LOSSES))],
     }
-
-    def _check_y(self, y: Any) -> np.ndarray:
-        try:
-            return check_array(
-                y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self
-            )
-        except ValueError:
-            for row, item in enumerate(np.asarray(y, dtype=object).ravel()):
-                if isinstance(item, str) and not is_number(item):
-                    raise ValueError(
-                        f"y holds the text {str(item)!r} (cell {row}), but "
-                        f"{type(self).__name__} predicts numbers. Convert y to numbers, or use "
-                        f"{type(self).__name__.replace('Regressor', 'Classifier')} to predict "
-                        "classes."
-                    ) from None
-            raise
-
-    def _learn_task(self, y: np.ndarray, weights: np.ndarray, classes: Any = None) -> Task:
-        columns = y.reshape(len(y), -1)
-        constant = np.flatnonzero((columns == columns[0]).all(axis=0))
-        if len(constant):
-            raise ValueError(
-                f"Target {constant[0]} of y has a single value, {columns[0, constant[0]]}, in "
-                f"all {len(y)} samples (n_samples = {len(y)}): there is nothing to learn. "
-                "Check that y is the target and not filtered."
-            )
-        spread = np.ptp(columns, axis=0).min()
-        if spread < SMALLEST_SPREAD:
-            raise ValueError(
-                f"The numbers of y differ by {spread:.3g} at most, too little for float32. "
-                "Give the target in a smaller unit, so that they differ by "
-                f"{SMALLEST_SPREAD:g} or more."
-            )
-        largest = np.abs(columns).max()
-        if largest > LARGEST_TARGET:
-            raise ValueError(
-                f"y holds {largest:.3g}, too large for float32. Give the target in a larger "
-                "unit, so that no number exceeds 1e+37."
-            )
-        task = Task.of_numbers(columns, weights, self.loss, flat=y.ndim == 1)
-        self._encode_targets(task, y)
-        return task
-
-    def _resumed_task(self) -> Task:
-        task = self.fitted_.task
-        if task.loss.name != self.loss:
-            raise ValueError(
-                f"loss={self.loss!r} cannot take over from loss={task.loss.name!r}, which "
-                "measures the targets in another way. "
-                f"Set loss={task.loss.name!r}, or fit anew with warm_start=False."
-            )
-        return task
-
-    def _encode_targets(self, task: Task, y: np.ndarray) -> np.ndarray:
-        """Standardised targets, (n_rows, n_targets) float32."""
-        columns = y.reshape(len(y), -1)
-        if columns.shape[1] != task.n_outputs:
-            raise ValueError(
-                f"y has {columns.shape[1]} targets, but this model was fitted on "
-                f"{task.n_outputs}. Fit a new model to change the targets."
-            )
-        if columns.min() < task.loss.lowest:
-            raise ValueError(
-                f"y holds {columns.min():g}, but loss={task.loss.name!r} takes no number below "
-                f"{task.loss.lowest:g}. Give such a y, or another loss."
-            )
-        return task.standardised(columns)
-
-    def _rescaled(
-        self, task: Task, targets: np.ndarray, y: np.ndarray, weights: np.ndarray
-    ) -> tuple[Task, np.ndarray]:
-        columns = y.reshape(len(y), -1)
-        task = task.scaled_by(columns, weights)
-        return task, task.standardised(columns)
 
     def predict(self, X: Any) -> np.ndarray:
         """The intercept plus the sum of the rules, or with Poisson loss its exponential.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -17,20 +16,22 @@ from joblib.parallel import get_active_backend
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold, check_cv
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from neuralrules._data._encoder import Encoder, warn_of_rare
-from neuralrules._data._markers import marker_texts
+from neuralrules._data._encoder import warn_of_rare
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import NeuralRuleModel, unchanged_on_error
 from neuralrules._estimators._candidates import default_candidates
 from neuralrules._estimators._search_progress import SearchProgress
-from neuralrules._network._network import Network
-from neuralrules._rules._rules import Rules
+from neuralrules._fitting._fit import measured, train_rules
+from neuralrules._fitting._folds import Member, ScaledTable, Scoring, joined, train_member
+from neuralrules._fitting._gain import mean_of, warn_of_few_counts, warn_of_no_gain
+from neuralrules._fitting._settings import Settings
+from neuralrules._fitting._table import TableSource
+from neuralrules._fitting._targets import encode_targets, learn_task, weigh_classes
+from neuralrules._io._warn import warn
 from neuralrules._task._task import Task
-from neuralrules._training._gain import Comparison, beside_a_constant, mean_of
-from neuralrules._training._training import Outcome, State
 
 if TYPE_CHECKING:
     from neuralrules._files import Told
@@ -52,48 +53,6 @@ FIXED = (
 
 # Candidates are dropped early only where each fold trains on so many rows.
 DROPPING_ROWS = 1_500
-
-
-class Member(NamedTuple):
-    """A candidate that was trained on the rows of one fold's training part.
-
-    Attributes
-    ----------
-    rules : Rules
-        With values and totals of targets as the fold's training rows standardise them.
-    outcome : Outcome
-        For targets as all rows standardise them, so that members can be joined.
-    score : float
-        On the fold's other rows; the higher the better. By default less their mean loss.
-    compared : Comparison
-        The losses there of the member and of a constant.
-    """
-
-    rules: Rules
-    outcome: Outcome
-    score: float
-    compared: Comparison
-
-
-class Table(NamedTuple):
-    """A user's table and how one scaling encodes it."""
-
-    X: Any
-    y: np.ndarray
-    encoder: Encoder
-    rows: Rows
-
-    def encoded_by(self, weights: np.ndarray, scaling: str) -> Table:
-        """The table as the rows that have weight encode it."""
-        encoder = Encoder.fit(
-            self.X,
-            weights,
-            scaling=scaling,
-            named=self.encoder.named,
-            missing=self.encoder.missing,
-        )
-        rows = replace(self.rows, X=encoder.transform(self.X))
-        return self._replace(encoder=encoder, rows=rows)
 
 
 class RuleSearch(NeuralRuleModel):
@@ -136,21 +95,20 @@ class RuleSearch(NeuralRuleModel):
         """
         with unchanged_on_error(self):
             self._validate_params()
+            settings = self._settings()
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            X = self._check_columns(X, reset=True)
-            weights = self._check_weights(X, y, sample_weight)
-            y = self._check_y(y)
-            task = self._learn_task(y, weights)
+            source = self._source(X, y, sample_weight, settings)
+            task = learn_task(source.y, source.weights, settings)
             self.candidates_ = self._check_candidates(task.n_outputs)
             self._check_refit()
-            tables = self._encode(X, y, weights, task)
-            splits = with_weighted_rows(self._splits(X, y, seed), weights)
+            tables = self._encode(source, task, settings)
+            splits = with_weighted_rows(self._splits(source.X, source.y, seed), source.weights)
             members, interrupted = self._compare(tables, splits, seed)
             self.cv_scores_ = scores_of(members, len(splits))
             self.best_index_ = self._choose(interrupted)
             table = tables[self.best_params_.get("scaling", self.scaling)]
-            self._compare_with_constants(members[self.best_index_], table.rows)
-            self._keep(table, members[self.best_index_], seed)
+            self._compare_with_constants(members[self.best_index_], table.rows, settings)
+            self._keep(table, members[self.best_index_], seed, settings)
             if interrupted:
                 self.fitted_ = replace(self.fitted_, interrupted=True)
         return self
@@ -207,27 +165,24 @@ class RuleSearch(NeuralRuleModel):
         return self._base(**{**common, **candidate, **one_thread, **changes})
 
     def _encode(
-        self, X: Any, y: np.ndarray, weights: np.ndarray, task: Task
-    ) -> dict[str, Table]:
+        self, source: TableSource, task: Task, settings: Settings
+    ) -> dict[str, ScaledTable]:
         """The table as each scaling of the candidates encodes it.
 
         All rows are encoded alike, whatever fold they are in: networks can only be joined if
-        they look at the same columns. Where none are joined, each fold has its own encoding.
+        they look at the same columns. If none are joined, each fold has its own encoding.
         """
-        targets = self._encode_targets(task, y)
-        training_weights = self._training_weights(task, targets, weights)
-        tables = {}
-        for scaling in {one.get("scaling", self.scaling) for one in self.candidates_}:
-            encoder = Encoder.fit(
-                X,
-                training_weights,
-                scaling=scaling,
-                named=hasattr(self, "feature_names_in_"),
-                missing=marker_texts(self.missing),
-            )
-            rows = Rows(encoder.transform(X), targets, weights, training_weights, task)
-            tables[scaling] = Table(X, y, encoder, rows)
-        warn_of_rare(encoder)  # once: every scaling has the same categories
+        targets = encode_targets(task, source.y)
+        weights = weigh_classes(task, targets, source.weights, settings.class_weight)
+        no_columns = np.empty((len(targets), 0), np.float32)  # each scaling has its own
+        rows = Rows(no_columns, targets, source.weights, weights, task)
+        scalings = {one.get("scaling", self.scaling) for one in self.candidates_}
+        tables = {
+            scaling: ScaledTable.of(source, rows, scaling, settings.missing)
+            for scaling in scalings
+        }
+        # Once: every scaling has the same categories.
+        warn_of_rare(next(iter(tables.values())).encoder)
         return tables
 
     def _splits(self, X: Any, y: Any, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -254,7 +209,10 @@ class RuleSearch(NeuralRuleModel):
         return [(np.union1d(train, lone), np.setdiff1d(test, lone)) for train, test in splits]
 
     def _compare(
-        self, tables: dict[str, Table], splits: list[tuple[np.ndarray, np.ndarray]], seed: int
+        self,
+        tables: dict[str, ScaledTable],
+        splits: list[tuple[np.ndarray, np.ndarray]],
+        seed: int,
     ) -> tuple[list[list[Member]], bool]:
         """Members of each candidate, fold after fold, and whether Ctrl-C ended it.
 
@@ -298,19 +256,23 @@ class RuleSearch(NeuralRuleModel):
 
     def _members(
         self,
-        tables: dict[str, Table],
+        tables: dict[str, ScaledTable],
         splits: list[tuple[np.ndarray, np.ndarray]],
         jobs: list[tuple[int, int]],
         seed: int,
     ) -> Iterator[Member]:
         """Trained members of (candidate, fold) pairs, in their order."""
-        score = None
+        scorer = None
         if self.scoring is not None:
-            score = check_scoring(self._base(), scoring=self.scoring)
+            scorer = check_scoring(self._base(), scoring=self.scoring)
         models = [self._model(self.candidates_[place], seed + fold) for place, fold in jobs]
         tasks = (
             delayed(train_member)(
-                model, tables[model.scaling], *splits[fold], score, self._averages
+                model._settings(),
+                tables[model.scaling],
+                *splits[fold],
+                None if scorer is None else Scoring(scorer, model._with),
+                self._averages,
             )
             for model, (_, fold) in zip(models, jobs, strict=True)
         )
@@ -327,48 +289,45 @@ class RuleSearch(NeuralRuleModel):
         means = np.where(n_met == n_met.max(), sums / np.maximum(n_met, 1), -np.inf)
         best = int(np.argmax(means))
         if interrupted:
-            warnings.warn(
+            warn(
                 f"The search was interrupted after {met.sum()} fits. This "
                 f"{type(self).__name__} keeps {self.candidates_[best]}, the best of what was "
-                "compared until then.",
-                stacklevel=4,
+                "compared until then."
             )
         return best
 
-    def _compare_with_constants(self, members: list[Member], rows: Rows) -> None:
+    def _compare_with_constants(
+        self, members: list[Member], rows: Rows, settings: Settings
+    ) -> None:
         """Warn if even the best candidate is no better than a constant on the folds."""
         if members and any(member.outcome.n_epochs for member in members):
             compared = mean_of([member.compared for member in members])
             if compared.is_worse:
-                self._warn_of_no_gain(compared, "rows of the folds")
+                warn_of_no_gain(compared, "rows of the folds", settings)
             else:
-                self._warn_of_few_counts(rows)
+                warn_of_few_counts(rows, settings)
 
-    def _keep(self, table: Table, members: list[Member], seed: int) -> None:
+    def _keep(
+        self, table: ScaledTable, members: list[Member], seed: int, settings: Settings
+    ) -> None:
         """Learn the mean of the members, or a model of all rows like them."""
+        engine = settings.new_engine()
         if self._averages and members:
-            rules = Rules.join([member.rules for member in members])
-            outcome = averaged([member.outcome for member in members])
+            rules, outcome = joined(members)
         else:
-            model = self._model(
+            best = self._model(
                 self.best_params_, seed, n_jobs=self.n_jobs, verbose=self.verbose
-            )
-            course = model._course()
+            )._settings()
             if members and any("validation_loss" in one.outcome.history for one in members):
                 # As many epochs as were best for the members: then no row need be held out.
-                best = [member.outcome.best_epoch for member in members]
-                course = course._replace(early_stopping=False, stop_after=round(np.mean(best)))
-            nothing = np.empty(0, np.int32)
-            random_state = check_random_state(seed)
-            rules, outcome = model._build(
-                table.rows, nothing, random_state, course, table.encoder
-            )
-        self._learn(table.encoder, rules, outcome, table.rows)
-
-    def _training_text(self, outcome: Outcome) -> str:
+                n_epochs = round(np.mean([member.outcome.best_epoch for member in members]))
+                best = replace(best, early_stopping=False, stop_after=n_epochs)
+            rules, outcome = train_rules(table.all_rows(best), best, engine)
         n_candidates = len(self.candidates_)
         compared = f", the best of {n_candidates} candidates" if n_candidates > 1 else ""
-        return f"{super()._training_text(outcome)}{compared}"
+        self.fitted_ = measured(
+            table.encoder, rules, outcome, table.rows, settings, engine, remark=compared
+        )
 
     def _told(self) -> Told:
         told: Told = super()._told()
@@ -405,80 +364,3 @@ def scores_of(members: list[list[Member]], n_folds: int) -> np.ndarray:
     for place, own in enumerate(members):
         scores[place, : len(own)] = [member.score for member in own]
     return scores
-
-
-def averaged(outcomes: list[Outcome]) -> Outcome:
-    """One network that is the mean of several, with the mean of their histories.
-
-    The history is as long as the shortest: beyond it, a mean would be of fewer networks.
-    """
-    network = Network.join([outcome.state.network for outcome in outcomes], mean=True)
-    names = set.intersection(*(set(outcome.history) for outcome in outcomes))
-    history = {}
-    for name in sorted(names):
-        losses = [outcome.history[name] for outcome in outcomes]
-        history[name] = [float(np.mean(epoch)) for epoch in zip(*losses, strict=False)]
-    return Outcome(
-        State.start(network),
-        history=history,
-        n_epochs=min(outcome.n_epochs for outcome in outcomes),
-        best_epoch=min(outcome.best_epoch for outcome in outcomes),
-    )
-
-
-def train_member(
-    model: NeuralRuleModel,
-    table: Table,
-    train: np.ndarray,
-    test: np.ndarray,
-    score: Any,
-    to_be_joined: bool,
-) -> Member:
-    """Train on some rows, stop early on others, and score on these.
-
-    The targets are standardised by the rows to train on; so is the table, unless the network
-    is to be joined with those of other folds.
-
-    Parameters
-    ----------
-    model : NeuralRuleModel
-    table : Table
-    train, test : (n,) int64
-    score : callable or None
-        A scorer of scikit-learn's, or None for less the mean loss.
-    to_be_joined : bool
-    """
-    weights = np.zeros_like(table.rows.training_weights)
-    weights[train] = table.rows.training_weights[train]
-    if not to_be_joined:
-        table = table.encoded_by(weights, model.scaling)
-    whole = table.rows.task
-    task, targets = model._rescaled(whole, table.rows.targets, table.y, weights)
-    table = table._replace(rows=replace(table.rows, task=task, targets=targets))
-    course = model._course()
-    # Rows that are held out anyway cost nothing to stop on, however few they are.
-    validation = test.astype(np.int32) if course.early_stopping else test[:0]
-    weights[validation] = table.rows.training_weights[validation]
-    rows = replace(table.rows, training_weights=weights)
-    random_state = check_random_state(model.random_state)
-    rules, outcome = model._build(
-        rows, validation.astype(np.int32), random_state, course, table.encoder
-    )
-    if outcome.interrupted:
-        raise KeyboardInterrupt
-    network = outcome.state.network
-    values, intercept = whole.taken_over(network.values, network.intercept, task)
-    as_whole = replace(network, values=values, intercept=intercept)
-    kept = replace(outcome, state=State.start(as_whole))
-    compared = beside_a_constant(network, table.rows, train, test, model._engine())
-    if score is None:
-        return Member(rules, kept, -compared.loss, compared)
-    model._learn(table.encoder, rules, outcome, rows)
-    own, y = _safe_indexing(table.X, test), _safe_indexing(table.y, test)
-    extra: dict[str, Any] = {}
-    takes_weights = "sample_weight" in inspect.signature(score).parameters
-    if takes_weights and np.ptp(table.rows.weights) > 0:
-        extra["sample_weight"] = table.rows.weights[test]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="R.* score is not well-defined")
-        return Member(rules, kept, float(score(model, own, y, **extra)), compared)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
+from neuralrules._io._warn import warn
 from neuralrules._rules._expert_text import Literal, read_rule
 from neuralrules._rules._rules import LITERALS_FROZEN, Rules, margin_scores, unmeasured
 from neuralrules._rules._sources import target_means
@@ -40,10 +40,9 @@ def expert_rules(
     for place, text in enumerate(texts):
         if rules.n[place] > 0:
             continue
-        warnings.warn(
+        warn(
             f"expert_rules[{place}], {text!r}, holds for none of the training rows: its value "
-            "stays 0. Check its numbers and categories, or leave it out.",
-            stacklevel=6,
+            "stays 0. Check its numbers and categories, or leave it out."
         )
     if frozen:
         rules = rules.freezing(np.arange(rules.n_rules), LITERALS_FROZEN)

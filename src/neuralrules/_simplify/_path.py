@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +19,7 @@ from neuralrules._fitted._lineage import SIMPLIFIED
 from neuralrules._fitted._performance import unexplained_of_each
 from neuralrules._io._frames import import_pandas
 from neuralrules._io._progress import ProgressLine
+from neuralrules._io._warn import warn
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._restricted import restricted
@@ -194,12 +194,11 @@ def highest_loss(loss: float, constant: float, tolerance: float, rows: str) -> f
     """What a step may lose; without any gain to take a share of, no more than the model."""
     if loss < constant:
         return loss + tolerance * (constant - loss)
-    warnings.warn(
+    warn(
         f"On {rows} this model predicts no better than a constant: its loss is {loss:.4g}, "
         f"that of the best constant {constant:.4g}. There is no gain to give up a share of, so "
         "the smallest model is taken that is not worse there. Rather than simplify it, train "
-        "it on more rows or other columns.",
-        stacklevel=5,
+        "it on more rows or other columns."
     )
     return loss
 

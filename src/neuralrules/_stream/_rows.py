@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
+from neuralrules._fitting._targets import encode_targets
 from neuralrules._stream._parquet import Chunk, Columns, NamedTable, Place
 from neuralrules._stream._positions import VALIDATION, chosen
 from neuralrules._task._task import Task
@@ -150,24 +152,36 @@ class EncodedStream:
     stream : RowStream
     encoder : Encoder
     task : Task
-    encode_targets : callable
-        From y to targets as `Rows` have them.
-    training_weights : callable
-        From targets and weights to what rows count in training.
+    factors : (n_classes,) float64 or None
+        What a row of each class counts in training; None means 1.
     """
 
     stream: RowStream
     encoder: Encoder
     task: Task
-    encode_targets: Callable[[np.ndarray], np.ndarray]
-    training_weights: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    factors: np.ndarray | None
 
     def encoded(self, raw: RawRows) -> Rows:
         with at(raw.group):
             X = self.encoder.transform(raw.X)
-            targets = self.encode_targets(raw.y)
-        training = self.training_weights(targets, raw.weights)
+            targets = self._targets(raw.y)
+        training = raw.weights
+        if self.factors is not None:
+            codes = targets[:, 0].astype(int)
+            training = (training * self.factors[codes]).astype(np.float32)
         return Rows(X, targets, raw.weights, training, self.task)
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        """Encoded targets, (n_rows, n_targets) float32."""
+        places = self._places
+        if y.dtype == object and places.keys() >= set(y):  # a fast way for text
+            return np.array([places[label] for label in y], np.float32)[:, None]
+        return encode_targets(self.task, y)
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        """The code of each class; empty for numbers."""
+        return {label: place for place, label in enumerate(self.task.labels)}
 
     def training_rows(self) -> Iterator[Rows]:
         """The rows to train on in their order."""

@@ -1,0 +1,168 @@
+"""The loss of a network beside the loss of a constant, before training and after it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from neuralrules._data._rows import Rows
+from neuralrules._engine._protocol import Engine
+from neuralrules._fitting._settings import Settings
+from neuralrules._io._warn import warn
+from neuralrules._network._network import Network
+from neuralrules._training._training import mean_loss
+
+# A start is judged by at most this many rows, and its values are halved at most so often.
+START_ROWS, HALVINGS = 200_000, 10
+MOST_ROWS = 100_000  # to compare on; more rows would hardly change the means
+# The loss of a model may exceed the constant's by this share because of rounding. If the
+# constant's own loss is below this number, nearly all weight is on one class: nothing can be
+# learned.
+ROUNDING = 1e-3
+# A difference of up to this many standard errors may be chance.
+ERRORS = 2
+# If fewer rows, and a smaller share of the rows with any count, decide the loss, then chance
+# decides how good a model is. In scikit-learn's own test of heavy tails 8 of 273 rows do: fits
+# that differ by their random state alone come to 0.3 to 1.1 times the deviance of a constant.
+FEWEST_DECIDING, FEWEST_SHARE = 20, 0.1
+
+
+def no_worse_than_constant(
+    network: Network, rows: Rows, chosen: np.ndarray, engine: Engine
+) -> Network:
+    """The network with values halved until it is no worse than its intercept alone.
+
+    Boosting by large steps gives leaves of few rows huge values. Within a leaf the trees make
+    up for each other, but hinges reach far beyond, and training takes long to come back.
+
+    Parameters
+    ----------
+    network : Network
+    rows : Rows
+    chosen : (n,) int32
+        Numbers of the rows to judge by.
+    engine : Engine
+    """
+    chosen = chosen[:: -(-len(chosen) // START_ROWS)]
+    intercept_alone = replace(network, values=np.zeros_like(network.values))
+    highest = mean_loss(intercept_alone, rows, chosen, engine)
+    for _ in range(HALVINGS):
+        if mean_loss(network, rows, chosen, engine) <= highest:
+            return network
+        network = replace(network, values=network.values / np.float32(2))
+    return intercept_alone
+
+
+class Comparison(NamedTuple):
+    """The mean losses of a model and of the best constant on the same rows.
+
+    Attributes
+    ----------
+    loss, constant : float
+    error : float
+        The standard error of their difference; 0 for rows that the model was trained on.
+    """
+
+    loss: float
+    constant: float
+    error: float
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the model is worse, by more than rounding and chance."""
+        excess = self.loss - self.constant
+        worse = excess > max(ROUNDING * self.constant, ERRORS * self.error)
+        return worse and self.constant > ROUNDING
+
+
+def beside_a_constant(
+    network: Network, rows: Rows, training: np.ndarray, measured: np.ndarray, engine: Engine
+) -> Comparison:
+    """Compare a network for standardised targets with a constant.
+
+    Parameters
+    ----------
+    network : Network
+    rows : Rows
+    training : (n,) int
+        Numbers of the rows that the best constant is taken from.
+    measured : (n,) int
+        Numbers of the rows to compare on: the same array, or rows that were not trained on.
+    engine : Engine
+    """
+    constant = rows.take(some_of(training)).best_constant()
+    some = rows.take(some_of(measured))
+    weights = some.training_weights.astype(np.float64)
+    own = some.losses(engine.decide(network, some.X) + network.intercept)
+    others = some.losses(constant)
+    loss, constant_loss = (float(np.average(one, weights=weights)) for one in (own, others))
+    error = 0.0 if measured is training else standard_error(own - others, weights)
+    return Comparison(loss, constant_loss, error)
+
+
+def deciding_rows(rows: Rows) -> float | None:
+    """The number of rows that decide a Poisson loss if the number is very small, else None.
+
+    The loss of a row grows with its count, so the effective number of rows is Kish's:
+    (sum of y)² / sum of y². Counts that are rare but equal are no problem.
+    """
+    if rows.task.loss.link.function is None:
+        return None
+    counts = rows.training_weights * rows.targets.sum(axis=1, dtype=np.float64)
+    n_positive = np.count_nonzero(counts)
+    if not n_positive:
+        return None
+    n_deciding = float(counts.sum() ** 2 / (counts @ counts))
+    few = n_deciding < min(FEWEST_DECIDING, FEWEST_SHARE * n_positive)
+    return n_deciding if few else None
+
+
+def warn_of_no_gain(compared: Comparison, where: str, settings: Settings) -> None:
+    """Warn that a model predicts worse than a constant on rows that `where` names."""
+    warn(
+        f"This {settings.estimator} predicts worse than a constant: on the {where} its "
+        f"mean loss is {compared.loss:.4g}, that of the best constant "
+        f"{compared.constant:.4g}. Check that the columns of X say something about y; if "
+        f"they do, train longer (n_epochs={settings.n_epochs}), by other steps "
+        f"(learning_rate={settings.learning_rate}) or with less shrinkage (l2={settings.l2}).",
+        ConvergenceWarning,
+    )
+
+
+def warn_of_few_counts(rows: Rows, settings: Settings) -> None:
+    """Warn if a few rows with large counts decide what the model learns."""
+    n_deciding = deciding_rows(rows)
+    if n_deciding is not None:
+        warn(
+            f"About {n_deciding:.0f} of {np.count_nonzero(rows.weights)} rows decide the "
+            f"loss {settings.loss!r}, because their y is far larger than that of the other "
+            f"rows. On new rows, this {settings.estimator} may predict worse than a "
+            "constant. Check the largest numbers of y, limit them (np.minimum), or add "
+            "rows. Then compare the model with a constant on rows that it has not seen.",
+            ConvergenceWarning,
+        )
+
+
+def standard_error(values: np.ndarray, weights: np.ndarray) -> float:
+    """The standard error of the weighted mean of values (n_rows,)."""
+    distances = values - np.average(values, weights=weights)
+    return float(np.sqrt((weights**2) @ distances**2) / weights.sum())
+
+
+def mean_of(comparisons: Sequence[Comparison]) -> Comparison:
+    """The mean of comparisons on different parts of a table."""
+    loss, constant, _ = np.mean(comparisons, axis=0)
+    errors = [comparison.error for comparison in comparisons]
+    return Comparison(loss, constant, math.hypot(*errors) / len(errors))
+
+
+def some_of(numbers: np.ndarray) -> np.ndarray:
+    """All of some row numbers (n,) or, if there are very many, evenly spread ones."""
+    if len(numbers) <= MOST_ROWS:
+        return numbers
+    return numbers[np.linspace(0, len(numbers) - 1, MOST_ROWS).astype(int)]

@@ -1,0 +1,222 @@
+"""What a fit is told: the parameters of an estimator, and what "auto" means for a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from neuralrules._data._encoder import Encoder
+from neuralrules._data._markers import marker_texts
+from neuralrules._data._restrictions import Restrictions, restrictions_of
+from neuralrules._data._rows import Rows
+from neuralrules._engine import Engine, get_engine
+from neuralrules._network._constraints import Constraints
+from neuralrules._network._network import Network
+from neuralrules._rules._rules import Rules
+from neuralrules._rules._sources import SourceOptions
+from neuralrules._task._task import Task
+from neuralrules._training._training import Plan
+
+EXPERT = "expert"  # rules that people write
+# With n_trees="auto" boosting grows TREES trees in all for one output, or TREES_EACH for each
+# of several outputs. A larger table can bear more rules: above ROWS_OF_FEWEST_TREES rows the
+# number of trees grows in proportion to the rows, up to MOST_TIMES_TREES times. docs/speed.md
+# shows what large tables cost and bring.
+TREES, TREES_EACH = 32, 16
+ROWS_OF_FEWEST_TREES, MOST_TIMES_TREES = 25_000, 4
+# With min_samples_leaf="auto" a leaf has at least a fiftieth of the rows, within these bounds.
+FEWEST_IN_LEAF, MOST_IN_LEAF = 5, 20
+# With n_epochs="auto" training visits about this many rows in all, within these bounds. A
+# table of up to 100,000 rows, of which a fifth is held out, has the most epochs. On a million
+# generated rows x 20, 30 epochs come to the same loss or less as up to 300, of which early
+# stopping used 94 or more: docs/speed.md has the numbers.
+ROW_VISITS = 24_000_000
+FEWEST_EPOCHS, MOST_EPOCHS = 3, 300
+# With early_stopping="auto" a smaller table holds no rows out: a fifth of its rows says less
+# about when to stop than training loses without these rows.
+STOPPING_ROWS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """How to fit. The attributes have the names and the meaning of the parameters.
+
+    Attributes
+    ----------
+    estimator : str
+        The name of the class that is fitted, for messages and files.
+    predicts_classes : bool
+    stop_after : int or None
+        Training ends after this many epochs of a schedule that is made for `n_epochs`.
+    in_parts : bool
+        Whether these are the first rows of a `partial_fit`, which more rows follow.
+    """
+
+    estimator: str
+    predicts_classes: bool
+    loss: str
+    rule_source: str
+    expert_rules: Any
+    frozen_rules: str | None
+    n_trees: int | str
+    tree_rate: float
+    max_depth: int | None
+    max_rules: int | None
+    max_literals: int | None
+    max_terms: int | None
+    min_samples_leaf: int | str
+    literal_columns: str
+    monotone: Any
+    interactions: Any
+    exclude: Any
+    start: str
+    fit_intercept: bool
+    scaling: str
+    missing: tuple[str, ...]
+    deep: bool
+    l2: float
+    rule_dropout: float
+    learning_rate: float
+    schedule: str
+    n_epochs: int | str
+    batch_size: int | str
+    early_stopping: bool | str
+    validation_fraction: float
+    patience: int
+    engine: str
+    device: str
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+    class_weight: Any = None
+    n_sample_rows: int = 1_000_000
+    checkpoint: str | os.PathLike[str] | None = None
+    stop_after: int | None = None
+    in_parts: bool = False
+
+    @classmethod
+    def of(
+        cls, estimator: str, parameters: Mapping[str, Any], *, predicts_classes: bool
+    ) -> Self:
+        """The settings that the parameters of an estimator stand for."""
+        known = {field.name for field in fields(cls)} & parameters.keys()
+        told = {name: parameters[name] for name in known}
+        told["missing"] = marker_texts(told["missing"])
+        return cls(estimator=estimator, predicts_classes=predicts_classes, **told)
+
+    def of_one_part(self) -> Self:
+        """The settings of one call of `partial_fit`: a single epoch at a constant rate."""
+        return replace(
+            self, n_epochs=1, schedule="constant", early_stopping=False, in_parts=True
+        )
+
+    def stops_early(self, n_rows: int) -> bool:
+        """Whether training on a table of this many rows stops early."""
+        if self.early_stopping == "auto":
+            return n_rows >= STOPPING_ROWS
+        return bool(self.early_stopping)
+
+    def source_options(
+        self,
+        rows: Rows,
+        random_state: np.random.RandomState,
+        restrictions: Restrictions | None,
+    ) -> SourceOptions:
+        """How rules grow from rows; rows without training weight do not count."""
+        n_rows = int(np.count_nonzero(rows.training_weights))
+        n_trees, in_leaf = self.n_trees, self.min_samples_leaf
+        if isinstance(n_trees, str):
+            n_trees = trees(n_rows, rows.task.n_outputs)
+        if isinstance(in_leaf, str):
+            in_leaf = int(np.clip(n_rows // 50, FEWEST_IN_LEAF, MOST_IN_LEAF))
+        # Every split on the way to a leaf becomes a literal.
+        limits = [limit for limit in (self.max_depth, self.max_literals) if limit is not None]
+        return SourceOptions(
+            max_depth=min(limits, default=None),
+            min_samples_leaf=in_leaf,
+            n_trees=n_trees,
+            tree_rate=float(self.tree_rate),
+            n_jobs=self.n_jobs,
+            random_state=random_state,
+            restrictions=restrictions,
+        )
+
+    def restrictions(self, encoder: Encoder, task: Task) -> Restrictions | None:
+        """What rules may not do with some columns; None if they may do everything."""
+        return restrictions_of(
+            encoder,
+            task,
+            monotone=self.monotone,
+            interactions=self.interactions,
+            exclude=self.exclude,
+        )
+
+    def constraints(
+        self,
+        network: Network,
+        rules: Rules,
+        restrictions: Restrictions | None,
+        *,
+        trained: bool = False,
+    ) -> Constraints | None:
+        """What training may not change: frozen rules, and the columns of literals.
+
+        The literals of a network that was `trained` within `max_terms` keep their columns.
+        """
+        keep_columns = self.literal_columns == "own" or (trained and self.max_terms is not None)
+        if not keep_columns and rules.frozen is None and restrictions is None:
+            return None
+        of = Constraints.keep_columns if keep_columns else Constraints.free
+        return of(network).within(network, restrictions).freezing(network, rules.frozen)
+
+    def plan(self, task: Task, n_rows: int) -> Plan:
+        """How to train on this many rows."""
+        n_epochs = epochs(self.n_epochs, n_rows)
+        return Plan(
+            loss=task.loss,
+            fit_intercept=self.fit_intercept,
+            l2=float(self.l2),
+            rule_dropout=float(self.rule_dropout),
+            learning_rate=float(self.learning_rate),
+            schedule=self.schedule,
+            n_epochs=n_epochs,
+            stop_after=None if self.stop_after is None else min(self.stop_after, n_epochs),
+            batch_size=rows_per_batch(self.batch_size, n_rows),
+            patience=self.patience,
+            verbose=bool(self.verbose),
+        )
+
+    def new_engine(self) -> Engine:
+        """What computes: outputs of networks, and steps of training."""
+        return get_engine(self.engine, n_threads(self.n_jobs), self.device)
+
+
+def trees(n_rows: int, n_outputs: int) -> int:
+    """The number of trees of n_trees="auto": of all, or for each of several outputs."""
+    times = np.clip(n_rows / ROWS_OF_FEWEST_TREES, 1, MOST_TIMES_TREES)
+    return int(times * (TREES if n_outputs == 1 else TREES_EACH))
+
+
+def epochs(n_epochs: int | str, n_rows: int) -> int:
+    """The number of epochs on this many rows; "auto" means fewer for a very large table."""
+    if isinstance(n_epochs, str):
+        return int(np.clip(ROW_VISITS // max(n_rows, 1), FEWEST_EPOCHS, MOST_EPOCHS))
+    return n_epochs
+
+
+def rows_per_batch(batch_size: int | str, n_rows: int) -> int:
+    """The number of rows in a mini-batch of a table of this many rows."""
+    if isinstance(batch_size, str):
+        smallest = 128 if batch_size == "paper" else 32
+        return int(min(np.clip(n_rows // 16, smallest, 256), n_rows))
+    return int(min(batch_size, n_rows))
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """The number of threads that `n_jobs` asks for; a number below -1 leaves some cores out."""
+    return min(effective_n_jobs(n_jobs), os.cpu_count() or 1)

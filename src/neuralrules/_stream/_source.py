@@ -1,0 +1,258 @@
+"""A table that is not in memory as a source of rows: each step of a fit is a pass over it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from neuralrules._data._encoder import Encoder, warn_of_rare
+from neuralrules._data._rows import Rows
+from neuralrules._data._survey import Survey
+from neuralrules._engine import Engine
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitting._fit import fit
+from neuralrules._fitting._settings import Settings, epochs
+from neuralrules._fitting._targets import check_y, class_factors, learn_task
+from neuralrules._network._network import Network
+from neuralrules._rules._rules import Rules
+from neuralrules._stream._checkpoint import Checkpoint
+from neuralrules._stream._parquet import NamedTable, ParquetTable
+from neuralrules._stream._passes import Gathered, counted, gathered, surveyed
+from neuralrules._stream._progress import RowProgress
+from neuralrules._stream._rows import EncodedStream, RowStream
+from neuralrules._stream._targets import ClassSurvey, NumberSurvey, TargetSurvey
+from neuralrules._stream._training import StreamTraining
+from neuralrules._training._sparse import Training
+from neuralrules._version import __version__
+
+# Held-out rows stay in memory; more of them would hardly change when training stops.
+MOST_HELD = 100_000
+PASSES = 3  # over the table before training
+# Settings that may change before a killed fit goes on, since the result does not depend on
+# them. The seed is in the checkpoint.
+WITHOUT_EFFECT = ("checkpoint", "n_jobs", "verbose", "random_state")
+
+
+class Machines(Protocol):
+    """Who reads a table and trains on it; a fit asks for these steps in this order."""
+
+    def surveyed(self, stream: RowStream, targets: TargetSurvey, *, keeps: bool) -> Survey:
+        """What is in the columns; what is in the targets is told to `targets`."""
+
+    def gathered(self, rows: EncodedStream, n_sample: int) -> Gathered:
+        """A sample of about `n_sample` rows, and the rows that are held out."""
+
+    def counted(self, rules: Rules, rows: EncodedStream, kept: Gathered) -> Rules:
+        """The rules with the training rows that each of them covers."""
+
+    def training(
+        self, rows: EncodedStream, kept: Gathered, engine: Engine, checkpoint: Checkpoint
+    ) -> Training:
+        """What trains on all rows."""
+
+
+@dataclass(frozen=True)
+class OneMachine:
+    """Implements `Machines` by reading the table from the first row to the last.
+
+    Attributes
+    ----------
+    bar : RowProgress
+    """
+
+    bar: RowProgress
+
+    def surveyed(self, stream: RowStream, targets: TargetSurvey, *, keeps: bool) -> Survey:
+        return surveyed(stream, targets, keeps=keeps, bar=self.bar)
+
+    def gathered(self, rows: EncodedStream, n_sample: int) -> Gathered:
+        return gathered(rows, n_sample, self.bar)
+
+    def counted(self, rules: Rules, rows: EncodedStream, kept: Gathered) -> Rules:
+        return counted(rules, rows, kept, self.bar)
+
+    def training(
+        self, rows: EncodedStream, kept: Gathered, engine: Engine, checkpoint: Checkpoint
+    ) -> Training:
+        return StreamTraining(rows, kept, engine, rows.stream.seed, self.bar, checkpoint)
+
+
+def fit_files(table: Any, y: Any, sample_weight: Any, settings: Settings) -> Fitted:
+    """Fit on Parquet files, by this machine alone.
+
+    Parameters
+    ----------
+    table : str, path, pyarrow.dataset.Dataset or ParquetTable
+    y : str or list of str
+        The column of the targets, or several columns.
+    sample_weight : str or None
+        The column of the weights.
+    settings : Settings
+    """
+    table = table if isinstance(table, ParquetTable) else ParquetTable(table)
+    with RowProgress(shown=bool(settings.verbose)) as bar:
+        bar.expect(PASSES + epochs(settings.n_epochs, table.n_rows))
+        return fit_by_machines(table, y, sample_weight, settings, OneMachine(bar))
+
+
+def fit_by_machines(
+    table: NamedTable, y: Any, sample_weight: Any, settings: Settings, machines: Machines
+) -> Fitted:
+    """Fit on a table whose columns have names, by one machine or by several."""
+    seed = int(check_random_state(settings.random_state).randint(2**31 - 1))
+    checkpoint = Checkpoint.at(settings.checkpoint, seed)
+    checked = partial(
+        check_y, predicts_classes=settings.predicts_classes, estimator=settings.estimator
+    )
+    stream = RowStream.of(table, y, sample_weight, checked, checkpoint.seed)
+    stream = replace(stream, missing=settings.missing)
+    if settings.stops_early(table.n_rows):
+        share = min(settings.validation_fraction, MOST_HELD / table.n_rows)
+        stream = replace(stream, held_share=share)
+    fitted = fit(StreamSource(stream, machines, checkpoint), settings)
+    if not fitted.interrupted:
+        checkpoint.finish()
+    return fitted
+
+
+@dataclass(frozen=True, eq=False)
+class StreamSource:
+    """A table that is read piece by piece, as a source of rows.
+
+    Attributes
+    ----------
+    stream : RowStream
+    machines : Machines
+    checkpoint : Checkpoint
+    """
+
+    stream: RowStream
+    machines: Machines
+    checkpoint: Checkpoint
+
+    def encoded(self, settings: Settings) -> StreamTable:
+        """The rows as a fit takes them: two passes over the table."""
+        encoded = encoded_stream(self.stream, settings, self.machines)
+        warn_of_rare(encoded.encoder)
+        kept = self.machines.gathered(encoded, settings.n_sample_rows)
+        check_held(kept, settings)
+        return StreamTable(encoded, kept, self.machines, self.checkpoint, settings)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamTable:
+    """A table that is not in memory, ready to grow rules from and to train on.
+
+    Implements `neuralrules._fitting._fit.EncodedRows`: rules grow from a sample.
+
+    Attributes
+    ----------
+    encoded : EncodedStream
+    kept : Gathered
+        The rows in memory.
+    machines : Machines
+    checkpoint : Checkpoint
+    settings : Settings
+    """
+
+    encoded: EncodedStream
+    kept: Gathered
+    machines: Machines
+    checkpoint: Checkpoint
+    settings: Settings
+
+    @property
+    def encoder(self) -> Encoder:
+        return self.encoded.encoder
+
+    @property
+    def rows(self) -> Rows:
+        return self.kept.sample
+
+    @property
+    def training(self) -> np.ndarray:
+        return np.flatnonzero(~self.kept.held).astype(np.int32)
+
+    @property
+    def validation(self) -> np.ndarray:
+        return np.flatnonzero(self.kept.held).astype(np.int32)
+
+    @cached_property
+    def random_state(self) -> np.random.RandomState:
+        return np.random.RandomState(self.encoded.stream.seed)
+
+    @property
+    def measured_rows(self) -> Rows:
+        """The sample, with weights that add up to the weight of the table."""
+        weights = self.rows.weights
+        factor = self.kept.all_weight / weights.sum(dtype=np.float64)
+        return replace(self.rows, weights=(weights * factor).astype(np.float32))
+
+    def counted(self, rules: Rules, network: Network) -> Rules:
+        """The rules with the counts of all training rows: one more pass over the table."""
+        rules = self.machines.counted(rules, self.encoded, self.kept)
+        started = digest(self.settings, self.encoded.stream, self.encoder, rules, network)
+        self.checkpoint.begin(started)
+        return rules
+
+    def n_training(self, order: np.ndarray) -> int:
+        """The number of all rows to train on."""
+        return self.kept.n_training
+
+    def trainer(self, order: np.ndarray, engine: Engine) -> Training:
+        """What trains networks on all rows."""
+        return self.machines.training(self.encoded, self.kept, engine, self.checkpoint)
+
+
+def encoded_stream(stream: RowStream, settings: Settings, machines: Machines) -> EncodedStream:
+    """The table as it is encoded, and what is to be learned: one pass over the table."""
+    targets = ClassSurvey() if settings.predicts_classes else NumberSurvey()
+    keeps = settings.scaling == "quantile" or settings.loss == "huber"
+    survey = machines.surveyed(stream, targets, keeps=keeps)
+    if not survey.weight:
+        raise ValueError("The weight is zero for every row. Give some rows weight.")
+    examples = targets.examples()
+    task = targets.scaled(learn_task(examples, np.ones(len(examples)), settings))
+    factors = None
+    if isinstance(targets, ClassSurvey):
+        if settings.class_weight is not None:
+            factors = class_factors(task, targets.n_rows, settings.class_weight)
+        # As in memory, every class has rows to train on.
+        stream = replace(stream, never_held=targets.all_held)
+    return EncodedStream(stream, survey.encoder(scaling=settings.scaling), task, factors)
+
+
+def check_held(kept: Gathered, settings: Settings) -> None:
+    """Refuse a table with no rows left to train on, or to stop early on."""
+    n_held = len(kept.validation)
+    if kept.n_training and (n_held or settings.early_stopping is not True):
+        return
+    raise ValueError(
+        f"validation_fraction={settings.validation_fraction} leaves {n_held} rows to validate "
+        f"and {kept.n_training} to train on. Change validation_fraction, add rows, or set "
+        "early_stopping=False."
+    )
+
+
+def digest(
+    settings: Settings, stream: RowStream, encoder: Encoder, rules: Rules, network: Network
+) -> str:
+    """A text that differs between trainings that begin from something different."""
+    told = {
+        field.name: getattr(settings, field.name)
+        for field in fields(settings)
+        if field.name not in WITHOUT_EFFECT
+    }
+    found = hashlib.sha256()
+    for part in (__version__, told, stream.columns, encoder, stream.table.identity):
+        found.update(repr(part).encode())
+    for record in (rules, network):
+        for value in (getattr(record, field.name) for field in fields(record)):
+            array = isinstance(value, np.ndarray)
+            found.update(value.tobytes() if array else repr(value).encode())
+    return found.hexdigest()
