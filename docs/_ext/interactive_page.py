@@ -23,7 +23,7 @@ from neuralrules._io._writing import whole_file
 from neuralrules._reading._outcomes import outcome_of_class, rare_class
 from neuralrules._reading._sentences import rare_first, start_sentences, told_rules
 from neuralrules._reading._text import rule_text
-from neuralrules._reading._words import condition_words
+from neuralrules._reading._wording import EVERY_ROW, rule_words
 from neuralrules._report._page_model import page_columns, page_model
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -78,8 +78,8 @@ def told(fitted: Fitted) -> list[dict[str, Any]]:
 
 
 def words(fitted: Fitted, rule: int) -> str:
-    conditions = condition_words(fitted, rule, 3, 3)
-    return " and ".join(conditions) or rule_text(fitted, rule, 3, 3)
+    says = rule_words(fitted, rule, 3, 3)
+    return rule_text(fitted, rule, 3, 3) if says == EVERY_ROW else says
 
 
 def slider(numbers: np.ndarray | None) -> dict[str, float]:

@@ -14,8 +14,8 @@ from databases import DIALECTS, connected
 from models import EVERY_MODEL, credit_table, fitted, mixed_table, with_fitted
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
-from neuralrules._reading._fixed_reasons import fixed_reasons
 from neuralrules._reading._outcomes import adverse_outcome
+from neuralrules._reading._reasons import fixed_reasons
 from neuralrules._simplify._edit import activity_of
 from neuralrules._training._training import State
 

@@ -14,7 +14,7 @@ from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
 from neuralrules._engine._reference import rules_forward
 from neuralrules._estimators._base import encoded_rows, engine_of
 from neuralrules._network._network import Network
-from neuralrules._reading._words import condition_words
+from neuralrules._reading._wording import rule_words
 
 KEPT = ("biases", "values", "intercept", "mixing", "shifts", "origins")
 NUMBER = r"-?\d[\d.]*(?:e[+-]?\d+)?"
@@ -430,6 +430,6 @@ def test_a_number_that_matters_for_some_categories_only(indicator, bias, expecte
     fitted_model = model.fitted_.with_network(
         changed, model.rules_.take([0]), encoded_rows(model, X, y), engine_of(model)
     )
-    (says,) = condition_words(fitted_model, 0, 4, 2)
+    says = rule_words(fitted_model, 0, 4, 2)
     mean = f"{X['age'].mean():.0f}"  # where the standardised number is 0
     assert re.sub(r"(?<=above )(\d+)[.\d]*", r"\1", says) == expected.format(mean), says

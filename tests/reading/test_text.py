@@ -13,10 +13,11 @@ from sklearn.exceptions import NotFittedError
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._data._scaling import Knots
 from neuralrules._engine._reference import rules_forward
-from neuralrules._reading._literals import inequality_text, literal_text
+from neuralrules._reading._conditions import sum_in_units
 from neuralrules._reading._numbers import number
 from neuralrules._reading._reach import reach
-from neuralrules._reading._text import tree_rule_text
+from neuralrules._reading._text import literal_sum, tree_rule_text
+from neuralrules._reading._wording import inequality
 
 
 def fitted(frame, y, **options):
@@ -26,6 +27,11 @@ def fitted(frame, y, **options):
 def one_tree(frame, y, **options):
     """The paper's: leaves of any size, no intercept, literals that look at every column."""
     return NeuralRuleClassifier.paper(random_state=0, **options).fit(frame, y)
+
+
+def literal_text(model, literal, precision, max_terms):
+    found = literal_sum(model, literal)
+    return inequality(model.encoder, found, precision, max_terms).text
 
 
 def test_tree_rules_are_written_in_original_units():
@@ -357,7 +363,8 @@ def test_outside_of_its_knots_a_literal_holds_everywhere_or_nowhere(weight, bias
     weights = np.array([float(weight)])
     reached = reach(encoder, np.array([0]), weights, float(bias))
     settled = "every row" if reached.always else "no row" if reached.never else None
-    shown = inequality_text(encoder, np.array([0]), weights, float(bias), 3, 3)
+    literal = sum_in_units(encoder, np.array([0]), weights, float(bias))
+    shown = inequality(encoder, literal, 3, 3).text
     assert (settled or shown) == text
     rows = pd.DataFrame({"x": [-50, 0, 1, 1.9, 2, 2.1, 51, 52, 53, 99, 100, 5000]})
     positive = encoder.transform(rows)[:, 0] * weight + bias > 0

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from neuralrules._compare._matching import COLUMNS, LEAF, SAME, SHARED, VALUE, Match
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._literals import original_text
-from neuralrules._reading._names import in_formula
-from neuralrules._reading._text import base_text, condition_texts, named_literals, value_text
+from neuralrules._reading._column_words import number_words
+from neuralrules._reading._text import (
+    base_text,
+    condition_statements,
+    named_literals,
+    value_text,
+)
+from neuralrules._reading._wording import Statement
 
 PRECISION, MAX_TERMS = 3, 3
 # Tried one after the other until two rules that differ read differently: digits and columns.
@@ -21,7 +26,6 @@ MATCHED_BY = {
     SHARED: "with some of the same conditions",
     COLUMNS: "the nearest, about the same columns",
 }
-INEQUALITY = re.compile(r"(.*) ([<>]) [^<>]*")
 STRENGTH = "fires where it did, but more or less strongly"
 
 
@@ -76,54 +80,62 @@ def rule_change(first: Fitted, second: Fitted, match: Match) -> RuleChange:
 
 def whole_text(fitted: Fitted, rule: int) -> str:
     """What a rule is worth, and where."""
-    value, *conditions = statements(fitted, rule, PRECISION, MAX_TERMS)
-    return f"{value}: {' and '.join(conditions)}"
+    conditions = [one.text for one in statements(fitted, rule, PRECISION, MAX_TERMS)]
+    return f"{value_text(fitted, rule, PRECISION)}: {' and '.join(conditions)}"
 
 
-def statements(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
-    """What a rule is worth, then what must hold for it, one statement after the other."""
-    texts = [value_text(fitted, rule, precision)]
-    texts += condition_texts(fitted, rule, precision, max_terms)
+def statements(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[Statement]:
+    """What must hold for a rule, one statement after the other."""
+    found = condition_statements(fitted, rule, precision, max_terms)
     if fitted.network.deep:
-        texts += [f"where {one}" for one in named_literals(fitted, rule, precision, max_terms)]
-    return texts
+        for text in named_literals(fitted, rule, precision, max_terms):
+            name = f"where {text.partition(' = ')[0]}"
+            found.append(Statement(f"where {text}", name, None, "where"))
+    return found
 
 
 def differences(
     first: Fitted, rule: int, second: Fitted, other: int
 ) -> tuple[tuple[str, str], ...]:
     """What two rules say differently: the value, then conditions beside those they became."""
-    for digits in FINER:
-        before, after = statements(first, rule, *digits), statements(second, other, *digits)
-        if before != after:
-            break
-    value = [] if before[0] == after[0] else [(before[0], after[0])]
-    gone = [text for text in before[1:] if text not in after[1:]]
-    new = [text for text in after[1:] if text not in before[1:]]
+    for precision, max_terms in FINER:
+        values = value_text(first, rule, precision), value_text(second, other, precision)
+        before = statements(first, rule, precision, max_terms)
+        after = statements(second, other, precision, max_terms)
+        changes = changed_statements(before, after)
+        if values[0] != values[1]:
+            changes.insert(0, values)
+        if changes:
+            return tuple(changes)
+    return (("", STRENGTH),)
+
+
+def changed_statements(
+    before: Sequence[Statement], after: Sequence[Statement]
+) -> list[tuple[str, str]]:
+    """The statements that only one of two rules makes; those about the same thing together."""
+    gone = [one for one in before if one not in after]
+    new = [one for one in after if one not in before]
     pairs = []
-    for text in gone:
-        subject = subject_of(text)
-        became = next((one for one in new if subject_of(one) == subject), None)
-        if became is None:  # moved by other columns now, but about the same one still
-            main = main_column(text)
-            became = next((one for one in new if main_column(one) == main), "")
+    for old in gone:
+        # Moved by other columns now, a statement may be about the same main column still.
+        became = next(
+            (one for same in (same_subject, same_main) for one in new if same(old, one)),
+            None,
+        )
         new = [one for one in new if one is not became]
-        pairs.append((text, became))
-    pairs += [("", text) for text in new]
-    return (*value, *pairs) or (("", STRENGTH),)
+        pairs.append((old.text, became.text if became else ""))
+    return pairs + [("", one.text) for one in new]
 
 
-def subject_of(text: str) -> tuple[str, bool] | str:
-    """What an inequality bounds, and from which side; of another statement its beginning."""
-    match = INEQUALITY.fullmatch(text)
-    if match is not None:
-        return match[1], match[2] == ">"
-    return text.partition(" = ")[0]
+def same_subject(one: Statement, other: Statement) -> bool:
+    """Whether two statements compare the same sum from the same side."""
+    return (one.subject, one.rises) == (other.subject, other.rises)
 
 
-def main_column(text: str) -> str:
-    """The column that matters most in a statement: it stands first."""
-    return text.partition(" ")[0].removeprefix("-").rpartition("·")[2]
+def same_main(one: Statement, other: Statement) -> bool:
+    """Whether two statements are about the same column above all."""
+    return one.main == other.main
 
 
 def start_texts(first: Fitted, second: Fitted) -> tuple[str, str]:
@@ -139,7 +151,7 @@ def start_texts(first: Fitted, second: Fitted) -> tuple[str, str]:
 def stand_in_changes(first: Fitted, second: Fitted) -> list[tuple[str, str, str]]:
     """Columns whose missing numbers count otherwise, with what they count as in each."""
     changes = []
-    for source, name in enumerate(first.encoder.names):
+    for source in range(len(first.encoder.names)):
         if source not in {*first.used_columns, *second.used_columns}:
             continue
         columns = [fitted.encoder.columns_of(source)[0] for fitted in (first, second)]
@@ -150,8 +162,9 @@ def stand_in_changes(first: Fitted, second: Fitted) -> list[tuple[str, str, str]
         )
         if holes and all(column.kind == "number" for column in columns):
             for precision, _ in FINER:
-                one, other = (original_text(c, c.stand_in, precision) for c in columns)
+                words = [number_words(first.encoder, column) for column in columns]
+                one, other = (own.resolved(own.column.stand_in, precision) for own in words)
                 if one != other:
-                    changes.append((in_formula(name), one, other))
+                    changes.append((words[0].name, one, other))
                     break
     return changes

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._fixed_reasons import FixedReason, fixed_reasons
 from neuralrules._reading._outcomes import Outcome
 from neuralrules._reading._points import Points
-from neuralrules._reading._reasons import reasoned_outcome
+from neuralrules._reading._reasons import FixedReason, fixed_reasons, reasoned_outcome
 from neuralrules._reading._text import check_counts
 
 

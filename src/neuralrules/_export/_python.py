@@ -66,11 +66,11 @@ from neuralrules._export._python_templates import (
 from neuralrules._export._size import size_text
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
-from neuralrules._reading._literals import EVERY_ROW
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import number
 from neuralrules._reading._reach import cap
 from neuralrules._reading._text import condition_texts, letter, named_literals, value_text
+from neuralrules._reading._wording import EVERY_ROW
 from neuralrules._task._losses import LARGEST_OUTPUT
 
 Summands: TypeAlias = list[tuple[float, str]]  # factors and what they multiply

@@ -10,7 +10,7 @@ so rows next to each other have the same reasons.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,15 +20,16 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
 from neuralrules._network._parameters import Parameters
 from neuralrules._reading._explain import SHOWN_ROWS, Explanation, explain
-from neuralrules._reading._literals import EVERY_ROW
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import number
 from neuralrules._reading._outcomes import Outcome, adverse_outcome
 from neuralrules._reading._row_words import RowOfTable, row_words
 from neuralrules._reading._sentences import mean_words, seen_texts
-from neuralrules._reading._text import check_counts, rule_text
+from neuralrules._reading._text import check_counts, rule_text, spoken_rule
+from neuralrules._reading._wording import EVERY_ROW
 
 DIGITS = 3  # significant ones of predictions
+WORDING = (3, 3)  # digits, and columns of a literal
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ def reason_text(
 ) -> str:
     """A reason as a sentence."""
     if fitted.network.deep:
-        says = rule_text(fitted, rule, 3, 3)
+        says = rule_text(fitted, rule, *WORDING)
         facts = f"it is {'not ' if kind == 'missed' else ''}so that {says}"
     else:
         facts = row_words(fitted, rule, row, kind) or EVERY_ROW
@@ -225,3 +226,51 @@ def part_of_rule(outcome: Outcome, kind: str) -> str:
     if kind == "against":
         return verbs[0]
     return f"would {verbs[1]}" if kind == "missed" else f"does {verbs[1]}, less than usual"
+
+
+class FixedReason(NamedTuple):
+    """What an export says of rows that one rule leaves worse than the average row.
+
+    An engine such as a database knows the rules, but not how to word a row. The sentence says
+    what the rule asks, not what the row has. What counts as a reason, and which reason comes
+    first, is as in `reasons`.
+
+    Attributes
+    ----------
+    rule : int
+    effect : float
+        What the rule adds to the adverse outcome for one unit of its activation.
+    usual : float
+        What it adds on average over the rows of training.
+    fires : str
+        The sentence where it fires.
+    missed : str
+        The sentence where it does not; empty if that is no reason.
+    """
+
+    rule: int
+    effect: float
+    usual: float
+    fires: str
+    missed: str
+
+
+def fixed_reasons(fitted: Fitted, outcome: Outcome) -> list[FixedReason]:
+    """The rules that are a reason on some row, in their order."""
+    effects = outcome.effects(fitted.network.values).tolist()
+    found = []
+    for rule, effect in enumerate(effects):
+        usual = float(fitted.activity.activation[rule]) * effect
+        # A rule that speaks against the outcome adds at most 0 to it.
+        if effect > 0 or -usual > outcome.faint:
+            kinds = ("against", None) if effect > 0 else ("weak", "missed")
+            texts = [fixed_text(fitted, outcome, rule, kind) if kind else "" for kind in kinds]
+            found.append(FixedReason(rule, effect, usual, *texts))
+    return found
+
+
+def fixed_text(fitted: Fitted, outcome: Outcome, rule: int, kind: str) -> str:
+    """What a rule asks, and what that does to the adverse outcome."""
+    lead = "not the case: " if kind == "missed" else ""
+    says = spoken_rule(fitted, rule, *WORDING)
+    return f"{lead}{says} (rule {rule} {part_of_rule(outcome, kind)})"

@@ -9,12 +9,11 @@ import numpy as np
 
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._io._templates import plain_page
-from neuralrules._reading._literals import EVERY_ROW
 from neuralrules._reading._numbers import number, rounded
 from neuralrules._reading._points import Points
 from neuralrules._reading._sentences import AT_MOST, growth, seen_texts, share_text
-from neuralrules._reading._text import rule_text
-from neuralrules._reading._words import condition_words
+from neuralrules._reading._text import spoken_rule
+from neuralrules._reading._wording import rule_words
 
 WORDING = (3, 3)  # digits, and columns of a literal
 
@@ -30,15 +29,11 @@ def told_rules(card: Points) -> list[dict[str, Any]]:
     order = [rule for rule in np.argsort(-importance, kind="stable") if most[rule]]
     told = []
     for rule in sorted(map(int, order), key=lambda rule: most[rule] > 0):
-        if fitted.network.deep:
-            says = rule_text(fitted, rule, *WORDING)
-        else:
-            says = " and ".join(condition_words(fitted, rule, *WORDING)) or EVERY_ROW
         grows = growth(fitted, rule, abs(float(card.rates[rule])), *WORDING)
         told.append(
             {
                 "rule": rule,
-                "text": says,
+                "text": spoken_rule(fitted, rule, *WORDING),
                 "points": int(most[rule]),
                 "grows": "" if card.levels else grows.removeprefix(AT_MOST).removeprefix(", "),
                 "levels": level_texts(card, rule),
@@ -71,8 +66,7 @@ def level_texts(card: Points, rule: int) -> list[tuple[str, int]]:
             part = number(top * level / card.levels, 3)
             asked = f"activation above {part}" if level else ""
         else:
-            words = condition_words(fitted, rule, *WORDING, level=top * level / card.levels)
-            asked = " and ".join(words) or EVERY_ROW
+            asked = rule_words(fitted, rule, *WORDING, level=top * level / card.levels)
         result.append((asked, points))
     return result
 

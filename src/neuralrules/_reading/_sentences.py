@@ -12,7 +12,7 @@ import numpy as np
 
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._literals import EVERY_ROW
+from neuralrules._reading._conditions import Bound, literal_conditions
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import number, rounded
 from neuralrules._reading._outcomes import Outcome, outcome_of_class, rare_class, size_text
@@ -21,19 +21,13 @@ from neuralrules._reading._text import (
     base_text,
     check_counts,
     date_texts,
-    rule_text,
     scaled_texts,
+    spoken_rule,
     stand_in_texts,
     standing_text,
     tree_rule_text,
 )
-from neuralrules._reading._words import (
-    Bound,
-    condition_words,
-    growth_words,
-    listed,
-    rule_bounds,
-)
+from neuralrules._reading._wording import EVERY_ROW, growth_words, listed, rule_words
 from neuralrules._rules._rules import WRITTEN
 from neuralrules._task._task import chosen_classes
 
@@ -168,10 +162,7 @@ def share_text(part: float, whole: float) -> str:
 def rule_sentences(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
     """A rule in a few sentences."""
     activity = fitted.activity
-    if fitted.network.deep:
-        says = rule_text(fitted, rule, precision, max_terms)
-    else:
-        says = " and ".join(condition_words(fitted, rule, precision, max_terms)) or EVERY_ROW
+    says = spoken_rule(fitted, rule, precision, max_terms)
     standing = standing_text(fitted, rule)
     lines = [
         f"Rule {rule}{f' ({standing})' if standing else ''}: {says}.",
@@ -253,12 +244,12 @@ def growth(
         return AT_MOST
     assert fitted.activity.highest is not None
     top = float(fitted.activity.highest[rule])
-    bounds = rule_bounds(fitted, rule, precision, max_terms, top)
-    if any(isinstance(bound, Bound) and bound.moves for bound in bounds):
+    asked = literal_conditions(fitted, rule, precision, max_terms, top)
+    if any(isinstance(condition, Bound) and condition.moves for condition in asked):
         grows = growth_words(fitted, rule, effect, precision, told)
         return f"{AT_MOST}, {grows}" if grows else AT_MOST
-    full = " and ".join(condition_words(fitted, rule, precision, max_terms, top)) or EVERY_ROW
-    holds = " and ".join(condition_words(fitted, rule, precision, max_terms))
+    full = rule_words(fitted, rule, precision, max_terms, top)
+    holds = rule_words(fitted, rule, precision, max_terms)
     return WHEREVER if full == holds else f"in full at {full}"
 
 

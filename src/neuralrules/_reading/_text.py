@@ -1,11 +1,8 @@
-"""Rules written in the user's column names and units. Text is made last, from arrays.
+"""Rules as inequalities in the user's column names and units.
 
-A literal w . x + a > 0 over standardised, encoded columns becomes an inequality over
-the columns of the user's table. Indicators stand in brackets and count 1 where they
-hold. A missing number counts as its mean; ``[income is missing]`` is what the literal adds
-to that. A column scaled by its quantiles is ``scaled(income)`` in a sum with others; alone,
-its literal is a threshold on the column itself. What no row within the ranges of the
-training table can fail is left out; if it is all there is, it says how strongly a rule fires.
+A missing number counts as its mean; ``[income is missing]`` is what a literal adds to that.
+An inequality that no row within the ranges of the training table can fail is left out. If all
+are left out, the text says what makes the rule fire more strongly.
 """
 
 from __future__ import annotations
@@ -19,23 +16,22 @@ from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
-from neuralrules._reading._literals import (
-    EVERY_ROW,
-    NO_ROW,
-    column_text,
-    in_user_units,
-    indicator_text,
-    literal_text,
-    most_important,
-    original_text,
-    signed_text,
-    slant,
-    sum_text,
-    threshold_text,
-)
-from neuralrules._reading._names import in_formula, printable
+from neuralrules._reading._column_words import number_words, state_text, words_of
+from neuralrules._reading._conditions import LiteralSum, is_measured, sum_in_units
+from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import MAX_PRECISION, number, resolved
 from neuralrules._reading._reach import cap, rule_reaches
+from neuralrules._reading._wording import (
+    EVERY_ROW,
+    NO_ROW,
+    Statement,
+    compared,
+    inequality,
+    plain_statement,
+    rule_words,
+    signed_text,
+    sum_text,
+)
 from neuralrules._rules._rules import ALL_FROZEN, LITERALS_FROZEN, WRITTEN
 from neuralrules._task._task import chosen_classes
 
@@ -121,10 +117,9 @@ def stand_in_texts(encoder: Encoder, network: Network, precision: int) -> list[s
     texts = []
     for scaled in (False, True):
         parts = [
-            f"{in_formula(encoder.names[column.source])} "
-            f"{original_text(column, column.stand_in, precision)}"
-            for column in columns
-            if (column.knots is not None) == scaled
+            f"{words.name} {words.resolved(words.column.stand_in, precision)}"
+            for words in (number_words(encoder, column) for column in columns)
+            if (words.column.knots is not None) == scaled
         ]
         means = "the means of their scaled columns" if scaled else "their means"
         texts += [f"Missing numbers count as {means}: {', '.join(parts)}."] if parts else []
@@ -135,20 +130,23 @@ def scaled_texts(encoder: Encoder, text: str, precision: int) -> list[str]:
     """What the scaled columns are that a text speaks of."""
     texts = []
     for column in encoder.columns:
-        name = column_text(encoder, column)
-        if column.knots is None or name not in text:
+        if column.knots is None:
             continue
+        words = number_words(encoder, column)
         points = [
-            f"{original_text(column, x, precision)} → {number(z, precision)}"
+            f"{words.resolved(x, precision)} → {number(z, precision)}"
             for x, z in zip(column.knots.x, column.knots.z, strict=True)
         ]
-        texts.append(f"{name} is the line through {', '.join(points)}; flat outside.")
+        if words.in_sum in text:
+            texts.append(
+                f"{words.in_sum} is the line through {', '.join(points)}; flat outside."
+            )
     return texts
 
 
 def date_texts(encoder: Encoder, text: str) -> list[str]:
     """What the days are that a text speaks of."""
-    names = [column_text(encoder, column) for column in encoder.columns if column.is_date]
+    names = [words_of(encoder, column).in_sum for column in encoder.columns if column.is_date]
     spoken = [name for name in names if name in text and name.startswith("days(")]
     if not spoken:
         return []
@@ -204,41 +202,64 @@ def rule_text(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
     return text
 
 
-def condition_texts(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
-    """What must hold for a rule to fire, one inequality after the other.
+def spoken_rule(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
+    """What a rule asks of a row as a sentence says it, or, if it is deep, by inequalities."""
+    spoken = rule_text if fitted.network.deep else rule_words
+    return spoken(fitted, rule, precision, max_terms)
 
-    For a deep rule they are those of its second layer, over the positive parts of its
-    literals, which have names: A⁺, B⁺, …. What holds on every row of training is left out;
-    if that is all there is, it says how strongly the rule fires.
+
+def condition_texts(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
+    """What must hold for a rule to fire, one inequality after the other."""
+    return [one.text for one in condition_statements(fitted, rule, precision, max_terms)]
+
+
+def condition_statements(
+    fitted: Fitted, rule: int, precision: int, max_terms: int
+) -> list[Statement]:
+    """What must hold for a rule to fire, one statement after the other.
+
+    The statements of a deep rule are those of its second layer, over the positive parts of its
+    literals, which have names: A⁺, B⁺, …. What holds on every row of training is left out; if
+    nothing else is left, the one statement says how strongly the rule fires.
     """
     network, reaches = fitted.network, rule_reaches(fitted, rule)
     if network.deep:
-        texts = unit_texts(fitted, rule, precision, max_terms)
+        statements = unit_statements(fitted, rule, precision, max_terms)
     else:
-        literals = range(network.offsets[rule], network.offsets[rule + 1])
-        texts = [literal_text(fitted, literal, precision, max_terms) for literal in literals]
-    pairs = list(zip(texts, reaches, strict=True))
-    telling = [NO_ROW if own.never else text for text, own in pairs if not own.always]
-    slanted = [slant(text) for text, own in pairs if own.always and not own.flat]
-    if telling or not slanted:
-        return telling or [EVERY_ROW]
-    grows = [f"the {'larger' if rises else 'smaller'} {what}" for what, rises in slanted]
-    return [f"{EVERY_ROW}, the more {' and '.join(dict.fromkeys(grows))}"]
+        statements = [
+            inequality(fitted.encoder, literal_sum(fitted, literal), precision, max_terms)
+            for literal in range(network.offsets[rule], network.offsets[rule + 1])
+        ]
+    pairs = list(zip(statements, reaches, strict=True))
+    asking = [
+        plain_statement(NO_ROW) if own.never else one for one, own in pairs if not own.always
+    ]
+    always = [one for one, own in pairs if own.always and not own.flat]
+    if asking or not always:
+        return asking or [plain_statement(EVERY_ROW)]
+    grows = [f"the {'larger' if one.rises else 'smaller'} {one.subject}" for one in always]
+    text = f"{EVERY_ROW}, the more {' and '.join(dict.fromkeys(grows))}"
+    return [plain_statement(text, EVERY_ROW)]
+
+
+def literal_sum(fitted: Fitted, literal: int) -> LiteralSum:
+    """A literal of a fitted model as a sum in the user's units."""
+    network = fitted.network
+    weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
+    return sum_in_units(fitted.encoder, network.features, weights, bias)
 
 
 def named_literals(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
     """The literals of a deep rule, not scaled: what its second layer adds up."""
-    network, encoder = fitted.network, fitted.encoder
+    network = fitted.network
     texts = []
     for place, literal in enumerate(range(network.offsets[rule], network.offsets[rule + 1])):
-        weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
-        terms, constant = in_user_units(encoder, network.features, weights, bias)
-        shown, rest = most_important(terms, max_terms)
-        constant += rest
-        text = sum_text(encoder, shown, 1.0, precision)
-        text += " + …" if len(shown) < len(terms) else ""
-        # As exact as the terms, of which each is a weight times a place in its column.
-        sizes = [abs(term.weight) for term in shown]
+        whole = literal_sum(fitted, literal)
+        shown = whole.largest(max_terms)
+        text = sum_text(fitted.encoder, shown.terms, 1.0, precision)
+        text += " + …" if len(shown.terms) < len(whole.terms) else ""
+        # As exact as the terms, each of which is a weight times a place in its column.
+        constant, sizes = shown.constant, [abs(term.weight) for term in shown.terms]
         size = resolved(abs(constant), max(sizes, default=abs(constant)) or 1.0, precision)
         sign = "-" if constant < 0 else "+"
         text = f"{text} {sign} {size}" if text else number(constant, precision)
@@ -251,24 +272,26 @@ def letter(place: int) -> str:
     return chr(ord("A") + place % 26) + (str(place // 26) if place >= 26 else "")
 
 
-def unit_texts(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
+def unit_statements(
+    fitted: Fitted, rule: int, precision: int, max_terms: int
+) -> list[Statement]:
     """The second layer of a deep rule: sums of the positive parts of its literals."""
     network = fitted.network
-    texts = []
+    statements = []
     own = slice(network.offsets[rule], network.offsets[rule + 1])
     for weights, shift in zip(network.second_layer(rule), network.shifts[own], strict=True):
         order = np.argsort(-np.abs(weights), kind="stable")
         shown = [place for place in order[:max_terms].tolist() if weights[place] != 0]
         if not shown:
-            texts.append(EVERY_ROW if shift > 0 else NO_ROW)
+            statements.append(plain_statement(EVERY_ROW if shift > 0 else NO_ROW))
             continue
         text = ""
         for place in shown:
             text += signed_text(float(weights[place]), f"{letter(place)}⁺", precision, text)
-        if np.count_nonzero(weights) > max_terms:
-            text += " + …"
-        texts.append(f"{text} > {number(0.0 - float(shift), precision)}")
-    return texts
+        text += " + …" if np.count_nonzero(weights) > max_terms else ""
+        bound = number(0.0 - float(shift), precision)
+        statements.append(compared(text, True, bound, f"{letter(shown[0])}⁺"))
+    return statements
 
 
 def tree_rule_text(fitted: Fitted, rule: int, precision: int) -> str:
@@ -330,13 +353,13 @@ def split_text(
 ) -> str:
     """Bounds on one encoded column, lower < x <= upper."""
     column = encoder.columns[feature]
-    if column.kind != "number" or column.is_boolean:
-        return indicator_text(encoder, column, present=lower is not None)
-    name = in_formula(encoder.names[column.source])
+    if not is_measured(column):
+        return state_text(encoder, column, present=lower is not None)
+    words = number_words(encoder, column)
     low, high = (
-        None if bound is None else threshold_text(column, bound, precision, "≤")
+        None if bound is None else words.resolved(column.original(bound), precision, "≤")
         for bound in (lower, upper)
     )
     if low is None:
-        return f"{name} ≤ {high}"
-    return f"{name} > {low}" if high is None else f"{low} < {name} ≤ {high}"
+        return f"{words.name} ≤ {high}"
+    return f"{words.name} > {low}" if high is None else f"{low} < {words.name} ≤ {high}"

@@ -17,7 +17,7 @@ from neuralrules._data._dates import date_text
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._literals import column_text
+from neuralrules._reading._column_words import words_of
 from neuralrules._reading._names import column_label, in_formula
 from neuralrules._reading._reach import Reach, cap, rule_reaches
 from neuralrules._report._numbers import finite, plain_text, short, short_resolved
@@ -100,7 +100,7 @@ def page_features(
                 "column": place[column.source],
                 "kind": {"rare": "category"}.get(column.kind, column.kind),
                 "option": option_of(column, inputs),
-                "label": column_text(encoder, column),
+                "label": words_of(encoder, column).in_sum,
                 # Of a column with knots: how rules add it up, not how it is encoded.
                 "mean": column.in_sums.mean,
                 "scale": column.in_sums.scale,

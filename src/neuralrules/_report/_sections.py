@@ -13,8 +13,8 @@ from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import perform
+from neuralrules._reading._column_words import words_of
 from neuralrules._reading._importance import importances
-from neuralrules._reading._literals import column_text
 from neuralrules._reading._names import column_label
 from neuralrules._reading._rules_table import rules_table
 from neuralrules._reading._text import base_text, date_texts, scaled_texts
@@ -157,7 +157,7 @@ def told_of_rows(fitted: Fitted, given: Given, where: str) -> dict[str, Any]:
 def column_texts(fitted: Fitted) -> str:
     """The columns that rules may speak of, as their sums name them."""
     used = [fitted.encoder.columns[feature] for feature in fitted.network.features]
-    return "\n".join(column_text(fitted.encoder, column) for column in used)
+    return "\n".join(words_of(fitted.encoder, column).in_sum for column in used)
 
 
 def header_section(fitted: Fitted, title: str) -> dict[str, Any]:

@@ -18,15 +18,10 @@ from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
-from neuralrules._reading._literals import (
-    Summand,
-    in_user_units,
-    lies_between_knots,
-    original_number,
-    shown_digits,
-    telling,
-)
+from neuralrules._reading._column_words import number_words
+from neuralrules._reading._conditions import LiteralSum, Term, sum_in_units
 from neuralrules._reading._numbers import number, resolved
+from neuralrules._reading._wording import lies_between_knots, shown_digits
 from neuralrules._rules._rules import ALL_FROZEN, FREE, Rules
 from neuralrules._task._task import Task
 
@@ -124,18 +119,16 @@ def once_rounded(
     weights = network.weights.astype(np.float64)
     biases = network.biases.astype(np.float64)
     for literal in range(network.n_literals):
-        terms, constant = in_user_units(
-            encoder, network.features, weights[literal], biases[literal]
-        )
-        if not terms:
-            biases[literal] = float(number(constant, precision))
+        found = sum_in_units(encoder, network.features, weights[literal], biases[literal])
+        if not found.terms:
+            biases[literal] = float(number(found.constant, precision))
             continue
-        terms, constant = telling(terms, constant, precision)
+        found = found.visible(precision)
         if network.deep:
-            terms, constant = rounded_sum(terms, constant, precision)
+            found = rounded_sum(found, precision)
         else:
-            terms, constant = rounded_inequality(terms, constant, precision, thresholds)
-        weights[literal], biases[literal] = standardised(columns, terms, constant)
+            found = rounded_inequality(encoder, found, precision, thresholds)
+        weights[literal], biases[literal] = standardised(columns, found)
     in_units, _ = task.in_units(network.values, network.intercept)
     with np.errstate(divide="ignore", invalid="ignore"):
         change = np.where(in_units == 0, 1, each_rounded(in_units, precision) / in_units)
@@ -153,27 +146,27 @@ def once_rounded(
 
 
 def rounded_inequality(
-    terms: list[Summand], constant: float, precision: int, thresholds: Thresholds | None
-) -> tuple[list[Summand], float]:
+    encoder: Encoder, literal: LiteralSum, precision: int, thresholds: Thresholds | None
+) -> LiteralSum:
     """A sum that is compared with 0: its threshold and its other factors as they are shown.
 
     The first factor, which no inequality shows, keeps as many digits.
     """
-    first, *others = sorted(terms, key=lambda term: -abs(term.weight))
+    first, *others = sorted(literal.terms, key=lambda term: -abs(term.weight))
     column, unit = first.column, float(f"{first.factor:.{precision - 1}e}")
-    bound = shown_bound(first, -constant / first.factor, not others, precision, thresholds)
+    bound = -literal.constant / first.factor
+    bound = shown_bound(encoder, first, bound, not others, precision, thresholds)
     ratios = [
         float(number(term.factor / first.factor, shown_digits(term, precision)))
         for term in others
     ]
-    kept = [
-        Summand(term.column, unit * ratio) for term, ratio in zip(others, ratios, strict=True)
-    ]
-    return [Summand(column, unit), *kept], -bound * unit
+    kept = [Term(term.column, unit * ratio) for term, ratio in zip(others, ratios, strict=True)]
+    return LiteralSum((Term(column, unit), *kept), -bound * unit)
 
 
 def shown_bound(
-    term: Summand,
+    encoder: Encoder,
+    term: Term,
     bound: float,
     alone: bool,
     precision: int,
@@ -187,31 +180,29 @@ def shown_bound(
         if thresholds is not None:
             shown = thresholds.of_column(column, threshold, rises=term.factor > 0)
         else:
-            shown = original_number(column, threshold, precision, sign)
+            shown = number_words(encoder, column).shown(threshold, precision, sign)
         return float(column.encoded(np.array(shown))) if scaled else shown
     if thresholds is not None:
         return thresholds.of_sum(bound, column.in_sums.scale)
     return float(resolved(bound, column.in_sums.scale, precision))
 
 
-def rounded_sum(
-    terms: list[Summand], constant: float, precision: int
-) -> tuple[list[Summand], float]:
+def rounded_sum(literal: LiteralSum, precision: int) -> LiteralSum:
     """A sum that is added up by a deep rule: all of its numbers as they are shown."""
-    largest = max(abs(term.weight) for term in terms)
-    rounded = [
-        Summand(term.column, float(number(term.factor, shown_digits(term, precision))))
-        for term in terms
-    ]
-    return rounded, float(resolved(constant, largest, precision))
+    largest = max(abs(term.weight) for term in literal.terms)
+    rounded = tuple(
+        Term(term.column, float(number(term.factor, shown_digits(term, precision))))
+        for term in literal.terms
+    )
+    return LiteralSum(rounded, float(resolved(literal.constant, largest, precision)))
 
 
 def standardised(
-    columns: Sequence[EncodedColumn], terms: list[Summand], constant: float
+    columns: Sequence[EncodedColumn], literal: LiteralSum
 ) -> tuple[np.ndarray, float]:
     """Weights (n_columns,) and bias over standardised columns of a sum in the user's units."""
-    weights = np.zeros(len(columns))
-    for term in terms:
+    weights, constant = np.zeros(len(columns)), literal.constant
+    for term in literal.terms:
         unit = term.column.in_sums
         weights[columns.index(term.column)] = term.factor * unit.scale
         constant += term.factor * unit.mean

@@ -11,7 +11,7 @@ import numpy as np
 
 from neuralrules._estimators._base import NeuralRuleModel, fitted_of
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._literals import indicator_text
+from neuralrules._reading._column_words import state_text
 from neuralrules._reading._rules_table import literal_angles
 from neuralrules._reading._text import split_text
 from neuralrules.plot._diagram_pen import DiagramLayout, Edge, Pen
@@ -211,4 +211,4 @@ def input_text(fitted: Fitted, feature: int) -> str:
     if column.kind == "number":
         return short_label(encoder.names[column.source])
     short = with_short_names(fitted).encoder
-    return short_name(indicator_text(short, short.columns[feature]))
+    return short_name(state_text(short, short.columns[feature]))

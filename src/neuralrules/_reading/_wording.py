@@ -1,0 +1,296 @@
+"""Conditions in words: as a short inequality, or as a sentence says them.
+
+An inequality shows the sum of a literal, divided by its largest weight for one standard
+deviation, so that the column that matters most stands first with the factor 1: "income -
+2·debt > 3". Indicators stand in brackets and count 1 where they hold, a column that is scaled
+by its quantiles is ``scaled(income)``, and a date in a sum ``days(opened)``.
+
+A sentence names one column at a time: "income above 35300". If other columns move its
+threshold, the sentence gives the threshold where other numbers are at their means and no
+indicator holds, then how far each number moves the threshold, and where the threshold lies if
+an indicator holds. Numbers are rounded to parts of a column's deviation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from neuralrules._data._encoding import Encoder
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._reading._column_words import (
+    indicator_words,
+    number_words,
+    round_step,
+    state_text,
+    words_of,
+)
+from neuralrules._reading._conditions import (
+    Bound,
+    Choice,
+    Condition,
+    LiteralSum,
+    Range,
+    Settled,
+    State,
+    Term,
+    is_measured,
+    literal_conditions,
+    rule_conditions,
+    sum_in_units,
+    truth_of,
+)
+from neuralrules._reading._numbers import number, resolved
+from neuralrules._reading._reach import reach
+
+EVERY_ROW, NO_ROW = "every row", "no row"  # what holds, or fails, whatever a row is like
+
+
+class Statement(NamedTuple):
+    """A condition as a short statement, mostly an inequality.
+
+    Attributes
+    ----------
+    text : str
+    subject : str
+        What the inequality compares with a bound; of another statement its text.
+    rises : bool or None
+        Whether the subject must be large or small; None if the statement is no inequality.
+    main : str
+        The name of the column that matters most in the statement, as texts show it.
+    """
+
+    text: str
+    subject: str
+    rises: bool | None
+    main: str
+
+
+def inequality(
+    encoder: Encoder, literal: LiteralSum, precision: int, max_terms: int
+) -> Statement:
+    """A literal as an inequality in the user's units.
+
+    Columns that are not shown are taken at their means.
+    """
+    literal = literal.visible(precision)
+    if not literal.terms:
+        return plain_statement(EVERY_ROW if literal.constant > 0 else NO_ROW)
+    main = literal.terms[0]
+    if len(literal.terms) == 1 and main.column.is_boolean:
+        truth = truth_of(main, literal.constant)
+        if truth is not None:
+            name = words_of(encoder, main.column).name
+            return plain_statement(state_text(encoder, main.column, present=truth), name)
+    unscaled_date = main.column.is_date and main.column.knots is None
+    if len(literal.terms) == 1 and (
+        unscaled_date or lies_between_knots(main, literal.constant)
+    ):
+        return threshold_statement(encoder, main, literal.constant, precision)
+    shown = literal.largest(max_terms)
+    main = shown.terms[0]
+    subject = sum_text(encoder, shown.terms, main.factor, precision)
+    subject += " + …" if len(shown.terms) < len(literal.terms) else ""
+    bound = resolved(-shown.constant / main.factor, main.column.in_sums.scale, precision)
+    name = words_of(encoder, main.column).name
+    return compared(subject, main.factor > 0, bound, name)
+
+
+def compared(subject: str, rises: bool, bound: str, main: str) -> Statement:
+    """An inequality."""
+    return Statement(f"{subject} {'>' if rises else '<'} {bound}", subject, rises, main)
+
+
+def plain_statement(text: str, main: str = "") -> Statement:
+    """A statement that is no inequality."""
+    return Statement(text, text, None, main or text)
+
+
+def lies_between_knots(term: Term, constant: float) -> bool:
+    """Whether a column is scaled and some of its numbers, but not all, pass a threshold.
+
+    Outside of its knots a scaled column is flat: there all rows pass, or none.
+    """
+    low, high = sorted(term.factor * end for end in term.column.span)
+    return term.column.knots is not None and low <= -constant < high
+
+
+def threshold_statement(
+    encoder: Encoder, term: Term, constant: float, precision: int
+) -> Statement:
+    """A literal over one column alone as a threshold on the column itself."""
+    words, rises, bound = (
+        number_words(encoder, term.column),
+        term.factor > 0,
+        -constant / term.factor,
+    )
+    if term.column.knots is not None:
+        bound = term.column.original(bound)
+    text = words.resolved(bound, precision, ">" if rises else "<")
+    return compared(words.name, rises, text, words.name)
+
+
+def sum_text(encoder: Encoder, terms: Sequence[Term], divisor: float, precision: int) -> str:
+    """Terms, divided by `divisor`, as a sum."""
+    text = ""
+    for term in terms:
+        name, digits = words_of(encoder, term.column).in_sum, shown_digits(term, precision)
+        text += signed_text(term.factor / divisor, name, digits, text)
+    return text
+
+
+def signed_text(factor: float, name: str, precision: int, before: str) -> str:
+    """A factor and a name as the next summand after the text `before`: " - 2·a"."""
+    size = number(abs(factor), precision)
+    term = name if size == "1" else f"{size}·{name}"
+    if not before:
+        return f"-{term}" if factor < 0 else term
+    return f" - {term}" if factor < 0 else f" + {term}"
+
+
+def shown_digits(term: Term, precision: int) -> int:
+    """Digits of a factor: a column far from zero needs more of them for the same accuracy."""
+    unit = term.column.in_sums
+    distance = max(abs(unit.mean) / unit.scale, 1)
+    return precision + int(np.ceil(np.log10(distance)))
+
+
+def limit_text(
+    encoder: Encoder,
+    features: np.ndarray,
+    weights: np.ndarray,
+    bias: float,
+    precision: int,
+    max_terms: int,
+) -> str:
+    """What limits an activation: a literal w . x + a, even if it holds on every row."""
+    reached = reach(encoder, features, weights, bias)
+    if reached.flat:
+        return f"its cap, activation at most {number(reached.high, precision)}"
+    literal = sum_in_units(encoder, features, weights, bias)
+    statement = inequality(encoder, literal, precision, max_terms)
+    if not reached.always:
+        return statement.text
+    return f"how {'large' if statement.rises else 'small'} {statement.subject} is"
+
+
+def rule_words(
+    fitted: Fitted, rule: int, precision: int, max_terms: int, level: float = 0.0
+) -> str:
+    """What a shallow rule asks of a row, as a sentence says it.
+
+    It holds exactly where the activation is positive; with a `level`, where the activation is
+    at least that.
+    """
+    encoder, reached = fitted.encoder, level > 0
+    texts = [
+        condition_words(encoder, condition, precision, max_terms, reached=reached)
+        for condition in rule_conditions(fitted, rule, precision, max_terms, level)
+    ]
+    return " and ".join(dict.fromkeys(texts)) or EVERY_ROW
+
+
+def condition_words(
+    encoder: Encoder, condition: Condition, precision: int, max_terms: int, *, reached: bool
+) -> str:
+    """A condition as a sentence says it; `reached` thresholds count themselves."""
+    match condition:
+        case Settled():
+            return EVERY_ROW if condition.holds else NO_ROW
+        case State():
+            return state_text(encoder, condition.column, present=condition.present)
+        case Choice():
+            words = [indicator_words(encoder, column) for column in condition.named]
+            names = listed([own.category for own in words], "or")
+            return f"{words[0].name} is {'not ' if condition.without else ''}{names}"
+        case Bound():
+            return bound_words(encoder, condition, precision, reached=reached)
+        case Range():
+            return range_words(encoder, condition, precision, reached=reached)
+    return inequality(encoder, condition, precision, max_terms).text
+
+
+def listed(texts: Sequence[str], last: str) -> str:
+    """Texts as a sentence lists them: "a, b or c"."""
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} {last} {texts[-1]}"
+
+
+def range_words(encoder: Encoder, both: Range, precision: int, *, reached: bool) -> str:
+    """Numbers between two thresholds."""
+    words = number_words(encoder, both.low.column)
+    low, high = (
+        words.threshold(bound.threshold, precision, rises=bound.rises, reached=reached)
+        for bound in (both.low, both.high)
+    )
+    missing = " or missing" if both.holds_missing else ""
+    return f"{words.name} {words.between(low, high, reached=reached)}{missing}"
+
+
+def bound_words(encoder: Encoder, bound: Bound, precision: int, *, reached: bool) -> str:
+    """A bound, and what moves it."""
+    words = number_words(encoder, bound.column)
+    numbers = [move for move in bound.moves if is_measured(move.column)]
+    notes = [
+        f"{side_words(encoder, bound, move.factor, precision, reached=reached)} "
+        f"where {state_text(encoder, move.column)}"
+        for move in bound.moves
+        if move not in numbers
+    ]
+    alone = None if numbers or not notes else bound.passes()
+    if alone is not None:  # indicators decide whether the number matters at all
+        return f"{words.name} {', '.join(notes)} ({'any' if alone else 'none'} elsewhere)"
+    if numbers:
+        moving = [number_words(encoder, move.column) for move in numbers]
+        at = [f"{own.name} {own.rounded(own.column.in_sums.mean, precision)}" for own in moving]
+        moved = [
+            f"{words.change(move.factor * round_step(own.column.in_sums.scale), precision)} "
+            f"per {own.step(rises=True)}"
+            for own, move in zip(moving, numbers, strict=True)
+        ]
+        notes = [f"at {listed(at, 'and')}; {'; '.join(moved)}", *notes]
+    text = f"{words.name} {side_words(encoder, bound, 0.0, precision, reached=reached)}"
+    text += " or missing" if bound.holds_missing else ""
+    return f"{text} ({'; '.join(notes)})" if notes else text
+
+
+def side_words(
+    encoder: Encoder, bound: Bound, move: float, precision: int, *, reached: bool
+) -> str:
+    """Where the numbers of a bound must lie, once its threshold has moved."""
+    words, threshold = number_words(encoder, bound.column), bound.threshold + move
+    side = words.side(bound.rises, reached=reached)
+    if any(is_measured(own.column) for own in bound.moves):
+        # A threshold that other numbers move lies anywhere, and is told as what is nearest.
+        return f"{side} {words.rounded(threshold, precision)}"
+    passes = bound.passes(move) if bound.moves else None
+    if passes is not None:
+        return "any" if passes else "none"
+    shown = words.threshold(threshold, precision, rises=bound.rises, reached=reached)
+    return f"{side} {shown}"
+
+
+def growth_words(
+    fitted: Fitted, rule: int, effect: float, precision: int, told: Callable[[float], str]
+) -> str:
+    """How what a shallow rule adds grows beyond its bounds, `effect` a unit of activation.
+
+    The least of its literals counts. Empty if no literal is about a number. `told` says in
+    words what is added.
+    """
+    parts: dict[str, float] = {}
+    every = len(fitted.encoder.columns)
+    for bound in literal_conditions(fitted, rule, precision, max_terms=every):
+        if not isinstance(bound, Bound):
+            continue
+        size = abs(effect * bound.slope) * round_step(bound.column.in_sums.scale)
+        step = number_words(fitted.encoder, bound.column).step(rises=bound.rises)
+        parts[step] = min(size, parts.get(step, np.inf))
+    texts = [f"{told(size)} per {step}" for step, size in parts.items() if size]
+    if not texts:
+        return ""
+    least = ", whichever is least" if len(texts) > 1 else ""
+    return f"growing by {listed(texts, 'or')}{least}"
