@@ -7,8 +7,8 @@ from typing import Any
 
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._outcomes import Outcome
-from neuralrules._reading._points import Points
 from neuralrules._reading._reasons import FixedReason, fixed_reasons, reasoned_outcome
+from neuralrules._reading._scorecard import ScoreCard
 from neuralrules._reading._text import check_counts
 
 
@@ -18,7 +18,7 @@ class Extras:
 
     Attributes
     ----------
-    card : Points or None
+    card : ScoreCard or None
         The score card to count points by.
     n_reasons : int
         At most so many of a row.
@@ -28,7 +28,7 @@ class Extras:
         Of the rules that can be one.
     """
 
-    card: Points | None = None
+    card: ScoreCard | None = None
     n_reasons: int = 0
     outcome: Outcome | None = None
     reasons: tuple[FixedReason, ...] = ()
@@ -43,7 +43,9 @@ class Extras:
 NOTHING = Extras()
 
 
-def checked_extras(fitted: Fitted, card: Points | None, n_reasons: Any, adverse: Any) -> Extras:
+def checked_extras(
+    fitted: Fitted, card: ScoreCard | None, n_reasons: Any, adverse: Any
+) -> Extras:
     """What an export of a model is asked for."""
     # A card that had to measure the model's rules has a copy of it, with the same state.
     if card is not None and card._fitted.state is not fitted.state:

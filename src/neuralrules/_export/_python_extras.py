@@ -17,7 +17,7 @@ from neuralrules._export._python_templates import (
     REASONS_TABLE,
 )
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._points import Points
+from neuralrules._reading._scorecard import ScoreCard
 
 
 def extra_summary(extras: Extras) -> list[str]:
@@ -49,7 +49,7 @@ def extra_functions(fitted: Fitted, extras: Extras) -> list[list[str]]:
     return functions
 
 
-def points_sign(card: Points) -> str:
+def points_sign(card: ScoreCard) -> str:
     """The sign by which what a rule adds to the decision becomes points."""
     takes = card.adverse is not None and card._outcome.sign > 0
     return "-" if takes else ""
@@ -89,7 +89,7 @@ def text_lines(text: str) -> list[str]:
     return [*pieces[:-1], f"{pieces[-1]},"]
 
 
-def card_lines(fitted: Fitted, card: Points) -> list[str]:
+def card_lines(fitted: Fitted, card: ScoreCard) -> list[str]:
     """What a card counts from, and what a point is."""
     lines = [POINTS, f"BASE = {card.base}", f"UNIT = {float_code(card.unit)}"]
     if card.adverse is not None:

@@ -13,7 +13,7 @@ from neuralrules._export._extras import Extras
 from neuralrules._export._sql_dialects import Dialect
 from neuralrules._export._sql_results import bounded
 from neuralrules._export._sql_rules import MAX_ADDED, MAX_GROUP, extreme
-from neuralrules._reading._points import Points
+from neuralrules._reading._scorecard import ScoreCard
 
 LARGEST_SUM = "9e15"  # of points: doubles count that far, and so do all whole numbers
 
@@ -85,7 +85,7 @@ def sentence_lines(extras: Extras, dialect: Dialect) -> str:
     return ",\n".join(lines or ["    ('', '')"])
 
 
-def points_sum(card: Points, rules: range) -> str:
+def points_sum(card: ScoreCard, rules: range) -> str:
     """The points so far, and those of some of the rules."""
     start = "points" if rules.start else f"CAST({card.base} AS DOUBLE PRECISION)"
     terms = [rule_points(card, rule) for rule in rules]
@@ -98,7 +98,7 @@ def points_sum(card: Points, rules: range) -> str:
     return space.join([start, *sums])
 
 
-def rule_points(card: Points, rule: int) -> str:
+def rule_points(card: ScoreCard, rule: int) -> str:
     """The points of one rule, by its activation; empty if they are always 0."""
     rate = float(card.rates[rule])
     if card.levels is None:
@@ -114,7 +114,7 @@ def rule_points(card: Points, rule: int) -> str:
     return f"CASE {' '.join(cases)} ELSE 0 END"
 
 
-def points_columns(card: Points, dialect: Dialect) -> list[tuple[str, str]]:
+def points_columns(card: ScoreCard, dialect: Dialect) -> list[tuple[str, str]]:
     """Expressions and names of what the result shows of points."""
     low_enough = f"{dialect.least}({LARGEST_SUM}, points)"
     whole = f"CAST({dialect.greatest}(-{LARGEST_SUM}, {low_enough}) AS BIGINT)"

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._io._templates import plain_page
 from neuralrules._reading._numbers import number, rounded
-from neuralrules._reading._points import Points
 from neuralrules._reading._sentences import AT_MOST, growth, seen_texts, share_text
 from neuralrules._reading._text import spoken_rule
 from neuralrules._reading._wording import rule_words
 
+if TYPE_CHECKING:
+    from neuralrules._reading._scorecard import ScoreCard
+
 WORDING = (3, 3)  # digits, and columns of a literal
 
 
-def told_rules(card: Points) -> list[dict[str, Any]]:
+def card_rules(card: ScoreCard) -> list[dict[str, Any]]:
     """The rules that have points: those that take some first, the most important ones first.
 
     Of each its number, what it says, its points where it fires most, how they grow, and for a
@@ -43,7 +45,7 @@ def told_rules(card: Points) -> list[dict[str, Any]]:
     return told
 
 
-def concerns(card: Points, rule: int) -> tuple[str, str]:
+def concerns(card: ScoreCard, rule: int) -> tuple[str, str]:
     """The share of the training rows that a rule concerns, and what was seen of them."""
     activity = card._fitted.activity
     covered = float(activity.covered[rule])
@@ -53,7 +55,7 @@ def concerns(card: Points, rule: int) -> tuple[str, str]:
     return share_text(covered, activity.n_rows), seen[card._outcome.place]
 
 
-def level_texts(card: Points, rule: int) -> list[tuple[str, int]]:
+def level_texts(card: ScoreCard, rule: int) -> list[tuple[str, int]]:
     """What a rule asks for each of its levels, and the points for it; the first one first."""
     fitted = card._fitted
     if card.levels is None:
@@ -71,9 +73,9 @@ def level_texts(card: Points, rule: int) -> list[tuple[str, int]]:
     return result
 
 
-def card_data(card: Points) -> dict[str, Any]:
+def card_data(card: ScoreCard) -> dict[str, Any]:
     """What stands on a card, in words."""
-    rules = told_rules(card)
+    rules = card_rules(card)
     return {
         "title": title(card),
         "start": start_sentence(card),
@@ -87,19 +89,19 @@ def card_data(card: Points) -> dict[str, Any]:
     }
 
 
-def heading(card: Points) -> str:
+def heading(card: ScoreCard) -> str:
     """What the table says beside points: of rows given, their mean, as what was seen is."""
     what = "probability" if card.adverse is not None else "prediction"
     return f"mean {what}" if card.bands else what
 
 
-def title(card: Points) -> str:
+def title(card: ScoreCard) -> str:
     if card.adverse is None:
         return f"Score card: one point is {number(card.unit, 3)}"
     return f"Score card: the more points, the less {card._outcome.label}"
 
 
-def start_sentence(card: Points) -> str:
+def start_sentence(card: ScoreCard) -> str:
     """Where rows start, and what points mean."""
     if card.adverse is None:
         unit = number(card.unit, 3)
@@ -114,14 +116,14 @@ def start_sentence(card: Points) -> str:
     )
 
 
-def which_points(card: Points) -> str:
+def which_points(card: ScoreCard) -> str:
     """What the points beside a rule are."""
     if card.levels:
         return "Points of each rule, on each of its levels"
     return "Points of each rule where it fires most; where it fires less, in proportion"
 
 
-def table_lines(card: Points) -> list[tuple[str, ...]]:
+def table_lines(card: ScoreCard) -> list[tuple[str, ...]]:
     """Points, what they stand for and, of rows given, their share and what was seen of them."""
     if card.cost is None:
         return [(str(points), meaning_text(card, means)) for points, means in card.table()]
@@ -134,17 +136,17 @@ def table_lines(card: Points) -> list[tuple[str, ...]]:
     return lines
 
 
-def meaning_text(card: Points, meaning: float) -> str:
+def meaning_text(card: ScoreCard, meaning: float) -> str:
     if card.adverse is None:
         return rounded(meaning, card.unit, 2)
     return f"{rounded(100 * meaning, 100 * min(meaning, 1 - meaning), 2)} %"
 
 
-def seen_text(card: Points, rate: float, rows: float) -> str:
+def seen_text(card: ScoreCard, rate: float, rows: float) -> str:
     return share_text(rate * rows, rows) if card.adverse is not None else number(rate, 3)
 
 
-def cost_sentence(card: Points) -> str:
+def cost_sentence(card: ScoreCard) -> str:
     """What whole points cost; empty where no rows were given."""
     if card.cost is None:
         return ""
@@ -156,7 +158,7 @@ def cost_sentence(card: Points) -> str:
     )
 
 
-def card_text(card: Points) -> str:
+def card_text(card: ScoreCard) -> str:
     """A card as text."""
     data = card_data(card)
     lines = [f"{data['which']}:"]
@@ -187,11 +189,11 @@ def card_text(card: Points) -> str:
     return "\n\n".join(part for part in [*parts, data["cost"]] if part)
 
 
-def write_page(card: Points, path: Any) -> Path:
+def write_page(card: ScoreCard, path: Any) -> Path:
     """A card as one HTML page that needs nothing else."""
     return plain_page(*page_parts(card), path)
 
 
-def page_parts(card: Points) -> tuple[str, str, dict[str, Any]]:
+def page_parts(card: ScoreCard) -> tuple[str, str, dict[str, Any]]:
     """The package of the page's template, its name, and what it shows."""
     return "neuralrules._reading", "scorecard.html", card_data(card)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neuralrules._compare._compared import Compared
 from neuralrules._compare._rows import RowChange
-from neuralrules._compare._wording import RuleChange
+from neuralrules._compare._rule_changes import RuleChange
 from neuralrules._fitted._lineage import counted
 from neuralrules._io._templates import plain_page
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import number
+
+if TYPE_CHECKING:
+    from neuralrules._compare._comparison import Comparison
 
 SHOWN_PARTS = 4  # rules that are named for one row; what the others add is told together
 SHOWN_FLIPS = 6  # pairs of classes
@@ -26,7 +28,7 @@ HEADINGS = {
 START = "where rows start"
 
 
-def comparison_data(compared: Compared, first_row: int) -> dict[str, Any]:
+def comparison_data(compared: Comparison, first_row: int) -> dict[str, Any]:
     """What stands in a comparison, in words; rows are numbered from `first_row`."""
     return {
         "title": "Two models compared: A and B",
@@ -44,7 +46,7 @@ def comparison_data(compared: Compared, first_row: int) -> dict[str, Any]:
     }
 
 
-def summary_sentences(compared: Compared) -> list[str]:
+def summary_sentences(compared: Comparison) -> list[str]:
     """How many rules are the same, and where rows start."""
     sizes = [fitted.network for fitted in compared._models]
     told = [
@@ -75,7 +77,7 @@ def summary_sentences(compared: Compared) -> list[str]:
     return sentences
 
 
-def rule_groups(compared: Compared) -> list[tuple[str, list[RuleChange]]]:
+def rule_groups(compared: Comparison) -> list[tuple[str, list[RuleChange]]]:
     """The rules that are not the same, those that matter most on the rows first."""
     effects = np.zeros(len(compared.rules))
     if compared.rows is not None:
@@ -89,7 +91,7 @@ def rule_groups(compared: Compared) -> list[tuple[str, list[RuleChange]]]:
     return [(kind, rules) for kind, rules in groups if rules]
 
 
-def difference_sentences(compared: Compared, first_row: int) -> list[str]:
+def difference_sentences(compared: Comparison, first_row: int) -> list[str]:
     """How far what the models say is apart."""
     if compared.rows is None:
         return []
@@ -106,7 +108,7 @@ def difference_sentences(compared: Compared, first_row: int) -> list[str]:
     return sentences
 
 
-def flip_lines(compared: Compared) -> list[str]:
+def flip_lines(compared: Comparison) -> list[str]:
     """How many rows change class, and in which direction."""
     rows = compared.rows
     if rows is None or not compared._models[0].task.are_classes:
@@ -133,7 +135,7 @@ def shown(label: Any) -> str:
     return number(plain, 4) if isinstance(plain, float) else printable(str(plain))
 
 
-def metric_lines(compared: Compared) -> list[tuple[str, str, str]]:
+def metric_lines(compared: Comparison) -> list[tuple[str, str, str]]:
     """Numbers about both models."""
     if compared.measured is None:
         return []
@@ -143,7 +145,7 @@ def metric_lines(compared: Compared) -> list[tuple[str, str, str]]:
     ]
 
 
-def flipped_sentence(compared: Compared) -> str:
+def flipped_sentence(compared: Comparison) -> str:
     """How good both are on the rows that change class."""
     if compared.measured is None or not compared.measured.of_flipped:
         return ""
@@ -157,11 +159,11 @@ def flipped_sentence(compared: Compared) -> str:
     return f"{text}."
 
 
-def shown_rows(compared: Compared) -> tuple[RowChange, ...]:
+def shown_rows(compared: Comparison) -> tuple[RowChange, ...]:
     return () if compared.rows is None else compared.rows.shown
 
 
-def row_data(compared: Compared, row: RowChange, first_row: int) -> dict[str, Any]:
+def row_data(compared: Comparison, row: RowChange, first_row: int) -> dict[str, Any]:
     """What changes for a row, and the rules that change it."""
     outcome = row.outcome
     if row.chances is not None:
@@ -206,7 +208,7 @@ def signed(value: float) -> str:
     return f"{'-' if value < 0 else '+'}{number(abs(value), 3)}"
 
 
-def comparison_text(compared: Compared, first_row: int = 0) -> str:
+def comparison_text(compared: Comparison, first_row: int = 0) -> str:
     """A comparison as text."""
     data = comparison_data(compared, first_row)
     blocks = ["\n".join(data["summary"])]
@@ -264,13 +266,13 @@ def row_text(row: dict[str, Any]) -> str:
     )
 
 
-def write_page(compared: Compared, path: Any, first_row: int = 0, named: str = "") -> Path:
+def write_page(compared: Comparison, path: Any, first_row: int = 0, named: str = "") -> Path:
     """A comparison as one HTML page that needs nothing else; `named` says what A and B are."""
     return plain_page(*page_parts(compared, first_row, named), path)
 
 
 def page_parts(
-    compared: Compared, first_row: int = 0, named: str = ""
+    compared: Comparison, first_row: int = 0, named: str = ""
 ) -> tuple[str, str, dict[str, Any]]:
     """The package of the page's template, its name, and what it shows."""
     data = {**comparison_data(compared, first_row), "named": named}
