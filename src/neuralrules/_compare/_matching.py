@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from neuralrules._data._columns import EncodedColumn, Standardised
+from neuralrules._data._columns import Category, EncodedColumn, Standardised
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
@@ -130,7 +130,8 @@ def forms(first: Fitted, second: Fitted) -> tuple[Forms, Forms]:
 
 def column_key(column: EncodedColumn) -> Hashable:
     """What makes an encoded column the same in two models."""
-    return column.source, column.kind, column.category, column.knots
+    category = column.category if isinstance(column, Category) else None
+    return column.source, column.stored_as, category, column.knots
 
 
 def form_of(fitted: Fitted, places: dict[Hashable, int], units: list[Standardised]) -> Forms:

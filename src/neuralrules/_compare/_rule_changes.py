@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from neuralrules._compare._matching import COLUMNS, LEAF, SAME, SHARED, VALUE, Match
+from neuralrules._data._columns import Missing, Number
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._column_words import number_words
 from neuralrules._reading._text import (
@@ -156,11 +157,11 @@ def stand_in_changes(first: Fitted, second: Fitted) -> list[tuple[str, str, str]
             continue
         columns = [fitted.encoder.columns_of(source)[0] for fitted in (first, second)]
         holes = any(
-            column.kind == "missing"
+            isinstance(column, Missing)
             for fitted in (first, second)
             for column in fitted.encoder.columns_of(source)
         )
-        if holes and all(column.kind == "number" for column in columns):
+        if holes and all(isinstance(column, Number) for column in columns):
             for precision, _ in FINER:
                 words = [number_words(first.encoder, column) for column in columns]
                 one, other = (own.resolved(own.column.stand_in, precision) for own in words)

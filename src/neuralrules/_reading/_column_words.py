@@ -1,7 +1,7 @@
 """How each kind of column is worded: its numbers, its sides, its steps and its states.
 
 Every text about a column takes its words from here, so that a new kind of column gets its
-words in this one module: a class, and a line in `words_of`.
+words in this one module: a class and, for numbers, an entry in `NUMBER_WORDS`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neuralrules._data._columns import (
+    Category,
+    Date,
+    EncodedColumn,
+    Flag,
+    Indicator,
+    Number,
+)
 from neuralrules._data._dates import date_text
-from neuralrules._data._encoded_column import EncodedColumn
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._encoder import Encoder
 from neuralrules._reading._names import category_text, in_formula
 from neuralrules._reading._numbers import MAX_PRECISION, number, resolved, rounded
 
@@ -213,32 +220,35 @@ class IndicatorWords:
     @property
     def category(self) -> str:
         """The category as a sentence says it."""
-        if self.column.kind == "rare":
-            return "a rare value"
-        return (
-            "missing" if self.column.category is None else category_text(self.column.category)
-        )
+        if self.column.means_missing:
+            return "missing"
+        known = isinstance(self.column, Category)
+        return category_text(self.column.category) if known else "a rare value"
 
     def state(self, present: bool = True) -> str:
         """What the indicator says, or that it does not hold."""
-        if self.column.category is None and self.column.kind != "rare":
+        if self.column.means_missing:
             return f"{self.name} is {'missing' if present else 'known'}"
         return f"{self.name} {'=' if present else '≠'} {self.category}"
 
 
+NUMBER_WORDS: dict[type[EncodedColumn], type[NumberWords]] = {
+    Number: NumberWords,
+    Date: DateWords,
+    Flag: FlagWords,
+}
+
+
 def words_of(encoder: Encoder, column: EncodedColumn) -> NumberWords | IndicatorWords:
     """The words of an encoded column, by its kind."""
-    if column.kind == "number":
-        return number_words(encoder, column)
-    return indicator_words(encoder, column)
+    if isinstance(column, Indicator):
+        return indicator_words(encoder, column)
+    return number_words(encoder, column)
 
 
 def number_words(encoder: Encoder, column: EncodedColumn) -> NumberWords:
     """The words of a column of numbers, dates or truth values."""
-    name = in_formula(encoder.names[column.source])
-    if column.is_boolean:
-        return FlagWords(column, name)
-    return DateWords(column, name) if column.is_date else NumberWords(column, name)
+    return NUMBER_WORDS[type(column)](column, in_formula(encoder.names[column.source]))
 
 
 def indicator_words(encoder: Encoder, column: EncodedColumn) -> IndicatorWords:

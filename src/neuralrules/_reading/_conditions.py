@@ -16,8 +16,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from neuralrules._data._encoded_column import EncodedColumn, in_original_units
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._columns import (
+    Category,
+    EncodedColumn,
+    Flag,
+    Missing,
+    Number,
+    Rare,
+    in_original_units,
+)
+from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._reach import reach
 
@@ -244,11 +252,11 @@ def condition_of(
     """
     visible = literal.visible(precision)
     terms = visible.terms
-    flags = any(term.column.is_boolean for term in terms)
+    flags = any(isinstance(term.column, Flag) for term in terms)
     if not terms or (flags and not any(is_measured(term.column) for term in terms)):
         return literal
     kinds = {(term.column.source, is_measured(term.column)) for term in terms}
-    if len(kinds) == 1 and terms[0].column.kind == "missing":
+    if len(kinds) == 1 and isinstance(terms[0].column, Missing):
         return State(terms[0].column, terms[0].factor > 0)
     if len(kinds) == 1 and not is_measured(terms[0].column):
         lacking = slack * max(abs(term.factor) for term in terms)
@@ -270,7 +278,7 @@ def condition_of(
 
 def is_measured(column: EncodedColumn) -> bool:
     """Whether a column holds numbers: truth values are worded as indicators are."""
-    return column.kind == "number" and not column.is_boolean
+    return isinstance(column, Number) and not isinstance(column, Flag)
 
 
 def bound_of(encoder: Encoder, main: Term, literal: LiteralSum) -> Bound:
@@ -284,7 +292,7 @@ def bound_of(encoder: Encoder, main: Term, literal: LiteralSum) -> Bound:
     if column.knots is not None:
         threshold = column.original(threshold)
     missing = at_means + main.at_mean + sum(term.factor for term in hole)
-    has_holes = any(own.kind == "missing" for own in encoder.columns_of(column.source))
+    has_holes = any(isinstance(own, Missing) for own in encoder.columns_of(column.source))
     return Bound(
         column,
         main.factor > 0,
@@ -306,12 +314,12 @@ def without_number(encoder: Encoder, bound: Bound) -> Condition | None:
     named = [column for column in passes if passes[column] != without]
     if not named and without:
         holes = [
-            own for own in encoder.columns_of(bound.column.source) if own.kind == "missing"
+            own for own in encoder.columns_of(bound.column.source) if isinstance(own, Missing)
         ]
         return State(holes[0], False) if holes and not bound.holds_missing else Settled(True)
-    if len(named) == 1 and named[0].is_boolean:
+    if len(named) == 1 and isinstance(named[0], Flag):
         return State(named[0], not without)
-    categorical = {column.kind for column in named} <= {"category", "rare"}
+    categorical = all(isinstance(column, Category | Rare) for column in named)
     if len({column.source for column in named}) != 1 or not categorical:
         return None
     return Choice(tuple(named), without)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._data._columns import Number
 from neuralrules._engine._protocol import Engine
 from neuralrules._engine._reference import literals_forward, units_forward
 from neuralrules._fitted._fitted import Fitted
@@ -341,7 +342,7 @@ def slopes_by_column(fitted: Fitted, X: Any, slopes: np.ndarray) -> np.ndarray:
     result = np.full((len(slopes), len(encoder.names), network.n_outputs), np.nan)
     place_of = {feature: place for place, feature in enumerate(network.features.tolist())}
     for feature, column in enumerate(encoder.columns):
-        if column.kind != "number":
+        if not isinstance(column, Number):
             continue
         cells = encoder.numbers(X, column.source)
         result[:, column.source] = 0

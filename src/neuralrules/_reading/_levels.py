@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._columns import EncodedColumn
+from neuralrules._data._columns import Category, Date, EncodedColumn, Indicator, Rare
 from neuralrules._data._dates import date_text
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
@@ -120,7 +120,7 @@ def levels(
     """
     features = np.flatnonzero([column.source == source for column in encoder.columns])
     own = [encoder.columns[feature] for feature in features]
-    if own[0].kind != "number":
+    if isinstance(own[0], Indicator):
         return category_levels(encoder, features, X, source)
     cells = encoder.numbers(X, source)
     numbers = seen_numbers(cells, own[0], n_values)
@@ -137,7 +137,7 @@ def levels(
     beyond = np.where(gap > 0, (cells - numbers[below]) / np.where(gap > 0, gap, 1), 0.0)
     return Levels(
         source=source,
-        kind="date" if own[0].is_date else "number",
+        kind="date" if isinstance(own[0], Date) else "number",
         numbers=numbers,
         names=None,
         features=features,
@@ -200,17 +200,17 @@ def encoded_values(own: list[EncodedColumn], raw: np.ndarray) -> np.ndarray:
 def category_levels(encoder: Encoder, features: np.ndarray, X: Any, source: int) -> Levels:
     """All categories that the model knows and, where there are any, the others."""
     own = encoder.columns_of(source)
-    keys = [column.category for column in own if column.kind == "category"]
+    keys = [column.category for column in own if isinstance(column, Category)]
     order = sorted(range(len(keys)), key=lambda place: keys[place] is None)  # a hole is last
     keys = [keys[place] for place in order]
     table = encoder.spellings(source)
     places = {spelling: keys.index(key) for spelling, key in table.items()}
     cells = [places.get(cell, len(keys)) for cell in encoder.categories(X, source)]
     raw, names = np.eye(len(own))[order], keys
-    if own[-1].kind == "rare" or len(keys) in cells:
+    if isinstance(own[-1], Rare) or len(keys) in cells:
         # All rare categories share an indicator; where there are none, all are zero.
         rare = np.zeros((1, len(own)))
-        rare[0, -1] = own[-1].kind == "rare"
+        rare[0, -1] = isinstance(own[-1], Rare)
         at = len(keys) - (None in keys)
         raw, names = np.insert(raw, at, rare, axis=0), [*names[:at], OTHER, *names[at:]]
         cells = [at if c == len(keys) else c + (c >= at) for c in cells]

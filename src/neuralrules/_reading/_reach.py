@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neuralrules._data._columns import EncodedColumn
+from neuralrules._data._columns import EncodedColumn, Indicator, Number
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 
@@ -53,9 +53,9 @@ def reach(encoder: Encoder, features: np.ndarray, weights: np.ndarray, bias: flo
     low = high = float(bias)
     for own in by_source.values():
         # Rows are encoded in float32: "late > 0" holds for none at 0, not even by a last bit.
-        ends = [(w, np.float32(end)) for c, w in own if c.kind == "number" for end in c.span]
+        ends = [(w, np.float32(end)) for c, w in own if isinstance(c, Number) for end in c.span]
         numbers = [weight * float(end) for weight, end in ends]
-        indicators = [(c.span, weight) for c, weight in own if c.kind != "number"]
+        indicators = [(c.span, weight) for c, weight in own if isinstance(c, Indicator)]
         absent = sum(weight * span[0] for span, weight in indicators)
         states = [absent + number for number in numbers or [0.0]]
         states += [absent + weight * (span[1] - span[0]) for span, weight in indicators]

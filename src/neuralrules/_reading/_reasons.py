@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neuralrules._data._columns import Number
 from neuralrules._engine._protocol import Engine
 from neuralrules._engine._reference import literals_forward
 from neuralrules._fitted._fitted import Fitted
@@ -197,7 +198,7 @@ def table_of(fitted: Fitted, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
     literals = literals_forward(parameters, network.layout, encoded[:, network.features])
     cells = np.full((len(encoded), len(encoder.names)), np.nan)
     for column in encoder.columns:
-        if column.kind == "number":
+        if isinstance(column, Number):
             cells[:, column.source] = encoder.numbers(X, column.source)
     return literals, encoded, cells
 

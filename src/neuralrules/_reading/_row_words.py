@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neuralrules._data._columns import Flag, Indicator, Missing
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._column_words import indicator_words, number_words, state_text
 from neuralrules._reading._conditions import Bound
@@ -105,10 +106,10 @@ def condition_for_row(fitted: Fitted, literal: int, row: RowOfTable) -> Bound | 
         if not weight:
             continue
         found: Bound | CellFact | None
-        if column.kind == "missing":
+        if isinstance(column, Missing):
             holds = bool(np.isnan(row.cells[column.source]))
             settled, found = False, CellFact(state_text(encoder, column, present=holds))
-        elif column.kind != "number":
+        elif isinstance(column, Indicator):
             if column.source in done:
                 continue
             done.add(column.source)
@@ -117,7 +118,7 @@ def condition_for_row(fitted: Fitted, literal: int, row: RowOfTable) -> Bound | 
         elif np.isnan(row.cells[column.source]):
             name = in_formula(encoder.names[column.source])
             settled, found = False, CellFact(f"{name} is missing")
-        elif column.is_boolean:
+        elif isinstance(column, Flag):
             settled, found = truth_fact(fitted, row, feature, value, weight)
         else:
             encoded = row.encoded[feature] - value / weight

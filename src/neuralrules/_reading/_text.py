@@ -11,6 +11,7 @@ from numbers import Integral
 
 import numpy as np
 
+from neuralrules._data._columns import Date, Indicator, Missing
 from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._activity import rule_importance
@@ -146,7 +147,11 @@ def scaled_texts(encoder: Encoder, text: str, precision: int) -> list[str]:
 
 def date_texts(encoder: Encoder, text: str) -> list[str]:
     """What the days are that a text speaks of."""
-    names = [words_of(encoder, column).in_sum for column in encoder.columns if column.is_date]
+    names = [
+        words_of(encoder, column).in_sum
+        for column in encoder.columns
+        if isinstance(column, Date)
+    ]
     spoken = [name for name in names if name in text and name.startswith("days(")]
     if not spoken:
         return []
@@ -335,9 +340,11 @@ def bounds_text(
         for other in {*lower, *upper}
         if other != feature and encoder.columns[other].source == column.source
     ]
-    if any(other in lower and encoder.columns[other].kind != "number" for other in beside):
+    if any(
+        other in lower and isinstance(encoder.columns[other], Indicator) for other in beside
+    ):
         return ""
-    if column.kind == "missing" and feature not in lower and beside:
+    if isinstance(column, Missing) and feature not in lower and beside:
         return ""
     low, high = lower.get(feature), upper.get(feature)
     text = split_text(encoder, feature, low, high, precision)

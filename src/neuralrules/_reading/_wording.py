@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._columns import Date, Flag
+from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._column_words import (
     indicator_words,
@@ -79,12 +80,12 @@ def inequality(
     if not literal.terms:
         return plain_statement(EVERY_ROW if literal.constant > 0 else NO_ROW)
     main = literal.terms[0]
-    if len(literal.terms) == 1 and main.column.is_boolean:
+    if len(literal.terms) == 1 and isinstance(main.column, Flag):
         truth = truth_of(main, literal.constant)
         if truth is not None:
             name = words_of(encoder, main.column).name
             return plain_statement(state_text(encoder, main.column, present=truth), name)
-    unscaled_date = main.column.is_date and main.column.knots is None
+    unscaled_date = isinstance(main.column, Date) and main.column.knots is None
     if len(literal.terms) == 1 and (
         unscaled_date or lies_between_knots(main, literal.constant)
     ):

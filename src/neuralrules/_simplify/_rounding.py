@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from neuralrules._data._columns import EncodedColumn
+from neuralrules._data._columns import EncodedColumn, Number
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
@@ -175,7 +175,7 @@ def shown_bound(
     """What an inequality compares its sum with, divided by the factor of its first term."""
     column, sign = term.column, ">" if term.factor > 0 else "<"
     scaled = alone and lies_between_knots(term, -bound * term.factor)
-    if alone and (scaled or (column.knots is None and column.kind == "number")):
+    if alone and (scaled or (column.knots is None and isinstance(column, Number))):
         threshold = column.original(bound) if scaled else bound
         if thresholds is not None:
             shown = thresholds.of_column(column, threshold, rises=term.factor > 0)
