@@ -34,7 +34,7 @@ DEPTHS = [{"max_depth": 2}, {"max_depth": 3}]
 
 def raw_table(model, X):
     """The table before standardisation, (n_rows, n_encoded) float64."""
-    return np.vstack([raw for _, _, raw in model.encoder_._raw_chunks(X)])
+    return np.vstack([raw for _, _, raw in model.encoder_._raw_chunks(X, {})])
 
 
 def in_double(model, X):

@@ -60,8 +60,7 @@ def compare(
     Rules are the same if their numbers are, wherever they stand. With DATA, which rows change
     class, and the rules that make the difference; with its target, how good both are.
     """
-    from neuralrules._compare._comparison import check_comparable
-    from neuralrules._compare._comparison_text import comparison_text, write_page
+    from neuralrules._compare._comparison import check_comparable, comparison_text, write_page
     from neuralrules._estimators._compare import compare as compare_models
 
     first, second = load_model(model), load_model(other)

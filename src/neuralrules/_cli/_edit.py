@@ -228,7 +228,7 @@ def check_editor() -> None:
 
 def report_and_save(model: Any, changed: Any, rows: Any, path: Path, console: Console) -> None:
     """Say what a change did, and what it costs; then write the file."""
-    from neuralrules._compare._comparison_text import comparison_text
+    from neuralrules._compare._comparison import comparison_text
     from neuralrules._estimators._compare import compare
 
     with library_errors(), console.progress("Comparing"):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from neuralrules._compare._comparison_text import comparison_text, page_parts, write_page
 from neuralrules._compare._matching import match_rules
-from neuralrules._compare._rows import Measured, RowChanges, Side, measured, row_changes
+from neuralrules._compare._rows import (
+    Measured,
+    RowChange,
+    RowChanges,
+    Side,
+    measured,
+    row_changes,
+)
 from neuralrules._compare._rule_changes import (
     RuleChange,
     rule_change,
@@ -20,8 +27,20 @@ from neuralrules._compare._rule_changes import (
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._lineage import counted
 from neuralrules._io._frames import import_pandas
-from neuralrules._io._templates import framed_page
+from neuralrules._io._templates import framed_page, plain_page
+from neuralrules._reading._names import printable
+from neuralrules._reading._numbers import number
+
+SHOWN_PARTS = 4  # rules that are named for one row; what the others add is told together
+SHOWN_FLIPS = 6  # pairs of classes
+HEADINGS = {
+    "changed": "Changed rules, as in A (-) and as in B (+)",
+    "only in A": "Only in A",
+    "only in B": "Only in B",
+}
+START = "where rows start"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,3 +191,254 @@ def check_comparable(first: Fitted, second: Fitted) -> None:
             f"loss={other.loss.name!r}, whose rules add up to different things. Compare models "
             "of the same loss."
         )
+
+
+def comparison_data(compared: Comparison, first_row: int) -> dict[str, Any]:
+    """What stands in a comparison, in words; rows are numbered from `first_row`."""
+    return {
+        "title": "Two models compared: A and B",
+        "summary": summary_sentences(compared),
+        "headings": HEADINGS,
+        "groups": rule_groups(compared),
+        "differences": difference_sentences(compared, first_row),
+        "flips": flip_lines(compared),
+        "metrics": metric_lines(compared),
+        "flipped": flipped_sentence(compared),
+        "rows": [row_data(compared, row, first_row) for row in shown_rows(compared)],
+        "n_rows": None if compared.rows is None else compared.rows.n_rows,
+        "measured": compared.measured is not None,
+        "are_classes": compared._models[0].task.are_classes,
+    }
+
+
+def summary_sentences(compared: Comparison) -> list[str]:
+    """How many rules are the same, and where rows start."""
+    sizes = [fitted.network for fitted in compared._models]
+    told = [
+        f"{name} has {counted(one.n_rules, 'rule')} and {counted(one.n_literals, 'literal')}"
+        for name, one in zip("AB", sizes, strict=True)
+    ]
+    kinds = [
+        (compared.count("same"), "the same"),
+        (compared.count("changed"), "changed"),
+        (compared.count("only in A"), "only in A"),
+        (compared.count("only in B"), "only in B"),
+    ]
+    counts = ", ".join(f"{count} {what}" for count, what in kinds if count)
+    sentences = [f"{told[0]}, {told[1]}.", f"Rules: {counts}."]
+    one, other = compared.start
+    if one == other:
+        sentences.append(f"In both, every row starts at {one}.")
+    else:
+        sentences.append(f"Every row starts at {one} in A, at {other} in B.")
+    sentences += [
+        f"A missing {name} counts as {before} in A, as {after} in B."
+        for name, before, after in compared.stand_ins
+    ]
+    if compared.is_same:
+        sentences.append(
+            "The two models are the same, but for rounding and the order of rules."
+        )
+    return sentences
+
+
+def rule_groups(compared: Comparison) -> list[tuple[str, list[RuleChange]]]:
+    """The rules that are not the same, those that matter most on the rows first."""
+    effects = np.zeros(len(compared.rules))
+    if compared.rows is not None:
+        effects = compared.rows.effects
+    order = np.argsort(-effects, kind="stable").tolist()
+    ordered = [compared.rules[place] for place in order]
+    groups = [
+        (kind, [rule for rule in ordered if rule.kind == kind])
+        for kind in ("changed", "only in A", "only in B")
+    ]
+    return [(kind, rules) for kind, rules in groups if rules]
+
+
+def difference_sentences(compared: Comparison, first_row: int) -> list[str]:
+    """How far what the models say is apart."""
+    if compared.rows is None:
+        return []
+    sentences = []
+    for one in compared.rows.differences:
+        mean, largest = number(one.mean, 2), number(one.largest, 3)
+        if one.what.startswith("the probability"):
+            mean = f"{number(100 * one.mean, 2)} percentage points"
+            largest = f"{number(100 * one.largest, 3)}"
+        where = f", in row {one.row + first_row}" if one.largest else ""
+        what = one.what[0].upper() + one.what[1:]
+        differ = "differ" if "log odds" in what else "differs"
+        sentences.append(f"{what} {differ} by {mean} on average, by {largest} at most{where}.")
+    return sentences
+
+
+def flip_lines(compared: Comparison) -> list[str]:
+    """How many rows change class, and in which direction."""
+    rows = compared.rows
+    if rows is None or not compared._models[0].task.are_classes:
+        return []
+    total = len(rows.flipped)
+    if not total:
+        return ["No row changes class."]
+    share = number(100 * total / rows.n_rows, 2)
+    does = "row changes" if total == 1 else "rows change"
+    lines = [f"{total:,} {does} class ({share} % of {rows.n_rows:,})."]
+    lines += [
+        f"{flip.n_rows:,} from {shown(flip.before)} to {shown(flip.after)}"
+        for flip in rows.flips[:SHOWN_FLIPS]
+    ]
+    rest = sum(flip.n_rows for flip in rows.flips[SHOWN_FLIPS:])
+    return [*lines, *([f"{rest:,} between other classes"] if rest else [])]
+
+
+def shown(label: Any) -> str:
+    """A class, or a prediction."""
+    if isinstance(label, np.ndarray):
+        return ", ".join(map(shown, label.tolist()))
+    plain = label.item() if isinstance(label, np.generic) else label
+    return number(plain, 4) if isinstance(plain, float) else printable(str(plain))
+
+
+def metric_lines(compared: Comparison) -> list[tuple[str, str, str]]:
+    """Numbers about both models."""
+    if compared.measured is None:
+        return []
+    return [
+        (name, number(one, 4), number(other, 4))
+        for name, (one, other) in compared.measured.metrics.items()
+    ]
+
+
+def flipped_sentence(compared: Comparison) -> str:
+    """How good both are on the rows that change class."""
+    if compared.measured is None or not compared.measured.of_flipped:
+        return ""
+    found = compared.measured.of_flipped
+    one, other = (number(100 * share, 3) for share in found["accuracy"])
+    loss = compared._models[0].task.loss.metric
+    text = f"Of the rows that change class, A is right on {one} % and B on {other} %"
+    if loss in found:
+        before, after = (number(value, 4) for value in found[loss])
+        text += f"; their {loss} is {before} by A and {after} by B"
+    return f"{text}."
+
+
+def shown_rows(compared: Comparison) -> tuple[RowChange, ...]:
+    return () if compared.rows is None else compared.rows.shown
+
+
+def row_data(compared: Comparison, row: RowChange, first_row: int) -> dict[str, Any]:
+    """What changes for a row, and the rules that change it."""
+    outcome = row.outcome
+    if row.chances is not None:
+        one, other = (number(100 * chance, 3) for chance in row.chances)
+        what = f"probability of {outcome.label} {one} % → {other} %"
+    else:
+        what = f"{outcome.what.removeprefix('the ')} by {number(row.change, 3):}"
+    before, after = shown(row.before), shown(row.after)
+    if outcome.task.are_classes:
+        heading = before if before == after else f"{before} → {after}"
+        heading = f"{heading}, {what}"
+    else:
+        heading = f"{before} → {after}"
+    parts = row.parts
+    order = np.argsort(-np.abs(parts), kind="stable")
+    told = [place for place in order[:SHOWN_PARTS].tolist() if parts[place]]
+    names = [START if i == len(compared.rules) else part_name(compared.rules[i]) for i in told]
+    lines = [
+        (signed(float(parts[place])), name) for place, name in zip(told, names, strict=True)
+    ]
+    others = [place for place in order[SHOWN_PARTS:].tolist() if parts[place]]
+    if others:
+        rest = f"{counted(len(others), 'other rule')} together"
+        lines.append((signed(float(parts[others].sum())), rest))
+    return {
+        "number": row.row + first_row,
+        "heading": heading,
+        "sum": f"{signed(row.change)} to {outcome.what}",
+        "parts": lines,
+    }
+
+
+def part_name(rule: RuleChange) -> str:
+    """A match of rules as what changed a row."""
+    kind = "" if rule.kind == "changed" else f", {rule.kind}"
+    if rule.kind in ("only in A", "only in B"):
+        return f"{rule.name.removesuffix(f' of {rule.kind[-1]}')}{kind}"
+    return f"{rule.name}{kind}"
+
+
+def signed(value: float) -> str:
+    return f"{'-' if value < 0 else '+'}{number(abs(value), 3)}"
+
+
+def comparison_text(compared: Comparison, first_row: int = 0) -> str:
+    """A comparison as text."""
+    data = comparison_data(compared, first_row)
+    blocks = ["\n".join(data["summary"])]
+    for kind, rules in data["groups"]:
+        lines = [f"{HEADINGS[kind]}:"]
+        for rule in rules:
+            lines += rule_lines(rule)
+        blocks.append("\n".join(lines))
+    if data["n_rows"] is not None:
+        flips = data["flips"]
+        lines = [f"On the {data['n_rows']:,} rows given:"]
+        lines += [f"  {line}" for line in data["differences"]]
+        lines += [f"  {flips[0]}", *(f"    {line}" for line in flips[1:])] if flips else []
+        blocks.append("\n".join(lines))
+    if data["metrics"]:
+        blocks.append(metric_table(data["metrics"]))
+    if data["flipped"]:
+        blocks.append(data["flipped"])
+    if data["rows"]:
+        blocks.append("The rows that change most, and the rules that change them:")
+    blocks += [row_text(row) for row in data["rows"]]
+    return "\n\n".join(blocks)
+
+
+def rule_lines(rule: RuleChange) -> list[str]:
+    """A rule that is not the same in both."""
+    if rule.kind != "changed":
+        number_in = rule.first if rule.second is None else rule.second
+        return [f"  rule {number_in}: {rule.text}"]
+    lines = [f"  {rule.name} ({rule.matched_by})"]
+    for before, after in rule.changes:
+        lines += [f"    - {before}"] if before else []
+        lines += [f"    + {after}"] if after else []
+    return lines
+
+
+def metric_table(metrics: Sequence[tuple[str, str, str]]) -> str:
+    """Numbers about both models beside each other."""
+    lines = [("", "A", "B"), *metrics]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        f"  {name:<{widths[0]}}  {one:>{widths[1]}}  {other:>{widths[2]}}"
+        for name, one, other in lines
+    )
+
+
+def row_text(row: dict[str, Any]) -> str:
+    width = max((len(size) for size, _ in row["parts"]), default=0)
+    return "\n".join(
+        [
+            f"Row {row['number']}: {row['heading']}",
+            f"  {row['sum']}:",
+            *(f"    {size:>{width}}  {name}" for size, name in row["parts"]),
+        ]
+    )
+
+
+def write_page(compared: Comparison, path: Any, first_row: int = 0, named: str = "") -> Path:
+    """A comparison as one HTML page that needs nothing else; `named` says what A and B are."""
+    return plain_page(*page_parts(compared, first_row, named), path)
+
+
+def page_parts(
+    compared: Comparison, first_row: int = 0, named: str = ""
+) -> tuple[str, str, dict[str, Any]]:
+    """The package of the page's template, its name, and what it shows."""
+    data = {**comparison_data(compared, first_row), "named": named}
+    return "neuralrules._compare", "comparison.html", data

@@ -1,31 +1,28 @@
-"""A model as a score card: whole points for each rule, added to what a row starts with."""
+"""A score card: whole points for each rule, added to what a row starts with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 
-from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
-from neuralrules._fitted._activity import activation_chunks, measure
+from neuralrules._fitted._activity import activation_chunks, rule_importance
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._fitted._performance import true_values
 from neuralrules._io._frames import import_pandas
-from neuralrules._io._templates import framed_page
-from neuralrules._reading._outcomes import Outcome, adverse_outcome
-from neuralrules._reading._scorecard_text import card_rules, card_text, page_parts, write_page
-from neuralrules._reading._text import check_counts
+from neuralrules._io._templates import framed_page, plain_page
+from neuralrules._reading._numbers import number, rounded
+from neuralrules._reading._outcomes import Outcome
+from neuralrules._reading._sentences import AT_MOST, growth, seen_texts, share_text
+from neuralrules._reading._text import spoken_rule
+from neuralrules._reading._wording import rule_words
 
 MOST_POINTS = 2.0**40  # of one rule, on a row far outside of the table: sums stay whole
-MOST_BANDS = 16  # lines of a table that a page has room for
-# Points of a regression: some ten of them to its deviation, so that half a point is little.
-POINTS_PER_DEVIATION = 10
+WORDING = (3, 3)  # digits, and columns of a literal
 
 
 @dataclass(frozen=True)
@@ -224,127 +221,180 @@ class ScoreCard:
         return framed_page(*page_parts(self), "Score card")
 
 
-def scorecard(
-    fitted: Fitted,
-    rows: Rows | None,
-    engine: Engine,
-    check: Callable[[Any], Any],
-    *,
-    points_to_double: float,
-    base: int,
-    unit: float | None,
-    levels: int | None,
-    adverse: Any,
-) -> ScoreCard:
-    """See `Documents.scorecard`; `check` checks tables that the card is to score."""
-    known = fitted.activity.n_rows and fitted.activity.highest is not None
-    if rows is not None and not known:
-        seen = measure(fitted.network, fitted.rules, rows, engine)
-        fitted = replace(fitted, activity=seen)
-    check_options(fitted, points_to_double, base, unit, levels, adverse)
-    task, network = fitted.task, fitted.network
-    outcome = adverse_outcome(fitted, adverse)
-    effects = outcome.effects(network.values)
-    if task.are_classes:
-        unit = np.log(2) / float(points_to_double)
-        rates, step = -effects / unit, max(round(points_to_double), 1)
-    else:
-        if unit is None:
-            digits = np.floor(np.log10(task.scale[0] / POINTS_PER_DEVIATION))
-            unit = float(10.0**digits)
-        base = round(float(network.intercept[0]) / unit)
-        rates, step = effects / unit, round(float(task.scale[0]) / unit / 2) or 1
-    card = ScoreCard(
-        base=int(base),
-        unit=float(unit),
-        rates=rates,
-        levels=levels,
-        adverse=task.labels[outcome.place] if task.are_classes else None,
-        cost=None,
-        bands=[],
-        step=int(step),
-        _fitted=fitted,
-        _outcome=outcome,
-        _engine=engine,
-        _check=check,
+def card_rules(card: ScoreCard) -> list[dict[str, Any]]:
+    """The rules that have points: those that take some first, the most important ones first.
+
+    Of each its number, what it says, its points where it fires most, how they grow, and for a
+    card with levels what is asked for each level and its points.
+    """
+    fitted, most = card._fitted, card.most_points()
+    importance = rule_importance(fitted.task, fitted.network, fitted.activity.activation)
+    order = [rule for rule in np.argsort(-importance, kind="stable") if most[rule]]
+    told = []
+    for rule in sorted(map(int, order), key=lambda rule: most[rule] > 0):
+        grows = growth(fitted, rule, abs(float(card.rates[rule])), *WORDING)
+        told.append(
+            {
+                "rule": rule,
+                "text": spoken_rule(fitted, rule, *WORDING),
+                "points": int(most[rule]),
+                "grows": "" if card.levels else grows.removeprefix(AT_MOST).removeprefix(", "),
+                "levels": level_texts(card, rule),
+                "concerns": concerns(card, rule),
+            }
+        )
+    return told
+
+
+def concerns(card: ScoreCard, rule: int) -> tuple[str, str]:
+    """The share of the training rows that a rule concerns, and what was seen of them."""
+    activity = card._fitted.activity
+    covered = float(activity.covered[rule])
+    if not covered:
+        return share_text(0.0, activity.n_rows), ""
+    seen = seen_texts(card._fitted, activity.totals[rule], covered)
+    return share_text(covered, activity.n_rows), seen[card._outcome.place]
+
+
+def level_texts(card: ScoreCard, rule: int) -> list[tuple[str, int]]:
+    """What a rule asks for each of its levels, and the points for it; the first one first."""
+    fitted = card._fitted
+    if card.levels is None:
+        return []
+    assert fitted.activity.highest is not None
+    top = float(fitted.activity.highest[rule])
+    result = []
+    for level, points in enumerate(card.level_points()[rule, 1:].tolist()):
+        if fitted.network.deep or not level:
+            part = number(top * level / card.levels, 3)
+            asked = f"activation above {part}" if level else ""
+        else:
+            asked = rule_words(fitted, rule, *WORDING, level=top * level / card.levels)
+        result.append((asked, points))
+    return result
+
+
+def card_data(card: ScoreCard) -> dict[str, Any]:
+    """What stands on a card, in words."""
+    rules = card_rules(card)
+    return {
+        "title": title(card),
+        "start": start_sentence(card),
+        "rules": rules,
+        "which": which_points(card),
+        "left_out": card._fitted.network.n_rules - len(rules),
+        "heading": heading(card),
+        "seen": f"of them {card.adverse}" if card.adverse is not None else "their mean",
+        "lines": table_lines(card),
+        "cost": cost_sentence(card),
+    }
+
+
+def heading(card: ScoreCard) -> str:
+    """What the table says beside points: of rows given, their mean, as what was seen is."""
+    what = "probability" if card.adverse is not None else "prediction"
+    return f"mean {what}" if card.bands else what
+
+
+def title(card: ScoreCard) -> str:
+    if card.adverse is None:
+        return f"Score card: one point is {number(card.unit, 3)}"
+    return f"Score card: the more points, the less {card._outcome.label}"
+
+
+def start_sentence(card: ScoreCard) -> str:
+    """Where rows start, and what points mean."""
+    if card.adverse is None:
+        unit = number(card.unit, 3)
+        return (
+            f"Every row starts at {card.base} points. A prediction is the points times {unit}."
+        )
+    start = number(100 * float(card.probability(card.base)), 3)
+    label, double = card._outcome.label, number(np.log(2) / card.unit, 6)
+    return (
+        f"Every row starts at {card.base} points, which stand for {start} % {label}. "
+        f"With {double} points more the odds of {label} are half."
     )
-    return card if rows is None else measured(card, rows)
 
 
-def measured(card: ScoreCard, rows: Rows) -> ScoreCard:
-    """A card with what it costs on some rows, and what it says of them."""
-    fitted, outcome = card._fitted, card._outcome
-    if not rows.weights.all():
-        rows = rows.take(np.flatnonzero(rows.weights))
-    weight, task = rows.weights.astype(np.float64), rows.task
-    points = card._points_of(rows.X)
-    before = card._engine.decide(fitted.network, rows.X) + fitted.network.intercept
-    after = outcome.sign * card._output(points)[:, None]
-    truth = true_values(rows)
-    if task.are_classes:
-        metric, seen = "log loss", (truth == outcome.place).astype(np.float64)
-        losses = [task.loss.evaluate(each, rows.loss_targets)[0] for each in (before, after)]
-        errors = [float(np.average(own, weights=weight)) for own in losses]
-    else:
-        metric, seen = "root mean squared error", truth[:, 0]
-        squares = [(each - truth)[:, 0] ** 2 for each in (before, after)]
-        errors = [float(np.sqrt(np.average(own, weights=weight))) for own in squares]
-    step = card.step
-    while len(np.unique((points - card.base) // step)) > MOST_BANDS:
-        step *= 2
-    place, expected = (points - card.base) // step, card._meaning(points)
-    bands = []
-    for band in np.unique(place).tolist():
-        own = place == band
-        means = [float(np.average(each[own], weights=weight[own])) for each in (expected, seen)]
-        share = float(weight[own].sum() / weight.sum())
-        bands.append(Band(card.base + band * step, share, *means))
-    cost = RoundingCost(metric, errors[0], errors[1], len(rows))
-    return replace(card, cost=cost, bands=bands, step=step)
+def which_points(card: ScoreCard) -> str:
+    """What the points beside a rule are."""
+    if card.levels:
+        return "Points of each rule, on each of its levels"
+    return "Points of each rule where it fires most; where it fires less, in proportion"
 
 
-def check_options(
-    fitted: Fitted, points_to_double: Any, base: Any, unit: Any, levels: Any, adverse: Any
-) -> None:
-    """Refuse models that have no score card, and options that make none."""
-    task = fitted.task
-    if task.n_classes > 2:
-        raise ValueError(
-            f"The model has {task.n_classes} classes, and a score card is one of two. Fit a "
-            "model of one class against the others."
-        )
-    if task.n_outputs > 1:
-        raise ValueError(
-            f"The model predicts {task.n_outputs} numbers, and a score card is one of one. Fit "
-            "a model for each target."
-        )
-    if task.are_classes and not task.gives_probabilities:
-        raise ValueError(
-            f"The model was fitted with loss={task.loss.name!r}, which gives no probabilities "
-            "for points to stand for. Fit it with loss='logistic'."
-        )
-    if not task.are_classes and task.loss.link.function is not None:
-        raise ValueError(
-            f"The model was fitted with loss={task.loss.name!r}, whose rules multiply where a "
-            "score card adds. Fit it with loss='squared' or 'huber'."
-        )
-    if fitted.activity.highest is None or not fitted.activity.n_rows:
-        old = "read from a file of an earlier version"
-        was = old if fitted.activity.n_rows else fitted.why_no_rows
-        raise ValueError(
-            "The model does not remember how strongly its rules fired in training, since it "
-            f"was {was}. Give X and y to measure it on, or refit(X, y) it first."
-        )
-    for name, value in {"points_to_double": points_to_double, "unit": unit}.items():
-        given = isinstance(value, Real) and not isinstance(value, bool)
-        if not (given and 0 < value < np.inf) and not (name == "unit" and value is None):
-            raise ValueError(f"{name}={value!r} must be a number above 0.")
-    if not isinstance(base, Integral) or isinstance(base, bool):
-        raise ValueError(f"base={base!r} must be a whole number.")
-    if levels is not None:
-        check_counts(levels=levels)
-    if not task.are_classes and adverse is not None:
-        raise ValueError(
-            f"adverse={adverse!r} names a class, but the model is a regression, whose points "
-            "grow with the number. Leave it out."
-        )
+def table_lines(card: ScoreCard) -> list[tuple[str, ...]]:
+    """Points, what they stand for and, of rows given, their share and what was seen of them."""
+    if card.cost is None:
+        return [(str(points), meaning_text(card, means)) for points, means in card.table()]
+    n_rows = card.cost.n_rows
+    lines: list[tuple[str, ...]] = []
+    for points, share, expected, seen in card.bands:
+        rows = share * n_rows
+        told = meaning_text(card, expected), share_text(rows, n_rows)
+        lines.append((str(points), *told, seen_text(card, seen, rows)))
+    return lines
+
+
+def meaning_text(card: ScoreCard, meaning: float) -> str:
+    if card.adverse is None:
+        return rounded(meaning, card.unit, 2)
+    return f"{rounded(100 * meaning, 100 * min(meaning, 1 - meaning), 2)} %"
+
+
+def seen_text(card: ScoreCard, rate: float, rows: float) -> str:
+    return share_text(rate * rows, rows) if card.adverse is not None else number(rate, 3)
+
+
+def cost_sentence(card: ScoreCard) -> str:
+    """What whole points cost; empty where no rows were given."""
+    if card.cost is None:
+        return ""
+    cost = card.cost
+    how = f"{card.levels} levels" if card.levels else "whole points"
+    return (
+        f"On the {cost.n_rows} rows given the {cost.metric} is {number(cost.before, 4)} by the "
+        f"model and {number(cost.after, 4)} by {how}."
+    )
+
+
+def card_text(card: ScoreCard) -> str:
+    """A card as text."""
+    data = card_data(card)
+    lines = [f"{data['which']}:"]
+    for line in data["rules"]:
+        share, seen = line["concerns"]
+        said = f"{data['seen']} {seen}" if card.adverse is None else f"{seen} {data['seen']}"
+        notes = [f"rule {line['rule']}", f"{share} of the rows, {said}"]
+        notes += [line["grows"]] if line["grows"] else []
+        told = f"{line['text']} ({'; '.join(notes)})"
+        if not line["levels"]:
+            lines.append(f"{line['points']:+5d}  {told}")
+            continue
+        lines.append(f"       {told}")
+        lines += [f"{points:+5d}    {asked or 'at all'}" for asked, points in line["levels"]]
+    rows = data["lines"]
+    heads = ["points", data["heading"], "rows from there", data["seen"]][
+        : len(rows[0]) if rows else 0
+    ]
+    widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
+    table = [
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in [heads, *rows]
+    ]
+    rules = "\n".join(lines if data["rules"] else [])
+    parts = [f"{data['title']}.\n{data['start']}", rules, "\n".join(table)]
+    if data["left_out"]:
+        parts.insert(2, f"Without a point: {data['left_out']} of the rules.")
+    return "\n\n".join(part for part in [*parts, data["cost"]] if part)
+
+
+def write_page(card: ScoreCard, path: Any) -> Path:
+    """A card as one HTML page that needs nothing else."""
+    return plain_page(*page_parts(card), path)
+
+
+def page_parts(card: ScoreCard) -> tuple[str, str, dict[str, Any]]:
+    """The package of the page's template, its name, and what it shows."""
+    return "neuralrules._reading", "scorecard.html", card_data(card)
