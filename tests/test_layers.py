@@ -23,6 +23,7 @@ ROOMS = (
     "_compare",
     "_simplify",
     "_counterfactual",
+    "_charts",
     "_report",
     "_files",
     "_stream",

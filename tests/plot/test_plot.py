@@ -15,6 +15,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules._charts._texts import short_name, shortened, signed
 from neuralrules._engine._reference import rules_forward
 from neuralrules._reading._names import in_formula
 from neuralrules.plot import (
@@ -28,7 +29,7 @@ from neuralrules.plot import (
     _bars,
     _shape,
 )
-from neuralrules.plot._drawing import class_looks, short_name, shortened, signed
+from neuralrules.plot._drawing import class_looks
 
 
 @pytest.fixture(autouse=True)

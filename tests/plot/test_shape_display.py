@@ -58,7 +58,8 @@ def test_missing_numbers_stand_apart_and_categories_have_names(credit):
     assert ticks[-1] == "missing"
     (beside,) = display.ax_.child_axes
     texts = [tick.get_text() for tick in beside.get_yticklabels()]
-    assert all(text.endswith(" %") for text in texts)
+    assert all(text.endswith("\u202f%") for text in texts)
+    assert texts
     display = ShapeDisplay.from_estimator(model, X, "region")
     ticks = [tick.get_text() for tick in display.ax_.get_xticklabels()]
     assert ticks == list(display.shape.values)

@@ -17,21 +17,14 @@ from platforms import unix
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
+from neuralrules._charts._axes import number_axis, tight_axis
+from neuralrules._charts._chart import Chart, Line
 from neuralrules._fitted import _fitted as model_module
 from neuralrules._report import _page as report_module
 from neuralrules._report import _sections as data_module
-from neuralrules._report import _size_section as size_module
-from neuralrules._report._axes import (
-    log_ticks,
-    nice_ticks,
-    number_axis,
-    text_width,
-    tick_texts,
-    tight_axis,
-)
-from neuralrules._report._charts import Points, bars, chart
-from neuralrules._report._numbers import cell_text, plain_text, short, short_resolved
 from neuralrules._report._page_model import packed
+from neuralrules._report._sections import bar_rows
+from neuralrules._report._svg import WIDTH, Frame, shown_ticks, svg, text_width
 
 VOID = {"meta", "input", "br", "wbr", "img", "link", "hr"}
 ATTACKS = (
@@ -223,7 +216,7 @@ def test_a_sample_is_called_a_sample(binary, tmp_path, monkeypatch):
     assert "on a sample of 20 training rows" in written.text("performance")
     assert "20 or more" in written.all("header")[0][2]
     monkeypatch.setattr(data_module, "IMPORTANCE_ROWS", 10)
-    monkeypatch.setattr(size_module, "SIZE_ROWS", 30)
+    monkeypatch.setattr(data_module, "SIZE_ROWS", 30)
     written = Page(model.report(tmp_path / "report.html", X, y))
     assert "a random sample of 10 of the rows given" in written.text("importance")
     assert "measured on 30 of them" in written.text("size")
@@ -520,119 +513,60 @@ def test_errors_say_what_to_do(binary, tmp_path):
     assert not path.exists()
 
 
-def test_numbers_are_written_for_people():
-    assert cell_text(None) == "–"
-    assert cell_text(-0.123456) == "−0.123"
-    assert cell_text(0.98765, "metric") == "0.9877"
-    assert cell_text(0.25, "share") == "25.0\u202f%"
-    assert cell_text(12.0, "degrees") == "12.0°"
-    assert plain_text(3.0) == "3"
-    assert plain_text(0.1) == "0.1"
-    assert plain_text(1e300) == "1e+300"
-    assert plain_text(1638316800000000.0) == "1638316800000000"
-    assert plain_text(-1e16) == "-10000000000000000"
+def test_weights_are_packed_as_float32():
     assert np.frombuffer(base64.b64decode(packed(np.array([1.5, -2]))), "<f4").tolist() == [
         1.5,
         -2,
     ]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (53451325253.0, "53.45G"),
-        (-8976057.2, "−8.976M"),
-        (123456.0, "123.5k"),
-        (99999.9, "100k"),  # what rounding makes of it decides
-        (999999.9, "1M"),
-        (99994.0, "99994"),
-        (1234.5, "1234"),
-        (999.96e9, "1e+12"),
-        (1.2345e14, "1.234e+14"),
-        (-5.345e-11, "−5.345e−11"),
-        (0.0, "0"),
-        (-0.25, "−0.25"),
-    ],
-)
-def test_large_and_tiny_numbers_are_short(value, text):
-    assert short(value, 4) == text
-    assert cell_text(value, "metric") == text
-
-
-def test_hints_resolve_the_deviation():
-    assert short_resolved(1638316800.0, 1e7, 3) == "1.63832G"
-    assert short_resolved(12345.67, 10.0, 3) == "12345.67"
-    assert short_resolved(0.0, 1.0, 3) == "0"
-
-
-@pytest.mark.parametrize(
-    ("ticks", "texts"),
-    [
-        ([-5e10, 0, 5e10, 1e11], ["−50G", "0", "50G", "100G"]),
-        ([-5e-11, 0, 5e-11, 1e-10], ["−0.5e−10", "0", "0.5e−10", "1.0e−10"]),
-        ([0, 2.5e13], ["0", "2.5e+13"]),
-        ([-500, 0, 500], ["−500", "0", "500"]),
-        ([1e5, 1.5e5], ["100k", "150k"]),
-        ([10, 1e3, 1e5, 1e7], ["10", "1000", "100k", "10M"]),
-        ([1e9, 1e9 + 2], ["1.000000000G", "1.000000002G"]),
-    ],
-)
-def test_ticks_share_a_unit(ticks, texts):
-    assert tick_texts(np.array(ticks, float)) == texts
-
-
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [
-        *[(0, 1), (-3, 7.2), (1e-9, 2e-9), (12345, 12346), (5, 5), (0, 0), (1e9, 1e9 + 1)],
-        (0, 5e-324),
-    ],
-)
-def test_ticks_are_round_and_span_the_data(low, high):
-    ticks = nice_ticks(low, high)
-    assert 2 <= len(ticks) <= 8
-    tiny = 1e-9 * (ticks[-1] - ticks[0])
-    assert ticks[0] <= low + tiny
-    assert ticks[-1] >= high - tiny
-    assert len(set(tick_texts(ticks))) == len(ticks)
-
-
-def test_log_ticks_lie_inside():
-    assert log_ticks(8, 500).tolist() == [10, 30, 100, 300]
-    assert log_ticks(9, 20_000).tolist() == [10, 100, 1000, 10_000]
-    assert tick_texts(log_ticks(4, 4.5)) == ["4.0", "4.1", "4.2", "4.3", "4.4", "4.5"]
-
-
 @pytest.mark.parametrize("size", [1, 1e3, 123456789, 1e12, -3e-12])
 def test_charts_keep_inside_their_frame(size):
     rng = np.random.RandomState(0)
     x, y = np.arange(20) * size, rng.randn(20) * size
-    points = Points(x, y, [""] * 20, y - abs(size), y + abs(size))
+    line = Line(x, y, [""] * 20, y - abs(size), y + abs(size))
     for diagonal in (False, True):
         ends = min(x[0], x[-1]), max(x[0], x[-1])
         whole = tight_axis("x", *ends, whole=True)  # as numbers of rules
         across = number_axis("x", x) if diagonal else whole
-        drawn = chart(points, across, number_axis("y", y), title="t", diagonal=diagonal)
-        for dot in drawn.dots:
-            assert drawn.left <= dot.x <= drawn.right
-            assert drawn.top <= dot.y <= drawn.bottom
-            assert drawn.top <= dot.high <= dot.low <= drawn.bottom
-        places = [tick.place for tick in drawn.x_ticks]
-        widths = [text_width(tick.text) for tick in drawn.x_ticks]
+        frame = Frame.of(Chart("t", across, number_axis("y", y), [line], diagonal=diagonal))
+        xs, ys, lows, highs = (
+            frame.across(x),
+            *map(frame.up, (y, line.low, line.high)),
+        )
+        assert ((frame.left <= xs) & (xs <= frame.right)).all()
+        assert ((frame.top <= ys) & (ys <= frame.bottom)).all()
+        assert ((frame.top <= highs) & (highs <= lows) & (lows <= frame.bottom)).all()
+        shown = shown_ticks(frame.chart, frame)
+        places, widths = (
+            [tick.at for tick in shown],
+            [text_width(tick.text) for tick in shown],
+        )
         assert (np.diff(places) > np.add(widths[1:], widths[:-1]) / 2).all()
         assert len(places) >= (2 if diagonal else 1)
         assert places[0] >= widths[0] / 2
-        assert places[-1] + widths[-1] / 2 <= drawn.width
-        assert drawn.left - 7 >= max(text_width(tick.text) for tick in drawn.y_ticks)
+        assert places[-1] + widths[-1] / 2 <= WIDTH
+        assert frame.left - 7 >= max(map(text_width, frame.chart.y.texts))
+
+
+def test_texts_of_charts_are_escaped():
+    axis = tight_axis("<b>", 0, 1)
+    numbers = np.arange(2.0)
+    drawn = svg(Chart('"&', axis, axis, [Line(numbers, numbers, ["<script>", "a & b"])]))
+    assert "<b>" not in drawn
+    assert "<script>" not in drawn
+    assert 'aria-label="&quot;&amp;"' in drawn
+    assert "<title>a &amp; b</title>" in drawn
 
 
 def test_bars_are_shares_of_the_longest():
-    drawn = bars(["a", "b"], np.array([2.0, 1.0]), np.array([1.0, 0.5]), np.array([4.0, 1.5]))
-    assert [(bar.length, bar.start, bar.end) for bar in drawn] == [
+    low, high = np.array([1.0, 0.5]), np.array([4.0, 1.5])
+    drawn = bar_rows(["a", "b"], np.array([2.0, 1.0]), low, high)
+    assert [(bar["length"], bar["start"], bar["end"]) for bar in drawn] == [
         (50, 25, 100),
         (25, 12.5, 37.5),
     ]
-    assert bars(["a"], np.zeros(1))[0].length == 0
+    assert bar_rows(["a"], np.zeros(1))[0]["length"] == 0
 
 
 def test_the_templates_are_package_data():

@@ -11,10 +11,10 @@ from models import network_outputs, with_network
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
+from neuralrules._charts._texts import short
 from neuralrules._reading._numbers import number as exact
 from neuralrules._reading._reach import cap
 from neuralrules._reading._text import base_text, condition_texts, named_literals
-from neuralrules._report._numbers import short
 
 LONG = "a_very_long_name_" * 12  # 204 letters without a place to break
 HOSTILE = [

@@ -6,10 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from models import credit_table
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_iris
 from sklearn.metrics import (
     average_precision_score,
     confusion_matrix,
@@ -20,25 +18,16 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules import NeuralRuleClassifier
 from neuralrules._estimators._base import encoded_rows, engine_of
 from neuralrules._fitted._performance import errors_by_size
-from neuralrules._reading._numbers import number
-from neuralrules._report._axes import odds_axis, share_texts
-from neuralrules._report._classes_section import class_order, each_class, wilson
-from neuralrules._report._performance_section import error_charts
-from neuralrules._report._threshold import MAX_CUTS, Scored, cuts_of, roundest
+from neuralrules._report._performance_section import class_order, each_class
 
 
 @pytest.fixture(scope="module")
 def credit():
     X, y = credit_table(3000)
     return NeuralRuleClassifier(random_state=0, n_epochs=15).fit(X, y), X, y
-
-
-def scored_by(model, X, y, rare, weight=None):
-    rows = encoded_rows(model, X, y, weight)
-    return Scored.of(model.fitted_, rows, engine_of(model), rare)
 
 
 def metrics_of(path):
@@ -76,52 +65,6 @@ def test_metrics_are_those_of_the_rare_class(credit, tmp_path, weighted, positiv
         assert shown[name] == pytest.approx(value, rel=1e-5), name
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge"])
-@pytest.mark.parametrize("rare", [0, 1])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_every_cut_counts_as_scikit_learn(credit, loss, rare, weighted):
-    _, X, y = credit
-    model = NeuralRuleClassifier(random_state=0, n_epochs=3, loss=loss).fit(X, y)
-    weight = np.random.RandomState(0).rand(len(y)) + 0.5 if weighted else np.ones(len(y))
-    found = cuts_of(scored_by(model, X, y, rare, weight if weighted else None))
-    if loss == "logistic":
-        scores = model.predict_proba(X)[:, rare]
-    else:
-        scores = model.decision_function(X) * (2 * rare - 1)
-    assert found.cuts == sorted(found.cuts)
-    assert len(found.cuts) <= MAX_CUTS + 1
-    is_rare = y == model.classes_[rare]
-    for cut, caught, alarms in zip(found.cuts, found.caught, found.alarms, strict=True):
-        matrix = confusion_matrix(is_rare, scores >= cut, sample_weight=weight)
-        assert caught == pytest.approx(matrix[1, 1], rel=1e-6)
-        assert alarms == pytest.approx(matrix[0, 1], rel=1e-6)
-    flagged = model.predict(X) == model.classes_[rare]
-    own = confusion_matrix(is_rare, flagged, sample_weight=weight)
-    assert found.caught[found.own] == pytest.approx(own[1, 1], rel=1e-6)
-    assert found.alarms[found.own] == pytest.approx(own[0, 1], rel=1e-6)
-    assert found.caught[0] == pytest.approx(weight[is_rare].sum(), rel=1e-6)
-    assert found.caught[-1] == found.alarms[-1] == 0
-
-
-@given(st.floats(-1e6, 1e6), st.floats(1e-12, 1e6), st.integers(-6, 3))
-def test_a_threshold_lies_between_two_scores(low, step, power):
-    low, high = sorted([low * 10.0**power, (low + step) * 10.0**power])
-    if low == high:
-        return
-    number = roundest(low, high)
-    assert low < number <= high
-    if high - low > 1e-9 * max(abs(low), abs(high), 1e-3):
-        assert number < high
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "number"),
-    [(0.02931, 0.03012, 0.03), (0.2, 0.7, 0.6), (-3.5, 2.2, 2.0), (0.12341, 0.12349, 0.12348)],
-)
-def test_thresholds_are_round(low, high, number):
-    assert roundest(low, high) == number
-
-
 def test_a_rare_class_comes_first():
     two = np.array([[90.0, 5], [1, 4]])
     assert class_order(two, 1) == [1, 0]
@@ -154,25 +97,6 @@ def test_pages_without_scores(credit, tmp_path):
     assert json.loads(page)["threshold"] is None
 
 
-def test_intervals_of_shares():
-    low, high = wilson(np.array([0.0, 0.5, 1.0]), np.array([20.0, 50.0, 7.0]))
-    assert low[0] == 0
-    assert high[0] == pytest.approx(0.119, abs=1e-3)  # 1.645² / (20 + 1.645²)
-    assert low[1] + high[1] == pytest.approx(1)
-    assert high[2] == pytest.approx(1)
-
-
-@pytest.mark.parametrize(("low", "high"), [(-9, -3), (-0.2, 0.3), (2, 2.001), (-30, 30)])
-def test_odds_are_labelled_with_probabilities(low, high):
-    axis = odds_axis("p", low, high)
-    assert 1 <= len(axis.ticks) <= 8
-    assert all(low <= tick <= high for tick in axis.ticks)
-    assert len(set(axis.texts)) == len(axis.texts)
-    written = np.array([float(text.rstrip("\u202f%")) / 100 for text in axis.texts])
-    np.testing.assert_allclose(written, 1 / (1 + np.exp(-axis.ticks)), rtol=6e-3)
-    assert share_texts(np.array([0.03, 0.999, 0.5])) == ["3\u202f%", "99.9\u202f%", "50\u202f%"]
-
-
 def test_each_of_several_classes_has_its_precision_and_recall(tmp_path):
     X, y = load_iris(return_X_y=True)
     kept = np.r_[0:50, 50:100, 100:115]  # the last class is rare, and comes first
@@ -191,17 +115,3 @@ def test_each_of_several_classes_has_its_precision_and_recall(tmp_path):
     page = model.report(tmp_path / "report.html", X, y).read_text("utf-8")
     rows = re.findall(r'<th scope="row"><span class="name" title="(\d)">', page)
     assert rows[:3] == ["2", "0", "1"]
-
-
-def test_errors_of_numbers_by_prediction():
-    X, y = load_diabetes(return_X_y=True)
-    model = NeuralRuleRegressor(random_state=0, n_epochs=3).fit(X, y)
-    rows = encoded_rows(model, X, y, None)
-    (drawn,) = error_charts(model.fitted_, rows, engine_of(model))
-    predicted = model.predict(X)
-    first = predicted <= np.quantile(predicted, 0.1)
-    low, middle, high = np.quantile((y - predicted)[first], [0.1, 0.5, 0.9])
-    dot = drawn.dots[0]
-    texts = [number(value, 3) for value in (low, high, middle)]
-    assert f"from {texts[0]} to {texts[1]}, median {texts[2]}" in dot.text
-    assert dot.high < dot.y < dot.low  # upwards numbers of a picture fall

@@ -55,12 +55,19 @@ class Performance:
     errors: np.ndarray
 
 
-def perform(network: Network, rows: Rows, engine: Engine) -> Performance:
-    """Measure a network, in the units of its targets, on rows."""
-    if not rows.weights.all():
-        rows = rows.take(np.flatnonzero(rows.weights))
+def perform(
+    network: Network, rows: Rows, engine: Engine, outputs: np.ndarray | None = None
+) -> Performance:
+    """Measure a network, in the units of its targets, on rows.
+
+    `outputs` (n_rows, n_outputs) are those of the network, if they are known already; no
+    row then has the weight zero.
+    """
+    if outputs is None:
+        if not rows.weights.all():
+            rows = rows.take(np.flatnonzero(rows.weights))
+        outputs = engine.decide(network, rows.X) + network.intercept
     task, weight = rows.task, rows.weights.astype(np.float64)
-    outputs = engine.decide(network, rows.X) + network.intercept
     truth = true_values(rows)
     confusion = None
     if task.are_classes:

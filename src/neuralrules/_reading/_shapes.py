@@ -34,7 +34,6 @@ from neuralrules._reading._levels import Levels, levels
 from neuralrules._reading._names import column_label
 
 BAND = (0.1, 0.9)  # quantiles of the rows
-TAILS = (0.01, 0.99)  # quantiles between which pictures show columns with long tails
 PAIR_VALUES = 20  # of numbers and dates in each direction of a pair
 
 
@@ -97,32 +96,6 @@ class Shape:
     def exact(self) -> bool:
         """Whether the shape is exactly a straight line between the values."""
         return self._levels.kind == "category" or bool(self.alone.all())
-
-    def shown_range(self) -> tuple[float, float]:
-        """The numbers, or days, that a picture shows: without tails that hide the rest."""
-        cells = self._levels.cells
-        cells = cells[~np.isnan(cells)]
-        if not cells.size:
-            return float(self._levels.numbers[0]), float(self._levels.numbers[0])
-        low, start, end, high = np.quantile(cells, [0, *TAILS, 1])
-        return (low, high) if end - start > (high - low) / 2 else (start, end)
-
-    def histogram(self, n_bins: int = 30) -> tuple[np.ndarray, np.ndarray]:
-        """Shares of the rows along the shown range: by number if they are few, else in steps.
-
-        Returns
-        -------
-        edges : (n_bins + 1,) float64
-        shares : (n_bins,) float64
-        """
-        cells, (low, high) = self._levels.cells, self.shown_range()
-        known = (cells >= low) & (cells <= high)
-        seen = np.unique(cells[known])
-        edges = np.linspace(low, high, n_bins + 1)
-        if len(seen) <= n_bins:
-            edges = edges_around(seen if seen.size else np.zeros(1))
-        counts, _ = np.histogram(cells[known], edges, weights=self._weights[known])
-        return edges, counts / self._weights.sum()
 
     def __repr__(self) -> str:
         name = column_label(self.column)
@@ -366,14 +339,6 @@ class MovedRows:
         """Root of the mean square of effects (n, n_outputs), of all outputs together."""
         comparable = self._fitted.task.comparable(effects)
         return float(np.sqrt(shares @ (comparable**2).sum(axis=1)))
-
-
-def edges_around(numbers: np.ndarray) -> np.ndarray:
-    """Edges of cells around ascending numbers, halfway between them, (n + 1,) float64."""
-    if len(numbers) == 1:
-        return numbers[0] + np.array([-0.5, 0.5])
-    middle = (numbers[1:] + numbers[:-1]) / 2
-    return np.array([2 * numbers[0] - middle[0], *middle, 2 * numbers[-1] - middle[-1]])
 
 
 def pair_shares(a: Levels, b: Levels, weights: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralrules._charts._texts import cell_text, plain_text
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._templates import (
@@ -20,7 +21,6 @@ from neuralrules._io._templates import (
     page_bytes,
 )
 from neuralrules._io._writing import checked_path, whole_file
-from neuralrules._report._numbers import cell_text, plain_text
 from neuralrules._report._sections import Given, report_data
 from neuralrules._simplify._path import SimplificationPath
 

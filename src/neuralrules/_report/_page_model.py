@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._charts._texts import finite, plain_text, short, short_resolved
 from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._dates import date_text
 from neuralrules._data._encoder import Encoder
@@ -20,7 +21,6 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._column_words import words_of
 from neuralrules._reading._names import column_label, in_formula
 from neuralrules._reading._reach import Reach, cap, rule_reaches
-from neuralrules._report._numbers import finite, plain_text, short, short_resolved
 from neuralrules._task._losses import LARGEST_OUTPUT
 
 OTHER = "another value"

@@ -1,4 +1,4 @@
-"""How good the model is, in the report: numbers, matrices and charts of performance."""
+"""How good the model is, in the report: metrics, confusion matrix, thresholds and charts."""
 
 from __future__ import annotations
 
@@ -6,34 +6,25 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._charts._performance import calibration_charts, error_charts
+from neuralrules._charts._texts import CLASS_LENGTH, count, finite, shortened
+from neuralrules._charts._thresholds import Scored, gains_chart, thresholds_of
 from neuralrules._data._rows import Rows
-from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._fitted._performance import DECILES, Performance, true_values
+from neuralrules._fitted._performance import Performance
 from neuralrules._reading._numbers import number
-from neuralrules._report._axes import Axis, nice_ticks, number_axis, share_axis, tick_texts
-from neuralrules._report._charts import Chart, Points, chart
-from neuralrules._report._classes_section import (
-    calibration_of_two,
-    capital,
-    class_order,
-    confusion_cells,
-    each_class,
-    metric,
-    two_class_metrics,
-)
-from neuralrules._report._numbers import count
-from neuralrules._report._threshold import Scored, threshold_section
+from neuralrules._reading._outcomes import rare_class
+from neuralrules._report._svg import Frame, element, svg
 
-SPREAD = (0.1, 0.5, 0.9)  # quantiles of errors
-SHOWN_TARGETS = 4  # whose errors are drawn
+SHADES = 10  # of the confusion matrix
+RARE = 0.2  # a class with a smaller share of the rows is a rare class
 
 
 def performance_section(
     fitted: Fitted,
     performance: Performance,
     rows: Rows | None,
-    engine: Engine,
+    outputs: np.ndarray | None,
     *,
     rare: int | None,
     weighted: bool,
@@ -44,110 +35,201 @@ def performance_section(
     ----------
     fitted : Fitted
     performance : Performance
-        On `rows` or, where there are none, on those of training.
+        On `rows`, or on the training rows if no rows are given.
     rows : Rows or None
-        All with some weight.
-    engine : Engine
+        Rows that all have some weight.
+    outputs : (n_rows, n_outputs) float64 or None
+        What the model says about them.
     rare : int or None
-        Code of the class that counts; None for numbers.
+        Code of the class that counts; None for a regression.
     weighted : bool
+        Whether rows count differently.
     """
+    cells, scored = performance.confusion, None
+    two = rare is not None and fitted.task.n_classes == 2
+    if rare is not None and two and rows is not None and outputs is not None:
+        scored = Scored.of(rows, outputs, rare)
+    calibration = calibration_charts(fitted, performance, rare, scored, weighted=weighted)
+    errors = []
+    if rows is not None and outputs is not None and rare is None:
+        errors = error_charts(rows, outputs)
     result: dict[str, Any] = {
-        "metrics": [metric(capital(k), v, "metric") for k, v in performance.metrics.items()],
+        "metrics": [metric(capital(k), v) for k, v in performance.metrics.items()],
         "loss": fitted.task.loss.name,
         "classes": [],
         "order": [],
         "confusion": None,
         "each": None,
         "threshold": None,
-        "errors": [] if rows is None else error_charts(fitted, rows, engine),
+        "calibration": [
+            {"title": chart.title, "svg": svg(chart), "joined": chart.lines[0].joined}
+            for chart in calibration
+        ],
+        "intervals": two and not weighted,
+        "errors": [{"title": chart.title, "svg": svg(chart)} for chart in errors],
     }
-    cells = performance.confusion
     if cells is None or rare is None:
-        return result | {"calibration": number_charts(performance), "groups": "ten"}
+        return result
     order = class_order(cells, rare)
     labels = [str(fitted.task.labels[code]) for code in order]
     result |= {"classes": labels, "order": order}
     result["confusion"] = confusion_cells(fitted, cells, order)
-    if len(labels) > 2:
-        each = each_class(fitted, cells, order)
-        return result | {"each": each, "calibration": sure_charts(performance), "groups": "ten"}
-    scored = None if rows is None else Scored.of(fitted, rows, engine, rare)
+    if not two:
+        return result | {"each": each_class(fitted, cells, order)}
     result["metrics"] = two_class_metrics(fitted, performance, rare, scored)
-    if scored is not None and scored.both:
+    if scored is not None and scored.has_both:
         result["threshold"] = threshold_section(scored, labels)
-    charts = []
-    if fitted.task.gives_probabilities:
-        charts = [calibration_of_two(fitted, performance, rare, scored, weighted)]
-    return result | {"calibration": charts, "intervals": not weighted}
+    return result
 
 
-def sure_charts(performance: Performance) -> list[Chart]:
-    """How often the predicted one of several classes is right; none without probabilities."""
-    return [
-        chart(
-            curve_points(curve),
-            share_axis("probability of the predicted class"),
-            share_axis("share that is right"),
-            title="Calibration of the probability of the predicted class",
-            diagonal=True,
-        )
-        for curve in performance.calibration
+def rarer_class(fitted: Fitted, codes: np.ndarray | None) -> int:
+    """Code of the class with the fewest of the rows given, or else of the training rows."""
+    if codes is None:
+        return rare_class(fitted)
+    counts = np.bincount(codes, minlength=fitted.task.n_classes)
+    if not counts.all():  # a class without a row says nothing
+        return rare_class(fitted)
+    return int(np.flatnonzero(counts == counts.min())[-1])
+
+
+def has_rare_class(performance: Performance) -> bool:
+    """Whether some class has few of the rows."""
+    if performance.confusion is None:
+        return False
+    totals = performance.confusion.sum(axis=1)
+    return bool(totals.min() < RARE * totals.sum())
+
+
+def class_order(confusion: np.ndarray, rare: int) -> list[int]:
+    """Codes of the classes as they are listed: a rare class first, and of two the rarer."""
+    order = list(range(len(confusion)))
+    totals = confusion.sum(axis=1)
+    if len(order) == 2 or totals[rare] < RARE * totals.sum():
+        order.remove(rare)
+        order.insert(0, rare)
+    return order
+
+
+def two_class_metrics(
+    fitted: Fitted, performance: Performance, rare: int, scored: Scored | None
+) -> list[dict[str, Any]]:
+    """Numbers about two classes, with what they would be by chance beside them."""
+    cells = performance.confusion
+    assert cells is not None  # of two classes
+    labels = [shortened(label, CLASS_LENGTH) for label in fitted.task.labels]
+    name, other = labels[rare], labels[1 - rare]
+    total, of_rare = float(cells.sum()), float(cells[rare].sum())
+    base = of_rare / total
+    caught, flagged = float(cells[rare, rare]), float(cells[:, rare].sum())
+    known = dict(performance.metrics)
+    found = [
+        metric(f"Share of {name}", base, f"{count(of_rare)} of {count(total)} rows", "share"),
+        metric(
+            "Precision",
+            ratio(caught, flagged),
+            f"of the rows predicted {name} are {name}",
+            "share",
+        ),
+        metric("Recall", ratio(caught, of_rare), f"of the rows of {name} are found", "share"),
+        metric("F1", ratio(2 * caught, flagged + of_rare)),
     ]
+    if "ROC AUC" in known:
+        found.append(metric("ROC AUC", known.pop("ROC AUC"), "0.5 by chance"))
+    if scored is not None and scored.has_both:
+        chance = f"{number(base, 3)} by chance"
+        found.append(metric("Average precision", scored.average_precision(), chance))
+    always = other if base < 0.5 else name
+    sure = f"{number(max(base, 1 - base), 4)} by always predicting {always}"
+    found.append(metric("Accuracy", known.pop("accuracy"), sure))
+    return found + [metric(capital(key), value) for key, value in known.items()]
 
 
-def number_charts(performance: Performance) -> list[Chart]:
-    """Predicted against observed means, one chart a target."""
-    charts = []
-    for k, curve in enumerate(performance.calibration):
-        of = "" if len(performance.calibration) == 1 else f" of target {k}"
-        points = curve_points(curve)
-        both = np.concatenate([points.x, points.y])
-        ticks = nice_ticks(float(both.min()), float(both.max()))
-        ends, texts = (float(ticks[0]), float(ticks[-1])), tick_texts(ticks)
-        x, y = (Axis(name, ends, ticks, texts) for name in ("predicted", "observed"))
-        title = f"Predicted against observed mean{of}"
-        charts.append(chart(points, x, y, title=title, diagonal=True))
-    return charts
+def metric(name: str, value: float, note: str = "", kind: str = "metric") -> dict[str, Any]:
+    return {"name": name, "value": finite(value), "kind": kind, "note": note}
 
 
-def curve_points(curve: np.ndarray) -> Points:
-    """Groups of rows: mean prediction against mean outcome."""
-    predicted, observed, weight = curve[curve[:, 2] > 0].T
-    texts = [
-        f"predicted {number(a, 3)}, observed {number(b, 3)}, {count(n)} rows"
-        for a, b, n in zip(predicted, observed, weight, strict=True)
-    ]
-    return Points(predicted, observed, texts)
+def capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
-def error_charts(fitted: Fitted, rows: Rows, engine: Engine) -> list[Chart]:
-    """Errors of numbers in groups of similar prediction: median, and the middle 80 %."""
-    task = fitted.task
-    if task.are_classes:
-        return []
-    outputs = engine.decide(fitted.network, rows.X) + fitted.network.intercept
-    predicted, truth = task.loss.link.predictions(outputs), true_values(rows)
-    charts = []
-    for k in range(min(task.n_outputs, SHOWN_TARGETS)):
-        own, errors = predicted[:, k], truth[:, k] - predicted[:, k]
-        group = np.searchsorted(np.quantile(own, DECILES), own, side="right")
-        groups = [group == g for g in np.unique(group)]
-        x = np.array([own[some].mean() for some in groups])
-        low, middle, high = np.array([np.quantile(errors[some], SPREAD) for some in groups]).T
-        texts = [
-            f"predicted {number(p, 3)}: from {number(a, 3)} to {number(b, 3)}, median "
-            f"{number(m, 3)}, {count(int(some.sum()))} rows"
-            for p, a, b, m, some in zip(x, low, high, middle, groups, strict=True)
-        ]
-        of = "" if task.n_outputs == 1 else f" of target {k}"
-        charts.append(
-            chart(
-                Points(x, middle, texts, low, high),
-                number_axis("predicted", x),
-                number_axis("observed less predicted", np.concatenate([low, high, [0.0]])),
-                title=f"Errors by prediction{of}",
-                joined=False,
-            )
+def ratio(part: float, whole: float) -> float:
+    """A share; NaN of nothing."""
+    return part / whole if whole > 0 else float("nan")
+
+
+def each_class(fitted: Fitted, cells: np.ndarray, order: list[int]) -> list[dict[str, Any]]:
+    """Precision, recall and F1 of each of several classes."""
+    rows = []
+    for code in order:
+        caught, total, flagged = cells[code, code], cells[code].sum(), cells[:, code].sum()
+        rows.append(
+            {
+                "label": str(fitted.task.labels[code]),
+                "total": count(total),
+                "precision": finite(ratio(caught, flagged)),
+                "recall": finite(ratio(caught, total)),
+                "f1": finite(ratio(2 * caught, flagged + total)),
+            }
         )
-    return charts
+    return rows
+
+
+def confusion_cells(
+    fitted: Fitted, cells: np.ndarray, order: list[int]
+) -> list[dict[str, Any]]:
+    """Rows of the confusion matrix: count, share of the row and shade of each cell."""
+    result = []
+    for code in order:
+        line, total = cells[code, order], cells[code].sum()
+        shares = line / total if total > 0 else np.zeros(len(line))
+        result.append(
+            {
+                "label": str(fitted.task.labels[code]),
+                "total": count(total),
+                "cells": [
+                    {
+                        "count": count(value),
+                        "share": f"{100 * share:.1f}" if total > 0 else None,
+                        "shade": int(np.ceil(SHADES * share)),
+                        "right": column == code,
+                    }
+                    for column, value, share in zip(order, line, shares, strict=True)
+                ],
+            }
+        )
+    return result
+
+
+def threshold_section(scored: Scored, labels: list[str]) -> dict[str, Any]:
+    """What the page's slider needs, and the chart of gains.
+
+    Parameters
+    ----------
+    scored : Scored
+    labels : list of two str
+        The class that is scored, and the other class.
+    """
+    found = thresholds_of(scored)
+    chart = gains_chart(scored, found, labels[0])
+    line, frame = chart.lines[0], Frame.of(chart)
+    x, y = frame.across(line.x).tolist(), frame.up(line.y).tolist()
+    ring, dot = (
+        element("circle", id=name, class_=kind, cx=x[found.default], cy=y[found.default], r=6)
+        for name, kind in (("gains-own", "ring"), ("gains-now", "dot marked"))
+    )
+    totals = [float(scored.weights[some].sum()) for some in (scored.is_rare, ~scored.is_rare)]
+    return {
+        "labels": labels,
+        "gains": svg(chart, ring, dot),
+        "own": found.default,
+        "data": {
+            "cuts": found.values,
+            "caught": found.caught.tolist(),
+            "alarms": found.alarms.tolist(),
+            "totals": totals,
+            "own": found.default,
+            "probabilities": scored.probabilities,
+            "x": x,
+            "y": y,
+        },
+    }

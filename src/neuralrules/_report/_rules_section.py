@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._charts._texts import finite
 from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._report._numbers import finite
 from neuralrules._report._page_model import output_texts
 
 SHOWN_TARGETS = 3  # targets with columns of their own

@@ -7,35 +7,57 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
+from neuralrules._charts._bars import ImportanceBars
+from neuralrules._charts._performance import (
+    SizeErrors,
+    error_name,
+    path_chart,
+    rules_kept_chart,
+)
+from neuralrules._charts._shapes import View, most_varied, shape_chart, view_of
+from neuralrules._charts._texts import count
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._fitted._performance import perform
+from neuralrules._fitted._performance import (
+    SIZE_ROWS,
+    Performance,
+    errors_by_size,
+    perform,
+)
 from neuralrules._reading._column_words import words_of
 from neuralrules._reading._importance import importances
 from neuralrules._reading._names import column_label
+from neuralrules._reading._outcomes import adverse_outcome
+from neuralrules._reading._reasons import part_of_rule, reasons, usual_text
 from neuralrules._reading._rules_table import rules_table
+from neuralrules._reading._shapes import Shape, shapes
 from neuralrules._reading._text import base_text, date_texts, scaled_texts
-from neuralrules._report._charts import bars
-from neuralrules._report._classes_section import rarer_class
-from neuralrules._report._numbers import count
 from neuralrules._report._page_model import (
     page_columns,
     page_examples,
     page_model,
 )
-from neuralrules._report._performance_section import performance_section
-from neuralrules._report._reasons_section import example_reasons, reasons_section
+from neuralrules._report._performance_section import (
+    has_rare_class,
+    performance_section,
+    rarer_class,
+)
 from neuralrules._report._rules_section import table_section
-from neuralrules._report._shapes_section import shapes_section
-from neuralrules._report._size_section import size_section
+from neuralrules._report._svg import svg
 from neuralrules._simplify._path import SimplificationPath
 
 IMPORTANCE_ROWS = 2000  # rows that importances are measured on
 SHOWN_COLUMNS = 20
 SHOWN_RULES = 15
+SHOWN_SHAPES = 6
+SHOWN_LEVELS = 12  # categories in one table, the most frequent ones
+SHOWN_REASONS = 4
+SHAPE_ROWS = 1000  # rows that shapes are averaged over
+STILL = 1e-6  # smaller effects, as shares of the largest effect, are rounding errors
 
 
 @dataclass(frozen=True)
@@ -83,16 +105,19 @@ def report_data(
         are, ``lineage``, and ``page``, the data of the script.
     """
     performance, activity, rows = fitted.performance, fitted.activity, given.rows
+    outputs = None
     if rows is not None:
-        rows = rows.take(np.flatnonzero(rows.weights))
-        performance = perform(fitted.network, rows, engine)
+        if not rows.weights.all():
+            rows = rows.take(np.flatnonzero(rows.weights))
+        outputs = engine.decide(fitted.network, rows.X) + fitted.network.intercept
+        performance = perform(fitted.network, rows, engine, outputs)
         activity = measure(fitted.network, fitted.rules, rows, engine)
     rare = None
     if fitted.task.are_classes:
         rare = rarer_class(fitted, None if rows is None else rows.codes)
     frame = rules_table(fitted, activity)
     importance = importance_section(fitted, given, engine, frame)
-    order = [bar.name for bar in importance["all_columns"]] if given.X is not None else None
+    order = [bar["name"] for bar in importance["all_columns"]] if given.X is not None else None
     columns = page_columns(fitted, given.X, order)
     reasons = reasons_section(fitted, rare)
     examples = []
@@ -104,19 +129,14 @@ def report_data(
     table = table_section(fitted, activity, frame, where)
     names = column_texts(fitted)
     performed = performance_section(
-        fitted, performance, rows, engine, rare=rare, weighted=given.weighted
+        fitted, performance, rows, outputs, rare=rare, weighted=given.weighted
     )
     return {
         "header": header_section(fitted, title),
         "performance": performed | told_of_rows(fitted, given, where),
         "importance": importance,
         "shapes": shapes_section(
-            fitted,
-            given.X,
-            [column["source"] for column in columns],
-            given.sample_weight,
-            engine,
-            rare,
+            fitted, given, [column["source"] for column in columns], engine, rare
         ),
         "sizes": size_section(fitted, performance, rows, engine, simplification),
         "table": table,
@@ -204,7 +224,7 @@ def measured_on(fitted: Fitted, given: Given, n_rows: int) -> str:
 def importance_section(
     fitted: Fitted, given: Given, engine: Engine, frame: Any
 ) -> dict[str, Any]:
-    """Importance of rules and, where there are rows to try them on, of columns."""
+    """Importance of rules and, if there are rows to measure it on, of columns."""
     encoded = given.encoded
     n_rows = 0 if encoded is None else len(encoded)
     enough = n_rows > 1
@@ -218,10 +238,10 @@ def importance_section(
     }
     if encoded is None or not enough:
         names = [str(rule) for rule in frame.index[:SHOWN_RULES]]
-        values = frame["importance"].to_numpy()[:SHOWN_RULES]
-        return result | {"columns": [], "rules": bars(names, values), "n_rules": len(frame)}
+        rules = bar_rows(names, frame["importance"].to_numpy()[:SHOWN_RULES])
+        return result | {"columns": [], "rules": rules, "n_rules": len(frame)}
     found = {}
-    for kind, singular in (("columns", "column"), ("rules", "rule")):
+    for kind, label in (("columns", column_label), ("rules", str)):
         measured = importances(
             fitted,
             n_rows,
@@ -233,11 +253,9 @@ def importance_section(
             sample_weight=given.sample_weight,
             random_state=0,
         )
-        table = measured.to_frame()
-        numbers = (table[key].to_numpy() for key in ("importance", "low", "high"))
-        label = column_label if kind == "columns" else str
-        found[kind] = bars([label(name) for name in table[singular]], *numbers)
-    busy = [bar for bar in found["columns"] if bar.value > 0]
+        bars = ImportanceBars.of(measured, label)
+        found[kind] = bar_rows(bars.labels, bars.values, bars.low, bars.high)
+    busy = [bar for bar in found["columns"] if bar["value"] > 0]
     return result | {
         "all_columns": found["columns"],
         "columns": busy[:SHOWN_COLUMNS],
@@ -246,3 +264,180 @@ def importance_section(
         "rules": found["rules"][:SHOWN_RULES],
         "n_rules": len(found["rules"]),
     }
+
+
+def bar_rows(
+    names: list[str],
+    values: np.ndarray,
+    low: np.ndarray | None = None,
+    high: np.ndarray | None = None,
+) -> list[dict[str, Any]]:
+    """Bars of numbers that are not negative, with their lengths in percent of the longest.
+
+    `low` and `high` are the ends of intervals, in percent ``start`` and ``end``.
+    """
+    longest = float(max(values.max(initial=0), 0 if high is None else high.max(initial=0)))
+    unit = 100 / (longest or 1.0)
+    rows: list[dict[str, Any]] = [
+        {"name": name, "value": value, "length": round(unit * value, 2), "low": None}
+        for name, value in zip(names, values.tolist(), strict=True)
+    ]
+    if low is not None and high is not None:
+        for row, start, end in zip(rows, low.tolist(), high.tolist(), strict=True):
+            places = round(unit * max(start, 0.0), 2), round(unit * end, 2)
+            row |= {"low": start, "high": end, "start": places[0], "end": places[1]}
+    return rows
+
+
+def shapes_section(
+    fitted: Fitted, given: Given, sources: list[int], engine: Engine, rare: int | None
+) -> dict[str, Any]:
+    """Charts of the most important columns; the column that moves the output most is first.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    given : Given
+    sources : list of int
+        Columns that the model uses, the most important ones first.
+    engine : Engine
+    rare : int or None
+        Code of the class that counts; None for a regression.
+    """
+    X = given.X
+    if X is None or not sources:
+        return {"pictures": []}
+    found = shapes(
+        fitted,
+        X,
+        engine,
+        [fitted.encoder.names[source] for source in sources[:SHOWN_SHAPES]],
+        n_values=40,
+        max_rows=SHAPE_ROWS,
+        sample_weight=given.sample_weight,
+        random_state=0,
+    )
+    found.sort(key=lambda shape: -shape.importance)
+    moving = [shape for shape in found if shape.importance > STILL * found[0].importance]
+    view = view_of(fitted, rare)
+    return {
+        "pictures": [picture(shape, view) for shape in moving],
+        "n_rows": count(min(X.shape[0], SHAPE_ROWS)),
+        "sampled": X.shape[0] > SHAPE_ROWS,
+        "n_more": len(sources) - len(moving),
+        "label": view.label,
+        "several": len(view.names) > 1,
+        "odds": view.unit == "odds",
+    }
+
+
+def picture(shape: Shape, view: View) -> dict[str, Any]:
+    """A chart of numbers or dates, or a table of categories, whose names may be long."""
+    lines = view.lines(shape.outputs)
+    several = lines.shape[1] > 1
+    result: dict[str, Any] = {
+        "name": column_label(shape.column),
+        "key": [view.names[k] for k in most_varied(lines)] if several else [],
+        "n_rules": len(shape.rules),
+        "alone": int(shape.alone.sum()),
+    }
+    if shape._levels.names is None:
+        return result | {"svg": svg(shape_chart(shape, view))}
+    shown = np.sort(np.argsort(-shape.shares, kind="stable")[:SHOWN_LEVELS])
+    lines, reach = lines[:, most_varied(lines)], lines[:, most_varied(lines)]
+    band = None
+    if not several:
+        band = np.sort(np.hstack([view.lines(shape.low), view.lines(shape.high)]), axis=1)
+        reach = np.hstack([lines, band])
+    low, high = float(reach[shown].min()), float(reach[shown].max())
+
+    def percent(values: np.ndarray) -> list[float]:
+        return [round(4 + 92 * (v - low) / ((high - low) or 1.0), 2) for v in values.tolist()]
+
+    levels = [
+        {
+            "name": shape._levels.text(place),
+            "share": float(shape.shares[place]),
+            "marks": percent(lines[place]),
+            "ends": None if band is None else percent(band[place]),
+            "text": ", ".join(view.text(line) for line in lines[place]),
+            "outputs": lines[place].tolist(),
+        }
+        for place in shown[np.argsort(-lines[shown, 0], kind="stable")].tolist()
+    ]
+    return result | {"levels": levels, "n_more": len(shape.shares) - len(shown)}
+
+
+def size_section(
+    fitted: Fitted,
+    performance: Performance,
+    rows: Rows | None,
+    engine: Engine,
+    simplification: SimplificationPath | None,
+) -> dict[str, Any]:
+    """Error against the number of rules kept and, if given, along a simplification.
+
+    If a class is rare, hardly any row changes its predicted class as rules go, and the mean
+    loss says more. It needs rows: of the training rows only the errors are remembered.
+    """
+    what, sizes, errors = error_name(fitted.task), performance.n_rules, performance.errors
+    if rows is not None and has_rare_class(performance):
+        some = np.linspace(0, len(rows) - 1, min(SIZE_ROWS, len(rows))).astype(int)
+        sizes, errors = errors_by_size(fitted.network, rows.take(some), engine, loss=True)
+        what = fitted.task.loss.metric
+    chart, along = rules_kept_chart(sizes, errors, what), None
+    if simplification is not None:
+        path = SizeErrors.of_path(simplification)
+        along = {
+            "svg": svg(path_chart(path)),
+            "knee": path.knee,
+            "steps": simplification.to_frame().to_dict("records"),
+        }
+    return {
+        "what": what,
+        "svg": chart and svg(chart),
+        "sampled": count(SIZE_ROWS) if performance.n_rows > SIZE_ROWS else None,
+        "path": along,
+        "path_what": error_name(fitted.task),
+    }
+
+
+def reasons_section(fitted: Fitted, rare: int | None) -> dict[str, Any] | None:
+    """What the page needs to find the reasons of any row; None if there are no reasons.
+
+    Reasons compare a row with the training rows and speak of one outcome. So a model that
+    remembers no rows has none, and neither has a model of several targets.
+    """
+    task = fitted.task
+    if not fitted.activity.n_rows or (not task.are_classes and task.n_outputs > 1):
+        return None
+    outcome = adverse_outcome(fitted, None if rare is None else task.labels[rare])
+    kinds = ("against", "missed", "weak")
+    what = outcome.what.removeprefix("the ")
+    if outcome.is_odds or outcome.is_logarithm:
+        what = f"odds of {outcome.label}" if outcome.is_odds else "prediction"
+    return {
+        "k": SHOWN_REASONS,
+        "about": f"for {outcome.label}" if task.are_classes else "for a high prediction",
+        "usual": usual_text(fitted, outcome),
+        "rows": fitted.rows_name,
+        "effects": outcome.effects(fitted.network.values).tolist(),
+        "usualActivations": fitted.activity.activation.astype(np.float64).tolist(),
+        "faint": outcome.faint,
+        "multiplies": outcome.is_odds or outcome.is_logarithm,
+        "what": what,
+        "parts": {kind: part_of_rule(outcome, kind) for kind in kinds},
+    }
+
+
+def example_reasons(
+    fitted: Fitted, X: Any, examples: list[dict[str, Any]], engine: Engine, rare: int | None
+) -> list[dict[str, Any]]:
+    """The examples, which are rows of a checked table, with their reasons in sentences."""
+    adverse = None if rare is None else fitted.task.labels[rare]
+    rows = [example["row"] for example in examples]
+    found = reasons(fitted, _safe_indexing(X, rows), engine, SHOWN_REASONS, adverse)
+    return [
+        example | {"reasons": [{"rule": reason.rule, "text": reason.text} for reason in row]}
+        for example, row in zip(examples, found.reasons, strict=True)
+    ]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from neuralrules._charts._bars import ImportanceBars, Waterfall
+from neuralrules._charts._texts import (
+    LABEL_LENGTH,
+    short_label,
+    shortened,
+    signed,
+    with_short_names,
+)
 from neuralrules._estimators._base import NeuralRuleModel, checked_table
 from neuralrules._reading._explain import Explanation
 from neuralrules._reading._importance import Importances
@@ -15,7 +23,6 @@ from neuralrules._reading._text import rule_text
 from neuralrules.plot._drawing import (
     BLUE,
     GREY,
-    LABEL_LENGTH,
     ORANGE,
     SKY,
     axes_to_draw_on,
@@ -25,13 +32,6 @@ from neuralrules.plot._drawing import (
     check_position,
     import_pyplot,
     literally,
-    longest_fitting,
-    output_words,
-    short_label,
-    shortened,
-    signed,
-    with_minus,
-    with_short_names,
 )
 
 MEASURES = {
@@ -42,7 +42,7 @@ MEASURES = {
 HEIGHT = 0.3  # of a horizontal bar with its gap, in inches
 
 
-class ImportanceDisplay:
+class ImportanceDisplay(ImportanceBars):
     """Which rules, columns or pairs of columns matter, with 90 % intervals.
 
     Parameters
@@ -77,23 +77,6 @@ class ImportanceDisplay:
     2
     >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
     """
-
-    def __init__(
-        self,
-        *,
-        kind: str,
-        names: list[Any],
-        labels: list[str],
-        values: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-    ) -> None:
-        self.kind = kind
-        self.names = names
-        self.labels = labels
-        self.values = values
-        self.low = low
-        self.high = high
 
     @classmethod
     def from_estimator(
@@ -146,18 +129,8 @@ class ImportanceDisplay:
         ax : Axes, optional
         """
         check_kind("importances", importances, Importances, "model.importances(X)")
-        order = np.argsort(-importances.values, kind="stable")
-        names = [importances.names[place] for place in order]
-        low, high = np.quantile(importances.resamples, [0.05, 0.95], axis=0)
-        display = cls(
-            kind=importances.kind,
-            names=names,
-            labels=importance_labels(importances.kind, names, model),
-            values=importances.values[order],
-            low=low[order],
-            high=high[order],
-        )
-        return display.plot(ax=ax, max_bars=max_bars)
+        label = bar_label(importances.kind, model)
+        return cls.of(importances, label).plot(ax=ax, max_bars=max_bars)
 
     def plot(self, ax: Any = None, *, max_bars: int = 15) -> ImportanceDisplay:
         """Draw horizontal bars, the largest on top.
@@ -195,21 +168,19 @@ class ImportanceDisplay:
         return self
 
 
-def importance_labels(kind: str, names: list[Any], model: NeuralRuleModel | None) -> list[str]:
-    """What stands beside the bars of some rules, columns or pairs."""
+def bar_label(kind: str, model: NeuralRuleModel | None) -> Callable[[Any], str]:
+    """A function from the name of a rule, column or pair to what stands beside its bar."""
     if kind == "columns":
-        return [short_label(name) for name in names]
+        return short_label
     if kind == "pairs":
-        return [" × ".join(short_label(name, 24) for name in pair) for pair in names]
+        return lambda pair: " × ".join(short_label(name, 24) for name in pair)
     if model is None:
-        return [f"rule {rule}" for rule in names]
+        return lambda rule: f"rule {rule}"
     twin = with_short_names(model.fitted_)
-    return [
-        shortened(f"rule {rule}: {rule_text(twin, rule, 3, 1)}", LABEL_LENGTH) for rule in names
-    ]
+    return lambda rule: shortened(f"rule {rule}: {rule_text(twin, rule, 3, 1)}", LABEL_LENGTH)
 
 
-class WaterfallDisplay:
+class WaterfallDisplay(Waterfall):
     """How the rules add up to the decision about one row.
 
     Parameters
@@ -248,25 +219,6 @@ class WaterfallDisplay:
     >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
     """
 
-    def __init__(
-        self,
-        *,
-        row: int,
-        output: str,
-        intercept: float,
-        decision: float,
-        rules: np.ndarray,
-        contributions: np.ndarray,
-        limits: list[str],
-    ) -> None:
-        self.row = row
-        self.output = output
-        self.intercept = intercept
-        self.decision = decision
-        self.rules = rules
-        self.contributions = contributions
-        self.limits = limits
-
     @classmethod
     def from_estimator(
         cls,
@@ -297,8 +249,8 @@ class WaterfallDisplay:
         X = checked_table(model, X)
         row = check_position("row", row, X.shape[0], "rows of X")
         explanation = model.explain(_safe_indexing(X, [row]))
-        display = cls._of_row(explanation, 0, row, output)
-        return display.plot(ax=ax, max_rules=max_rules)
+        output = None if output is None else check_output(explanation.outputs, output)
+        return cls.of(explanation, 0, row, output).plot(ax=ax, max_rules=max_rules)
 
     @classmethod
     def from_explanation(
@@ -325,31 +277,8 @@ class WaterfallDisplay:
         """
         check_kind("explanation", explanation, Explanation, "model.explain(X)")
         row = check_position("row", row, explanation.n_rows, "rows of this explanation")
-        display = cls._of_row(explanation, row, row, output)
-        return display.plot(ax=ax, max_rules=max_rules)
-
-    @classmethod
-    def _of_row(
-        cls, explanation: Explanation, place: int, row: int, output: Any
-    ) -> WaterfallDisplay:
-        fitted = explanation._fitted
-        decision = explanation.decision[place]
-        if output is None:
-            k = int(decision.argmax()) if fitted.task.are_classes else 0
-        else:
-            k = check_output(explanation.outputs, output)
-        fired = np.flatnonzero(explanation.rows == place)
-        sizes = np.abs(explanation.contributions[fired, k])
-        fired = fired[np.argsort(-sizes, kind="stable")]
-        return cls(
-            row=row,
-            output=output_words(fitted, k),
-            intercept=float(explanation.intercept[k]),
-            decision=float(decision[k]),
-            rules=explanation.rules[fired],
-            contributions=explanation.contributions[fired, k],
-            limits=limit_texts(explanation, fired),
-        )
+        output = None if output is None else check_output(explanation.outputs, output)
+        return cls.of(explanation, row, row, output).plot(ax=ax, max_rules=max_rules)
 
     def plot(self, ax: Any = None, *, max_rules: int = 10) -> WaterfallDisplay:
         """Draw the sum from the intercept at the top to the decision at the bottom.
@@ -366,7 +295,7 @@ class WaterfallDisplay:
         self
         """
         check_count("max_rules", max_rules, 10)
-        steps, labels = self._steps(max_rules)
+        steps, labels = self.steps(max_rules)
         ends = self.intercept + np.cumsum(steps)
         starts = np.concatenate([[self.intercept], ends])[:-1]
         n = len(steps)
@@ -388,8 +317,8 @@ class WaterfallDisplay:
         ax.plot([self.decision], [n + 1], "D", color="black", markersize=6)
         for place, step, end in zip(places.tolist(), steps, ends, strict=True):
             self._write(ax, signed(step), end, place, right=step >= 0)
-        self._write(ax, with_minus(self.intercept), self.intercept, 0, right=True)
-        end = with_minus(self.decision)
+        self._write(ax, signed(self.intercept, 4, plus=""), self.intercept, 0, right=True)
+        end = signed(self.decision, 4, plus="")
         self._write(ax, end, self.decision, n + 1, right=True, bold=True)
         ax.set_yticks(
             np.arange(n + 2),
@@ -400,29 +329,11 @@ class WaterfallDisplay:
         ax.set_ylim(n + 1.6, -0.6)
         room = 0.22 * (np.ptp(edges) or 1)  # for the numbers beside the bars
         ax.set_xlim(edges.min() - room, edges.max() + room)
-        ax.set_xlabel(literally(self._x_label()))
+        ax.set_xlabel(literally(self.label))
         fires = f"{len(self.rules)} rule{'s fire' if len(self.rules) != 1 else ' fires'}"
-        ax.set_title(f"Row {self.row}: {fires}, decision {with_minus(self.decision)}")
+        ax.set_title(f"Row {self.row}: {fires}, decision {signed(self.decision, 4, plus='')}")
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-    def _steps(self, max_rules: int) -> tuple[np.ndarray, list[str]]:
-        """Lengths of the bars and what stands beside them."""
-        steps = self.contributions[:max_rules]
-        labels = [
-            f"rule {rule}: {limit}"
-            for rule, limit in zip(self.rules[:max_rules], self.limits, strict=False)
-        ]
-        n_others = len(self.rules) - len(labels)
-        if n_others:
-            steps = np.append(steps, self.contributions[max_rules:].sum())
-            labels.append(f"{n_others} other rule{'s' if n_others > 1 else ''}")
-        return steps, labels
-
-    def _x_label(self) -> str:
-        if self.output.startswith("class "):
-            return f"decision function\n(higher values favour {self.output})"
-        return self.output if "prediction" in self.output else f"prediction of {self.output}"
 
     @staticmethod
     def _write(
@@ -440,15 +351,3 @@ class WaterfallDisplay:
             fontweight="bold" if bold else "normal",
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
         )
-
-
-def limit_texts(explanation: Explanation, places: np.ndarray) -> list[str]:
-    """What limits some rules, in as many terms as fit beside a bar."""
-    short = replace(explanation, _fitted=with_short_names(explanation._fitted))
-    return [
-        longest_fitting(
-            lambda terms, place=place: short.limit_text(place, 3, terms),  # type: ignore[misc]
-            LABEL_LENGTH - 8,
-        )
-        for place in places.tolist()
-    ]

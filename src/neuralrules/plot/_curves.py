@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._charts._performance import SizeErrors
 from neuralrules._estimators._base import NeuralRuleModel, fitted_of
 from neuralrules._simplify._path import SimplificationPath
 from neuralrules.plot._drawing import (
@@ -17,6 +18,7 @@ from neuralrules.plot._drawing import (
     check_kind,
     import_pyplot,
     legend_below,
+    show_axis,
 )
 
 
@@ -115,7 +117,7 @@ class HistoryDisplay:
         return self
 
 
-class SizeDisplay:
+class SizeDisplay(SizeErrors):
     """Error against size along a simplification path.
 
     Parameters
@@ -155,27 +157,6 @@ class SizeDisplay:
     ['chosen', 'knee']
     >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
     """
-
-    def __init__(
-        self,
-        *,
-        n_parameters: np.ndarray,
-        n_rules: np.ndarray,
-        error: np.ndarray,
-        error_se: np.ndarray,
-        knee: int,
-        chosen: int | None = None,
-        tolerance: float | None = None,
-        measure: str = "error",
-    ) -> None:
-        self.n_parameters = n_parameters
-        self.n_rules = n_rules
-        self.error = error
-        self.error_se = error_se
-        self.knee = knee
-        self.chosen = chosen
-        self.tolerance = tolerance
-        self.measure = measure
 
     @classmethod
     def from_estimator(
@@ -223,19 +204,7 @@ class SizeDisplay:
         """
         check_kind("path", path, SimplificationPath, "model.simplification_path(X, y)")
         check_tolerance(tolerance)
-        steps = path.steps
-        classes = path.origin.task.are_classes
-        display = cls(
-            n_parameters=np.array([step.network.n_parameters for step in steps]),
-            n_rules=np.array([step.network.n_rules for step in steps]),
-            error=np.array([step.validation.error for step in steps]),
-            error_se=np.array([step.validation.error_se for step in steps]),
-            knee=path.knee(),
-            chosen=None if tolerance is None else path.within(float(tolerance)),
-            tolerance=tolerance,
-            measure="share of wrong classes" if classes else "share of unexplained variance",
-        )
-        return display.plot(ax=ax)
+        return cls.of_path(path, tolerance).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> SizeDisplay:
         """Draw the error over the number of parameters, on a logarithmic axis.
@@ -250,8 +219,6 @@ class SizeDisplay:
         self
         """
         ax = axes_to_draw_on(ax, (6.8, 4.4))
-        from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
         self.band_ = ax.fill_between(
             self.n_parameters,
             self.error - self.error_se,
@@ -268,12 +235,8 @@ class SizeDisplay:
         if self.chosen is not None:
             name = f"tolerance {self.tolerance:g}"
             self.marks_["chosen"] = self._mark(ax, self.chosen, "s", name)
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
-        ax.xaxis.set_minor_formatter(NullFormatter())
+        show_axis(ax, self.axis)
         ax.set_ylim(bottom=0)
-        ax.set_xlabel("parameters other than zero")
         ax.set_ylabel(f"{self.measure},\nrows not seen in training")
         ax.set_title("Error against size of the simplified models")
         legend_below(ax, ax.get_legend_handles_labels()[0], 2)

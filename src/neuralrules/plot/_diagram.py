@@ -9,21 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._charts._texts import (
+    output_name,
+    short_label,
+    short_name,
+    with_short_names,
+)
 from neuralrules._estimators._base import NeuralRuleModel, fitted_of
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._column_words import state_text
 from neuralrules._reading._rules_table import literal_angles
 from neuralrules._reading._text import split_text
 from neuralrules.plot._diagram_pen import DiagramLayout, Edge, Pen
-from neuralrules.plot._drawing import (
-    check_count,
-    check_position,
-    import_pyplot,
-    output_words,
-    short_label,
-    short_name,
-    with_short_names,
-)
+from neuralrules.plot._drawing import check_count, check_position, import_pyplot
 
 
 class RuleDisplay:
@@ -141,7 +139,7 @@ class RuleDisplay:
             mixing=network.second_layer(rule) if network.deep else None,
             shifts=network.shifts[own] if network.deep else None,
             values=network.values[rule],
-            outputs=[output_words(fitted, k) for k in range(network.n_outputs)],
+            outputs=[output_name(fitted, k) for k in range(network.n_outputs)],
         ).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> RuleDisplay:

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from neuralrules._charts._texts import signed
 from neuralrules._reading._numbers import number
 from neuralrules._reading._text import letter
-from neuralrules.plot._drawing import BLUE, GREY, LIGHT, literally, signed
+from neuralrules.plot._drawing import BLUE, GREY, LIGHT, literally
 
 FONT = 9.0  # points
 MAX_VALUES = 10  # outputs shown, those of largest value

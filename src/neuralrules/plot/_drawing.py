@@ -1,4 +1,4 @@
-"""What the displays share: matplotlib, colours, short and safe texts, and checks.
+"""What the displays share: matplotlib, colours and checks.
 
 The colours are those of Okabe and Ito, which colour-blind people tell apart; lightness,
 hatches, markers and line styles say the same again for a greyscale print.
@@ -6,26 +6,19 @@ hatches, markers and line styles say the same again for a greyscale print.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from neuralrules._data._columns import Category
-from neuralrules._data._encoder import Encoder
-from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._names import column_label
-from neuralrules._reading._numbers import number
+from neuralrules._charts._axes import Axis
+from neuralrules._charts._texts import plain_value
 
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#666666"
 YELLOW, GREEN, PURPLE, LIGHT = "#F0E442", "#009E73", "#CC79A7", "#9A9A9A"
 # Classes differ in marker and in colour.
 MARKERS = ("o", "x", "^", "s", "+", "D", "v", "*")
 INKS = (BLUE, ORANGE, "black", GREY)
-NAME_LENGTH = 40  # characters of a name in a picture
-LABEL_LENGTH = 52  # characters of a sentence beside a bar
 
 
 def import_pyplot() -> Any:
@@ -67,69 +60,9 @@ def legend_below(ax: Any, handles: list[Any], n_columns: int) -> None:
     )
 
 
-def shortened(text: Any, length: int = NAME_LENGTH) -> str:
-    """A text on one line, its end cut off with … where it is longer than `length`."""
-    line = one_line(text)
-    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
-
-
-def short_name(name: Any, length: int = NAME_LENGTH) -> str:
-    """A name cut in the middle: long names often differ only at one of their ends."""
-    line = one_line(name)
-    if len(line) <= length:
-        return line
-    tail = (length - 1) // 3
-    return line[: length - 1 - tail].rstrip() + "…" + line[-tail:].lstrip()
-
-
-def short_label(column: str, length: int = NAME_LENGTH) -> str:
-    """A column's name where it stands alone, cut in the middle."""
-    return short_name(column_label(column), length)
-
-
-def one_line(text: Any) -> str:
-    """Line breaks and what no font can show become spaces."""
-    printable = "".join(sign if sign.isprintable() else " " for sign in str(text))
-    return " ".join(printable.split())
-
-
 def literally(text: str) -> str:
     """A text for matplotlib, which would read what stands between dollars as a formula."""
     return text.replace("$", r"\$")
-
-
-def with_minus(value: float, precision: int = 4) -> str:
-    """A number with a minus that is as wide as a plus."""
-    return ("−" if value < 0 else "") + number(abs(float(value)), precision)
-
-
-def signed(value: float, precision: int = 3) -> str:
-    """The same with its sign, whatever it is."""
-    return ("−" if value < 0 else "+") + number(abs(float(value)), precision)
-
-
-def with_short_names(fitted: Fitted, length: int = 20) -> Fitted:
-    """A copy of a fitted model whose texts have short names of columns and categories."""
-    encoder = fitted.encoder
-    short_encoder = Encoder(
-        names=[short_name(name, length) for name in encoder.names],
-        columns=[
-            column
-            if not isinstance(column, Category) or column.category is None
-            else replace(column, category=short_name(column.category, length))
-            for column in encoder.columns
-        ],
-    )
-    return replace(fitted, encoder=short_encoder)
-
-
-def longest_fitting(text_of: Callable[[int], str], length: int) -> str:
-    """The text with the most terms, 3 to 1, that fits; else the shortest, cut."""
-    for terms in (3, 2, 1):
-        text = one_line(text_of(terms))
-        if len(text) <= length:
-            return text
-    return shortened(text, length)
 
 
 def is_whole(value: Any) -> bool:
@@ -166,26 +99,6 @@ def check_output(outputs: list[Any], output: Any) -> int:
     )
 
 
-def plain_value(value: Any) -> Any:
-    """A NumPy scalar as Python shows it."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def output_words(fitted: Fitted, place: int) -> str:
-    """What an output stands for: "class malignant", "prediction", "target 1".
-
-    Or, where there is a link, what predictions are made of: "x, where prediction = exp(x)".
-    """
-    classes = fitted.task.classes
-    if classes is not None:
-        label = classes[1] if len(classes) == 2 else classes[place]
-        return f"class {short_name(plain_value(label), 24)}"
-    link, single = fitted.task.loss.link.function, fitted.network.n_outputs == 1
-    if link is None:
-        return "prediction" if single else f"target {place}"
-    return f"x, where prediction{'' if single else f' of target {place}'} = {link}(x)"
-
-
 def class_looks(place: int) -> dict[str, Any]:
     """Marker and colour of a class: different for the first 32."""
     turn, marker = divmod(place, len(MARKERS))
@@ -204,3 +117,14 @@ def check_kind(parameter: str, value: Any, kind: type, source: str) -> None:
         raise TypeError(
             f"{parameter}={value!r} must be of the kind {kind.__name__}, as of {source}."
         )
+
+
+def show_axis(ax: Any, axis: Axis, *, vertical: bool = False) -> None:
+    """Label an axis, with its ticks and its ends."""
+    side = "y" if vertical else "x"
+    if axis.is_log:
+        getattr(ax, f"set_{side}scale")("log")
+        getattr(ax, f"{side}axis").set_minor_formatter(lambda *_: "")
+    getattr(ax, f"set_{side}ticks")(axis.ticks, [literally(text) for text in axis.texts])
+    getattr(ax, f"set_{side}lim")(*axis.ends)
+    getattr(ax, f"set_{side}label")(literally(axis.label))

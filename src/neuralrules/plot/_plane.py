@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._charts._texts import plain_value
 from neuralrules._data._numbers import LARGEST, holds_booleans
 from neuralrules._data._table import column_of, is_frame
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
-from neuralrules.plot._drawing import check_position, is_whole, plain_value
+from neuralrules.plot._drawing import check_position, is_whole
 
 GRID_CELLS = 2**21  # cells of the encoded grid held at a time
 MARGIN = 0.04  # of the data's range, left free around it

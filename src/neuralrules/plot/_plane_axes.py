@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules.plot._drawing import literally, short_label, short_name
+from neuralrules._charts._texts import short_label, short_name
+from neuralrules.plot._drawing import literally
 
 MAX_TICKS = 24  # categories that are named along an axis
 JITTER = 0.28  # how far points are spread around their category

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
 
-from neuralrules._data._dates import date_text
+from neuralrules._charts._axes import odds_axis
+from neuralrules._charts._shapes import View, cell_axis, edges_around, shape_chart
+from neuralrules._charts._texts import short_label, short_name
 from neuralrules._estimators._answers import Answers
 from neuralrules._estimators._base import NeuralRuleModel, fitted_of
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._levels import Levels
 from neuralrules._reading._outcomes import Outcome, outcome_of_class, rare_class
-from neuralrules._reading._shapes import PairShape, Shape, edges_around
+from neuralrules._reading._shapes import PairShape, Shape
 from neuralrules.plot._drawing import (
     BLUE,
     LIGHT,
@@ -23,14 +23,12 @@ from neuralrules.plot._drawing import (
     check_output,
     import_pyplot,
     literally,
-    short_label,
-    short_name,
+    show_axis,
 )
 
 ROOM = 0.22  # of the height, left below the line for the rows
 PALE = 0.35  # how much of its colour a cell without rows keeps
 EFFECTS = ("outputs", "interaction")
-ODDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99, 0.997, 0.999)
 
 
 class ShapeDisplay:
@@ -161,10 +159,9 @@ class ShapeDisplay:
         if not isinstance(shape, PairShape):
             check_kind("shape", shape, Shape, "model.shapes(X)[0]")
         outcome = drawn_outcome(fitted_of(model), output)
-        single = outcome.task.n_outputs == 1
         display = cls(
             shape=shape,
-            output=0 if single else outcome.place,
+            output=0 if outcome.task.n_outputs == 1 else outcome.place,
             sign=outcome.sign,
             measure=short_name(outcome.what.removeprefix("the "), 36),
             odds=outcome.is_odds,
@@ -203,106 +200,60 @@ class ShapeDisplay:
         return self
 
     def _draw_line(self, ax: Any, shape: Shape) -> None:
-        own = shape._levels
-        middle, low, high = (
-            self.sign * lines[:, self.output]
-            for lines in (shape.outputs, shape.low, shape.high)
-        )
-        places, missing = line_places(shape)
-        line = np.flatnonzero(~np.isnan(own.numbers))
-        if own.names is not None:
-            (self.line_,) = ax.plot(places, middle, "o", color=BLUE, markersize=6, zorder=3)
-            self.band_ = ax.vlines(places, low, high, color=SKY, linewidth=7, alpha=0.6)
-        else:
-            (self.line_,) = ax.plot(places[line], middle[line], color=BLUE, linewidth=1.8)
-            self.band_ = ax.fill_between(
-                places[line], low[line], high[line], color=SKY, alpha=0.35, linewidth=0
-            )
-            if missing:
-                ax.vlines(places[-1], low[-1], high[-1], color=SKY, linewidth=7, alpha=0.6)
-                ax.plot(places[-1], middle[-1], "o", color=BLUE, markersize=6)
-        shown = shown_places(shape, places)
-        bottom, top = (
-            float(end)
-            for end in (
-                np.min([low, high], axis=0)[shown].min(),
-                np.max([low, high], axis=0)[shown].max(),
-            )
-        )
+        unit = "odds" if self.odds else "number"
+        view = View(self.measure, [self.measure], self.output, self.sign, unit)
+        chart = shape_chart(shape, view, whole=True)
+        reached: list[float] = []
+        for line in chart.lines:
+            assert line.low is not None  # one output has a band
+            assert line.high is not None
+            if line.joined:
+                (drawn,) = ax.plot(line.x, line.y, color=BLUE, linewidth=1.8)
+                looks = {"color": SKY, "alpha": 0.35, "linewidth": 0}
+                band = ax.fill_between(line.x, line.low, line.high, **looks)
+            else:
+                (drawn,) = ax.plot(line.x, line.y, "o", color=BLUE, markersize=6, zorder=3)
+                band = ax.vlines(line.x, line.low, line.high, color=SKY, linewidth=7, alpha=0.6)
+            if self.line_ is None:  # what is missing comes second
+                self.line_, self.band_ = drawn, band
+            seen = (line.x >= chart.x.ends[0]) & (line.x <= chart.x.ends[1])
+            reached += [*line.low[seen], *line.high[seen]]
+        bottom, top = min(reached), max(reached)
         height = (top - bottom) or max(abs(top), 1.0)
         ax.set_ylim(bottom - (0.06 + ROOM) * height, top + 0.08 * height)
-        self._draw_rows(ax, shape, places, missing)
-        self._name_places(ax, own, places, missing)
-        ax.set_xlabel(literally(short_label(shape.column)))
+        assert chart.rows is not None
+        start, end = ax.get_ylim()
+        heights = chart.rows.shares * 0.8 * ROOM * (end - start)
+        heights /= chart.rows.shares.max(initial=0) or 1
+        looks = {"color": LIGHT, "alpha": 0.5, "zorder": 0, "align": "edge"}
+        self.rows_ = ax.bar(chart.rows.lefts, heights, chart.rows.widths, start, **looks)
+        show_axis(ax, chart.x)
+        low, high = chart.x.ends
+        ax.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
+        if shape._levels.names is not None and len(chart.x.ticks) > 4:
+            turned = 90 if len(chart.x.ticks) > 6 else 0
+            ax.tick_params(axis="x", labelrotation=turned, labelsize="small")
+        if chart.missing is not None:
+            ax.set_xticks([*chart.x.ticks, chart.missing], [*chart.x.texts, "missing"])
         ax.set_ylabel(literally(f"mean {self.measure}"))
         ax.set_title(literally(f"Shape of {short_label(shape.column)}"))
         if self.odds:
-            beside = ax.secondary_yaxis("right", functions=(expit, logit))
-            ends = expit(np.array(ax.get_ylim()))
-            ticks = [odd for odd in ODDS if ends[0] < odd < ends[1]]
-            if len(ticks) < 2:
-                ticks = [float(f"{end:.2g}") for end in expit(np.array([bottom, top]))]
-            beside.set_yticks(ticks, [f"{100 * tick:g} %" for tick in ticks])
-            beside.set_ylabel("as a probability")
-
-    def _draw_rows(self, ax: Any, shape: Shape, places: np.ndarray, missing: bool) -> None:
-        """Bars along the bottom: where the rows are."""
-        if shape._levels.names is not None:
-            lefts, widths, shares = places - 0.3, np.full(len(places), 0.6), shape.shares
-        else:
-            edges, shares = shape.histogram()
-            lefts, widths = edges[:-1], np.diff(edges)
-            if missing:
-                width = 0.03 * (edges[-1] - edges[0])
-                lefts = np.append(lefts, places[-1] - width)
-                widths, shares = (
-                    np.append(widths, 2 * width),
-                    np.append(shares, shape.shares[-1]),
-                )
-        start, end = ax.get_ylim()
-        scale = 0.8 * ROOM * (end - start) / (shares.max(initial=0) or 1)
-        self.rows_ = ax.bar(
-            lefts, shares * scale, widths, start, align="edge", color=LIGHT, alpha=0.5, zorder=0
-        )
-
-    def _name_places(self, ax: Any, own: Levels, places: np.ndarray, missing: bool) -> None:
-        """Names of categories, dates, and what is missing, below the axis."""
-        if own.names is not None:
-            texts = [literally(short_name(own.text(i), 18)) for i in range(len(own))]
-            many = len(texts) > 6
-            ax.set_xticks(
-                places,
-                texts,
-                rotation=90 if many else 0,
-                fontsize="small" if len(texts) > 4 else None,
-            )
-            return
-        low, high = self.shape.shown_range()  # type: ignore[union-attr]
-        room = 0.02 * (high - low) or 0.5
-        ax.set_xlim(
-            low - room, (places[-1] if missing else high) + room * (2 if missing else 1)
-        )
-        if not missing and own.kind == "number":
-            return
-        ticks = [tick for tick in ax.get_xticks() if low <= tick <= high]
-        if own.kind == "date":
-            ticks = np.linspace(low, high, 4).round().tolist()
-        texts = [date_text(t) if own.kind == "date" else f"{t:g}" for t in ticks]
-        if missing:
-            ticks, texts = [*ticks, places[-1]], [*texts, "missing"]
-        ax.set_xticks(ticks, texts)
+            beside = ax.secondary_yaxis("right")
+            odds = odds_axis("as a probability", *ax.get_ylim())
+            beside.set_yticks(odds.ticks, odds.texts)
+            beside.set_ylabel(odds.label)
 
     def _draw_map(self, ax: Any, pair: PairShape, effect: str) -> None:
         lines = pair.outputs if effect == "outputs" else pair.interaction
-        first, second = pair._levels
-        shown = [np.flatnonzero(~np.isnan(own.numbers)) for own in pair._levels]
+        shown = [np.flatnonzero(~np.isnan(levels.numbers)) for levels in pair._levels]
         colours = self.sign * lines[np.ix_(*shown)][:, :, self.output].T
         limit = float(np.abs(colours).max()) or 1.0
         looks: dict[str, Any] = {"cmap": "viridis"}
         if effect == "interaction":
             looks = {"cmap": "PuOr_r", "vmin": -limit, "vmax": limit}
         edges = [
-            edges_around(own.numbers[use]) for own, use in zip(pair._levels, shown, strict=True)
+            edges_around(levels.numbers[some])
+            for levels, some in zip(pair._levels, shown, strict=True)
         ]
         seen = pair.shares[np.ix_(*shown)].T > 0
         self.mesh_ = ax.pcolormesh(*edges, colours, alpha=np.where(seen, 1, PALE), **looks)
@@ -310,9 +261,11 @@ class ShapeDisplay:
         bar.solids.set_alpha(1)
         what = "mean" if effect == "outputs" else "what only both add to the"
         bar.set_label(literally(f"{what} {self.measure}"))
-        for own, name, axis in ((first, pair.columns[0], "x"), (second, pair.columns[1], "y")):
-            getattr(ax, f"set_{axis}label")(literally(short_label(name)))
-            name_cells(ax, own, axis)
+        for place, (name, levels) in enumerate(zip(pair.columns, pair._levels, strict=True)):
+            axis = cell_axis(name, levels, edges[place])
+            show_axis(ax, axis, vertical=place == 1)
+            if place == 0 and len(axis.ticks) > 6 and levels.names is not None:
+                ax.tick_params(axis="x", labelrotation=90)
         if not seen.all():
             ax.set_xlabel(f"{ax.get_xlabel()}\n(pale: no rows there)")
         labels = " and ".join(short_label(name, 20) for name in pair.columns)
@@ -328,37 +281,3 @@ def drawn_outcome(fitted: Fitted, output: Any) -> Outcome:
         return Outcome(task, place)
     code = rare_class(fitted) if output is None else check_output(task.labels, output)
     return outcome_of_class(task, code)
-
-
-def line_places(shape: Shape) -> tuple[np.ndarray, bool]:
-    """Where each value stands on the axis, and whether the last one is what is missing."""
-    own = shape._levels
-    missing = bool(np.isnan(own.numbers[-1]))
-    if not missing:
-        return own.numbers, False
-    low, high = shape.shown_range()
-    return np.append(own.numbers[:-1], high + 0.12 * ((high - low) or 1.0)), True
-
-
-def shown_places(shape: Shape, places: np.ndarray) -> np.ndarray:
-    """Values inside of the picture, and the missing one."""
-    if shape._levels.names is not None:
-        return np.ones(len(places), bool)
-    low, high = shape.shown_range()
-    inside = (places >= low) & (places <= high)
-    return inside | np.isnan(shape._levels.numbers)
-
-
-def name_cells(ax: Any, own: Levels, axis: str) -> None:
-    """Names of categories and dates along an axis of a map."""
-    if own.names is not None:
-        texts = [literally(short_name(own.text(i), 18)) for i in range(len(own))]
-        ticks = own.numbers.tolist()
-    elif own.kind == "date":
-        known = own.numbers[~np.isnan(own.numbers)]
-        ticks = np.linspace(known[0], known[-1], 4).round().tolist()
-        texts = [date_text(tick) for tick in ticks]
-    else:
-        return
-    rotation = 90 if axis == "x" and len(texts) > 6 else 0
-    getattr(ax, f"set_{axis}ticks")(ticks, texts, rotation=rotation)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._charts._texts import plain_value, short_name
 from neuralrules._estimators._base import NeuralRuleModel, checked_table, engine_of, fitted_of
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._numbers import number
@@ -22,8 +23,6 @@ from neuralrules.plot._drawing import (
     import_pyplot,
     legend_below,
     literally,
-    plain_value,
-    short_name,
 )
 from neuralrules.plot._plane import (
     chosen_columns,

@@ -1,27 +1,23 @@
-"""Axes of the report's charts: what they run over, and what is written along them."""
+"""Axes of charts: the range of each axis, its ticks and what is written at them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from scipy.special import expit, logit
 
-from neuralrules._data._dates import date_text
-from neuralrules._report._numbers import (
+from neuralrules._charts._texts import (
+    NO_BREAK,
     POWERS_FROM,
     SHORT_FROM,
     UNITS,
     minus,
-    plain_text,
+    share_texts,
     short,
 )
+from neuralrules._data._dates import date_text
 
-# Widths of letters at the charts' size of text, in the widest of the fonts in use.
-LETTER = 7.7
-LETTERS = {"−": 10.2, "+": 10.2, "M": 10.5, "G": 9.5, "%": 11.0, ".": 4.0, ",": 4.0}
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 WHOLE_STEPS = (1.0, 2.0, 5.0, 10.0)
 # Probabilities to write on an axis of log odds, the first choice first.
@@ -33,7 +29,13 @@ PROBABILITIES = tuple(
         [f * 10.0**-power for power in range(1, 13) for f in (1, 1.5, 2, 3, 5, 7)],
     )
 )
-SPAN = "\N{NARROW NO-BREAK SPACE}"
+# Steps between ticks of dates: a calendar unit, how many of it, and the length in days.
+DATE_STEPS = (
+    *(("D", n, n) for n in (1, 2, 7, 14)),
+    *(("M", n, 30.44 * n) for n in (1, 2, 3, 6)),
+    *(("Y", f * 10**power, 365.25 * f * 10**power) for power in range(4) for f in (1, 2, 5)),
+)
+DATE_TICKS = 5  # at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,66 +46,67 @@ class Axis:
     ----------
     label : str
     ends : tuple of two floats
-        What it runs over, warped.
+        The range of the axis.
     ticks : (n,) float64
-        Places of its labels, not warped.
     texts : list of str
-    warp : callable
-        From the numbers shown to what is linear along the axis.
+        What is written at each tick.
+    is_log : bool
+        Whether the axis is logarithmic.
     """
 
     label: str
     ends: tuple[float, float]
     ticks: np.ndarray
     texts: list[str]
-    warp: Callable[[np.ndarray], np.ndarray] = np.asarray
+    is_log: bool = False
 
     def places(self, numbers: np.ndarray, first: float, last: float) -> np.ndarray:
-        """Where numbers lie between the places of both ends, which they do not leave."""
-        with np.errstate(divide="ignore"):  # zero on a logarithmic axis lies at its end
-            warped = np.clip(self.warp(np.asarray(numbers, np.float64)), *self.ends)
-        return scale(np.array(self.ends), first, last)(warped)
+        """Where numbers lie if the axis runs from `first` to `last`; none lies outside."""
+        values, ends = np.asarray(numbers, np.float64), np.array(self.ends)
+        if self.is_log:
+            with np.errstate(divide="ignore"):  # zero lies at the end of the axis
+                values, ends = np.log10(values), np.log10(ends)
+        share = (np.clip(values, *ends) - ends[0]) / (ends[1] - ends[0])
+        return first + share * (last - first)
 
 
 def number_axis(label: str, numbers: np.ndarray, *, zero: bool = False) -> Axis:
-    """From a round number below all to one above; from zero if that is asked for."""
+    """From a round number below all numbers, or from zero, to a round number above."""
     low, high = float(np.min(numbers)), float(np.max(numbers))
     ticks = nice_ticks(min(0.0, low) if zero else low, high)
     return Axis(label, (float(ticks[0]), float(ticks[-1])), ticks, tick_texts(ticks))
 
 
 def tight_axis(label: str, low: float, high: float, *, whole: bool = False) -> Axis:
-    """Exactly from one number to another, with round ones between them."""
-    ticks = nice_ticks(low, high, whole=whole)
+    """Exactly from `low` to `high`, with round ticks between them."""
+    ticks = nice_ticks(low, high, 5 if whole else 6, whole=whole)
     inside = ticks[(ticks >= low) & (ticks <= high)]
     if not inside.size:
         inside = np.array([low])
-    ends = (low, high) if high > low else (low - 0.5, high + 0.5)
-    return Axis(label, ends, inside, tick_texts(inside))
+    return Axis(label, apart(low, high), inside, tick_texts(inside))
 
 
 def date_axis(label: str, low: float, high: float) -> Axis:
-    """Days from one to another, at most three of them written out."""
-    ticks = np.unique(np.round(np.linspace(low, high, 3)))
-    texts = [date_text(tick)[:10] for tick in ticks]
-    return Axis(label, (low, high) if high > low else (low - 0.5, high + 0.5), ticks, texts)
+    """Exactly from one day to another, with ticks where years, months or days begin."""
+    ticks, texts = date_ticks(low, high)
+    return Axis(label, apart(low, high), ticks, texts)
 
 
 def log_axis(label: str, low: float, high: float, *, shares: bool = False) -> Axis:
     """A logarithmic axis of numbers, or of shares in percent."""
     ticks = log_ticks(low, high)
     texts = share_texts(ticks) if shares else tick_texts(ticks)
-    return Axis(label, (float(np.log10(low)), float(np.log10(high))), ticks, texts, np.log10)
+    return Axis(label, (low, high), ticks, texts, is_log=True)
 
 
-def share_axis(label: str, high: float = 1.0) -> Axis:
-    """Shares from zero, in percent."""
-    ticks = nice_ticks(0.0, high)
-    return Axis(label, (0.0, float(ticks[-1])), ticks, share_texts(ticks))
+def share_axis(label: str) -> Axis:
+    """Shares from zero to one, in percent."""
+    ticks = nice_ticks(0.0, 1.0)
+    return Axis(label, (0.0, 1.0), ticks, share_texts(ticks))
 
 
 def odds_axis(label: str, low: float, high: float) -> Axis:
-    """Log odds, labelled with the probabilities that they are."""
+    """Log odds, labelled with their probabilities."""
     for choice in PROBABILITIES:
         ticks = logit(np.array(choice))
         inside = np.array(choice)[(ticks >= low) & (ticks <= high)]
@@ -111,31 +114,18 @@ def odds_axis(label: str, low: float, high: float) -> Axis:
             stride = -(-len(inside) // 6)
             chosen = inside[::stride]
             return Axis(label, (low, high), logit(chosen), share_texts(chosen))
-    # So narrow that no round one lies inside, or only two of them.
+    # The range is so narrow that it holds at most two of these probabilities.
     shares = nice_ticks(*expit([low, high]).tolist())
     shares = shares[(shares > expit(low)) & (shares < expit(high))]
     if not shares.size:
         shares = expit(np.array([(low + high) / 2]))
-    texts = [f"{text}{SPAN}%" for text in tick_texts(100 * shares)]
+    texts = [f"{text}{NO_BREAK}%" for text in tick_texts(100 * shares)]
     return Axis(label, (low, high), logit(shares), texts)
 
 
-def share_texts(shares: np.ndarray) -> list[str]:
-    """Shares in percent, with the digits that they have."""
-    texts = []
-    for share in shares.tolist():
-        digits = max(3, 2 + int(np.ceil(-np.log10(max(1 - share, 1e-12)))))
-        texts.append(f"{float(f'{100 * share:.{digits}g}'):.12g}{SPAN}%")
-    return texts
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A place on an axis, what is written there, and all its digits if that is shortened."""
-
-    place: float
-    text: str
-    full: str = ""
+def apart(low: float, high: float) -> tuple[float, float]:
+    """The ends of an axis, which must differ."""
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
 def nice_ticks(low: float, high: float, n: int = 5, *, whole: bool = False) -> np.ndarray:
@@ -165,11 +155,34 @@ def log_ticks(low: float, high: float) -> np.ndarray:
     return inside if inside.size else np.array([low])
 
 
+def date_ticks(low: float, high: float) -> tuple[np.ndarray, list[str]]:
+    """Days since 1970-01-01 at which years, months or days begin, and their texts.
+
+    The texts are "2016", "2016-04" or "2016-04-01".
+    """
+    try:
+        first, last = np.array([low, high]).round().astype("datetime64[D]")
+        needed = (high - low) / DATE_TICKS
+        unit, n, _ = next(step for step in DATE_STEPS if step[2] >= needed)
+        begun = np.arange(first.astype(f"M8[{unit}]"), last.astype(f"M8[{unit}]") + 1)
+        since = 1970 if unit == "Y" else 0  # NumPy counts all units from 1970
+        begun = begun[(begun.astype(np.int64) + since) % n == 0]
+        ticks = begun.astype("M8[D]")
+        inside = (ticks >= first) & (ticks <= last)
+        if inside.sum() >= 2:
+            texts = [str(tick) for tick in begun[inside]]
+            return ticks[inside].astype(np.int64).astype(np.float64), texts
+    except (StopIteration, OverflowError, ValueError):  # thousands of years
+        pass
+    ticks = np.unique(np.round([low, (low + high) / 2, high]))
+    return ticks, [date_text(tick)[:10] for tick in ticks.tolist()]
+
+
 def tick_texts(ticks: np.ndarray) -> list[str]:
     """Labels that are all written in the same unit and to the same decimal place."""
     sizes = np.abs(ticks)
     largest, smallest = float(sizes.max()), float(sizes[sizes > 0].min(initial=np.inf))
-    if largest > 100 * smallest:  # of a logarithmic axis, where no unit suits all
+    if largest > 100 * smallest:  # a logarithmic axis: no unit suits all of its ticks
         return [short(float(tick), 3) for tick in ticks]
     unit, name = tick_unit(largest)
     scaled = ticks / unit
@@ -185,51 +198,10 @@ def tick_texts(ticks: np.ndarray) -> list[str]:
 
 
 def tick_unit(largest: float) -> tuple[float, str]:
-    """What the labels of an axis count in, by the largest of them: 1, thousands, 1e-12."""
+    """The unit of an axis, chosen by its largest label: 1, thousands, 1e-12."""
     if SHORT_FROM <= largest < POWERS_FROM:
         return next(pair for pair in UNITS if largest >= pair[0])
     if largest == 0 or 1e-3 <= largest < SHORT_FROM:
         return 1.0, ""
     power = int(np.floor(np.log10(largest) + 1e-9))
     return 10.0**power, f"e{power:+03d}"
-
-
-def text_width(text: str) -> float:
-    """Room that a label takes."""
-    return sum(LETTERS.get(letter, LETTER) for letter in text)
-
-
-def scale(ends: np.ndarray, first: float, last: float) -> Callable[[np.ndarray], np.ndarray]:
-    """The linear map that takes both `ends` to `first` and `last`."""
-    low, high = float(ends[0]), float(ends[1])
-
-    def apply(values: np.ndarray) -> np.ndarray:
-        return first + (np.asarray(values, np.float64) - low) / (high - low) * (last - first)
-
-    return apply
-
-
-def placed(places: np.ndarray, ticks: np.ndarray, texts: list[str]) -> list[Tick]:
-    """Labels at their places on an axis."""
-    result = []
-    for place, tick, text in zip(places.tolist(), ticks.tolist(), texts, strict=True):
-        full = plain_text(tick) if text[-1] in "kMG" or "e" in text else ""
-        result.append(Tick(place, text, minus(full)))
-    return result
-
-
-def spaced(ticks: list[Tick]) -> list[Tick]:
-    """All ticks, or every second, third, …, of them, so that their texts do not touch.
-
-    A tick at zero stays.
-    """
-    zero = next((i for i, tick in enumerate(ticks) if not tick.text.strip("0.")), 0)
-    for stride in range(1, len(ticks)):
-        shown = ticks[zero % stride :: stride]
-        rooms = (
-            b.place - a.place - (text_width(a.text) + text_width(b.text)) / 2
-            for a, b in pairwise(shown)
-        )
-        if all(room > 6 for room in rooms):
-            return shown
-    return ticks[zero : zero + 1]

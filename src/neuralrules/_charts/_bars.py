@@ -1,0 +1,123 @@
+"""Charts of bars: importances, and how the rules add up for one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from neuralrules._charts._texts import (
+    LABEL_LENGTH,
+    longest_fitting,
+    output_name,
+    with_short_names,
+)
+from neuralrules._reading._explain import Explanation
+from neuralrules._reading._importance import Importances
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ImportanceBars:
+    """Importances with the ends of their 90 % intervals, the most important first.
+
+    `ImportanceDisplay` documents the fields.
+    """
+
+    kind: str
+    names: list[Any]
+    labels: list[str]
+    values: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, measured: Importances, label: Callable[[Any], str]) -> Self:
+        """Order importances, and label each by its name."""
+        order = np.argsort(-measured.values, kind="stable")
+        names = [measured.names[place] for place in order]
+        low, high = np.quantile(measured.resamples, [0.05, 0.95], axis=0)
+        return cls(
+            kind=measured.kind,
+            names=names,
+            labels=[label(name) for name in names],
+            values=measured.values[order],
+            low=low[order],
+            high=high[order],
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Waterfall:
+    """How the rules add up to the decision about one row.
+
+    `WaterfallDisplay` documents the fields.
+    """
+
+    row: int
+    output: str
+    intercept: float
+    decision: float
+    rules: np.ndarray
+    contributions: np.ndarray
+    limits: list[str]
+
+    @classmethod
+    def of(cls, explanation: Explanation, place: int, row: int, output: int | None) -> Self:
+        """The waterfall of one row of an explanation.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        place : int
+            Which row of the explanation.
+        row : int
+            The number of this row in the user's table.
+        output : int or None
+            By default the predicted class, or the first target.
+        """
+        fitted = explanation._fitted
+        decision = explanation.decision[place]
+        if output is None:
+            output = int(decision.argmax()) if fitted.task.are_classes else 0
+        fired = np.flatnonzero(explanation.rows == place)
+        sizes = np.abs(explanation.contributions[fired, output])
+        fired = fired[np.argsort(-sizes, kind="stable")]
+        with_short = replace(explanation, _fitted=with_short_names(fitted))
+        return cls(
+            row=row,
+            output=output_name(fitted, output),
+            intercept=float(explanation.intercept[output]),
+            decision=float(decision[output]),
+            rules=explanation.rules[fired],
+            contributions=explanation.contributions[fired, output],
+            limits=[limit_text(with_short, contribution) for contribution in fired.tolist()],
+        )
+
+    def steps(self, max_rules: int) -> tuple[np.ndarray, list[str]]:
+        """Lengths and labels of the bars; all but `max_rules` rules share the last bar."""
+        steps = self.contributions[:max_rules]
+        labels = [
+            f"rule {rule}: {limit}"
+            for rule, limit in zip(self.rules[:max_rules], self.limits, strict=False)
+        ]
+        n_others = len(self.rules) - len(labels)
+        if n_others:
+            steps = np.append(steps, self.contributions[max_rules:].sum())
+            labels.append(f"{n_others} other rule{'s' if n_others > 1 else ''}")
+        return steps, labels
+
+    @property
+    def label(self) -> str:
+        """What the bars add up to."""
+        if self.output.startswith("class "):
+            return f"decision function\n(higher values favour {self.output})"
+        return self.output if "prediction" in self.output else f"prediction of {self.output}"
+
+
+def limit_text(explanation: Explanation, contribution: int) -> str:
+    """What limits a rule, in as many terms as fit beside a bar."""
+    return longest_fitting(
+        lambda terms: explanation.limit_text(contribution, 3, terms), LABEL_LENGTH - 8
+    )

@@ -1,0 +1,250 @@
+"""Charts of shapes: which outputs they show, along which values, and where the rows are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import expit
+
+from neuralrules._charts._axes import (
+    Axis,
+    date_axis,
+    log_ticks,
+    number_axis,
+    odds_axis,
+    tick_texts,
+    tight_axis,
+)
+from neuralrules._charts._chart import Chart, Line, RowBars
+from neuralrules._charts._texts import (
+    CLASS_LENGTH,
+    NO_BREAK,
+    short,
+    short_label,
+    short_name,
+    shortened,
+)
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._reading._levels import Levels
+from neuralrules._reading._names import column_label
+from neuralrules._reading._outcomes import outcome_of_class
+from neuralrules._reading._shapes import Shape
+from neuralrules._task._losses import LARGEST_OUTPUT
+from neuralrules._task._task import Task
+
+TAILS = (0.01, 0.99)  # quantiles between which columns with long tails are shown
+BARS = 30  # of the rows
+LINES = 5  # of classes or targets in one chart, those that vary most
+FEW = 10  # numbers that are all written on the axis
+MARGIN = 0.06  # share of the height that is left free above and below
+MISSING_PLACE, MISSING_WIDTH = 0.1, 0.05  # to the right of the values, as shares of their range
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """How the outputs of a model are shown.
+
+    Attributes
+    ----------
+    label : str
+        What the vertical axis is.
+    names : list of str
+        What each output is called.
+    place : int or None
+        The one output that is shown; None shows all.
+    sign : float
+        The output is multiplied by it: -1 shows the first of two classes.
+    unit : {"odds", "logarithm", "number"}
+        Log odds are labelled with probabilities, and logarithms with the numbers themselves.
+    task : Task or None
+        Makes several outputs comparable.
+    """
+
+    label: str
+    names: list[str]
+    place: int | None = 0
+    sign: float = 1.0
+    unit: str = "number"
+    task: Task | None = None
+
+    def lines(self, outputs: np.ndarray) -> np.ndarray:
+        """Outputs (n_values, n_outputs) as they are drawn, (n_values, n_lines)."""
+        if self.place is not None:
+            return self.sign * outputs[:, [self.place]]
+        assert self.task is not None
+        return self.task.comparable(outputs)
+
+    def axis(self, low: float, high: float) -> Axis:
+        """The vertical axis, with some room below `low` and above `high`."""
+        room = MARGIN * ((high - low) or max(abs(high), 1.0))
+        low, high = low - room, high + room
+        if self.unit == "odds":
+            return odds_axis(self.label, low, high)
+        if self.unit == "logarithm":
+            ticks = log_ticks(from_logarithm(low), from_logarithm(high))
+            return Axis(self.label, (low, high), np.log(ticks), tick_texts(ticks))
+        return number_axis(self.label, np.array([low, high]))
+
+    def text(self, output: float) -> str:
+        """One number of a line for people."""
+        if self.unit == "odds":
+            return f"{100 * expit(output):.3g}{NO_BREAK}%"
+        return short(from_logarithm(output) if self.unit == "logarithm" else float(output), 3)
+
+
+def from_logarithm(value: float) -> float:
+    return float(np.exp(np.clip(value, -LARGEST_OUTPUT, LARGEST_OUTPUT)))
+
+
+def view_of(fitted: Fitted, rare: int | None) -> View:
+    """How the shapes of a model are shown by default.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    rare : int or None
+        Code of the class that counts; None for a regression.
+    """
+    task = fitted.task
+    if task.n_outputs > 1:
+        names = [str(label) for label in task.labels] or [
+            f"target {k}" for k in range(task.n_outputs)
+        ]
+        label = "score" if task.are_classes else "standard deviations of each target"
+        return View(label, names, place=None, task=task)
+    if not task.are_classes:
+        if task.loss.link.function is None:
+            return View("prediction", ["prediction"])
+        return View("prediction (log scale)", ["prediction"], unit="logarithm")
+    assert rare is not None  # of two classes
+    outcome = outcome_of_class(task, rare)
+    kind = "probability of" if outcome.is_odds else "decision for"
+    label = f"{kind} {shortened(task.labels[rare], CLASS_LENGTH)}"
+    return View(label, [label], sign=outcome.sign, unit="odds" if outcome.is_odds else "number")
+
+
+def shape_chart(shape: Shape, view: View, *, whole: bool = False) -> Chart:
+    """The lines, the band and the rows of a column; categories stand at 0, 1, 2, …
+
+    With `whole`, lines go on beyond both ends of the horizontal axis.
+    """
+    levels, lines = shape._levels, view.lines(shape.outputs)
+    chosen = most_varied(lines)
+    low = high = None
+    if lines.shape[1] == 1:
+        ends = [view.lines(shape.low)[:, 0], view.lines(shape.high)[:, 0]]
+        low, high = np.sort(ends, axis=0)
+    start, end = shown_range(levels)
+    x, labelled = value_axis(shape.column, levels)
+    places, missing = levels.numbers.copy(), None
+    inside = np.flatnonzero((places >= start) & (places <= end))
+    known = np.flatnonzero(~np.isnan(places)) if whole else inside
+    groups = [known]
+    if np.isnan(places[-1]):
+        width = x.ends[1] - x.ends[0]
+        places[-1] = missing = x.ends[1] + MISSING_PLACE * width
+        x = replace(x, ends=(x.ends[0], missing + MISSING_WIDTH * width))
+        groups.append(np.array([len(places) - 1]))
+    drawn = [
+        Line(
+            places[some],
+            lines[some, k],
+            [f"{levels.text(i)}: {view.text(lines[i, k])}" for i in some.tolist()],
+            None if low is None else low[some],
+            None if high is None else high[some],
+            joined=some is known and levels.names is None,
+            banded=some is known and levels.names is None,
+            loud=np.isin(places[some], labelled) | (some is not known),
+            number=number,
+        )
+        for number, k in enumerate(chosen.tolist())
+        for some in groups
+    ]
+    shown = np.concatenate([inside, *groups[1:]])
+    reach = lines[:, chosen]
+    if low is not None and high is not None:
+        reach = np.column_stack([lines, low, high])
+    return Chart(
+        f"What {column_label(shape.column)} does to the {view.label}",
+        x,
+        view.axis(float(reach[shown].min()), float(reach[shown].max())),
+        drawn,
+        rows=row_bars(shape, missing),
+        missing=missing,
+    )
+
+
+def most_varied(lines: np.ndarray) -> np.ndarray:
+    """Places of the few lines (n_values, n_lines) that vary most, ascending."""
+    spread = np.ptp(lines, axis=0)
+    return np.sort(np.argsort(-spread, kind="stable")[:LINES])
+
+
+def value_axis(column: str, levels: Levels) -> tuple[Axis, np.ndarray]:
+    """The axis of a column's values, and those values that are marked by dots."""
+    label, (low, high) = short_label(column), shown_range(levels)
+    if levels.names is not None:
+        return category_axis(label, levels), levels.numbers
+    if levels.kind == "date":
+        return date_axis(label, low, high), np.empty(0)
+    seen = np.unique(levels.cells[(levels.cells >= low) & (levels.cells <= high)])
+    if not 0 < len(seen) <= FEW:
+        return tight_axis(label, low, high), np.empty(0)
+    edges = edges_around(seen)
+    return Axis(label, (float(edges[0]), float(edges[-1])), seen, tick_texts(seen)), seen
+
+
+def category_axis(label: str, levels: Levels) -> Axis:
+    """Categories at 0, 1, 2, …"""
+    texts = [short_name(levels.text(place), 18) for place in range(len(levels))]
+    return Axis(label, (-0.5, len(texts) - 0.5), levels.numbers, texts)
+
+
+def cell_axis(column: str, levels: Levels, edges: np.ndarray) -> Axis:
+    """The axis of a column beside a map of cells with these edges."""
+    label, (low, high) = short_label(column), (float(edges[0]), float(edges[-1]))
+    if levels.names is not None:
+        return category_axis(label, levels)
+    return (date_axis if levels.kind == "date" else tight_axis)(label, low, high)
+
+
+def shown_range(levels: Levels) -> tuple[float, float]:
+    """The range of numbers, or of days, that a chart shows: long tails are left out."""
+    cells = levels.cells[~np.isnan(levels.cells)]
+    if not cells.size:
+        return float(levels.numbers[0]), float(levels.numbers[0])
+    low, start, end, high = np.quantile(cells, [0, *TAILS, 1]).tolist()
+    return (low, high) if end - start > (high - low) / 2 else (start, end)
+
+
+def row_bars(shape: Shape, missing: float | None) -> RowBars:
+    """Where the rows are: at each category, at each of a few numbers, or in equal steps."""
+    levels = shape._levels
+    if levels.names is not None:
+        return RowBars(levels.numbers - 0.3, np.full(len(levels), 0.6), shape.shares)
+    low, high = shown_range(levels)
+    known = (levels.cells >= low) & (levels.cells <= high)
+    seen = np.unique(levels.cells[known])
+    edges = np.linspace(low, high, BARS + 1)
+    lefts, widths = edges[:-1], np.diff(edges)
+    if len(seen) <= BARS:
+        seen = seen if seen.size else np.zeros(1)
+        edges = edges_around(seen)
+        width = 0.6 * float(np.diff(edges).min())
+        lefts, widths = seen - width / 2, np.full(len(seen), width)
+    counts, _ = np.histogram(levels.cells[known], edges, weights=shape._weights[known])
+    shares = counts / shape._weights.sum()
+    if missing is not None:
+        half = MISSING_WIDTH / 2 * (edges[-1] - edges[0])
+        lefts, widths = np.append(lefts, missing - half), np.append(widths, 2 * half)
+        shares = np.append(shares, shape.shares[-1])
+    return RowBars(lefts, widths, shares)
+
+
+def edges_around(numbers: np.ndarray) -> np.ndarray:
+    """Edges of cells around ascending numbers, halfway between them, (n + 1,) float64."""
+    if len(numbers) == 1:
+        return numbers[0] + np.array([-0.5, 0.5])
+    middle = (numbers[1:] + numbers[:-1]) / 2
+    return np.array([2 * numbers[0] - middle[0], *middle, 2 * numbers[-1] - middle[-1]])
