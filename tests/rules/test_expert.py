@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
-from neuralrules._rules._expert import expert_rules
-from neuralrules._rules._expert_text import read_rule
+from neuralrules._rules._expert import expert_rules, read_rule
 from neuralrules._rules._rules import LITERALS_FROZEN, unmeasured
 from neuralrules._task._task import Task
 

@@ -14,7 +14,7 @@ from neuralrules._counterfactual._ball import Moves
 from neuralrules._counterfactual._options import Options, check_pair
 from neuralrules._data._categories import category_name, spellings
 from neuralrules._data._cells import is_missing
-from neuralrules._data._columns import EncodedColumn
+from neuralrules._data._columns import Category, Date, EncodedColumn, Number
 from neuralrules._data._dates import as_days, days_of_text, holds_dates
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
@@ -93,33 +93,36 @@ class Limit(NamedTuple):
 
 def read_columns(encoder: Encoder, table: Any, options: Options) -> list[CellChoices]:
     """What may change in each column of the row."""
-    categorical = {c.source for c in encoder.columns if c.kind in ("category", "rare")}
-    return [
-        _category_column(encoder, table, position, options)
-        if position in categorical
-        else _number_column(encoder, table, position, options)
-        for position in range(len(encoder.names))
-    ]
+    columns = []
+    for position in range(len(encoder.names)):
+        encoded = encoder.columns_of(position)[0]
+        columns.append(
+            _number_column(encoder, encoded, table, options)
+            if isinstance(encoded, Number)
+            else _category_column(encoder, table, position, options)
+        )
+    return columns
 
 
 def _number_column(
-    encoder: Encoder, table: Any, position: int, options: Options
+    encoder: Encoder, encoded: Number, table: Any, options: Options
 ) -> CellChoices:
+    position = encoded.source
     name, kind = encoder.names[position], _kind(table, position)
-    own = encoder.columns_of(position)[0]
     cell = cell_at(table, position)
     marked = bool(encoder.missing) and np.isnan(encoder.numbers(table, position)[0])
     number = np.nan if is_missing(cell) or marked else _as_number(cell)
     low, high = _dtype_range(table, position)
     whole = (
         kind == "boolean"  # which can only become 0 or 1
-        or (own.is_date and not number % 1)  # which has no time of day
+        or (isinstance(encoded, Date) and not number % 1)  # which has no time of day
         or (kind == "integer" and options.whole != set())
         or position in (options.whole or ())
     )
     if position in options.bounds:
         given = options.bounds[position]
-        ends = [*map(_as_number, given)] if own.is_date and is_pair(given) else given
+        are_dates = isinstance(encoded, Date) and is_pair(given)
+        ends = [*map(_as_number, given)] if are_dates else given
         pair = check_pair(f"bounds[{name!r}]", ends)
         if not np.isnan(number) and not pair[0] <= number <= pair[1]:
             raise ValueError(
@@ -128,7 +131,7 @@ def _number_column(
             )
     else:
         # Nobody should be told to have -1 late payments.
-        pair = _usual_range(own, number)
+        pair = _usual_range(encoded, number)
     low, high = max(low, pair[0]), min(high, pair[1])
     # A missing number has no way to go.
     way = options.directions.get(position)
@@ -136,15 +139,15 @@ def _number_column(
         low = number
     if position in options.fixed or way == "decrease":
         high = number
-    usual = 1.0 if kind == "boolean" else own.scale
+    usual = 1.0 if kind == "boolean" else encoded.scale
     unit = _unit(options, position, name, usual)
     return CellChoices(name, number, unit, low, high, whole, ())
 
 
-def _usual_range(own: EncodedColumn, number: float) -> tuple[float, float]:
+def _usual_range(column: Number, number: float) -> tuple[float, float]:
     """Where a column lay in training, as far as that is known, and up to the row's number."""
-    low = own.lowest if own.lowest > -LARGEST else -np.inf
-    high = own.highest if own.highest < LARGEST else np.inf
+    low = column.lowest if column.lowest > -LARGEST else -np.inf
+    high = column.highest if column.highest < LARGEST else np.inf
     return min(low, number), max(high, number)  # a missing number, NaN, is passed over
 
 
@@ -196,9 +199,9 @@ def _category_column(
             "cell may switch to."
         )
     known = [
-        str(column.category)
-        for column in encoder.columns
-        if column.source == position and column.category is not None
+        column.category
+        for column in encoder.columns_of(position)
+        if isinstance(column, Category) and column.category is not None
     ]
     wanted, known_as = known, spellings(known, encoder.markers.texts)
     if position in options.bounds:
@@ -282,7 +285,7 @@ def moves_of(
         own = np.array([encoded.source == position for encoded in seen], bool)
         for category in column.categories:
             after = [
-                ((encoded.category == category) - encoded.mean) / encoded.scale
+                (is_category(encoded, category) - encoded.mean) / encoded.scale
                 for encoded in seen
             ]
             meanings.append(Move(position, 0.0, category))
@@ -290,7 +293,7 @@ def moves_of(
             limits.append(Limit(1 / column.unit, 1.0, True, 1.0))
         if column.number is None or np.isnan(column.number) or not own.any():
             continue
-        own &= np.array([encoded.kind == "number" for encoded in seen])
+        own &= np.array([isinstance(encoded, Number) for encoded in seen])
         encoded = seen[own.argmax()]
         bent = own.any() and encoded.knots is not None
         for step, effect, limit in (bent_moves if bent else straight_moves)(column, encoded):
@@ -314,6 +317,11 @@ def moves_of(
         segments=segments.astype(np.int64),
     )
     return moves, [meanings[i] for i in kept]
+
+
+def is_category(column: EncodedColumn, category: str) -> bool:
+    """Whether an encoded column is the indicator of a category."""
+    return isinstance(column, Category) and column.category == category
 
 
 def straight_moves(

@@ -13,6 +13,7 @@ class here and its words in `_reading`.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from neuralrules._data._cells import missing_cells
-from neuralrules._data._dates import LAST_MOMENT, holds_dates
+from neuralrules._data._dates import LAST_MOMENT, days_of_text, holds_dates
 from neuralrules._data._markers import Markers
 from neuralrules._data._numbers import LARGEST, as_numbers, holds_booleans
 from neuralrules._data._scaling import Knots, learn_knots
@@ -48,7 +49,8 @@ class EncodedColumn(ABC):
     lowest: float = -float(LARGEST)
     highest: float = float(LARGEST)
 
-    stored_as: ClassVar[str]  # in files
+    stored_as: ClassVar[str]  # the name of the class in files
+    rank: ClassVar[int]  # encoded columns are ordered by rank, then by source
 
     @abstractmethod
     def raw(self, cells: Any) -> np.ndarray:
@@ -117,10 +119,15 @@ class EncodedColumn(ABC):
         """Whether the column is an indicator of missing cells."""
         return False
 
+    @property
+    def record(self) -> list[Any]:
+        """What a file says of the column, beside its numbers: source, kind and category."""
+        return [self.source, self.stored_as, None]
+
     # The questions that the classes replace, until no other room asks them.
     @property
     def kind(self) -> str:
-        return self.stored_as
+        return "number" if isinstance(self, Number) else self.stored_as
 
     @property
     def is_date(self) -> bool:
@@ -148,6 +155,7 @@ class Number(EncodedColumn):
     knots: Knots | None = None
 
     stored_as: ClassVar[str] = "number"
+    rank: ClassVar[int] = 0
     holds: ClassVar[str] = "numbers"  # in messages
     furthest: ClassVar[float] = float(LARGEST)  # from 0 that a cell may lie
 
@@ -178,6 +186,14 @@ class Number(EncodedColumn):
         """Numbers (n_rows,) of the column with NaN for those that mean missing."""
         known = self.marked(markers)
         return np.where(np.isin(numbers, known), np.nan, numbers) if known else numbers
+
+    def number_in(self, text: str) -> float | None:
+        """The number of this column that a text writes; None if it writes none."""
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+        return number if math.isfinite(number) else None
 
     def raw(self, cells: np.ndarray) -> np.ndarray:
         return cells
@@ -220,6 +236,7 @@ class Number(EncodedColumn):
 class Date(Number):
     """Dates, as numbers of days since 1970-01-01."""
 
+    stored_as: ClassVar[str] = "date"
     holds: ClassVar[str] = "dates"
     furthest: ClassVar[float] = float(LAST_MOMENT)
 
@@ -232,10 +249,15 @@ class Date(Number):
     def marked(self, markers: Markers) -> tuple[float, ...]:
         return markers.days
 
+    def number_in(self, text: str) -> float | None:
+        return days_of_text(text)
+
 
 @dataclass(frozen=True)
 class Flag(Number):
     """Booleans, as the numbers 0 and 1."""
+
+    stored_as: ClassVar[str] = "boolean"
 
     def marked(self, markers: Markers) -> tuple[float, ...]:
         return ()  # 0 is False, whatever 0 means in other columns
@@ -272,6 +294,7 @@ class Missing(Indicator):
     """1 where a number, a date or a boolean is missing."""
 
     stored_as: ClassVar[str] = "missing"
+    rank: ClassVar[int] = 1
 
     def raw(self, cells: np.ndarray) -> np.ndarray:
         return np.isnan(cells)
@@ -313,6 +336,7 @@ class Category(Indicator):
     category: str | None = None
 
     stored_as: ClassVar[str] = "category"
+    rank: ClassVar[int] = 2
 
     def raw(self, cells: Categories) -> np.ndarray:
         return cells.codes == cells.places[self.category]
@@ -321,15 +345,23 @@ class Category(Indicator):
     def means_missing(self) -> bool:
         return self.category is None
 
+    @property
+    def record(self) -> list[Any]:
+        return [self.source, self.stored_as, self.category]
+
 
 @dataclass(frozen=True)
 class Rare(Indicator):
     """1 where the category of a cell has no indicator of its own."""
 
     stored_as: ClassVar[str] = "rare"
+    rank: ClassVar[int] = 2
 
     def raw(self, cells: Categories) -> np.ndarray:
         return cells.codes < 0
+
+
+COLUMN_TYPES: tuple[type[EncodedColumn], ...] = (Number, Date, Flag, Missing, Category, Rare)
 
 
 def type_of_numbers(cells: Any, markers: Markers) -> type[Number]:

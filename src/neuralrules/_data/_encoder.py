@@ -163,8 +163,9 @@ class Encoder:
         if scaling == "quantile":
             for place, column in enumerate(columns):
                 if isinstance(column, Number):
-                    numbers_of_all_rows = unscaled._cells(X, column.source, kept)
-                    columns[place] = column.with_knots(numbers_of_all_rows, weights)
+                    own: Any = kept.get(column.source)
+                    own = unscaled.numbers(X, column.source) if own is None else own
+                    columns[place] = column.with_knots(own, weights)
         return cls(names, columns, named, missing), kept
 
     def transform(self, X: Any) -> np.ndarray:
@@ -223,6 +224,12 @@ class Encoder:
     def categories(self, X: Any, source: int) -> np.ndarray:
         """Names of the categories in a column of a table, (n_rows,), None for missing."""
         return as_categories(column_of(X, source), self.markers.texts)[:, 0]
+
+    def cells(self, X: Any, source: int) -> np.ndarray | Categories:
+        """A column of a checked table as its encoded columns take it: see `encode`."""
+        if source in self._number_of:
+            return self.numbers(X, source)
+        return coded(self.categories(X, source), self._places_of_categories[source])
 
     def spellings(self, source: int) -> dict[str | None, str | None]:
         """From all that a column of categories may hold to the categories with an indicator."""
@@ -353,21 +360,15 @@ class Encoder:
                 check_finite(numbers, names)
                 return numbers
             known = dict(enumerate(numbers.T))
-        cells = [self._cells(piece, source, known) for source in range(len(self.names))]
+        cells: list[Any] = [
+            known[source] if source in known else self.cells(piece, source)
+            for source in range(len(self.names))
+        ]
         raw = np.empty((piece.shape[0], len(self.columns)))
         for place, column in enumerate(self.columns):
             raw[:, place] = column.raw(cells[column.source])
         check_finite(raw[:, :n_numbers], names)
         return raw
-
-    def _cells(self, piece: Any, source: int, known: Cells) -> Any:
-        """The cells of a column of the table, as its encoded columns take them."""
-        if source in known:
-            return known[source]
-        if source in self._number_of:
-            return self.numbers(piece, source)
-        places = self._places_of_categories[source]
-        return coded(self.categories(piece, source), places)
 
 
 def places_of(known: list[str | None], markers: Markers) -> dict[str | None, int]:

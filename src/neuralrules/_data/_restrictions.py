@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from neuralrules._data._columns import Number
 from neuralrules._data._encoder import Encoder
 from neuralrules._io._warn import warn
 from neuralrules._task._task import Task
@@ -66,7 +67,7 @@ def restrictions_of(
             "from. Leave out those that rules may use."
         )
     sources = np.array([column.source for column in encoder.columns])
-    numbers = np.array([column.kind == "number" for column in encoder.columns])
+    numbers = np.array([isinstance(column, Number) for column in encoder.columns])
     nothing = np.zeros(task.n_outputs, np.int8)
     wanted = np.array([given.get(source, nothing) for source in sources.tolist()], np.int8)
     wanted *= numbers[:, None]
@@ -92,7 +93,7 @@ def directions_of(encoder: Encoder, task: Task, monotone: Any) -> dict[int, np.n
     directions = {}
     for key, given in monotone.items():
         source = encoder.position_of("monotone", key)
-        if encoder.columns_of(source)[0].kind != "number":
+        if not isinstance(encoder.columns_of(source)[0], Number):
             raise ValueError(
                 f"monotone={{{key!r}: {given}}} names a column of categories, which have "
                 "no order to rise along. Give it as numbers, or leave it out."

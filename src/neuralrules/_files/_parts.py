@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._columns import (
+    COLUMN_TYPES,
     Category,
-    Date,
     EncodedColumn,
-    Flag,
-    Missing,
     Number,
     Rare,
 )
@@ -28,7 +26,7 @@ from neuralrules._network._parameters import Parameters
 from neuralrules._rules._rules import ALL_FROZEN, FREE, WRITTEN, Rules
 from neuralrules._training._training import State
 
-KINDS = ("number", "missing", "category", "rare")  # of encoded columns, in their order
+TYPES = {kind.stored_as: kind for kind in COLUMN_TYPES}
 # No cell of a table is larger than LARGEST; rounding may lead a little beyond it.
 FURTHEST = 4 * float(LARGEST)
 
@@ -42,9 +40,8 @@ def encoder_from(contents: Contents) -> Encoder:
     scale = contents.array(
         "encoder.scale", np.float64, (len(records),), low=SMALLEST_SCALE, high=FURTHEST
     )
-    dates, booleans = sources_from(contents, "dates"), sources_from(contents, "booleans")
     columns = [
-        column_from(record, len(names), dates, booleans, *own)
+        column_from(record, len(names), *own)
         for record, *own in zip(
             records,
             mean.tolist(),
@@ -55,11 +52,6 @@ def encoder_from(contents: Contents) -> Encoder:
         )
     ]
     check_columns(columns, len(names))
-    numbers = {column.source for column in columns if isinstance(column, Number)}
-    for what, sources in (("dates", dates), ("booleans", booleans)):
-        for source in sources:
-            if type(source) is not int or source not in numbers:
-                refuse(f"{what!r} names {shown(source)}, which is no column of numbers")
     return Encoder(names, columns, contents.value("named", bool), missing_from(contents))
 
 
@@ -77,11 +69,6 @@ def missing_from(contents: Contents) -> tuple[str, ...]:
             f"{LONGEST_MARKER:,} characters"
         )
     return tuple(markers)
-
-
-def sources_from(contents: Contents, key: str) -> list[Any]:
-    """The columns of the table that a file lists under a key; files leave out an empty list."""
-    return contents.value(key, list) if key in contents.document else []
 
 
 def ranges_from(contents: Contents, n_columns: int) -> list[list[float]]:
@@ -127,8 +114,6 @@ def knots_from(contents: Contents, n_columns: int) -> list[Knots | None]:
 def column_from(
     record: Any,
     n_names: int,
-    dates: list[Any],
-    booleans: list[Any],
     mean: float,
     scale: float,
     knots: Knots | None,
@@ -137,35 +122,31 @@ def column_from(
 ) -> EncodedColumn:
     if not isinstance(record, list) or len(record) != 3:
         refuse(f"the column {shown(record)} is not a source, a kind and a category")
-    source, kind, category = record
-    if type(source) is not int or not 0 <= source < n_names or kind not in KINDS:
+    source, name, category = record
+    kind = TYPES.get(name) if type(name) is str else None
+    if type(source) is not int or not 0 <= source < n_names or kind is None:
         refuse(f"the column {shown(record)} is none of the table")
-    if category is not None and (kind != "category" or type(category) is not str):
+    if category is not None and (kind is not Category or type(category) is not str):
         refuse(f"the column {shown(record)} has a category that is no text")
-    if knots is not None and kind != "number":
+    if knots is not None and not issubclass(kind, Number):
         refuse(f"the column {shown(record)} has knots, but holds no numbers")
-    moments = mean, scale, lowest, highest
-    if kind == "number":
-        type_of_column = Date if source in dates else Flag if source in booleans else Number
-        return type_of_column(source, *moments, knots)
-    if kind == "category":
-        return Category(source, *moments, category)
-    return Missing(source, *moments) if kind == "missing" else Rare(source, *moments)
+    own: dict[str, Any] = {"category": category} if kind is Category else {}
+    own |= {"knots": knots} if issubclass(kind, Number) else {}
+    return kind(source, mean, scale, lowest, highest, **own)
 
 
 def check_columns(columns: list[EncodedColumn], n_names: int) -> None:
     """Refuse columns that no encoder would have learned: too many, too few, in disorder."""
-    place = {kind: min(rank, 2) for rank, kind in enumerate(KINDS)}
-    ordered = sorted(columns, key=lambda one: (place[one.kind], one.source, one.kind == "rare"))
-    sources = {kind: {one.source for one in columns if one.kind == kind} for kind in KINDS}
-    categorical = sources["category"] | sources["rare"]
-    keys = {(one.source, one.kind, one.category) for one in columns}
+    numbers, holes, categorical = (
+        {column.source for column in columns if column.rank == rank} for rank in range(3)
+    )
+    keys = {(one.rank, *one.record[::2], type(one) is Rare) for one in columns}
     if (
-        columns != ordered
+        columns != sorted(columns, key=lambda one: (one.rank, one.source, type(one) is Rare))
         or len(keys) < len(columns)
-        or not sources["missing"] <= sources["number"]
-        or categorical & sources["number"]
-        or categorical | sources["number"] != set(range(n_names))
+        or not holes <= numbers
+        or categorical & numbers
+        or categorical | numbers != set(range(n_names))
         or not n_names
     ):
         refuse("its columns are not those of a table")

@@ -132,10 +132,8 @@ def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
         "parameters": plain_parameters(told),
         "names": fitted.encoder.names,
         "named": fitted.encoder.named,
-        "columns": column_records(fitted.encoder),
+        "columns": [column.record for column in fitted.encoder.columns],
         **missing_record(fitted.encoder),
-        **dates_record(fitted.encoder),
-        **booleans_record(fitted.encoder),
         "loss": fitted.task.loss.name,
         "labels": plain_labels(fitted),
         "flat": None if fitted.task.are_classes else fitted.task.flat,
@@ -153,31 +151,14 @@ def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
     }
 
 
-def column_records(encoder: Encoder) -> list[list[Any]]:
-    """Source, kind and category of the encoded columns."""
-    return [[column.source, column.kind, column.category] for column in encoder.columns]
-
-
 def missing_record(encoder: Encoder) -> dict[str, list[str]]:
     """What else means missing, beside empty cells; nothing is said of nothing."""
     return {"missing": list(encoder.missing)} if encoder.missing else {}
 
 
-def dates_record(encoder: Encoder) -> dict[str, list[int]]:
-    """Which columns of the table hold dates; nothing is said of none."""
-    dates = [column.source for column in encoder.columns if column.is_date]
-    return {"dates": dates} if dates else {}
-
-
 def lineage_record(fitted: Fitted) -> dict[str, list[dict[str, Any]]]:
     """What was done to the model; nothing is said of nothing."""
     return {"lineage": [asdict(one) for one in fitted.lineage]} if fitted.lineage else {}
-
-
-def booleans_record(encoder: Encoder) -> dict[str, list[int]]:
-    """Which columns of the table hold booleans; nothing is said of none."""
-    booleans = [column.source for column in encoder.columns if column.is_boolean]
-    return {"booleans": booleans} if booleans else {}
 
 
 def plain_labels(fitted: Fitted) -> dict[str, Any] | None:

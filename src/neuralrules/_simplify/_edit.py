@@ -13,7 +13,7 @@ from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
 from neuralrules._reading._from_text import unknown_activity, unknown_performance
-from neuralrules._rules._expert_text import read_rule
+from neuralrules._rules._expert import read_rule
 from neuralrules._rules._rules import ALL_FROZEN, FREE, Rules, unmeasured
 from neuralrules._training._training import State
 
