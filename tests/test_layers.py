@@ -12,6 +12,7 @@ ROOMS = (
     "_version",
     "_io",
     "_task",
+    "_expression",
     "_data",
     "_rules",
     "_network",

@@ -36,13 +36,10 @@ from neuralrules._data._categories import spellings
 from neuralrules._data._cells import MISSING
 from neuralrules._data._numbers import LARGEST
 from neuralrules._export import _python
-from neuralrules._export._python import (
-    MAX_SUMMANDS,
-    sum_lines,
-    summed,
-)
+from neuralrules._export._python import MAX_SUMMANDS, sum_lines, summands
 from neuralrules._export._python_code import WIDTH, text_code
 from neuralrules._export._size import size_text
+from neuralrules._expression._nodes import Named, Sum
 from neuralrules._reading._text import printable
 
 IDS = [f"{kind}-deep" if deep else kind for kind, deep in EVERY_MODEL]
@@ -286,24 +283,22 @@ def test_how_a_module_reads():
 INTERCEPT = 0.0
 MISSING = None
 LARGEST = 1.8446742974197924e19  # no number may be beyond it
-OTHER = object()  # every category that is not listed
-
-# Columns of numbers: mean and standard deviation.
-NUMBERS = {
-    "age": (19.5, 11.543396380615196),
-}
-
-# Indicators x["a", "b"], 1 where column "a" holds "b", else 0: mean and deviation.
-CATEGORIES = {
-    "city": {
-        "Rome": (0.5, 0.5),
-    },
-}
 
 
 def predict(row: dict):
     \"""The second class if the decision is positive, else the first.\"""
 """
+    )
+    assert (
+        """
+    x = {}
+    cell = number(row, "age")
+    x["age"] = standard(filled(cell, 19.5), 19.5, 11.543396380615196)
+    cell = category(row, "city")
+    x["city", "Rome"] = standard(is_any(cell, "Rome"), 0.5, 0.5)
+    return x
+"""
+        in source
     )
     assert source.endswith(
         """# Rule 2: value 1 for good
@@ -420,8 +415,9 @@ def test_only_the_columns_of_rules_are_read():
     small = model.simplify(X, y, tolerance=0.05)
     module = load(small.to_python())
     rows = as_rows(X[:20])
-    assert 0 < len(module["NUMBERS"]) < X.shape[1]
-    used = [{name: row[name] for name in module["NUMBERS"]} for row in rows]
+    names = module["standardised"](rows[0])
+    assert 0 < len(names) < X.shape[1]
+    used = [{name: row[name] for name in names} for row in rows]
     np.testing.assert_array_equal(outputs_of(module, used), outputs_of(module, rows))
     module["decision"](used[0] | {"more": object()})
     agree(small, rows)
@@ -575,9 +571,10 @@ def test_long_sums():
 
 
 def test_the_largest_weight_stands_first():
-    weights = np.array([[0.5, 0, -2, 1]], np.float32)
-    sums = summed(weights, ["a", "b", "c", "d"], np.ones(1, np.float32))
-    assert sums == [([(-2.0, "c"), (1.0, "d"), (0.5, "a")], 1.0)]
+    factors = {"x0": 0.5, "x2": -2.0, "x3": 1.0}
+    total = Sum(tuple((factor, Named(name)) for name, factor in factors.items()), 1.0)
+    names = {"x0": "a", "x2": "c", "x3": "d"}
+    assert summands(total, names) == ([(-2.0, "c"), (1.0, "d"), (0.5, "a")], 1.0)
 
 
 def test_what_is_zero_is_not_written():

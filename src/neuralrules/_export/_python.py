@@ -22,22 +22,29 @@ The user's text enters the code as ASCII literals only, and comments only throug
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from neuralrules._data._columns import EncodedColumn
-from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
 from neuralrules._export._extras import NOTHING, Extras
-from neuralrules._export._python_code import WIDTH, bracketed, float_code, text_code
+from neuralrules._export._python_code import (
+    WIDTH,
+    Code,
+    bracketed,
+    float_code,
+    laid_out,
+    on_one_line,
+    text_code,
+)
 from neuralrules._export._python_extras import extra_functions, extra_summary, extra_tables
 from neuralrules._export._python_templates import (
     ACTIVATION,
     AS_NUMBER,
-    CATEGORIES,
     CATEGORY,
     CELL,
     DAYS,
@@ -45,33 +52,28 @@ from neuralrules._export._python_templates import (
     DECISION,
     DEEP,
     DOCSTRING,
-    HOLES,
-    IN_DAYS,
-    MARKED_NUMBER,
-    MARKED_TEXT,
+    FILLED,
+    IS_ANY,
+    IS_NONE,
+    MARKED,
+    MARKED_CATEGORY,
     MARKERS,
     NUMBER,
-    NUMBERS,
     ON_LINE,
     PREDICT,
     PREDICT_PROBA,
-    SCALED,
-    SPELLINGS,
-    STANDARDISE_CATEGORIES,
-    STANDARDISE_HOLES,
-    STANDARDISE_NUMBERS,
-    STANDARDISE_SCALED,
+    STANDARD,
     STANDARDISED,
 )
 from neuralrules._export._size import size_text
+from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._network._network import Network
+from neuralrules._fitted._formula import CellReading, Formula
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import number
 from neuralrules._reading._reach import cap
 from neuralrules._reading._text import condition_texts, letter, named_literals, value_text
 from neuralrules._reading._wording import EVERY_ROW
-from neuralrules._task._losses import LARGEST_OUTPUT
 
 Summands: TypeAlias = list[tuple[float, str]]  # factors and what they multiply
 
@@ -80,34 +82,57 @@ MAX_SUMMANDS = 200
 PRECISION, MAX_TERMS = 3, 3  # of comments, as in `rules_text`
 # A module over ASCII names is ASCII, so that it may be written in any encoding.
 IN_COMMENTS = str.maketrans({"·": "*", "…": "...", "⁺": "_plus"})
+# The functions of a module that only some models need, and what calls them.
+FUNCTIONS = {
+    "standard": STANDARD,
+    "filled": FILLED,
+    "on_line": ON_LINE,
+    "is_any": IS_ANY,
+    "is_none": IS_NONE,
+    "number": NUMBER,
+    "days": DAYS,
+    "as_number": AS_NUMBER,
+    "days_of_text": DAYS_OF_TEXT,
+}
 
 
 def to_python(fitted: Fitted, extras: Extras = NOTHING) -> str:
     """See `Documents.to_python`, which calls it."""
-    network = fitted.network.without_unused_features()
-    used = [fitted.encoder.columns[feature] for feature in network.features]
-    terms = [term_code(fitted.encoder, column) for column in used]
-    rules = range(network.n_rules)
+    formula = Formula(fitted, in_table_units=False)
+    names = step_names(formula)
+    rules = formula.rules
     parts = [
-        head_lines(fitted, used, extras),
-        *answering_functions(fitted),
+        head_lines(fitted, formula, extras),
+        *answering_functions(fitted, formula),
         *extra_functions(fitted, extras),
-        *reading_functions(fitted.encoder, used),
+        *reading_functions(formula, names),
         [ACTIVATION],
-        *([*comment_lines(fitted, i), *rule_lines(network, terms, i)] for i in rules),
-        bracketed("RULES = [", [f"rule_{i}" for i in rules], "]"),
+        *(
+            [*comment_lines(fitted, i), *rule_lines(formula, names, i)]
+            for i in range(len(rules))
+        ),
+        bracketed("RULES = [", [f"rule_{i}" for i in range(len(rules))], "]"),
         *extra_tables(fitted, extras),
     ]
     return "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
 
 
-def head_lines(fitted: Fitted, used: list[EncodedColumn], extras: Extras) -> list[str]:
+def step_names(formula: Formula) -> dict[str, str]:
+    """The code of each step of the formula that expressions name."""
+    names = {x.name: term_code(formula.encoder, x.column) for x in formula.columns}
+    for rule in formula.rules:
+        names |= {part.name: f"{letter(part.place)}_plus" for part in rule.parts}
+    return names
+
+
+def head_lines(fitted: Fitted, formula: Formula, extras: Extras) -> list[str]:
     """What stands before the first function."""
+    readings = formula.readings.values()
     lines = [docstring(fitted, extras), ""]
     link = fitted.task.loss.link.function
     if fitted.task.gives_probabilities or link or extras.card is not None:
         lines += ["import math"]
-    if date_names(fitted.encoder, used):
+    if any(reading.is_date for reading in readings):
         lines += ["import re", "from datetime import date, datetime, timedelta"]
     if lines[-1]:
         lines.append("")
@@ -119,7 +144,15 @@ def head_lines(fitted: Fitted, used: list[EncodedColumn], extras: Extras) -> lis
         lines.append(f"INTERCEPT = {intercepts[0]}")
     else:
         lines += bracketed("INTERCEPT = [", intercepts, "]")
-    return [*lines, *column_lines(fitted.encoder, used)]
+    if readings:
+        lines.append("MISSING = None")
+        lines.append(f"LARGEST = {float_code(LARGEST)}  # no number may be beyond it")
+    if any(x.column.kind == "rare" for x in formula.columns):
+        lines.append("OTHER = object()  # every category that is not listed")
+    markers = sorted({text for reading in readings for text in reading.missing_texts})
+    if markers:
+        lines += [MARKERS, *bracketed("MISSING_TEXTS = {", map(text_code, markers), "}")]
+    return lines
 
 
 def docstring(fitted: Fitted, extras: Extras) -> str:
@@ -140,10 +173,10 @@ def docstring(fitted: Fitted, extras: Extras) -> str:
     )
 
 
-def answering_functions(fitted: Fitted) -> list[list[str]]:
+def answering_functions(fitted: Fitted, formula: Formula) -> list[list[str]]:
     """Predictions, probabilities if the model has them, and decisions."""
     single = fitted.network.n_outputs == 1
-    text, code = "What the model predicts.", f"return {linked_code(fitted)}"
+    text, code = "What the model predicts.", f"return {prediction_code(formula)}"
     if fitted.task.are_classes and single:
         text = "The second class if the decision is positive, else the first."
         code = "return CLASSES[1] if decision(row) > 0 else CLASSES[0]"
@@ -162,142 +195,89 @@ def answering_functions(fitted: Fitted) -> list[list[str]]:
     return [*functions, [DECISION.format(text=text, code=code)]]
 
 
-def linked_code(fitted: Fitted) -> str:
-    """From decisions to predictions of numbers."""
-    function = fitted.task.loss.link.function
-    if function is None:
-        return "decision(row)"
-    call = f"math.{function}(max({-LARGEST_OUTPUT}, min({LARGEST_OUTPUT}, {{}})))"
-    if fitted.task.n_outputs == 1:
-        return call.format("decision(row)")
-    return f"[{call.format('output')} for output in decision(row)]"
+def prediction_code(formula: Formula) -> str:
+    """Predictions of numbers, by decisions."""
+    link, *others = formula.predictions  # of several targets all have the same
+    if not others:
+        return on_one_line(code_of(link, {"d0": "decision(row)"}))
+    code = on_one_line(code_of(link, {"d0": "output"}))
+    return "decision(row)" if code == "output" else f"[{code} for output in decision(row)]"
 
 
-def reading_functions(encoder: Encoder, used: list[EncodedColumn]) -> list[list[str]]:
-    """From a row to the standardised columns, for those kinds of columns that occur."""
-    kinds = {kind_of(column) for column in used}
-    numbers = kinds & {"number", "scaled", "missing"}
-    categories = kinds & {"category", "rare"}
-    standardised = STANDARDISED
-    standardised += STANDARDISE_NUMBERS if "number" in kinds else ""
-    standardised += STANDARDISE_SCALED if "scaled" in kinds else ""
-    standardised += STANDARDISE_HOLES if "missing" in kinds else ""
-    standardised += STANDARDISE_CATEGORIES if categories else ""
-    functions = [[standardised, "    return x"]]
-    functions += [[CELL]] if kinds else []
-    dates = bool(date_names(encoder, used))
-    number = NUMBER.replace("{value}", IN_DAYS if dates else "as_number(cell)")
-    for place, code in (("{text}", MARKED_TEXT), ("{number}", MARKED_NUMBER)):
-        number = number.replace(place, code if encoder.missing else "")
-    functions += [[number], [AS_NUMBER]] if numbers else []
-    functions += [[DAYS], [DAYS_OF_TEXT]] if dates else []
-    functions += [[ON_LINE]] if "scaled" in kinds else []
-    found = (
-        "SPELLINGS.get(name, {}).get(text, text)" if spelling_lines(encoder, used) else "text"
-    )
-    return functions + ([[CATEGORY, f"    return {found}"]] if categories else [])
+def reading_functions(formula: Formula, names: dict[str, str]) -> list[list[str]]:
+    """From a row to the standardised columns: with those functions that this needs."""
+    lines = [STANDARDISED]
+    for source, reading in formula.readings.items():
+        lines += laid_out("    cell = ", reading_code(reading))
+        for x in formula.columns:
+            if x.source == source:
+                lines += laid_out(f"    {names[x.name]} = ", code_of(x.standardised, names))
+    functions = [[*lines, "    return x"]]
+    readings = formula.readings.values()
+    marked = any(reading.missing_texts for reading in readings)
+    if readings:
+        functions.append([CELL.replace("{marked}", MARKED if marked else "")])
+    if any(reading.is_text for reading in readings):
+        functions.append([CATEGORY.replace("{marked}", MARKED_CATEGORY if marked else "")])
+    written = "\n".join(lines)
+    for name, function in FUNCTIONS.items():
+        if f"{name}(" in written:
+            functions.append([function])
+            written += function
+    return functions
 
 
-def column_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
-    """Means and deviations, or knots, of the columns that the rules look at."""
-    categorical = [column for column in used if column.kind in ("category", "rare")]
-    lines = ["MISSING = None"] if used else []
-    if len(categorical) < len(used):
-        lines.append(f"LARGEST = {float_code(LARGEST)}  # no number may be beyond it")
-        lines += marker_lines(encoder, used)
-    dates = [text_code(name) for name in date_names(encoder, used)]
-    if dates:
-        lines += bracketed("DATES = {", dates, f"}}  # in days since {EPOCH}")
-    if categorical:
-        lines.append("OTHER = object()  # every category that is not listed")
-    for kind, head in (("number", NUMBERS), ("scaled", SCALED), ("missing", HOLES)):
-        own = [column for column in used if kind_of(column) == kind]
-        if own:
-            lines.append(head)
-            for column in own:
-                lines += entry_lines(1, text_code(encoder.names[column.source]), column)
-            lines.append("}")
-    if categorical:
-        lines.append(CATEGORIES)
-        for source in sorted({column.source for column in categorical}):
-            lines.append(f"    {text_code(encoder.names[source])}: {{")
-            for column in listed_categories(encoder, categorical, source):
-                lines += entry_lines(2, category_code(column), column)
-            lines.append("    },")
-        lines.append("}")
-        lines += spelling_lines(encoder, categorical)
-    return lines
-
-
-def marker_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
-    """What else means missing in the columns of numbers that the rules look at."""
-    if not encoder.missing:
-        return []
-    texts = [text_code(text) for text in sorted(encoder.markers.texts)]
-    lines = [MARKERS, *bracketed("MISSING_TEXTS = {", texts, "}"), "MISSING_NUMBERS = {"]
-    sources = {column.source for column in used if column.kind in ("number", "missing")}
-    for source in sorted(sources):
-        numbers = encoder.columns_of(source)[0].marked(encoder.markers)
-        codes = [marker_code(number) for number in numbers]
-        lines += bracketed(f"    {text_code(encoder.names[source])}: [", codes, "],")
-    return [*lines, "}"]
+def reading_code(reading: CellReading) -> Code:
+    """The call that reads a cell: a number, the days of a date or a text, or MISSING."""
+    name = text_code(reading.name)
+    if reading.is_text:
+        return ("category(", ["row", name], ")")
+    function = "days" if reading.is_date else "number"
+    holes: list[Code] = [marker_code(number) for number in reading.missing_numbers]
+    return (f"{function}(", ["row", name, *holes], ")")
 
 
 def marker_code(number: float) -> str:
     """A number that means missing; infinity may, too."""
-    return float_code(number) if np.isfinite(number) else f'float("{number}")'
+    return float_code(number) if math.isfinite(number) else f'float("{number}")'
 
 
-def date_names(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
-    """The columns of dates among those that the rules look at."""
-    sources = sorted({column.source for column in used})
-    return [encoder.names[s] for s in sources if encoder.columns_of(s)[0].is_date]
+def code_of(node: ops.Number, names: dict[str, str]) -> Code:
+    """An expression over the variable `cell` and named steps, as code."""
+    match node:
+        case ops.Cell():
+            return "cell"
+        case ops.Named(name):
+            return names[name]
+        case ops.Bounded(ops.Standardised() as inner):  # `standard` keeps to these bounds
+            return code_of(inner, names)
+        case ops.Standardised(value, mean, scale):
+            items = [code_of(value, names), float_code(mean), float_code(scale)]
+            return ("standard(", items, ")")
+        case ops.Bounded(value, low, high):
+            inside = on_one_line(code_of(value, names))
+            return f"max({low}, min({high}, {inside}))"
+        case ops.Filled(value, otherwise):
+            return ("filled(", [code_of(value, names), float_code(otherwise)], ")")
+        case ops.Line(value, x, z):
+            points: list[Code] = [("[", list(map(float_code, ends)), "]") for ends in (x, z)]
+            return ("on_line(", [code_of(value, names), *points], ")")
+        case ops.Indicator(ops.Not(ops.IsAnyOf() as condition)):
+            return ("is_none(", condition_items(condition), ")")
+        case ops.Indicator(ops.IsMissing() | ops.IsAnyOf() as condition):
+            return ("is_any(", condition_items(condition), ")")
+        case ops.Call(function, value):
+            return f"math.{function}({on_one_line(code_of(value, names))})"
+        case _:
+            raise TypeError(f"Python modules have no code for {node!r}.")
 
 
-def spelling_lines(encoder: Encoder, used: list[EncodedColumn]) -> list[str]:
-    """The other ways to write the categories that the module lists."""
-    lines = [SPELLINGS]
-    categorical = [column for column in used if column.kind in ("category", "rare")]
-    for source in sorted({column.source for column in categorical}):
-        listed = {column.category for column in listed_categories(encoder, categorical, source)}
-        entries = [
-            f"{text_code(cell)}: {'MISSING' if name is None else text_code(name)}"
-            for cell, name in encoder.spellings(source).items()
-            if cell is not None and cell != name and name in listed
-        ]
-        if entries:
-            lines += bracketed(f"    {text_code(encoder.names[source])}: {{", entries, "},")
-    return [*lines, "}"] if len(lines) > 1 else []
-
-
-def listed_categories(
-    encoder: Encoder, used: list[EncodedColumn], source: int
-) -> list[EncodedColumn]:
-    """Indicators of a column of categories that a module must know.
-
-    Those that the rules look at; or all, if one of these is that of the rare categories,
-    which holds where no other does.
-    """
-    own = [column for column in used if column.source == source]
-    if all(column.kind == "category" for column in own):
-        return own
-    return encoder.columns_of(source)
-
-
-def kind_of(column: EncodedColumn) -> str:
-    """The kind of a column, "scaled" if it is one of numbers with knots."""
-    return column.kind if column.knots is None else "scaled"
-
-
-def entry_lines(depth: int, key: str, column: EncodedColumn) -> list[str]:
-    """An entry of a dict: mean and deviation of a column, or its knots."""
-    indent = "    " * depth
-    if column.knots is not None:
-        lists = [[float_code(end) for end in ends] for ends in (column.knots.x, column.knots.z)]
-        lines = [line for one in lists for line in bracketed(f"{indent}    [", one, "],")]
-        return [f"{indent}{key}: (", *lines, f"{indent}),"]
-    moments = [float_code(column.mean), float_code(column.scale)]
-    return bracketed(f"{'    ' * depth}{key}: (", moments, "),")
+def condition_items(condition: ops.IsMissing | ops.IsAnyOf) -> list[Code]:
+    """A cell, and all that it may be if the condition holds."""
+    if isinstance(condition, ops.IsMissing):
+        return ["cell", "MISSING"]
+    missing = ["MISSING"] * condition.missing
+    return ["cell", *missing, *(text_code(text) for text in condition.texts)]
 
 
 def comment_lines(fitted: Fitted, rule: int) -> list[str]:
@@ -325,49 +305,38 @@ def comment_lines(fitted: Fitted, rule: int) -> list[str]:
     ]
 
 
-def rule_lines(network: Network, terms: list[str], rule: int) -> list[str]:
-    """The function of a rule over the codes of the network's columns."""
-    own = slice(network.offsets[rule], network.offsets[rule + 1])
-    sums = summed(network.weights[own], terms, network.biases[own])
+def rule_lines(formula: Formula, names: dict[str, str], rule: int) -> list[str]:
+    """The function of a rule over the standardised columns."""
+    own = formula.rules[rule]
     lines = [f"def rule_{rule}(x):"]
-    if network.deep:
-        mixing = network.second_layer(rule)
-        names = [f"{letter(place)}_plus" for place in range(len(sums))]
-        for place, name in enumerate(names):
-            if mixing[:, place].any():
-                lines += activation_lines(f"    {name} = ", [sums[place]])
-        sums = summed(mixing, names, network.shifts[own])
-    values = [float_code(value) for value in network.values[rule]]
+    for part in own.parts:
+        lines += activation_lines(f"    {names[part.name]} = ", part.value, names)
+    values = [float_code(value) for value in formula.network.values[rule]]
     if len(values) == 1:
-        return [*lines, *activation_lines(f"    return {values[0]} * ", sums)]
-    lines += activation_lines("    a = ", sums)
+        head = f"    return {values[0]} * "
+        return [*lines, *activation_lines(head, own.activation, names)]
+    lines += activation_lines("    a = ", own.activation, names)
     return [*lines, *bracketed("    return [", [f"{value} * a" for value in values], "]")]
 
 
-def summed(
-    weights: np.ndarray, terms: list[str], constants: np.ndarray
-) -> list[tuple[Summands, float]]:
-    """Sums of terms, those of largest weight first, and their constants.
-
-    Parameters
-    ----------
-    weights : (n_sums, n_terms) float32
-    terms : list of str
-    constants : (n_sums,) float32
-    """
-    orders = np.argsort(-np.abs(weights), axis=1, kind="stable")
-    return [
-        ([(float(row[i]), terms[i]) for i in order if row[i]], float(constant))
-        for row, order, constant in zip(weights, orders, constants, strict=True)
-    ]
-
-
-def activation_lines(head: str, sums: list[tuple[Summands, float]]) -> list[str]:
-    """A call of `activation` behind the code `head`, one sum after the other."""
+def activation_lines(head: str, activation: ops.Positive, names: dict[str, str]) -> list[str]:
+    """A call of `activation` behind the code `head`, one literal after the other."""
+    inside = activation.value
+    literals = inside.values if isinstance(inside, ops.Smallest) else (inside,)
     lines = [f"{head}activation("]
-    for summands, constant in sums:
-        lines += sum_lines(summands, constant)
+    for literal in literals:
+        if isinstance(literal, ops.Sum):
+            lines += sum_lines(*summands(literal, names))
+        else:
+            lines += laid_out("        ", code_of(literal, names), ",")
     return [*lines, "    )"]
+
+
+def summands(total: ops.Sum, names: dict[str, str]) -> tuple[Summands, float]:
+    """The terms of a sum, those of largest factor first, and its constant."""
+    ordered = sorted(total.terms, key=lambda term: -abs(term[0]))
+    parts = [(factor, on_one_line(code_of(value, names))) for factor, value in ordered]
+    return parts, total.constant
 
 
 def sum_lines(summands: Summands, constant: float) -> list[str]:

@@ -37,48 +37,24 @@ ACTIVATION = '''def activation(*literals):
     """The smallest of some literals, or 0 if one is negative."""
     return max(0.0, min(literals))'''
 
-NUMBERS = """
-# Columns of numbers: mean and standard deviation.
-NUMBERS = {"""
-SCALED = """
-# Columns of numbers scaled by their quantiles: the line through these numbers and what
-# they are scaled to; x["a"] is the scaled number.
-SCALED = {"""
-HOLES = """
-# Indicators x["a", MISSING], 1 where a number is missing, else 0: mean and deviation.
-HOLES = {"""
-MARKERS = """
-# What else means missing in columns of numbers: texts, and numbers of each column."""
-CATEGORIES = """
-# Indicators x["a", "b"], 1 where column "a" holds "b", else 0: mean and deviation.
-CATEGORIES = {"""
-SPELLINGS = """
-# Other ways to write them.
-SPELLINGS = {"""
-
 STANDARDISED = '''def standardised(row):
-    """The columns of a row in standard deviations from their means."""
+    """The columns of a row in standard deviations from their means.
+
+    x["a", "b"] stands for whether column "a" holds "b".
+    """
     x = {}'''
-STANDARDISE_NUMBERS = """
-    for name, (mean, deviation) in NUMBERS.items():
-        value = number(row, name)
-        z = 0.0 if value is MISSING else (value - mean) / deviation
-        x[name] = max(-LARGEST, min(LARGEST, z))  # the model has the same limits"""
-STANDARDISE_SCALED = """
-    for name, (numbers, scaled) in SCALED.items():
-        value = number(row, name)
-        x[name] = 0.0 if value is MISSING else on_line(value, numbers, scaled)"""
-STANDARDISE_HOLES = """
-    for name, (mean, deviation) in HOLES.items():
-        indicator = 1.0 if number(row, name) is MISSING else 0.0
-        x[name, MISSING] = (indicator - mean) / deviation"""
-STANDARDISE_CATEGORIES = """
-    for name, listed in CATEGORIES.items():
-        cell = category(row, name)
-        found = cell if cell in listed else OTHER
-        for one, (mean, deviation) in listed.items():
-            indicator = 1.0 if one == found else 0.0
-            x[name, one] = (indicator - mean) / deviation"""
+STANDARD = '''def standard(value, mean, deviation):
+    """A number in deviations from a mean, within the limits of the model."""
+    return max(-LARGEST, min(LARGEST, (value - mean) / deviation))'''
+FILLED = '''def filled(value, otherwise):
+    """A number, or another one if it is missing."""
+    return otherwise if value is MISSING else value'''
+IS_ANY = '''def is_any(cell, *listed):
+    """1 if a cell is one of those listed, else 0."""
+    return 1.0 if cell in listed else 0.0'''
+IS_NONE = '''def is_none(cell, *listed):
+    """0 if a cell is one of those listed, else 1."""
+    return 0.0 if cell in listed else 1.0'''
 
 CELL = '''def cell_of(row, name):
     """What a row holds in a column; None, NaN and pandas.NA are MISSING."""
@@ -87,20 +63,22 @@ CELL = '''def cell_of(row, name):
             f"The row has no column {name!r}. Add it, with None for a missing value."
         )
     cell = row[name]
-    if cell is None or type(cell).__name__ == "NAType":
+    if cell is None or type(cell).__name__ == "NAType"{marked}:
         return MISSING
     return cell if cell == row[name] else MISSING  # NaN does not equal itself'''
-NUMBER = '''def number(row, name):
-    """The number in a column."""
-    cell = cell_of(row, name){text}
+NUMBER = '''def number(row, name, *holes):
+    """The number in a column, MISSING if it is one of the holes."""
+    cell = cell_of(row, name)
     if cell is MISSING:
         return MISSING
-    value = {value}
+    value = as_number(cell)
     if value is None:
         raise ValueError(
             f"Column {name!r} must hold a number, not {cell!r}. "
             "Convert it, or give None for a missing value."
-        ){number}
+        )
+    if value in holes:
+        return MISSING
     if abs(value) > LARGEST:
         raise ValueError(
             f"Column {name!r} holds {cell!r}: infinity, or beyond {LARGEST:.2g}. "
@@ -122,22 +100,23 @@ def as_number(cell):
     except OverflowError:  # of an integer, which has no end
         return float("inf")'''
 ON_LINE = '''def on_line(value, numbers, scaled):
-    """A scaled number: straight from knot to knot, flat outside of them."""
+    """The line from point to point, flat outside of them; MISSING stays MISSING."""
+    if value is MISSING:
+        return MISSING
     if value >= numbers[-1]:
         return scaled[-1]
     value = max(numbers[0], value)
     k = sum(start <= value for start in numbers[1:-1])
     share = (value - numbers[k]) / (numbers[k + 1] - numbers[k])
     return min(scaled[k] + (scaled[k + 1] - scaled[k]) * share, scaled[k + 1])'''
-MARKED_TEXT = """
-    if isinstance(cell, str) and cell in MISSING_TEXTS:
-        return MISSING"""
-MARKED_NUMBER = """
-    if value in MISSING_NUMBERS[name]:
-        return MISSING"""
-IN_DAYS = "days(cell, name) if name in DATES else as_number(cell)"
-DAYS = '''def days(cell, name):
+MARKERS = """
+# Texts that mean missing, too."""
+MARKED = " or (isinstance(cell, str) and cell in MISSING_TEXTS)"
+DAYS = '''def days(row, name, *holes):
     """A date, a text that says one, or a number of days, as days since 1970-01-01."""
+    cell = cell_of(row, name)
+    if cell is MISSING:
+        return MISSING
     if type(cell).__name__ == "datetime64":  # of NumPy, in any unit
         count = int(cell.astype("datetime64[us]").astype("int64")) / 86_400_000_000
     elif isinstance(cell, datetime):
@@ -147,6 +126,8 @@ DAYS = '''def days(cell, name):
         count = (cell - EPOCH.date()) / DAY
     else:
         count = days_of_text(cell) if isinstance(cell, str) else as_number(cell)
+    if count in holes:
+        return MISSING
     if count is None or abs(count) > LAST_MOMENT:
         raise ValueError(
             f"Column {name!r} must hold a date such as 2020-12-31, not {cell!r}. "
@@ -186,12 +167,14 @@ def days_of_text(text):
     second = timedelta(seconds=float((match["second"] or ":00")[1:]))
     return (moment - EPOCH + second - ahead) / DAY'''
 CATEGORY = '''def category(row, name):
-    """The category in a column, as text, however it is written."""
+    """The category in a column, as text."""
     cell = cell_of(row, name)
     if cell is MISSING:
         return MISSING
     is_decimal = type(cell).__name__ == "Decimal"  # 2.50 is 2.5, as of every number
-    text = f"{cell.normalize():f}" if is_decimal else str(cell)'''
+    text = f"{cell.normalize():f}" if is_decimal else str(cell)
+    return {marked}text'''
+MARKED_CATEGORY = "MISSING if text in MISSING_TEXTS else "
 
 CARD = '''def points(row: dict) -> int:
     """Whole points: those of the base, and of each rule by itself."""

@@ -1,0 +1,1 @@
+"""Formulas as trees of operations, which know nothing of tables and models."""

@@ -1,0 +1,170 @@
+"""The operations that lead from a row's cells to a model's prediction.
+
+An expression is a tree of these nodes. `evaluate` computes it, slowly; printers write it in
+other languages: each has one branch per operation. A kind of column or literal is an
+expression, so that it needs no code of its own in any of them.
+
+Numbers may be missing: `Filled` replaces a missing number, and an operation on a missing
+number is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the row after reading: a number, a text, or missing.
+
+    Attributes
+    ----------
+    source : int
+        The cell's column in the user's table.
+    """
+
+    source: int
+
+
+@dataclass(frozen=True)
+class Named:
+    """The value of an earlier step of the formula, by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A constant, plus values times their factors."""
+
+    terms: tuple[tuple[float, Number], ...]
+    constant: float = 0.0
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A number, or the number `otherwise` if it is missing."""
+
+    value: Number
+    otherwise: float
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """(value - mean) / scale."""
+
+    value: Number
+    mean: float
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A number, but at least `low` and at most `high`."""
+
+    value: Number
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """The function that goes straight from point to point, and is constant outside of them.
+
+    In the segment that begins at point k it is z_k + (z_k+1 - z_k) ((value - x_k) /
+    (x_k+1 - x_k)), or z_k+1 if rounding would exceed that.
+
+    Attributes
+    ----------
+    value : Number
+    x, z : tuple of float
+        At least two points. Both rise strictly.
+    """
+
+    value: Number
+    x: tuple[float, ...]
+    z: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Indicator:
+    """1 if a condition holds, else 0."""
+
+    condition: Condition
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The smallest of some numbers, at least one."""
+
+    values: tuple[Number, ...]
+
+
+@dataclass(frozen=True)
+class Positive:
+    """A number, or 0 if it is negative."""
+
+    value: Number
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of a number.
+
+    Attributes
+    ----------
+    function : str
+        A name that NumPy, Python's `math`, SQL, ONNX and JavaScript's `Math` all know.
+    value : Number
+    """
+
+    function: str
+    value: Number
+
+
+@dataclass(frozen=True)
+class IsMissing:
+    """Whether a cell is missing."""
+
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class IsAnyOf:
+    """Whether a cell holds one of some texts.
+
+    Attributes
+    ----------
+    cell : Cell
+    texts : tuple of str
+    missing : bool
+        Whether a missing cell counts, too.
+    """
+
+    cell: Cell
+    texts: tuple[str, ...]
+    missing: bool = False
+
+
+@dataclass(frozen=True)
+class Not:
+    """Whether a condition does not hold."""
+
+    condition: Condition
+
+
+Number: TypeAlias = (
+    Cell
+    | Named
+    | Sum
+    | Filled
+    | Standardised
+    | Bounded
+    | Line
+    | Indicator
+    | Smallest
+    | Positive
+    | Call
+)
+Condition: TypeAlias = IsMissing | IsAnyOf | Not

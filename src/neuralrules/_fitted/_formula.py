@@ -1,0 +1,313 @@
+"""A fitted model as a formula: from the cells of a row to what the network's outputs predict.
+
+    cells          numbers, dates as days, or texts, as `CellReading` says; or missing
+    x0, x1, ...    encoded columns
+    r0_0, ...      positive parts of the literals of deep rules
+    r0, r1, ...    activations of rules
+    d0, d1, ...    outputs
+    predictions    functions of the outputs
+
+Printers write the formula in other languages. Some write it in standardised columns, others in
+units of the table, where sums are easier to read but may lose digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from neuralrules._data._categories import number_spellings, spellings
+from neuralrules._data._dates import LAST_MOMENT
+from neuralrules._data._encoded_column import LARGEST, EncodedColumn, Unit, in_original_units
+from neuralrules._data._encoding import Encoder
+from neuralrules._expression import _nodes as ops
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._network._network import Network
+from neuralrules._task._losses import LARGEST_OUTPUT, Link
+
+# Doubles have 16 digits: sums with means of fewer deviations keep 9 digits of a deviation.
+FAR = 1e6
+
+
+@dataclass(frozen=True)
+class CellReading:
+    """How the cells of one of the table's columns are read.
+
+    Attributes
+    ----------
+    source : int
+        The column's place in the table.
+    name : str
+    kind : {"number", "flag", "date", "text", "code"}
+        A flag is 0 or 1, and may be a boolean. A code is a text that may be a number.
+    missing_texts : tuple of str
+        Texts that mean missing, besides those that every table writes for it.
+    missing_numbers : tuple of float
+        Numbers, or days of dates, that mean missing.
+    largest : float
+        The largest number, or day, that the model takes.
+    decimal : str
+        The mark before the decimals of numbers in the table that the model was fitted on.
+    """
+
+    source: int
+    name: str
+    kind: str
+    missing_texts: tuple[str, ...]
+    missing_numbers: tuple[float, ...]
+    largest: float
+    decimal: str
+
+    @property
+    def is_text(self) -> bool:
+        return self.kind in ("text", "code")
+
+    @property
+    def is_date(self) -> bool:
+        return self.kind == "date"
+
+
+@dataclass(frozen=True)
+class FormulaColumn:
+    """An encoded column as an expression.
+
+    Attributes
+    ----------
+    name : str
+        The name of the step.
+    source : int
+        The column of the table that it reads.
+    column : EncodedColumn
+    value : Number
+        The column before it is standardised.
+    unit : Unit
+        The mean and the scale by which it is standardised: 0 and 1 if it is scaled already.
+    """
+
+    name: str
+    source: int
+    column: EncodedColumn
+    value: ops.Number
+    unit: Unit
+
+    @property
+    def standardised(self) -> ops.Number:
+        """The column as the network takes it, before it is rounded to float32."""
+        if self.unit == (0.0, 1.0):
+            return self.value
+        standardised = ops.Standardised(self.value, *self.unit)
+        if isinstance(self.value, ops.Indicator):
+            return standardised
+        return ops.Bounded(standardised, -float(LARGEST), float(LARGEST))
+
+    def in_table_units(self, largest: float) -> FormulaColumn:
+        """The column in units of the table, but counted from its mean if that is far from 0.
+
+        Else w / scale * x and the constant of a literal would cancel each other.
+
+        Parameters
+        ----------
+        largest : float
+            The largest number that the column's cells may hold.
+        """
+        value, (mean, scale) = self.value, self.unit
+        if not (isinstance(value, ops.Filled) and isinstance(value.value, ops.Cell)):
+            return self
+        shift = mean if abs(mean) > FAR * scale else 0.0
+        reach = float(LARGEST) * scale
+        needs_bounds = largest + abs(mean) > reach
+        mean -= shift
+        if shift:
+            value = ops.Filled(ops.Standardised(value.value, shift), mean)
+        if needs_bounds:  # as the encoder has them
+            value = ops.Bounded(value, mean - reach, mean + reach)
+        return replace(self, value=value, unit=Unit(mean, scale))
+
+
+class Part(NamedTuple):
+    """The positive part of one of a deep rule's literals."""
+
+    name: str
+    place: int
+    value: ops.Positive
+
+
+@dataclass(frozen=True)
+class RuleFormula:
+    """A rule as expressions.
+
+    Attributes
+    ----------
+    name : str
+        The name of the rule's activation.
+    parts : tuple of Part
+        Of a deep rule: those parts of its literals that its activation looks at.
+    activation : Number
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+    activation: ops.Positive
+
+
+class Formula:
+    """The steps of a fitted model.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    in_table_units : bool
+        Whether rules add up columns in units of the table, or standardised ones.
+
+    Attributes
+    ----------
+    encoder : Encoder
+    network : Network
+        Without columns that have no weight.
+    columns : list of FormulaColumn
+        Those that rules look at.
+    readings : dict of int to CellReading
+        How the cells are read that these columns use, by the column's place in the table.
+    """
+
+    def __init__(self, fitted: Fitted, *, in_table_units: bool) -> None:
+        self.in_table_units = in_table_units
+        self.encoder: Encoder = fitted.encoder
+        self.network: Network = fitted.network.without_unused_features()
+        self._link = fitted.task.loss.link
+        used = [self.encoder.columns[feature] for feature in self.network.features]
+        decimal = (fitted.notes.get("decimal") or ["."])[0]
+        self.readings = {
+            source: cell_reading(self.encoder, source, decimal)
+            for source in sorted({column.source for column in used})
+        }
+        columns = [
+            formula_column(self.encoder, f"x{feature}", column)
+            for feature, column in zip(self.network.features, used, strict=True)
+        ]
+        self._units = [Unit(0.0, 1.0)] * len(columns)
+        if in_table_units:
+            columns = [x.in_table_units(self.readings[x.source].largest) for x in columns]
+            self._units = [column.unit for column in columns]
+        self.columns = columns
+
+    @cached_property
+    def rules(self) -> list[RuleFormula]:
+        """All rules, in their order."""
+        return [self._rule(rule) for rule in range(self.network.n_rules)]
+
+    @cached_property
+    def outputs(self) -> list[ops.Sum]:
+        """Intercepts and sums of the rules; a rule without value is left out."""
+        names = [ops.Named(f"r{rule}") for rule in range(self.network.n_rules)]
+        values, intercepts = self.network.values.T.tolist(), self.network.intercept.tolist()
+        return [
+            weighted(factors, names, intercept)
+            for factors, intercept in zip(values, intercepts, strict=True)
+        ]
+
+    @property
+    def predictions(self) -> list[ops.Number]:
+        """Predictions of a model for numbers."""
+        outputs = [ops.Named(f"d{output}") for output in range(self.network.n_outputs)]
+        return [linked(self._link, output) for output in outputs]
+
+    def _rule(self, rule: int) -> RuleFormula:
+        literals = range(self.network.offsets[rule], self.network.offsets[rule + 1])
+        sums = [self.literal(literal) for literal in literals]
+        parts: list[Part] = []
+        if self.network.deep:
+            names = [f"r{rule}_{place}" for place in range(len(sums))]
+            layer = self.network.second_layer(rule)
+            parts = [
+                Part(name, place, ops.Positive(value))
+                for place, (name, value) in enumerate(zip(names, sums, strict=True))
+                if layer[:, place].any()
+            ]
+            shifts = self.network.shifts[literals.start : literals.stop].tolist()
+            values = [ops.Named(name) for name in names]
+            sums = [
+                weighted(weights, values, shift)
+                for weights, shift in zip(layer.tolist(), shifts, strict=True)
+            ]
+        activation = ops.Positive(ops.Smallest(tuple(sums)))
+        return RuleFormula(f"r{rule}", tuple(parts), activation)
+
+    def literal(self, literal: int) -> ops.Sum:
+        """A literal: a sum of columns."""
+        factors, constant = in_original_units(
+            self.network.weights[literal].tolist(),
+            float(self.network.biases[literal]),
+            self._units,
+        )
+        return weighted(factors, [ops.Named(column.name) for column in self.columns], constant)
+
+
+def cell_reading(encoder: Encoder, source: int, decimal: str) -> CellReading:
+    """How a model reads the cells of one of the table's columns."""
+    column = encoder.columns_of(source)[0]
+    if column.kind != "number":
+        names = [other.category for other in encoder.columns_of(source)]
+        kind = "code" if any(name and number_spellings(name) for name in names) else "text"
+    elif column.is_date:
+        kind = "date"
+    else:
+        kind = "flag" if is_flag(column) else "number"
+    return CellReading(
+        source,
+        encoder.names[source],
+        kind,
+        tuple(sorted(encoder.markers.texts)),
+        () if column.kind != "number" else encoder.markers.of_numbers(column),
+        float(LAST_MOMENT if kind == "date" else LARGEST),
+        decimal,
+    )
+
+
+def is_flag(column: EncodedColumn) -> bool:
+    """Whether a column has the deviation of zeros and ones: it may be of type boolean."""
+    expected = column.mean * (1 - column.mean)
+    return abs(column.scale**2 - expected) < 1e-6 * expected
+
+
+def formula_column(encoder: Encoder, name: str, column: EncodedColumn) -> FormulaColumn:
+    """An encoded column as a step of a formula."""
+    value = column_expression(encoder, column)
+    unit = Unit(column.in_sums.mean, column.in_sums.scale)
+    return FormulaColumn(name, column.source, column, value, unit)
+
+
+def column_expression(encoder: Encoder, column: EncodedColumn) -> ops.Number:
+    """What an encoded column makes of its cell, before it is standardised."""
+    cell = ops.Cell(column.source)
+    if column.knots is not None:
+        return ops.Filled(ops.Line(cell, column.knots.x, column.knots.z), 0.0)
+    if column.kind == "number":
+        return ops.Filled(cell, column.mean)
+    if column.kind == "missing":
+        return ops.Indicator(ops.IsMissing(cell))
+    own = encoder.columns_of(column.source)
+    table = spellings(other.category for other in own if other.kind == "category")
+    if column.kind == "rare":
+        every = tuple(text for text in table if text is not None)
+        return ops.Indicator(ops.Not(ops.IsAnyOf(cell, every, None in table)))
+    texts = [text for text, category in table.items() if category == column.category]
+    known = tuple(text for text in texts if text is not None)
+    return ops.Indicator(ops.IsAnyOf(cell, known, None in texts))
+
+
+def weighted(
+    factors: Sequence[float], values: Sequence[ops.Number], constant: float
+) -> ops.Sum:
+    """A sum of values times factors, without those whose factor is 0."""
+    pairs = zip(factors, values, strict=True)
+    return ops.Sum(tuple((factor, value) for factor, value in pairs if factor), constant)
+
+
+def linked(link: Link, output: ops.Number) -> ops.Number:
+    """A prediction of a number as a function of its output."""
+    if link.function is None:
+        return output
+    return ops.Call(link.function, ops.Bounded(output, -LARGEST_OUTPUT, LARGEST_OUTPUT))
