@@ -6,8 +6,8 @@ import pytest
 from models import EVERY_MODEL, fitted, network_outputs
 
 from neuralrules import NeuralRuleRegressor
-from neuralrules._data._encoded_column import LARGEST
-from neuralrules._data._encoding import check_table
+from neuralrules._data._numbers import LARGEST
+from neuralrules._data._table import check_table
 from neuralrules._expression._evaluate import evaluate
 from neuralrules._fitted._formula import Formula
 
@@ -33,7 +33,8 @@ def outputs_of(formula, cells):
         for part in rule.parts:
             steps[part.name] = evaluate(part.value, cells, steps)
         steps[rule.name] = evaluate(rule.activation, cells, steps)
-    outputs = [evaluate(output, cells, steps) for output in formula.outputs]
+    places = range(formula.network.n_outputs)
+    outputs = [evaluate(formula.output(place), cells, steps) for place in places]
     named = {f"d{place}": output for place, output in enumerate(outputs)}
     return outputs, [evaluate(prediction, cells, named) for prediction in formula.predictions]
 

@@ -26,6 +26,7 @@ from neuralrules._data._dates import LAST_MOMENT, days_of_text, holds_dates
 from neuralrules._data._markers import Markers
 from neuralrules._data._numbers import LARGEST, as_numbers, holds_booleans
 from neuralrules._data._scaling import Knots, learn_knots
+from neuralrules._expression import _nodes as ops
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,15 @@ class EncodedColumn(ABC):
 
         `cells` are the cells of the source: its numbers, (n_rows,) float64 with NaN for
         missing, or its `Categories`.
+        """
+
+    @abstractmethod
+    def expression(self, spellings: Mapping[str | None, str | None]) -> ops.Number:
+        """The original column, or the scaled one if it has knots, in formulas and exports.
+
+        A missing number counts as its stand-in. `spellings` leads from all that the cells of
+        a source of categories may hold to the categories that have an indicator; None stands
+        for missing cells.
         """
 
     def encode(self, cells: Any) -> np.ndarray:
@@ -198,6 +208,12 @@ class Number(EncodedColumn):
     def raw(self, cells: np.ndarray) -> np.ndarray:
         return cells
 
+    def expression(self, spellings: Mapping[str | None, str | None]) -> ops.Number:
+        cell = ops.Cell(self.source)
+        if self.knots is not None:
+            return ops.Filled(ops.Line(cell, self.knots.x, self.knots.z), 0.0)
+        return ops.Filled(cell, self.mean)
+
     def with_knots(self, numbers: np.ndarray, weights: np.ndarray) -> Number:
         """The column scaled by the quantiles of numbers (n_rows,), if it has enough of them."""
         return replace(self, knots=learn_knots(numbers, weights.astype(np.float64)))
@@ -299,6 +315,9 @@ class Missing(Indicator):
     def raw(self, cells: np.ndarray) -> np.ndarray:
         return np.isnan(cells)
 
+    def expression(self, spellings: Mapping[str | None, str | None]) -> ops.Number:
+        return ops.Indicator(ops.IsMissing(ops.Cell(self.source)))
+
     @property
     def means_missing(self) -> bool:
         return True
@@ -341,6 +360,10 @@ class Category(Indicator):
     def raw(self, cells: Categories) -> np.ndarray:
         return cells.codes == cells.places[self.category]
 
+    def expression(self, spellings: Mapping[str | None, str | None]) -> ops.Number:
+        own = [text for text, category in spellings.items() if category == self.category]
+        return ops.Indicator(is_any_of(self.source, own))
+
     @property
     def means_missing(self) -> bool:
         return self.category is None
@@ -359,6 +382,16 @@ class Rare(Indicator):
 
     def raw(self, cells: Categories) -> np.ndarray:
         return cells.codes < 0
+
+    def expression(self, spellings: Mapping[str | None, str | None]) -> ops.Number:
+        return ops.Indicator(ops.Not(is_any_of(self.source, spellings)))
+
+
+def is_any_of(source: int, texts: Iterable[str | None]) -> ops.IsAnyOf:
+    """Whether a cell holds one of some texts, or is missing if None is one of them."""
+    listed = list(texts)
+    known = tuple(text for text in listed if text is not None)
+    return ops.IsAnyOf(ops.Cell(source), known, None in listed)
 
 
 COLUMN_TYPES: tuple[type[EncodedColumn], ...] = (Number, Date, Flag, Missing, Category, Rare)

@@ -14,19 +14,13 @@ Each subquery reads the one before. Everything is computed in double precision.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from neuralrules._export._extras import NOTHING, Extras
 from neuralrules._export._size import size_text
-from neuralrules._export._sql_dialects import (
-    Dialect,
-    check_different,
-    check_names,
-    checked_dialect,
-    checked_keep,
-    checked_table,
-    identifier,
-)
-from neuralrules._export._sql_encoding import Reading, network_inputs, read_cells
+from neuralrules._export._sql_cells import cell_name, column_name, read_cell
+from neuralrules._export._sql_dialect import Dialect, check_different, check_names, is_str
+from neuralrules._export._sql_duckdb import DUCKDB
 from neuralrules._export._sql_extras import (
     check_reasons,
     points_columns,
@@ -35,18 +29,19 @@ from neuralrules._export._sql_extras import (
     sentence_lines,
     shortfalls,
 )
+from neuralrules._export._sql_postgresql import POSTGRESQL
+from neuralrules._export._sql_printer import Printer
 from neuralrules._export._sql_results import compared_outputs, result_columns, result_names
-from neuralrules._export._sql_rules import (
-    blocks_of_rules,
-    literal_columns,
-    output_columns,
-    rule_columns,
-)
+from neuralrules._export._sql_sqlite import SQLITE
+from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._network._network import Network
+from neuralrules._fitted._formula import Formula
 
-# Columns that go from subquery to subquery; see MAX_ADDED.
-MAX_CARRIED = 1000
+DIALECTS = {"postgresql": POSTGRESQL, "duckdb": DUCKDB, "sqlite": SQLITE}
+# Columns that go from subquery to subquery, and columns that a subquery adds to them. A
+# subquery of PostgreSQL has 1664 at most, one of SQLite 2000.
+MAX_CARRIED, MAX_ADDED = 1000, 500
+LINE = "\n      "  # between the terms of an output
 
 
 def to_sql(
@@ -58,10 +53,10 @@ def to_sql(
     extras: Extras = NOTHING,
 ) -> str:
     """See `Documents.to_sql`, which calls it."""
-    words, source, kept = checked_dialect(dialect), checked_table(table), checked_keep(keep)
-    network = fitted.network.without_unused_features()
-    check_columns(fitted, network, words, kept, extras)
-    before = f"{source} AS t"
+    words, kept = checked_dialect(dialect), checked_keep(keep)
+    formula = Formula(fitted, in_table_units=True)
+    before = f"{checked_table(table, words)} AS t"
+    check_columns(fitted, formula, words, kept, extras)
     table_name = (table if isinstance(table, str) else table[-1]).lower()
 
     def named(subquery: str) -> str:
@@ -72,15 +67,15 @@ def to_sql(
     if extras.n_reasons:
         lines = sentence_lines(extras, words)
         subqueries.append(f"{sentences}(reason, sentence) AS (\n  VALUES\n{lines}\n)")
-    for subquery, columns in subquery_columns(fitted, network, words, kept, extras):
+    for subquery, columns in subquery_columns(fitted, formula, words, kept, extras):
         # A constant model reads no column, but a SELECT must have one.
         select = listed(columns or ["1 AS no_column"], indent=4)
         subqueries.append(
             f"{named(subquery)} AS (\n  SELECT{select}\n  FROM {before}{words.fence}\n)"
         )
         before = named(subquery)
-    final = [f"k{place} AS {identifier(name)}" for place, name in enumerate(kept)]
-    final += result_columns(fitted, words) + extra_columns(extras, words, sentences)
+    final = [f"k{place} AS {words.identifier(name)}" for place, name in enumerate(kept)]
+    final += result_columns(fitted, formula, words) + extra_columns(extras, words, sentences)
     select = listed(final, indent=2)
     remarks = [size_text(fitted), f"Written by neuralrules for {words.title}", *words.advice]
     comment = "".join(f"-- {remark}.\n" for remark in remarks)
@@ -88,39 +83,74 @@ def to_sql(
 
 
 def subquery_columns(
-    fitted: Fitted, network: Network, dialect: Dialect, keep: list[str], extras: Extras
+    fitted: Fitted, formula: Formula, dialect: Dialect, keep: list[str], extras: Extras
 ) -> Iterator[tuple[str, list[str]]]:
     """Names and columns of the subqueries from the table to outputs; each reads the last."""
-    encoder = fitted.encoder
-    inputs = network_inputs(encoder, network, dialect)
-    sources = sorted({encoder.columns[feature].source for feature in network.features})
+    readings = formula.readings
+    cells = {source: cell_name(reading) for source, reading in readings.items()}
+    columns = {
+        x.name: column_name(x.name, readings[x.source], x.column) for x in formula.columns
+    }
+    printer = Printer(dialect, cells, columns)
     kept = [f"k{place}" for place in range(len(keep))]
-    cells = [f"t.{identifier(name)} AS k{place}" for place, name in enumerate(keep)]
-    reading = Reading.of(encoder, fitted.notes)
-    yield "cells", cells + read_cells(encoder, sources, dialect, reading)
-    yield "encoded", kept + [f"{x.expression} AS {x.name}" for x in inputs]
+    yield (
+        "cells",
+        [f"t.{dialect.identifier(name)} AS k{place}" for place, name in enumerate(keep)]
+        + [f"{read_cell(readings[source], dialect)} AS {cells[source]}" for source in cells],
+    )
+    encoded = [
+        f"{printer.column(x, readings[x.source])} AS {columns[x.name]}" for x in formula.columns
+    ]
+    yield "encoded", kept + encoded
 
-    outputs = [f"d{output}" for output in range(network.n_outputs)]
+    outputs = [f"d{output}" for output in range(formula.network.n_outputs)]
     outputs += ["points"] if extras.card is not None else []
-    blocks = list(blocks_of_rules(network))
-    for number, rules in enumerate(blocks):
+    blocks = list(blocks_of_rules(formula))
+    for number, block in enumerate(blocks):
         suffix = f"_{number}" if len(blocks) > 1 else ""
-        carried = kept + ([x.name for x in inputs] if rules is not blocks[-1] else [])
+        carried = kept + ([*columns.values()] if block is not blocks[-1] else [])
         so_far = carried + (outputs if number else [])
-        if network.deep:
-            yield f"literals{suffix}", so_far + literal_columns(network, inputs, rules, dialect)
-        yield f"rules{suffix}", so_far + rule_columns(network, inputs, rules, dialect)
-        added = output_columns(network, rules)
+        rules = formula.rules[block.start : block.stop]
+        if formula.network.deep:
+            parts = [part for rule in rules for part in rule.parts]
+            added = [f"{printer.number(part.value)} AS {part.name}" for part in parts]
+            yield f"literals{suffix}", so_far + added
+        added = [f"{printer.number(rule.activation)} AS {rule.name}" for rule in rules]
+        yield f"rules{suffix}", so_far + added
+        added = [
+            f"{printer.number(sum_so_far(formula, output, block), space=LINE)} AS d{output}"
+            for output in range(formula.network.n_outputs)
+        ]
         if extras.card is not None:
-            added.append(f"{points_sum(extras.card, rules)} AS points")
-        added += [f"{one.expression} AS {one.name}" for one in shortfalls(extras)]
+            added.append(f"{points_sum(extras.card, block, dialect)} AS points")
+        added += [f"{one.expression} AS {one.name}" for one in shortfalls(extras, dialect)]
         yield f"outputs{suffix}", carried + added
 
     yield from reason_subqueries(extras, dialect)
-    carried = kept + outputs + reason_names(extras)
-    for name, columns in compared_outputs(fitted, dialect):
-        yield name, carried + columns
-        carried += [column.rpartition(" AS ")[2] for column in columns]
+    shown = kept + outputs + reason_names(extras)
+    for name, added in compared_outputs(fitted, dialect):
+        yield name, shown + added
+        shown += [column.rpartition(" AS ")[2] for column in added]
+
+
+def blocks_of_rules(formula: Formula) -> Iterator[range]:
+    """Rules, in as few pieces as the columns of their subqueries allow."""
+    start, width = 0, 0
+    for place, rule in enumerate(formula.rules):
+        length = max(1, len(rule.parts))
+        if width and width + length > MAX_ADDED:
+            yield range(start, place)
+            start, width = place, 0
+        width += length
+    yield range(start, len(formula.rules))
+
+
+def sum_so_far(formula: Formula, output: int, block: range) -> ops.Sum:
+    """The intercept, or the sum of an output so far, and what some of the rules add."""
+    added = formula.output(output, block)
+    if not block.start:
+        return added
+    return ops.Sum(((1.0, ops.Named(f"d{output}")), *added.terms))
 
 
 def extra_columns(extras: Extras, dialect: Dialect, sentences: str) -> list[str]:
@@ -128,7 +158,7 @@ def extra_columns(extras: Extras, dialect: Dialect, sentences: str) -> list[str]
     found = [] if extras.card is None else points_columns(extras.card, dialect)
     for name in reason_names(extras):
         found.append((f"(SELECT sentence FROM {sentences} WHERE reason = {name})", name))
-    return [f"{expression} AS {identifier(name)}" for expression, name in found]
+    return [f"{expression} AS {dialect.identifier(name)}" for expression, name in found]
 
 
 def reason_names(extras: Extras) -> list[str]:
@@ -136,18 +166,21 @@ def reason_names(extras: Extras) -> list[str]:
 
 
 def check_columns(
-    fitted: Fitted, network: Network, dialect: Dialect, keep: list[str], extras: Extras
+    fitted: Fitted, formula: Formula, dialect: Dialect, keep: list[str], extras: Extras
 ) -> None:
     """Refuse names that the database would misunderstand, and more than it can carry."""
-    check_reasons(extras, len(list(blocks_of_rules(network))))
-    encoder = fitted.encoder
-    sources = sorted({encoder.columns[feature].source for feature in network.features})
-    used = [encoder.names[source] for source in sources]
+    n_shortfalls = len(shortfalls(extras, dialect))
+    one_subquery = len(list(blocks_of_rules(formula))) == 1 and n_shortfalls <= MAX_ADDED
+    check_reasons(extras, one_subquery, MAX_ADDED)
+    network = formula.network
+    used = [reading.name for reading in formula.readings.values()]
     check_names(used, "The model")
     check_different(dialect, used, "The model's columns")
     points = [] if extras.card is None else points_columns(extras.card, dialect)
     added = [*(name for _, name in points), *reason_names(extras)]
-    check_different(dialect, [*keep, *result_names(fitted), *added], "The result's columns")
+    check_different(
+        dialect, [*keep, *result_names(fitted, dialect), *added], "The result's columns"
+    )
     # Beside each of several outputs goes its exponential.
     n_carried = len(network.features) + len(keep) + 2 * network.n_outputs + 2 * len(added)
     if n_carried > MAX_CARRIED:
@@ -164,3 +197,32 @@ def listed(columns: list[str], indent: int) -> str:
     """Columns of a SELECT, one below the other."""
     space = "\n" + " " * indent
     return space + f",{space}".join(columns)
+
+
+def checked_dialect(dialect: Any) -> Dialect:
+    """The words of a database."""
+    if not is_str(dialect) or dialect not in DIALECTS:
+        allowed = ", ".join(map(repr, DIALECTS))
+        raise ValueError(f"dialect={dialect!r} must be one of {allowed}.")
+    return DIALECTS[dialect]
+
+
+def checked_table(table: Any, dialect: Dialect) -> str:
+    """The table's name, qualified by those of its schema and database if they are given."""
+    names = (table,) if isinstance(table, str) else table
+    if not isinstance(names, tuple) or not names or not all(map(is_str, names)):
+        raise ValueError(
+            f"table={table!r} must be a name, or a tuple of names such as ('schema', 'table')."
+        )
+    check_names(names, f"table={table!r}")
+    return ".".join(map(dialect.identifier, names))
+
+
+def checked_keep(keep: Any) -> list[str]:
+    """Names of the columns to carry into the result."""
+    if isinstance(keep, str) or not isinstance(keep, Sequence) or not all(map(is_str, keep)):
+        raise ValueError(
+            f"keep={keep!r} must be a list of names of columns, for example keep=['id']."
+        )
+    check_names(keep, f"keep={keep!r}")
+    return list(keep)

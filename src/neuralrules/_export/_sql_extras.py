@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from neuralrules._export._extras import Extras
-from neuralrules._export._sql_dialects import Dialect
-from neuralrules._export._sql_results import bounded
-from neuralrules._export._sql_rules import MAX_ADDED, MAX_GROUP, extreme
+from neuralrules._export._sql_dialect import Dialect
+from neuralrules._export._sql_printer import MAX_GROUP, bounded, extreme
 from neuralrules._reading._scorecard import ScoreCard
 
 LARGEST_SUM = "9e15"  # of points: doubles count that far, and so do all whole numbers
@@ -26,7 +25,7 @@ class Shortfall(NamedTuple):
     sentence: str
 
 
-def shortfalls(extras: Extras) -> list[Shortfall]:
+def shortfalls(extras: Extras, dialect: Dialect) -> list[Shortfall]:
     """The columns among which the reasons are; where one does not apply it is 0."""
     found = []
     for rule, effect, usual, fires, missed in extras.reasons:
@@ -38,25 +37,24 @@ def shortfalls(extras: Extras) -> list[Shortfall]:
         weak = f"CASE WHEN r{rule} > 0 THEN {worse} ELSE 0 END"
         gone = f"CASE WHEN r{rule} > 0 THEN 0 ELSE {-usual!r} END"
         # Constants alone would be decimals in PostgreSQL and DuckDB.
-        gone = f"CAST({gone} AS DOUBLE PRECISION)"
+        gone = dialect.as_double(gone)
         found += [Shortfall(f"s{rule}_weak", weak, fires)]
         found += [Shortfall(f"s{rule}_missed", gone, missed)]
     return found
 
 
-def check_reasons(extras: Extras, n_blocks: int) -> None:
+def check_reasons(extras: Extras, one_subquery: bool, most: int) -> None:
     """Refuse reasons of more rules than one subquery can hold."""
-    n_columns = len(shortfalls(extras))
-    if extras.n_reasons and (n_blocks > 1 or n_columns > MAX_ADDED):
+    if extras.n_reasons and not one_subquery:
         raise ValueError(
             "reasons are for models whose rules one subquery can hold, and this one would need "
-            f"more than {MAX_ADDED} columns. Simplify the model, or take to_python."
+            f"more than {most} columns. Simplify the model, or take to_python."
         )
 
 
 def reason_subqueries(extras: Extras, dialect: Dialect) -> list[tuple[str, list[str]]]:
     """Subqueries, by name, that find the reasons of a row one after the other."""
-    names = [one.name for one in shortfalls(extras)]
+    names = [one.name for one in shortfalls(extras, dialect)]
     subqueries: list[tuple[str, list[str]]] = []
     for place in range(1, extras.n_reasons + 1):
         earlier = ", ".join(f"reason_{i}" for i in range(1, place))
@@ -78,16 +76,16 @@ def reason_subqueries(extras: Extras, dialect: Dialect) -> list[tuple[str, list[
 def sentence_lines(extras: Extras, dialect: Dialect) -> str:
     """The table from the columns of reasons to what they mean."""
     lines = []
-    for name, _, sentence in shortfalls(extras):
+    for name, _, sentence in shortfalls(extras, dialect):
         text = dialect.string(sentence)
         assert text is not None  # since the texts of rules are printable
         lines.append(f"    ('{name}', {text})")
     return ",\n".join(lines or ["    ('', '')"])
 
 
-def points_sum(card: ScoreCard, rules: range) -> str:
+def points_sum(card: ScoreCard, rules: range, dialect: Dialect) -> str:
     """The points so far, and those of some of the rules."""
-    start = "points" if rules.start else f"CAST({card.base} AS DOUBLE PRECISION)"
+    start = "points" if rules.start else dialect.as_double(str(card.base))
     terms = [rule_points(card, rule) for rule in rules]
     terms = [f"+ {term}" for term in terms if term]
     groups = [terms[start : start + MAX_GROUP] for start in range(0, len(terms), MAX_GROUP)]
@@ -117,7 +115,7 @@ def rule_points(card: ScoreCard, rule: int) -> str:
 def points_columns(card: ScoreCard, dialect: Dialect) -> list[tuple[str, str]]:
     """Expressions and names of what the result shows of points."""
     low_enough = f"{dialect.least}({LARGEST_SUM}, points)"
-    whole = f"CAST({dialect.greatest}(-{LARGEST_SUM}, {low_enough}) AS BIGINT)"
+    whole = f"CAST({dialect.greatest}(-{LARGEST_SUM}, {low_enough}) AS {dialect.whole})"
     if card.adverse is None:
         return [(whole, "points"), (f"points * {card.unit!r}", "points_prediction")]
     start = float(card._output(card.base))

@@ -6,18 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._export._sql_dialects import (
-    LONGEST_NAME,
-    Dialect,
-    identifier,
-    is_name,
-)
-from neuralrules._export._sql_rules import extreme, weighted_sum
+from neuralrules._export._sql_dialect import Dialect, is_name
+from neuralrules._export._sql_printer import Printer, bounded, extreme, weighted_sum
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._task._losses import LARGEST_OUTPUT, Link
+from neuralrules._fitted._formula import Formula
+from neuralrules._task._losses import LARGEST_OUTPUT
 
 
-def result_names(fitted: Fitted) -> list[str]:
+def result_names(fitted: Fitted, dialect: Dialect) -> list[str]:
     """Names of the columns that hold predictions."""
     if not fitted.task.are_classes:
         n_targets = fitted.network.n_outputs
@@ -25,16 +21,17 @@ def result_names(fitted: Fitted) -> list[str]:
             return ["prediction"]
         return [f"prediction_{target}" for target in range(n_targets)]
     if fitted.task.gives_probabilities:
-        return ["prediction", *named_by_class("probability", fitted.task.labels)]
+        labels = fitted.task.labels
+        return ["prediction", *named_by_class("probability", labels, dialect)]
     if fitted.task.n_classes == 2:
         return ["prediction", "decision"]
-    return ["prediction", *named_by_class("decision", fitted.task.output_names)]
+    return ["prediction", *named_by_class("decision", fitted.task.output_names, dialect)]
 
 
-def named_by_class(prefix: str, labels: list[Any]) -> list[str]:
+def named_by_class(prefix: str, labels: list[Any], dialect: Dialect) -> list[str]:
     """Names by label, or by number where labels do not make different, whole names."""
     names = [f"{prefix}_{label}" for label in labels]
-    fit = all(is_name(name) and len(name.encode()) <= LONGEST_NAME for name in names)
+    fit = all(is_name(name) and len(name.encode()) <= dialect.longest_name for name in names)
     if fit and len({name.casefold() for name in names}) == len(names):
         return names
     return [f"{prefix}_{place}" for place in range(len(labels))]
@@ -54,23 +51,24 @@ def compared_outputs(fitted: Fitted, dialect: Dialect) -> list[tuple[str, list[s
             for place, output in enumerate(outputs)
         ]
         names = [f"e{place}" for place in range(n_outputs)]
-        total = weighted_sum([1.0] * n_outputs, names, 0.0)
+        total = weighted_sum([1.0] * n_outputs, names, 0.0, dialect)
         subqueries += [("powers", powers), ("total", [f"{total} AS total"])]
     return subqueries
 
 
-def result_columns(fitted: Fitted, dialect: Dialect) -> list[str]:
+def result_columns(fitted: Fitted, formula: Formula, dialect: Dialect) -> list[str]:
     """Columns that hold predictions, by the outputs d0, d1, ...."""
     n_outputs = fitted.network.n_outputs
     values = [f"d{output}" for output in range(n_outputs)]
     if not fitted.task.are_classes:
-        values = [linked(fitted.task.loss.link, value, dialect) for value in values]
+        printer = Printer(dialect, {}, {})
+        values = [printer.number(prediction) for prediction in formula.predictions]
     else:
         if fitted.task.gives_probabilities:
             values = probabilities(n_outputs, dialect)
         values = [prediction(fitted, dialect), *values]
-    names = result_names(fitted)
-    return [f"{value} AS {identifier(name)}" for value, name in zip(values, names, strict=True)]
+    names = map(dialect.identifier, result_names(fitted, dialect))
+    return [f"{value} AS {name}" for value, name in zip(values, names, strict=True)]
 
 
 def probabilities(n_outputs: int, dialect: Dialect) -> list[str]:
@@ -79,19 +77,6 @@ def probabilities(n_outputs: int, dialect: Dialect) -> list[str]:
         return [f"e{output} / total" for output in range(n_outputs)]
     positive = f"1 / (1 + EXP({bounded('-d0', dialect)}))"
     return [f"1 - {positive}", positive]
-
-
-def linked(link: Link, output: str, dialect: Dialect) -> str:
-    """A prediction of a number by an output."""
-    if link.function is None:
-        return output
-    return f"{link.function.upper()}({bounded(output, dialect)})"
-
-
-def bounded(output: str, dialect: Dialect) -> str:
-    """PostgreSQL raises an error where exp() overflows, and where it underflows."""
-    largest = f"{LARGEST_OUTPUT:g}"
-    return f"{dialect.greatest}(-{largest}, {dialect.least}({largest}, {output}))"
 
 
 def prediction(fitted: Fitted, dialect: Dialect) -> str:
@@ -112,7 +97,7 @@ def label_constants(labels: list[Any], dialect: Dialect) -> list[str]:
     if kinds == {int}:
         return [str(label) for label in plain]
     if kinds <= {bool, int, float}:
-        return [f"CAST({float(label)!r} AS DOUBLE PRECISION)" for label in plain]
+        return [dialect.as_double(repr(float(label))) for label in plain]
     texts = [dialect.string(label) if isinstance(label, str) else None for label in plain]
     for label, text in zip(plain, texts, strict=True):
         if text is None:

@@ -19,9 +19,16 @@ from functools import cached_property
 from typing import NamedTuple
 
 from neuralrules._data._categories import number_spellings, spellings
-from neuralrules._data._dates import LAST_MOMENT
-from neuralrules._data._encoded_column import LARGEST, EncodedColumn, Unit, in_original_units
-from neuralrules._data._encoding import Encoder
+from neuralrules._data._columns import (
+    Category,
+    Date,
+    EncodedColumn,
+    Number,
+    Unit,
+    in_original_units,
+)
+from neuralrules._data._encoder import Encoder
+from neuralrules._data._numbers import LARGEST
 from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
@@ -198,15 +205,12 @@ class Formula:
         """All rules, in their order."""
         return [self._rule(rule) for rule in range(self.network.n_rules)]
 
-    @cached_property
-    def outputs(self) -> list[ops.Sum]:
-        """Intercepts and sums of the rules; a rule without value is left out."""
-        names = [ops.Named(f"r{rule}") for rule in range(self.network.n_rules)]
-        values, intercepts = self.network.values.T.tolist(), self.network.intercept.tolist()
-        return [
-            weighted(factors, names, intercept)
-            for factors, intercept in zip(values, intercepts, strict=True)
-        ]
+    def output(self, output: int, rules: range | None = None) -> ops.Sum:
+        """Intercept and sum of the rules, or of some of them; rules of value 0 are left out."""
+        rules = range(self.network.n_rules) if rules is None else rules
+        values = self.network.values[rules.start : rules.stop, output].tolist()
+        names = [ops.Named(f"r{rule}") for rule in rules]
+        return weighted(values, names, float(self.network.intercept[output]))
 
     @property
     def predictions(self) -> list[ops.Number]:
@@ -247,23 +251,17 @@ class Formula:
 
 def cell_reading(encoder: Encoder, source: int, decimal: str) -> CellReading:
     """How a model reads the cells of one of the table's columns."""
-    column = encoder.columns_of(source)[0]
-    if column.kind != "number":
-        names = [other.category for other in encoder.columns_of(source)]
-        kind = "code" if any(name and number_spellings(name) for name in names) else "text"
-    elif column.is_date:
-        kind = "date"
+    columns = encoder.columns_of(source)
+    column, largest = columns[0], float(LARGEST)
+    if isinstance(column, Number):
+        kind, largest = "flag" if is_flag(column) else "number", column.furthest
+        kind = "date" if isinstance(column, Date) else kind
     else:
-        kind = "flag" if is_flag(column) else "number"
-    return CellReading(
-        source,
-        encoder.names[source],
-        kind,
-        tuple(sorted(encoder.markers.texts)),
-        () if column.kind != "number" else encoder.markers.of_numbers(column),
-        float(LAST_MOMENT if kind == "date" else LARGEST),
-        decimal,
-    )
+        names = [other.category for other in columns]
+        kind = "code" if any(name and number_spellings(name) for name in names) else "text"
+    markers = encoder.markers
+    texts, numbers = tuple(sorted(markers.texts)), column.marked(markers)
+    return CellReading(source, encoder.names[source], kind, texts, numbers, largest, decimal)
 
 
 def is_flag(column: EncodedColumn) -> bool:
@@ -274,28 +272,11 @@ def is_flag(column: EncodedColumn) -> bool:
 
 def formula_column(encoder: Encoder, name: str, column: EncodedColumn) -> FormulaColumn:
     """An encoded column as a step of a formula."""
-    value = column_expression(encoder, column)
-    unit = Unit(column.in_sums.mean, column.in_sums.scale)
-    return FormulaColumn(name, column.source, column, value, unit)
-
-
-def column_expression(encoder: Encoder, column: EncodedColumn) -> ops.Number:
-    """What an encoded column makes of its cell, before it is standardised."""
-    cell = ops.Cell(column.source)
-    if column.knots is not None:
-        return ops.Filled(ops.Line(cell, column.knots.x, column.knots.z), 0.0)
-    if column.kind == "number":
-        return ops.Filled(cell, column.mean)
-    if column.kind == "missing":
-        return ops.Indicator(ops.IsMissing(cell))
     own = encoder.columns_of(column.source)
-    table = spellings(other.category for other in own if other.kind == "category")
-    if column.kind == "rare":
-        every = tuple(text for text in table if text is not None)
-        return ops.Indicator(ops.Not(ops.IsAnyOf(cell, every, None in table)))
-    texts = [text for text, category in table.items() if category == column.category]
-    known = tuple(text for text in texts if text is not None)
-    return ops.Indicator(ops.IsAnyOf(cell, known, None in texts))
+    # Markers are missing once cells have been read, and so are no spellings of categories.
+    known = spellings(other.category for other in own if isinstance(other, Category))
+    unit = Unit(column.in_sums.mean, column.in_sums.scale)
+    return FormulaColumn(name, column.source, column, column.expression(known), unit)
 
 
 def weighted(
