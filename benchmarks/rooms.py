@@ -21,6 +21,7 @@ SOURCE = DOCS.parent / "src" / "neuralrules"
 WORDS = {
     "_io": "pages, bars, whole files",
     "_task": "classes or numbers, loss",
+    "_expression": "trees of operations",
     "_data": "Encoder, Rows",
     "_rules": "trees, Rules",
     "_network": "Network, Constraints",
