@@ -30,6 +30,7 @@ WORDS = {
     "_fitted": "Fitted: the model as a value",
     "_fitting": "the one fit",
     "_reading": "texts, explanations",
+    "_charts": "data of charts",
     "_files": "safe files",
     "_compare": "what changed",
     "_simplify": "smaller, rounder",
