@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 from neuralrules._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from neuralrules._estimators._classifier import NeuralRuleClassifier
-    from neuralrules._estimators._compare import compare
-    from neuralrules._estimators._cross_validated import (
+    from neuralrules._estimators._classifier import (
+        NeuralRuleClassifier,
         NeuralRuleClassifierCV,
-        NeuralRuleRegressorCV,
     )
+    from neuralrules._estimators._compare import compare
     from neuralrules._estimators._load import load
     from neuralrules._estimators._read_rules import read_rules
-    from neuralrules._estimators._regressor import NeuralRuleRegressor
+    from neuralrules._estimators._regressor import NeuralRuleRegressor, NeuralRuleRegressorCV
     from neuralrules._files import ModelFileError
 
 __all__ = [
@@ -34,9 +33,9 @@ __all__ = [
 _MODULES = {
     "ModelFileError": "_files",
     "NeuralRuleClassifier": "_estimators._classifier",
-    "NeuralRuleClassifierCV": "_estimators._cross_validated",
+    "NeuralRuleClassifierCV": "_estimators._classifier",
     "NeuralRuleRegressor": "_estimators._regressor",
-    "NeuralRuleRegressorCV": "_estimators._cross_validated",
+    "NeuralRuleRegressorCV": "_estimators._regressor",
     "compare": "_estimators._compare",
     "load": "_estimators._load",
     "read_rules": "_estimators._read_rules",

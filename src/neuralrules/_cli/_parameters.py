@@ -182,16 +182,20 @@ def estimators() -> dict[str, type[NeuralRuleModel]]:
 @functools.cache
 def estimator_options() -> tuple[Option, ...]:
     """One option for each parameter of the estimators."""
+    from neuralrules._estimators._parameters import parameter_texts
+
     defaults: dict[str, dict[str, Any]] = {}
     constraints: dict[str, list[Any]] = {}
+    texts: dict[str, str] = {}
     for task, estimator in reversed(estimators().items()):
         for name, parameter in inspect.signature(estimator).parameters.items():
             defaults.setdefault(name, {})[task] = parameter.default
         for name, allowed in estimator._parameter_constraints.items():
             constraints[name] = either(constraints.get(name, []), allowed)
+        texts |= {name: text for name, (_, text) in parameter_texts(estimator).items()}
     order = [*inspect.signature(estimators()["classification"]).parameters, *defaults]
     return tuple(
-        estimator_option(name, defaults[name], constraints[name])
+        estimator_option(name, defaults[name], constraints[name], texts[name])
         for name in dict.fromkeys(order)
         if name not in NO_OPTIONS
     )
@@ -206,11 +210,11 @@ def either(some: list[Any], others: list[Any]) -> list[Any]:
     return [*([StrOptions(set().union(*words))] if words else []), *rest]
 
 
-def estimator_option(name: str, defaults: dict[str, Any], constraints: list[Any]) -> Option:
+def estimator_option(
+    name: str, defaults: dict[str, Any], constraints: list[Any], text: str
+) -> Option:
     """The option of one parameter, with its defaults by task."""
-    from neuralrules._estimators._docs import PARAMETERS
-
-    names, text = [name, option_name(name)], TEXTS.get(name, PARAMETERS[name][1])
+    names, text = [name, option_name(name)], TEXTS.get(name, text)
     if name in COLUMN_OPTIONS:
         own = COLUMN_OPTIONS[name]
         text = f"{own.text}  [default: {default_text(name, defaults)}]"

@@ -6,24 +6,22 @@ import copy
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._markers import marker_texts
 from neuralrules._data._rows import Rows
-from neuralrules._data._scaling import SCALINGS
 from neuralrules._data._table import check_table
-from neuralrules._engine import DEVICES, ENGINES, Engine, get_engine
+from neuralrules._engine import Engine, get_engine
+from neuralrules._estimators._parameters import RuleParameters, RunParameters
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import IN_PARTS, REFITTED, TRAINED
 from neuralrules._fitting._fit import fit, train_further
-from neuralrules._fitting._settings import EXPERT, Settings, n_threads
+from neuralrules._fitting._settings import Settings, n_threads
 from neuralrules._fitting._table import TableSource
 from neuralrules._fitting._targets import (
     check_weights,
@@ -32,63 +30,15 @@ from neuralrules._fitting._targets import (
     further_task,
     weigh_classes,
 )
-from neuralrules._network._columns import LITERAL_COLUMNS
-from neuralrules._network._network import STARTS, Network
+from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
-from neuralrules._rules._sources import SOURCES
 from neuralrules._stream._parquet import NamedTable, is_files
 from neuralrules._stream._source import Machines, fit_by_machines, fit_files
 from neuralrules._task._task import Task
 
-# Constraints of the parameters that the CV estimators do without.
-DEPTH_CONSTRAINTS: dict[str, list[Any]] = {
-    "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-    "warm_start": ["boolean"],
-    "n_sample_rows": [Interval(Integral, 100, None, closed="left")],
-    "checkpoint": [str, os.PathLike, None],
-}
 
-
-class NeuralRuleModel(BaseEstimator):
+class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
     """What the classifier and the regressor share: everything but their targets."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "rule_source": [StrOptions({*SOURCES, EXPERT})],
-        "expert_rules": [list, tuple, None],
-        "frozen_rules": [StrOptions({EXPERT}), None],
-        "n_trees": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "tree_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_rules": [Interval(Integral, 1, None, closed="left"), None],
-        "max_literals": [Interval(Integral, 1, None, closed="left"), None],
-        "max_terms": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "literal_columns": [StrOptions(set(LITERAL_COLUMNS))],
-        "monotone": [dict, None],
-        "interactions": ["array-like", None],
-        "exclude": ["array-like", None],
-        "start": [StrOptions(set(STARTS))],
-        "fit_intercept": ["boolean"],
-        "scaling": [StrOptions(set(SCALINGS))],
-        "missing": [Real, str, list, tuple, np.ndarray, None],
-        "deep": ["boolean"],
-        "l2": [Interval(Real, 0, None, closed="left")],
-        "rule_dropout": [Interval(Real, 0, 1, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "schedule": [StrOptions({"constant", "cosine"})],
-        "n_epochs": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
-        "batch_size": [
-            Interval(Integral, 1, None, closed="left"),
-            StrOptions({"auto", "paper"}),
-        ],
-        "early_stopping": ["boolean", StrOptions({"auto"})],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "patience": [Interval(Integral, 1, None, closed="left")],
-        "engine": [StrOptions(set(ENGINES))],
-        "device": [StrOptions(set(DEVICES))],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
 
     # Parameters of the estimators that can go on training, and fit on files.
     warm_start = False

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self, cast
+from collections.abc import Sequence
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from neuralrules._estimators._answers import Answers
-from neuralrules._estimators._base import DEPTH_CONSTRAINTS, NeuralRuleModel
 from neuralrules._estimators._changes import Changes
-from neuralrules._estimators._docs import documented
+from neuralrules._estimators._docs import estimator
 from neuralrules._estimators._documents import Documents
-from neuralrules._estimators._paper import PAPER
+from neuralrules._estimators._paper import DEPTHS, PAPER
+from neuralrules._estimators._parameters import ClassParameters, OneModelParameters
+from neuralrules._estimators._search import RuleSearch
 from neuralrules._task._losses import CLASS_LOSSES
 
 
@@ -30,14 +29,8 @@ def _gives_probabilities(estimator: Any) -> bool:
     return True
 
 
-class ClassRules(ClassifierMixin, Answers, Changes, Documents):
+class ClassRules(ClassifierMixin, Answers, Changes, Documents, ClassParameters):
     """Class labels as targets; labels and probabilities as predictions."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NeuralRuleModel._parameter_constraints,
-        "loss": [StrOptions(set(CLASS_LOSSES))],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-    }
 
     @property
     def classes_(self) -> np.ndarray:
@@ -116,8 +109,8 @@ class ClassRules(ClassifierMixin, Answers, Changes, Documents):
         return self.fitted_.task.predictions(outputs)
 
 
-@documented
-class NeuralRuleClassifier(ClassRules):
+@estimator
+class NeuralRuleClassifier(ClassRules, OneModelParameters):
     """Neural rule ensemble for two or more classes.
 
     {mathematics}
@@ -145,92 +138,6 @@ class NeuralRuleClassifier(ClassRules):
     >>> model.score(X[400:], y[400:]) > 0.95
     True
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ClassRules._parameter_constraints,
-        **DEPTH_CONSTRAINTS,
-    }
-
-    def __init__(
-        self,
-        max_depth: int | None = 2,
-        *,
-        rule_source: str = "boosting",
-        expert_rules: Sequence[str] | None = None,
-        frozen_rules: str | None = None,
-        n_trees: int | str = "auto",
-        tree_rate: float = 0.2,
-        max_rules: int | None = None,
-        max_literals: int | None = None,
-        max_terms: int | None = None,
-        min_samples_leaf: int | str = "auto",
-        literal_columns: str = "rule",
-        monotone: Mapping[Any, Any] | None = None,
-        interactions: Sequence[Sequence[Any]] | None = None,
-        exclude: Sequence[Any] | None = None,
-        start: str = "hinge",
-        fit_intercept: bool = True,
-        scaling: str = "standard",
-        missing: float | str | Sequence[float | str] | None = None,
-        deep: bool = False,
-        loss: str = "logistic",
-        l2: float = 0.2,
-        rule_dropout: float = 0.0,
-        learning_rate: float = 0.005,
-        schedule: str = "cosine",
-        n_epochs: int | str = "auto",
-        batch_size: int | str = "auto",
-        early_stopping: bool | str = "auto",
-        validation_fraction: float = 0.2,
-        patience: int = 30,
-        warm_start: bool = False,
-        n_sample_rows: int = 1_000_000,
-        checkpoint: str | os.PathLike[str] | None = None,
-        class_weight: Any = None,
-        engine: str = "numba",
-        device: str = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.rule_source = rule_source
-        self.expert_rules = expert_rules
-        self.frozen_rules = frozen_rules
-        self.n_trees = n_trees
-        self.tree_rate = tree_rate
-        self.max_rules = max_rules
-        self.max_literals = max_literals
-        self.max_terms = max_terms
-        self.min_samples_leaf = min_samples_leaf
-        self.literal_columns = literal_columns
-        self.monotone = monotone
-        self.interactions = interactions
-        self.exclude = exclude
-        self.start = start
-        self.fit_intercept = fit_intercept
-        self.scaling = scaling
-        self.missing = missing
-        self.deep = deep
-        self.loss = loss
-        self.l2 = l2
-        self.rule_dropout = rule_dropout
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.warm_start = warm_start
-        self.n_sample_rows = n_sample_rows
-        self.checkpoint = checkpoint
-        self.class_weight = class_weight
-        self.engine = engine
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     @classmethod
     def paper(cls, max_depth: int | None = 6, **parameters: Any) -> NeuralRuleClassifier:
@@ -319,3 +226,64 @@ class NeuralRuleClassifier(ClassRules):
         True
         """
         return self._partial_fit(X, y, sample_weight, classes)
+
+
+@estimator
+class NeuralRuleClassifierCV(RuleSearch, ClassRules):
+    """Neural rule ensemble for classes that chooses among candidates by cross-validation.
+
+    {mathematics}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {search_attributes}
+    {attributes}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+
+    References
+    ----------
+    {reference}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from neuralrules import NeuralRuleClassifierCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> depths = {"max_depth": [1, 2]}
+    >>> search = NeuralRuleClassifierCV(depths, cv=3, n_epochs=20, random_state=0)
+    >>> search.fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    _base = NeuralRuleClassifier
+
+    @classmethod
+    def paper(
+        cls, max_depths: Sequence[int] = DEPTHS, **parameters: Any
+    ) -> NeuralRuleClassifierCV:
+        """The paper's method: one tree, whose depth is chosen by accuracy.
+
+        Parameters
+        ----------
+        max_depths : sequence of int, default=(2, 4, 6, 8, 10)
+            Depths to choose from; of equally good ones the first wins.
+        parameters
+            Others than the paper's.
+
+        Examples
+        --------
+        >>> from neuralrules import NeuralRuleClassifierCV
+        >>> NeuralRuleClassifierCV.paper(max_depths=[2, 4]).candidates
+        [{'max_depth': 2}, {'max_depth': 4}]
+        """
+        search = {
+            "candidates": [{"max_depth": depth} for depth in max_depths],
+            "scoring": "accuracy",
+            "refit": "single",
+        }
+        return cls(**{**search, **PAPER, **parameters})

@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from neuralrules._estimators._classifier import ClassRules, NeuralRuleClassifier
-from neuralrules._estimators._cross_validated import (
+from neuralrules._estimators._classifier import (
+    ClassRules,
+    NeuralRuleClassifier,
     NeuralRuleClassifierCV,
-    NeuralRuleRegressorCV,
 )
 from neuralrules._estimators._paper import PAPER
-from neuralrules._estimators._regressor import NeuralRuleRegressor
+from neuralrules._estimators._regressor import NeuralRuleRegressor, NeuralRuleRegressorCV
 from neuralrules._estimators._search import RuleSearch
 from neuralrules._files import Contents, ModelFileError, contents_of, fitted_from, read_bytes
 from neuralrules._files._checks import refuse, shown

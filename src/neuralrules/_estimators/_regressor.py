@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils._param_validation import StrOptions
 
 from neuralrules._estimators._answers import Answers
-from neuralrules._estimators._base import DEPTH_CONSTRAINTS, NeuralRuleModel
 from neuralrules._estimators._changes import Changes
-from neuralrules._estimators._docs import documented
+from neuralrules._estimators._docs import estimator
 from neuralrules._estimators._documents import Documents
-from neuralrules._estimators._paper import PAPER
-from neuralrules._task._losses import NUMBER_LOSSES
+from neuralrules._estimators._paper import DEPTHS, PAPER
+from neuralrules._estimators._parameters import OneModelParameters
+from neuralrules._estimators._search import RuleSearch
 
 
 class NumberRules(RegressorMixin, Answers, Changes, Documents):
     """Numbers as targets and predictions."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NeuralRuleModel._parameter_constraints,
-        "loss": [StrOptions(set(NUMBER_LOSSES))],
-    }
 
     def predict(self, X: Any) -> np.ndarray:
         """The intercept plus the sum of the rules, or with Poisson loss its exponential.
@@ -56,8 +49,8 @@ class NumberRules(RegressorMixin, Answers, Changes, Documents):
         return tags
 
 
-@documented
-class NeuralRuleRegressor(NumberRules):
+@estimator
+class NeuralRuleRegressor(NumberRules, OneModelParameters):
     """Neural rule ensemble for one or more numeric targets.
 
     {mathematics}
@@ -83,90 +76,6 @@ class NeuralRuleRegressor(NumberRules):
     >>> model.score(X[350:], y[350:]) > 0.4
     True
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **NumberRules._parameter_constraints,
-        **DEPTH_CONSTRAINTS,
-    }
-
-    def __init__(
-        self,
-        max_depth: int | None = 2,
-        *,
-        rule_source: str = "boosting",
-        expert_rules: Sequence[str] | None = None,
-        frozen_rules: str | None = None,
-        n_trees: int | str = "auto",
-        tree_rate: float = 0.2,
-        max_rules: int | None = None,
-        max_literals: int | None = None,
-        max_terms: int | None = None,
-        min_samples_leaf: int | str = "auto",
-        literal_columns: str = "rule",
-        monotone: Mapping[Any, Any] | None = None,
-        interactions: Sequence[Sequence[Any]] | None = None,
-        exclude: Sequence[Any] | None = None,
-        start: str = "hinge",
-        fit_intercept: bool = True,
-        scaling: str = "standard",
-        missing: float | str | Sequence[float | str] | None = None,
-        deep: bool = False,
-        loss: str = "squared",
-        l2: float = 0.2,
-        rule_dropout: float = 0.0,
-        learning_rate: float = 0.005,
-        schedule: str = "cosine",
-        n_epochs: int | str = "auto",
-        batch_size: int | str = "auto",
-        early_stopping: bool | str = "auto",
-        validation_fraction: float = 0.2,
-        patience: int = 30,
-        warm_start: bool = False,
-        n_sample_rows: int = 1_000_000,
-        checkpoint: str | os.PathLike[str] | None = None,
-        engine: str = "numba",
-        device: str = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.rule_source = rule_source
-        self.expert_rules = expert_rules
-        self.frozen_rules = frozen_rules
-        self.n_trees = n_trees
-        self.tree_rate = tree_rate
-        self.max_rules = max_rules
-        self.max_literals = max_literals
-        self.max_terms = max_terms
-        self.min_samples_leaf = min_samples_leaf
-        self.literal_columns = literal_columns
-        self.monotone = monotone
-        self.interactions = interactions
-        self.exclude = exclude
-        self.start = start
-        self.fit_intercept = fit_intercept
-        self.scaling = scaling
-        self.missing = missing
-        self.deep = deep
-        self.loss = loss
-        self.l2 = l2
-        self.rule_dropout = rule_dropout
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.warm_start = warm_start
-        self.n_sample_rows = n_sample_rows
-        self.checkpoint = checkpoint
-        self.engine = engine
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     @classmethod
     def paper(cls, max_depth: int | None = 6, **parameters: Any) -> NeuralRuleRegressor:
@@ -249,3 +158,62 @@ class NeuralRuleRegressor(NumberRules):
         True
         """
         return self._partial_fit(X, y, sample_weight)
+
+
+@estimator
+class NeuralRuleRegressorCV(RuleSearch, NumberRules):
+    """Neural rule ensemble for numbers that chooses among candidates by cross-validation.
+
+    {mathematics}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {search_attributes}
+    {attributes}
+
+    References
+    ----------
+    {reference}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from neuralrules import NeuralRuleRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> depths = {"max_depth": [1, 2]}
+    >>> search = NeuralRuleRegressorCV(depths, cv=3, n_epochs=20, random_state=0)
+    >>> search.fit(X, y).score(X, y) > 0.4
+    True
+    """
+
+    _base = NeuralRuleRegressor
+
+    @classmethod
+    def paper(
+        cls, max_depths: Sequence[int] = DEPTHS, **parameters: Any
+    ) -> NeuralRuleRegressorCV:
+        """The paper's method: one tree, whose depth is chosen by R^2.
+
+        Parameters
+        ----------
+        max_depths : sequence of int, default=(2, 4, 6, 8, 10)
+            Depths to choose from; of equally good ones the first wins.
+        parameters
+            Others than the paper's.
+
+        Examples
+        --------
+        >>> from neuralrules import NeuralRuleRegressorCV
+        >>> NeuralRuleRegressorCV.paper(max_depths=[2, 4]).candidates
+        [{'max_depth': 2}, {'max_depth': 4}]
+        """
+        search = {
+            "candidates": [{"max_depth": depth} for depth in max_depths],
+            "scoring": "r2",
+            "refit": "single",
+        }
+        return cls(**{**search, **PAPER, **parameters})

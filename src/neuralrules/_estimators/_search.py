@@ -17,12 +17,12 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
 from neuralrules._data._encoder import warn_of_rare
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import NeuralRuleModel, unchanged_on_error
 from neuralrules._estimators._candidates import default_candidates
+from neuralrules._estimators._parameters import SearchParameters
 from neuralrules._estimators._search_progress import SearchProgress
 from neuralrules._fitting._fit import measured, train_rules
 from neuralrules._fitting._folds import Member, ScaledTable, Scoring, joined, train_member
@@ -55,20 +55,10 @@ FIXED = (
 DROPPING_ROWS = 1_500
 
 
-class RuleSearch(NeuralRuleModel):
+class RuleSearch(NeuralRuleModel, SearchParameters):
     """Compare candidates by cross-validation; keep the best one's models, or fit it anew."""
 
     _base: ClassVar[type[NeuralRuleModel]]
-    scaling: str
-    missing: Any
-    refit: str
-    max_rules: int | None
-    _search_constraints: ClassVar[dict[str, list[Any]]] = {
-        "candidates": ["array-like", dict, None],
-        "cv": ["cv_object"],
-        "scoring": [str, callable, None],
-        "refit": [StrOptions({"auto", "average", "single"})],
-    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compare the candidates on held-out folds and keep the best.
@@ -140,7 +130,7 @@ class RuleSearch(NeuralRuleModel):
         if self.candidates is None:
             return default_candidates(self.max_rules, n_outputs, self.max_literals)
         given = self.candidates
-        found = list(ParameterGrid(given)) if isinstance(given, dict) else list(given)
+        found: list[Any] = list(ParameterGrid(given) if isinstance(given, dict) else given)
         allowed = sorted(set(self._base().get_params(deep=False)) - {*FIXED, "warm_start"})
         for candidate in found:
             if not isinstance(candidate, dict) or not candidate.keys() <= set(allowed):
