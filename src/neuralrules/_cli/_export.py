@@ -14,7 +14,6 @@ from neuralrules._cli._models import checked_output, label_of, load_model
 
 if TYPE_CHECKING:
     from neuralrules._estimators._base import NeuralRuleModel
-    from neuralrules._estimators._documents import Documents
 
 SQL = "For SQL"
 BOTH = "For SQL and Python"
@@ -178,7 +177,7 @@ def check_format(form: str, options: dict[str, Any]) -> None:
         raise click.UsageError("--adverse is for --reasons and --points. Give one of them.")
 
 
-def exported(model: Documents, form: str, **options: Any) -> bytes:
+def exported(model: NeuralRuleModel, form: str, **options: Any) -> bytes:
     """The bytes of a file in some format."""
     if form == "onnx":
         text = options["missing_text"] or ""
@@ -194,7 +193,7 @@ def exported(model: Documents, form: str, **options: Any) -> bytes:
 
 
 def asked_extras(
-    model: Documents,
+    model: NeuralRuleModel,
     *,
     reasons: int | None,
     points: bool,

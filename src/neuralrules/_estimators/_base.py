@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from neuralrules._data._encoder import Encoder
@@ -18,6 +18,7 @@ from neuralrules._data._rows import Rows
 from neuralrules._data._table import check_table
 from neuralrules._engine import Engine, get_engine
 from neuralrules._estimators._parameters import RuleParameters, RunParameters
+from neuralrules._estimators._sklearn import BaseEstimator, ClassifierMixin
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import IN_PARTS, REFITTED, TRAINED
 from neuralrules._fitting._fit import fit, train_further

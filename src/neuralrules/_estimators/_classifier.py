@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Self, cast
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from neuralrules._estimators._answers import Answers
@@ -16,6 +15,7 @@ from neuralrules._estimators._documents import Documents
 from neuralrules._estimators._paper import DEPTHS, PAPER
 from neuralrules._estimators._parameters import ClassParameters, OneModelParameters
 from neuralrules._estimators._search import RuleSearch
+from neuralrules._estimators._sklearn import ClassifierMixin
 from neuralrules._task._losses import CLASS_LOSSES
 
 

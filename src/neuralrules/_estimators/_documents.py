@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import onnx
 
     from neuralrules._export._extras import Extras
-    from neuralrules._files import Told
+    from neuralrules._files import Configuration
 
 
 class Documents(NeuralRuleModel):
@@ -196,14 +196,7 @@ class Documents(NeuralRuleModel):
         """
         from neuralrules._files import save
 
-        return save(fitted_of(self), self._told(), path)
-
-    def _told(self) -> Told:
-        """The parameters of this estimator; a search adds what it compared."""
-        from neuralrules._files import Told
-
-        defaults = type(self)().get_params(deep=False)
-        return Told(self.get_params(deep=False), defaults)
+        return save(fitted_of(self), configuration_of(self), path)
 
     def to_onnx(self, *, missing_text: str = "") -> onnx.ModelProto:
         """The whole model, from raw columns to predictions, as an ONNX graph.
@@ -407,3 +400,13 @@ class Documents(NeuralRuleModel):
             return Given(table, encoded=encoded, weighted=weighted, n_examples=n_examples)
         rows = encoded_rows(self, table, y, sample_weight)
         return Given(table, y, rows.X, rows, sample_weight, weighted, n_examples)
+
+
+def configuration_of(model: NeuralRuleModel) -> Configuration:
+    """What a file says of an estimator beside what the estimator has learned."""
+    from neuralrules._files import Configuration
+
+    defaults = type(model)().get_params(deep=False)
+    searched = ("candidates_", "best_index_", "cv_scores_")
+    found = (getattr(model, name, None) for name in searched)
+    return Configuration(model.get_params(deep=False), defaults, *found)

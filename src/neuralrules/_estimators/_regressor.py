@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from neuralrules._estimators._answers import Answers
 from neuralrules._estimators._changes import Changes
@@ -15,6 +14,7 @@ from neuralrules._estimators._documents import Documents
 from neuralrules._estimators._paper import DEPTHS, PAPER
 from neuralrules._estimators._parameters import OneModelParameters
 from neuralrules._estimators._search import RuleSearch
+from neuralrules._estimators._sklearn import RegressorMixin
 
 
 class NumberRules(RegressorMixin, Answers, Changes, Documents):

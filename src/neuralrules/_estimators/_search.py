@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -32,9 +32,6 @@ from neuralrules._fitting._table import TableSource
 from neuralrules._fitting._targets import encode_targets, learn_task, weigh_classes
 from neuralrules._io._warn import warn
 from neuralrules._task._task import Task
-
-if TYPE_CHECKING:
-    from neuralrules._files import Told
 
 # Parameters of a search that are none of its candidates.
 OWN_PARAMETERS = ("candidates", "cv", "scoring", "refit")
@@ -317,12 +314,6 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         compared = f", the best of {n_candidates} candidates" if n_candidates > 1 else ""
         self.fitted_ = measured(
             table.encoder, rules, outcome, table.rows, settings, engine, remark=compared
-        )
-
-    def _told(self) -> Told:
-        told: Told = super()._told()
-        return told._replace(
-            candidates=self.candidates_, best=self.best_index_, cv_scores=self.cv_scores_
         )
 
     def _chosen(self) -> NeuralRuleModel:

@@ -8,14 +8,14 @@ these into a model again, `_stored` one to predict with, and `_checks` is what t
 from neuralrules._files._checks import Contents
 from neuralrules._files._container import ModelFileError
 from neuralrules._files._load import contents_of, fitted_from, read_bytes
-from neuralrules._files._save import Told, save
+from neuralrules._files._save import Configuration, save
 from neuralrules._files._stored import StoredModel, stored_model
 
 __all__ = [
+    "Configuration",
     "Contents",
     "ModelFileError",
     "StoredModel",
-    "Told",
     "contents_of",
     "fitted_from",
     "read_bytes",

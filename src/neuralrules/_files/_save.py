@@ -18,20 +18,20 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._writing import checked_path, whole_file
 
 
-class Told(NamedTuple):
-    """What an estimator was told, and what it found out about its parameters.
+class Configuration(NamedTuple):
+    """The parameters of an estimator; for a search also what it compared and chose.
 
     Attributes
     ----------
     parameters : dict of str to object
     defaults : dict of str to object
-        What takes the place of parameters that no file can hold.
+        The default takes the place of a parameter that no file can hold.
     candidates : list of dict, or None
-        What a search compared.
+        The candidates of a search.
     best : int or None
-        The place of the one that it chose.
+        The place of the candidate that the search chose.
     cv_scores : (n_candidates, n_folds) float64 or None
-        What it chose it by.
+        The scores of the candidates.
     """
 
     parameters: dict[str, Any]
@@ -41,16 +41,16 @@ class Told(NamedTuple):
     cv_scores: np.ndarray | None = None
 
 
-def save(fitted: Fitted, told: Told, path: str | os.PathLike[str]) -> Path:
+def save(fitted: Fitted, configuration: Configuration, path: str | os.PathLike[str]) -> Path:
     """See `Documents.save`, which calls it."""
     from neuralrules._version import __version__
 
     target = checked_path(path, "model.nrules")
     arrays = model_arrays(fitted)
-    if told.cv_scores is not None:
-        arrays["cv_scores"] = told.cv_scores
+    if configuration.cv_scores is not None:
+        arrays["cv_scores"] = configuration.cv_scores
     check_finite(arrays)
-    document = model_document(fitted, told)
+    document = model_document(fitted, configuration)
     text = json.dumps(document, allow_nan=False, separators=(",", ":"))
     whole = pack(arrays, text, __version__)
     with whole_file(target) as file:
@@ -124,12 +124,12 @@ def array_fields(prefix: str, record: Any) -> dict[str, np.ndarray]:
     }
 
 
-def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
+def model_document(fitted: Fitted, configuration: Configuration) -> dict[str, Any]:
     """Everything else; the keys are described in `docs/files.md`."""
     performance = fitted.performance
     return {
         "estimator": fitted.estimator,
-        "parameters": plain_parameters(told),
+        "parameters": plain_parameters(configuration),
         "names": fitted.encoder.names,
         "named": fitted.encoder.named,
         "columns": [column.record for column in fitted.encoder.columns],
@@ -137,7 +137,7 @@ def model_document(fitted: Fitted, told: Told) -> dict[str, Any]:
         "loss": fitted.task.loss.name,
         "labels": plain_labels(fitted),
         "flat": None if fitted.task.are_classes else fitted.task.flat,
-        "search": plain_search(told),
+        "search": plain_search(configuration),
         "n_epochs": fitted.n_epochs,
         "n_steps": fitted.state.moments.n_steps,
         "interrupted": fitted.interrupted,
@@ -176,14 +176,14 @@ def plain_labels(fitted: Fitted) -> dict[str, Any] | None:
     return {"objects": classes.dtype == object, "labels": labels}
 
 
-def plain_parameters(told: Told) -> dict[str, Any]:
+def plain_parameters(configuration: Configuration) -> dict[str, Any]:
     """The estimator's parameters; what is no plain data falls back to its default."""
     result = {}
-    for name, value in told.parameters.items():
+    for name, value in configuration.parameters.items():
         try:
             result[name] = plain_value(value)
         except TypeError:
-            default = told.defaults[name]
+            default = configuration.defaults[name]
             warnings.warn(
                 f"{name}={value!r} is not plain data and is not saved: the loaded model will "
                 f"have {name}={default!r}, its default. Predictions are the same.",
@@ -193,11 +193,11 @@ def plain_parameters(told: Told) -> dict[str, Any]:
     return result
 
 
-def plain_search(told: Told) -> dict[str, Any] | None:
+def plain_search(configuration: Configuration) -> dict[str, Any] | None:
     """What a search compared and chose; None if there was none."""
-    if told.candidates is None:
+    if configuration.candidates is None:
         return None
-    return {"candidates": plain_value(told.candidates), "best": told.best}
+    return {"candidates": plain_value(configuration.candidates), "best": configuration.best}
 
 
 def plain_value(value: Any) -> Any:
