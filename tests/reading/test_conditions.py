@@ -1,0 +1,102 @@
+"""Conditions as values: where a literal begins to hold, and where a rule is reached in full."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from models import credit_table
+
+from neuralrules import NeuralRuleClassifier
+from neuralrules._reading._conditions import (
+    Bound,
+    Choice,
+    Range,
+    Settled,
+    condition_of,
+    literal_conditions,
+    merged,
+    sum_in_units,
+)
+from neuralrules._reading._wording import condition_words
+
+
+@pytest.fixture(scope="module", params=["standard", "quantile"])
+def credit(request):
+    X, y = credit_table(1500)
+    model = NeuralRuleClassifier(
+        2, n_trees=8, n_epochs=10, random_state=0, scaling=request.param, literal_columns="own"
+    )
+    return model.fit(X, y)
+
+
+def test_a_bound_says_where_its_literal_comes_to_an_activation(credit):
+    network, encoder = credit.network_, credit.encoder_
+    checked = 0
+    for literal in range(network.n_literals):
+        weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
+        found = condition_of(
+            encoder, sum_in_units(encoder, network.features, weights, bias), 3, 3
+        )
+        if not isinstance(found, Bound) or found.moves:
+            continue
+        place = [encoder.columns[feature] for feature in network.features].index(found.column)
+        for activation in (0.0, 0.1, 0.3):
+            number = found.reaching(activation)
+            z = float(found.column.encoded(np.array(number)))
+            low, high = found.column.span
+            if found.column.knots is not None and not low < z < high:
+                continue  # flat outside of the knots
+            assert weights[place] * z + bias == pytest.approx(activation, abs=1e-5)
+            checked += 1
+        assert found.reaching(0.0) == pytest.approx(found.threshold)
+        assert (found.reaching(0.5) >= found.threshold) == found.rises
+    assert checked > 20
+
+
+def test_conditions_on_one_column_are_merged_to_one(credit):
+    rules = range(credit.network_.n_rules)
+    merged_any = False
+    for rule in rules:
+        single = literal_conditions(credit.fitted_, rule, 3, 3)
+        together = merged(credit.encoder_, single)
+        merged_any |= len(together) < len(single)
+        sources = [
+            one.low.column.source if isinstance(one, Range) else one.column.source
+            for one in together
+            if isinstance(one, Range) or (isinstance(one, Bound) and not one.moves)
+        ]
+        assert len(sources) == len(set(sources))
+        for one in together:
+            if isinstance(one, Range):
+                bounds = [b for b in single if getattr(b, "column", None) == one.low.column]
+                assert one.low.threshold == max(b.threshold for b in bounds if b.rises)
+                assert one.high.threshold == min(b.threshold for b in bounds if not b.rises)
+    assert merged_any
+
+
+def test_choices_among_categories_are_merged_to_those_that_all_allow():
+    X = pd.DataFrame({"city": list("abcd") * 20, "n": np.arange(80.0)})
+    model = NeuralRuleClassifier(1, n_trees=1, n_epochs=0).fit(X, X["n"] > 40)
+    encoder = model.encoder_
+    a, b, c, d = encoder.columns_of(0)
+
+    def words(*choices):
+        (one,) = merged(encoder, choices)
+        return condition_words(encoder, one, 3, 3, reached=False)
+
+    assert words(Choice((a, b), False), Choice((b, c), False)) == "city is b"
+    assert words(Choice((a,), True), Choice((b,), True)) == "city is not a or b"
+    assert words(Choice((a, b, c), False), Choice((b,), True)) == "city is a or c"
+    assert merged(encoder, [Choice((a,), False), Choice((d,), False)]) == [Settled(False)]
+
+
+def test_bounds_that_something_moves_stay_apart(credit):
+    (first, *_) = (
+        found
+        for rule in range(credit.network_.n_rules)
+        for found in literal_conditions(credit.fitted_, rule, 3, 3)
+        if isinstance(found, Bound)
+    )
+    moved = replace(first, moves=(object(),))
+    assert merged(credit.encoder_, [moved, first]) == [first, moved]
