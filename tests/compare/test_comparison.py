@@ -15,6 +15,8 @@ from models import (
 )
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, compare
+from neuralrules._compare._rule_changes import changed_statements
+from neuralrules._reading._wording import Statement
 
 
 def model_of_credit(**options):
@@ -205,3 +207,19 @@ def test_the_page_says_what_the_text_says_and_escapes_names(tmp_path):
     plain = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page))
     for sentence in str(compared).split("\n\n")[0].splitlines():
         assert sentence in plain
+
+
+def test_a_statement_stands_beside_the_one_about_the_same_sum_and_side():
+    def inequality(text):
+        subject, sign, _ = text.rsplit(" ", 2)
+        return Statement(text, subject, sign == ">", subject.split()[0])
+
+    before = [inequality(text) for text in ("age > 20", "age < 60", "debt > 3", "late > 1")]
+    after = [inequality(text) for text in ("debt - 2·late > 4", "age < 50", "age > 30")]
+    assert changed_statements(before, after) == [
+        ("age > 20", "age > 30"),
+        ("age < 60", "age < 50"),
+        ("debt > 3", "debt - 2·late > 4"),
+        ("late > 1", ""),
+    ]
+    assert changed_statements(after, [*after, before[3]]) == [("", "late > 1")]

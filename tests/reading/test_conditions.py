@@ -55,9 +55,8 @@ def test_a_bound_says_where_its_literal_comes_to_an_activation(credit):
 
 
 def test_conditions_on_one_column_are_merged_to_one(credit):
-    rules = range(credit.network_.n_rules)
     merged_any = False
-    for rule in rules:
+    for rule in range(credit.network_.n_rules):
         single = literal_conditions(credit.fitted_, rule, 3, 3)
         together = merged(credit.encoder_, single)
         merged_any |= len(together) < len(single)
@@ -67,12 +66,17 @@ def test_conditions_on_one_column_are_merged_to_one(credit):
             if isinstance(one, Range) or (isinstance(one, Bound) and not one.moves)
         ]
         assert len(sources) == len(set(sources))
-        for one in together:
-            if isinstance(one, Range):
-                bounds = [b for b in single if getattr(b, "column", None) == one.low.column]
-                assert one.low.threshold == max(b.threshold for b in bounds if b.rises)
-                assert one.high.threshold == min(b.threshold for b in bounds if not b.rises)
     assert merged_any
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_of_several_bounds_the_strictest_of_each_side_stay(credit, missing):
+    column = credit.encoder_.columns_of(0)[0]
+    above = [Bound(column, True, at, 1.0, (), True) for at in (1.0, 3.0, 2.0)]
+    below = [Bound(column, False, at, -1.0, (), missing) for at in (9.0, 7.0, 8.0)]
+    assert merged(credit.encoder_, above) == [above[1]]
+    assert merged(credit.encoder_, below) == [below[1]]
+    assert merged(credit.encoder_, above + below) == [Range(above[1], below[1], missing)]
 
 
 def test_choices_among_categories_are_merged_to_those_that_all_allow():
