@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from neuralrules._counterfactual import _answer
-from neuralrules._counterfactual._deadline import Deadline
+from neuralrules._counterfactual._solve import Deadline
 
 
 class NoDeadline(Deadline):

@@ -33,11 +33,10 @@ from neuralrules._counterfactual._ball import (
     highest_in,
     highest_of_rectified,
 )
-from neuralrules._counterfactual._deadline import Deadline
 from neuralrules._counterfactual._options import read_options
 from neuralrules._counterfactual._program import solve_in_ball
 from neuralrules._counterfactual._row import read_columns
-from neuralrules._counterfactual._solve import Problem, Wanted, search
+from neuralrules._counterfactual._solve import Deadline, Problem, Wanted, search
 from neuralrules._estimators._base import engine_of
 
 CATEGORIES = ["Lima", "Oslo", "Rome"]

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import scipy  # its parts load when they are used
 
-from neuralrules._counterfactual._deadline import Deadline
 from neuralrules._counterfactual._options import (
     as_float,
     check_count,
     check_pair,
     read_options,
+    with_promised_ways,
 )
 from neuralrules._counterfactual._program import Goal
-from neuralrules._counterfactual._promised import with_promised_ways
 from neuralrules._counterfactual._row import cell_text, read_columns
 from neuralrules._counterfactual._solve import (
     TOLERANCE,
     Change,
+    Deadline,
     Found,
     Problem,
     Wanted,
@@ -42,34 +42,37 @@ SAME = 1e-5  # a cost this close to the bound, relatively, is the bound but for 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Counterfactual:
-    """The smallest change of a row that changes its prediction, as far as it is known.
+    """The smallest change of a row that changes its prediction, as far as the search knows.
 
     Attributes
     ----------
     x : frame or ndarray of shape (1, n_columns), or None
-        The changed row in the form that it came in; None if none was found.
+        The changed row, in the form in which the user gave it; None if none was found.
     changes : tuple of Change
-        The cells that differ, the dearest change first.
+        The cells that differ, the most expensive change first.
     cost : float
         Sum of the costs of the changes; infinite if none was found.
     bound : float
-        No counterfactual costs less. Infinite if there is none at all.
+        No counterfactual costs less than this; infinite if there is no counterfactual.
     optimal : bool
-        Whether the search ended with a proof: that no counterfactual is cheaper than `x`
-        by more than 0.1 % or, if none was found, that none is in reach.
+        Whether the search ended with a proof. If a row was found, the proof says that no
+        counterfactual is cheaper by more than 0.1 %. If none was found, it says that none is
+        in reach.
     found : bool
     prediction_before, prediction_after : object
-        What the model predicts; `prediction_after` is None if none was found.
+        What the model predicts for the row and for `x`; `prediction_after` is None if no row
+        was found.
     seconds : float
         How long the search took.
     probability_of : object
-        The class whose probability was asked for; None where none was.
+        The class whose probability the user asked for, if any.
     probability_before, probability_after : float or None
-        That probability.
+        The probability of this class.
     others : tuple of Counterfactual
-        Further answers, if several were asked for: each is the smallest change that leaves
-        as it is at least one column of those that each answer before it changes. Where
-        there are not so many, the last one is not `found`, and tells whether that is proven.
+        Further answers, if the user asked for several. Each further answer keeps at least one
+        column unchanged that every earlier answer changed, and is the smallest such change.
+        If there are fewer answers than asked for, the last one is not `found`, and says
+        whether this is proven.
     """
 
     x: Any
@@ -98,7 +101,7 @@ class Counterfactual:
         return "\n".join([self._sentence(), *others])
 
     def _sentence(self, *, first: bool = True) -> str:
-        """The answer in words, which tell whether it is the first one."""
+        """The answer in words; further answers are called others."""
         what, digits = "prediction", 6
         before, after = self.prediction_before, self.prediction_after
         if self.probability_before is not None:
@@ -165,7 +168,7 @@ def counterfactual(
             f"x must be one row, got {table.shape[0]} rows. Pass for example X.iloc[[0]], "
             f"X[:1] or a dict with the columns {fitted.encoder.names}."
         )
-    read_columns(fitted.encoder, table, options)  # what is wrong with them is told first
+    read_columns(fitted.encoder, table, options)  # reports errors before the search
     outputs = fitted.decide(table, engine)
     before = fitted.task.predictions(outputs)[0]
     if probability is None:
@@ -188,7 +191,7 @@ def counterfactual(
 
 
 def answer_of(problem: Problem, outcome: Found, seconds: float) -> Counterfactual:
-    """What a search has found in some seconds, for its user."""
+    """The result of a search that took some seconds, as the user gets it."""
     best, of_class = outcome.best, problem.wanted.of_class
     fitted = problem.fitted
     before, probability = predicted(fitted, problem.table, problem.engine, of_class)
@@ -209,14 +212,14 @@ def answer_of(problem: Problem, outcome: Found, seconds: float) -> Counterfactua
 
 
 def read_target(fitted: Fitted, target: Any, before: Any) -> Wanted:
-    """The target of `counterfactual`, for a row that is predicted as `before`."""
+    """The parameter `target` of `counterfactual`, for a row that is predicted as `before`."""
     return (_read_classes if fitted.task.are_classes else _read_ranges)(fitted, target, before)
 
 
 def read_probability(
     fitted: Fitted, target: Any, probability: Any, outputs: np.ndarray
 ) -> Wanted:
-    """The probability that `counterfactual` is asked for, of a row with outputs (1, 1)."""
+    """The parameter `probability` of `counterfactual`, for a row with outputs (1, 1)."""
     task = fitted.task
     if not task.are_classes:
         raise ValueError(
@@ -247,7 +250,7 @@ def read_probability(
 
 
 def probability_range(probability: Any) -> tuple[float, float]:
-    """A number, which is meant as the least, or a pair (low, high), as two floats."""
+    """A least probability, or a pair (low, high), as two floats."""
     alone = isinstance(probability, Real) and not isinstance(probability, bool)
     pair = (probability, None) if alone else probability
     try:
@@ -265,7 +268,7 @@ def probability_range(probability: Any) -> tuple[float, float]:
 
 
 def _codes_of(classes: list[Any], target: Any) -> list[int]:
-    """The position of the class that a target names."""
+    """The position of the class that a target names, in a list."""
     codes = [code for code, label in enumerate(classes) if _is_class(label, target)]
     if not codes:
         raise ValueError(f"target={target!r} is none of the model's classes {classes}.")
@@ -291,7 +294,7 @@ def _read_classes(fitted: Fitted, target: Any, before: Any) -> Wanted:
 
 
 def class_need(n_outputs: int, code: int, before: int) -> np.ndarray:
-    """Which outputs must rise for another class to be chosen than before, and which fall."""
+    """Which outputs must rise (1) or fall (-1) for the model to choose another class."""
     if n_outputs == 1:
         return np.array([1.0 if code == 1 else -1.0])
     places = np.arange(n_outputs)
@@ -299,7 +302,7 @@ def class_need(n_outputs: int, code: int, before: int) -> np.ndarray:
 
 
 def _is_class(label: Any, target: Any) -> bool:
-    """Whether a target is a class; an array or something else without a truth is none."""
+    """Whether a target is a class. An array is none, nor is anything that has no truth."""
     try:
         return np.ndim(target) == 0 and bool(label == target)
     except (TypeError, ValueError):
@@ -307,7 +310,7 @@ def _is_class(label: Any, target: Any) -> bool:
 
 
 def class_goal(values: np.ndarray, intercept: np.ndarray, code: int) -> Goal:
-    """When `predict` chooses a class: of equal outputs it takes the first.
+    """The condition under which `predict` chooses a class; of equal outputs it takes the first.
 
     Parameters
     ----------
@@ -372,7 +375,7 @@ def _read_ranges(fitted: Fitted, target: Any, before: Any) -> Wanted:
 def range_goal(
     values: np.ndarray, intercept: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> Goal:
-    """When outputs lie between `low` and `high`, which may be infinite.
+    """The condition that outputs lie between `low` and `high`, which may be infinite.
 
     Parameters
     ----------

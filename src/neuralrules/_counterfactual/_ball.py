@@ -1,9 +1,9 @@
-"""Balls around one row: how it may move, and bounds of what is affine in the moves.
+"""Balls around one row: how the row may move, and bounds for functions of the moves.
 
-The row moves by non-negative amounts, one for each way a column may go: up or down
-for a number, to another category for a category. A column scaled by its quantiles has one
-for each segment that it may go through, the nearest first. A ball holds the rows that cost
-at most its radius.
+The row moves by amounts that are not negative. A number has one amount for its way up and one
+for its way down, and a category has one for each other category. A number scaled by its
+quantiles has one amount for each segment that it may pass, the nearest segment first. A ball
+holds the rows that cost at most its radius.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SLACK = 1e-9  # added to bounds, which are computed in float64
 
 
 def round_down(amounts: np.ndarray, whole: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Amounts (..., n_moves) cut to 0, first, first + 1, ... where they must be whole."""
+    """Amounts (..., n_moves), of which the `whole` ones are cut to 0, first, first + 1, ..."""
     steps = np.floor(amounts - first + SLACK)
     return np.where(whole, np.where(steps < 0, 0, first + steps), amounts)
 
@@ -30,16 +30,16 @@ class Together(NamedTuple):
     Attributes
     ----------
     most : int or None
-        How many at most; None for any number.
+        The largest number of columns that may change; None for any number.
     excluded : tuple of frozenset of int
-        Positions of columns that may not all change: at least one of each set stays.
+        Sets of columns. At least one column of each set must stay as it is.
     """
 
     most: int | None = None
     excluded: tuple[frozenset[int], ...] = ()
 
     def allows(self, changed: set[int]) -> bool:
-        """Whether these columns may change together; if they may, so may fewer of them."""
+        """Whether these columns may change together. If they may, some of them may, too."""
         few = self.most is None or len(changed) <= self.most
         return few and not any(together <= changed for together in self.excluded)
 
@@ -60,17 +60,17 @@ class Moves:
     most : ndarray of shape (n_moves,), float64
         Largest amount, may be infinite.
     whole : ndarray of shape (n_moves,), bool
-        Whether the amount is 0, `first`, `first` + 1, `first` + 2 and so on.
+        Whether the amount must be 0, `first`, `first` + 1, `first` + 2 and so on.
     first : ndarray of shape (n_moves,), float64
-        1 unless the row holds a number that is not whole where it should be.
+        1, unless the new number must be whole and the row's own number is not.
     groups : ndarray of shape (n_moves,), int64
-        Ascending. Moves of one group are of the same column, cost the same rate and
-        exclude each other, but for segments of one way.
+        The column of each move, ascending. Moves of one column have the same rate and exclude
+        each other, except for segments of the same way.
     segments : ndarray of shape (n_moves,), int64
-        For a segment of a scaled column, how many segments must be passed before it: those
-        just before it in all arrays. -1 for other moves.
+        For a segment of a scaled column, how many segments must be passed before it. These
+        stand just before it in all arrays. -1 for other moves.
     together : Together
-        Which of the groups may change together.
+        Which columns may change together.
     """
 
     effects: np.ndarray
@@ -83,17 +83,17 @@ class Moves:
     together: Together = ANY
 
     def within(self, radius: float) -> Moves:
-        """The same moves, cut to what a cost of `radius` pays for."""
+        """The same moves, with the largest amounts that a cost of `radius` pays for."""
         most = np.minimum(self.most, np.maximum(radius - self.lead, 0) / self.rates)
         return replace(self, most=round_down(most, self.whole, self.first))
 
     @cached_property
     def lead(self) -> np.ndarray:
-        """What it costs to pass the segments before each move, (n_moves,) float64."""
+        """The cost of passing the segments before each move, (n_moves,) float64."""
         return self.passed(self.rates[:, None])[:, 0]
 
     def passed(self, parts: np.ndarray) -> np.ndarray:
-        """Sums of `parts` (n_moves, n) times the largest amounts, over segments before."""
+        """`parts` (n_moves, n) times the largest amounts, summed over the segments before."""
         sums = np.zeros_like(parts)
         for move in np.flatnonzero(self.segments > 0):
             sums[move] = sums[move - 1] + self.most[move - 1] * parts[move - 1]
@@ -101,15 +101,16 @@ class Moves:
 
     @property
     def starts(self) -> np.ndarray:
-        """The first of moves of which at most one gains anything, (n_starts,) int64.
+        """Where runs of moves begin of which at most one gains anything, (n_starts,) int64.
 
-        Segments count apart. Upwards and downwards ones never gain both.
+        The ways up and down of a number form a run, because they never both gain. Each
+        segment after the first is a run of its own.
         """
         return np.flatnonzero((np.diff(self.groups, prepend=-1) != 0) | (self.segments > 0))
 
     @property
     def total_cost(self) -> float:
-        """A cost that no change exceeds: each column's dearest move, all together."""
+        """A cost that no change exceeds: the most expensive move of every column, summed."""
         if not len(self.rates):
             return 0.0
         starts = np.flatnonzero(np.diff(self.groups, prepend=-1))
@@ -119,7 +120,7 @@ class Moves:
 class Ball(NamedTuple):
     """All rows that `moves` reach at a cost of at most `radius`.
 
-    `row` is (n_features,) float64: the features of the row in the middle.
+    `row`, (n_features,) float64, holds the features of the row in the middle.
     """
 
     row: np.ndarray
@@ -128,9 +129,10 @@ class Ball(NamedTuple):
 
 
 class Affine(NamedTuple):
-    """constants + sum of coefficients * variables, one for each row.
+    """n sums: constants + coefficients @ variables.
 
-    `coefficients` is (n, n_variables) float64, `variables` the numbers of the columns.
+    `constants` is (n,) and `coefficients` (n, n_variables), both float64. `variables` are the
+    numbers of variables of a program.
     """
 
     coefficients: np.ndarray
@@ -145,8 +147,8 @@ Highest = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def highest_in(ball: Ball, gains: np.ndarray, constants: np.ndarray) -> np.ndarray:
     """Largest value of gains @ amounts + constants for amounts inside a ball.
 
-    A fractional knapsack: the budget `radius` goes to the columns that gain most for
-    their cost. Exact but for whole numbers, which only make the true maximum smaller.
+    This is a fractional knapsack: the budget `radius` goes to the columns that gain most for
+    their cost. It is exact if no amount must be whole. Otherwise the true maximum is smaller.
 
     Parameters
     ----------
@@ -179,7 +181,7 @@ def highest_in(ball: Ball, gains: np.ndarray, constants: np.ndarray) -> np.ndarr
 
 
 def most_of_few(moves: Moves, gains: np.ndarray, n_columns: int) -> np.ndarray:
-    """What so many columns gain at most, whatever they cost together, (n,) float64.
+    """The most that `n_columns` columns gain, whatever they cost together, (n,) float64.
 
     Each column counts with the better of its two ways, as far as it may go.
     """
@@ -193,11 +195,11 @@ def most_of_few(moves: Moves, gains: np.ndarray, n_columns: int) -> np.ndarray:
 def highest_of_rectified(
     ball: Ball, literals: Affine, low: np.ndarray, high: np.ndarray
 ) -> Highest:
-    """Bounds for what is affine in ReLU(literals): the better of two.
+    """The better of two bounds for sums over ReLU(literals).
 
-    One lets every literal go through its own interval. The other replaces every ReLU
-    by a line above it, through (low, 0) and (high, high), or by one below it, so that
-    the whole is affine in the amounts and columns that pull both ways cancel.
+    The first bound lets every literal range over its own interval. The second bound replaces
+    every ReLU by a line above it, through (low, 0) and (high, high), or by a line below it.
+    Then the sum is affine in the amounts, and opposite effects of a column cancel.
     """
     floor, ceiling = np.maximum(low, 0), np.maximum(high, 0)
     open_sign = (low < 0) & (high > 0)

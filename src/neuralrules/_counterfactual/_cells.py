@@ -1,4 +1,4 @@
-"""Cells of a row with a new content, in the types that they had."""
+"""Write new numbers and categories into a row, in the types that its cells have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from neuralrules._data._table import is_frame
 
 
 def write_cells(table: Any, cells: dict[int, Any]) -> Any:
-    """A copy of a table of one row with some cells changed, in their dtypes if possible."""
+    """A copy of a table of one row with some cells changed; it keeps dtypes if it can."""
     if hasattr(table, "iloc"):
         table = table.copy()
         for position, cell in cells.items():
@@ -25,7 +25,7 @@ def write_cells(table: Any, cells: dict[int, Any]) -> Any:
         )
     new = list(cells.values())
     if table.dtype.kind in "US" or any(isinstance(cell, str) for cell in new):
-        # A longer category would be cut; and a row of numbers and holes is one of floats.
+        # An array of texts would cut a longer category, and one of floats cannot hold a text.
         table = table.astype(object)
     elif table.dtype.kind in "iub" and not all(cell.is_integer() for cell in new):
         table = table.astype(np.float64)
@@ -40,7 +40,7 @@ def write_cells(table: Any, cells: dict[int, Any]) -> Any:
 
 
 def _date_like(before: Any, days: float) -> Any:
-    """The date that is some days after 1970-01-01, as an object like the one before."""
+    """The date that is `days` after 1970-01-01, as an object of the type of `before`."""
     moment = np.datetime64(round(days * DAY), "us")
     if isinstance(before, np.datetime64):
         return moment
@@ -48,7 +48,7 @@ def _date_like(before: Any, days: float) -> Any:
 
 
 def _like(before: Any, category: str) -> Any:
-    """A category as an object of the kind that the cell held, if it has a name like that."""
+    """A category as an object of the type of `before`, if such an object has this name."""
     try:
         cell = type(before)(category)
     except (TypeError, ValueError):
@@ -76,7 +76,7 @@ def _pandas_column(column: Any, cell: Any) -> Any:
 
 
 def _pandas_dates(column: Any, days: float) -> Any:
-    """A pandas column of one date, so many days after 1970-01-01."""
+    """A pandas column of one date, which is `days` after 1970-01-01."""
     if column.dtype == object:
         return type(column)([_date_like(column.iloc[0], days)], column.index, object)
     moment = type(column)([np.datetime64(round(days * DAY), "us")], column.index)

@@ -14,7 +14,7 @@ GAP = 1e-6  # how close to the optimum HiGHS must come, relative to the radius
 
 @dataclass
 class Program:
-    """A mixed-integer linear program in the making: variables and rows."""
+    """A mixed-integer linear program to which variables and rows are added."""
 
     lower: list[float] = field(default_factory=list)
     upper: list[float] = field(default_factory=list)
@@ -24,7 +24,13 @@ class Program:
     _lows: list[float] = field(default_factory=list)
 
     def variables(self, upper: Any, *, lower: float = 0.0, integral: Any = False) -> np.ndarray:
-        """Add variables up to `upper`, (n,) or a number; returns their numbers, (n,) int64."""
+        """Add variables with the upper bounds `upper`, (n,) or a number.
+
+        Returns
+        -------
+        (n,) int64
+            The numbers of the variables.
+        """
         upper = np.atleast_1d(np.asarray(upper, float))
         first = len(self.upper)
         self.lower += [lower] * len(upper)
@@ -45,7 +51,10 @@ class Program:
     def solve(
         self, costs: np.ndarray, time_limit: float, fixed: np.ndarray | None = None
     ) -> Any:
-        """Minimise costs . variables with HiGHS; integers may be held at those of `fixed`."""
+        """Minimise costs . variables with HiGHS.
+
+        With a solution `fixed`, integers keep the values that they have in it.
+        """
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array
 
@@ -57,7 +66,10 @@ class Program:
         numbers, rows, columns = (
             np.concatenate(part) for part in zip(*self._entries, strict=True)
         )
-        places = rows.astype(np.int32), columns.astype(np.int32)  # SciPy 1.13 wants no others
+        places = (
+            rows.astype(np.int32),
+            columns.astype(np.int32),
+        )  # SciPy 1.13 takes no other type
         matrix = csr_array((numbers, places), (self.n_rows, len(upper)))
         with discarded_c_output():  # HiGHS prints some messages whatever `disp` is
             return milp(

@@ -1,8 +1,8 @@
-"""The options of a search: positions in the place of column names, and their checks."""
+"""What a search may do with the columns: what the user says, and what the model promises."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._encoder import Encoder
+from neuralrules._data._restrictions import NEITHER, Restrictions
+from neuralrules._fitted._fitted import Fitted
+from neuralrules._network._restricted import of_each_output, violations
 
 DIRECTIONS = ("increase", "decrease", "fixed", "either")
 
@@ -28,7 +31,7 @@ class Options:
     directions: dict[int, str]
 
     def with_default_ways(self, ways: dict[int, str]) -> Options:
-        """These options, with such directions for columns of which nothing was said."""
+        """These options, with the directions `ways` for columns that have none yet."""
         return replace(self, directions={**ways, **self.directions})
 
 
@@ -106,7 +109,7 @@ def as_float(number: Any) -> float:
 
 
 def check_pair(option: str, given: Any) -> tuple[float, float]:
-    """A pair (low, high) of numbers or None as two floats, infinite for None."""
+    """A pair (low, high) as two floats; None stands for infinity."""
     pair = (np.nan, np.nan)
     if isinstance(given, list | tuple | np.ndarray) and len(given) == 2:
         low, high = given
@@ -121,3 +124,45 @@ def check_pair(option: str, given: Any) -> tuple[float, float]:
             f"there is no bound; got {given!r}."
         )
     return pair
+
+
+def with_promised_ways(
+    options: Options,
+    fitted: Fitted,
+    restrictions: Restrictions | None,
+    needs: Sequence[np.ndarray],
+) -> Options:
+    """The options, with directions added that follow from what the model promises.
+
+    If the risk never rises with income, nobody should be told to earn less in order to be
+    accepted. So a column with a proven direction may only go the way that helps, unless the
+    user says otherwise. No cheaper answer is lost where outputs must rise or fall past a
+    bound, because the other way does not help.
+
+    Parameters
+    ----------
+    options : Options
+    fitted : Fitted
+    restrictions : Restrictions or None
+    needs : sequence of (n_outputs,) float64
+        For each goal, which outputs must rise (1) or fall (-1). Any of the goals will do.
+    """
+    if restrictions is None or not restrictions.directions.any():
+        return options
+    directions = of_each_output(restrictions.directions, fitted.network.n_outputs)
+    broken = violations(fitted.network, directions, relative=restrictions.relative)
+    unproven = {column for _, column in broken}
+    ways = {}
+    for place, column in enumerate(fitted.encoder.columns):
+        if place not in unproven and directions[place].any():
+            helps = {helpful_way(directions[place], need) for need in needs}
+            if helps in ({1}, {-1}):
+                ways[column.source] = "increase" if helps == {1} else "decrease"
+    return options.with_default_ways(ways)
+
+
+def helpful_way(direction: np.ndarray, need: np.ndarray) -> int:
+    """1 or -1 if all outputs agree on the way of a column that helps, else 0."""
+    signs = np.where(direction == NEITHER, 0, direction) * np.sign(need)
+    found = set(signs[signs != 0].tolist())
+    return int(found.pop()) if len(found) == 1 else 0

@@ -1,21 +1,22 @@
 """From a network and a ball around one row to a mixed-integer linear program.
 
-Everything before the first ReLU or minimum is affine in the amounts by which the row
-moves; each ReLU and each minimum takes a few binaries. Their coefficients ("big M") come
-from bounds that hold for every row of the ball, so they are only as large as it makes them.
+Everything before the first ReLU or minimum is affine in the amounts by which the row moves.
+Each ReLU and each minimum takes a few binary variables. Their coefficients ("big M") come from
+bounds that hold for every row of the ball, so a small ball has small coefficients.
 
-A prediction is made in float32 and a solver works to a tolerance, so there are two
-programs. One finds rows: it asks for a little more than the goal. With a margin e, a rule
-that helps counts as (1 - e) * max(0, min - e), one that hurts as (1 + e) * max(0, min + e).
-A row on which no rule is active gives exactly 0 in both, so it is not lost. The other one
-proves: it is relaxed, with a margin of minus what float32 may be off by in the ball, so
-that no row which a prediction could accept is missing in it. Zeros are exact in float32,
-too: where a sum must be positive, some rule that helps must be on.
+A prediction is made in float32, and a solver works to a tolerance. So there are two programs.
+The first finds rows, and asks for a little more than the goal: with a margin e, a rule that
+helps counts as (1 - e) * max(0, min - e), and a rule that hurts as (1 + e) * max(0, min + e).
+A row on which no rule is active gives exactly 0 in both, so it is not lost. The second program
+proves, and asks for a little less than the goal: its margin is minus the largest rounding
+error of float32 in the ball, so that it contains every row that a prediction could accept.
+Zeros are exact in float32, too: if a sum must be positive, a rule that helps must be active.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,11 +26,11 @@ from neuralrules._counterfactual._ball import (
     Affine,
     Ball,
     Highest,
+    Moves,
     highest_in,
     highest_of_rectified,
 )
 from neuralrules._counterfactual._linear import GAP, Program
-from neuralrules._counterfactual._moving import add_moves
 from neuralrules._network._network import Network
 
 UNIT_ROUNDOFF = 2.0**-24  # of float32
@@ -37,16 +38,16 @@ SOLVER_SLACK = 1e-7  # added to the rounding errors in the relaxed program
 
 
 class Goal(NamedTuple):
-    """What the activations A of the rules must fulfil: gains . A + constants >= 0.
+    """The condition on the activations A of the rules: gains . A + constants >= 0.
 
     Attributes
     ----------
     gains : ndarray of shape (n_conditions, n_rules), float64
     constants : ndarray of shape (n_conditions,), float64
     strict : ndarray of shape (n_conditions,), bool
-        Whether the condition is > 0 instead.
+        Whether the sum must be > 0 instead.
     widths : ndarray of shape (n_conditions,), float64
-        How far the sum may lie above 0 before another condition fails; may be infinite.
+        How far above 0 the sum may lie before another condition fails; may be infinite.
     """
 
     gains: np.ndarray
@@ -56,11 +57,16 @@ class Goal(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the solver says of one ball.
+    """The solver's answer for one ball.
 
-    `amounts` is (n_moves,) float64, or None if there is no row or none was found; no row
-    of the ball costs less than `bound` (infinite: the goal is not met in it); `solved`
-    tells whether that is all there is to know, or the time was over.
+    Attributes
+    ----------
+    amounts : (n_moves,) float64 or None
+        None if no row was found, or if there is none.
+    bound : float
+        No row of the ball that meets the goal costs less. Infinite if there is no such row.
+    solved : bool
+        Whether the solver finished before the time was over.
     """
 
     amounts: np.ndarray | None
@@ -69,11 +75,11 @@ class Answer(NamedTuple):
 
 
 class Units(NamedTuple):
-    """What the minimum of one rule is taken over, with bounds that hold in the ball.
+    """The units of one rule, whose minimum it takes, with bounds that hold in the ball.
 
-    `low` and `high` are (n_units,) float64; gaps[j, k] is the largest unit_j - unit_k.
-    `margin` is that of the rule, see the top of this file. The rule can only be on if a
-    binary of each of the `covers` is 1.
+    `low` and `high` are (n_units,) float64, and gaps[j, k] is the largest unit_j - unit_k.
+    `margin` is the margin of the rule: see the top of this file. The rule can only be active
+    if a binary variable of each of the `covers` is 1.
     """
 
     values: Affine
@@ -85,16 +91,84 @@ class Units(NamedTuple):
 
 
 class Helping(NamedTuple):
-    """The variables of a rule that helps: its activation, and "the rule is on" if open."""
+    """The variables of a rule that helps: its activation, and whether the rule is active.
+
+    `on` is None if the rule is active in the whole ball.
+    """
 
     activation: int
     on: int | None
 
 
+def add_moves(program: Program, ball: Ball) -> np.ndarray:
+    """Variables for the amounts, and rows that keep them whole, exclusive and affordable."""
+    moves = ball.moves
+    plain = moves.whole & (moves.first == 1)
+    amounts = program.variables(moves.most, integral=plain)
+    started = amounts.copy()  # positive if the move is made at all
+    for move in np.flatnonzero(moves.whole & ~plain & (moves.most > 0)):
+        first, more = moves.first[move], moves.most[move] - moves.first[move]
+        started[move] = program.variables(1, integral=True)[0]
+        steps = program.variables(more, integral=True)
+        terms = (1, amounts[move]), (-first, started[move]), (-1, steps)
+        program.require(*terms, at_least=0)
+        program.require(*[(-factor, variable) for factor, variable in terms], at_least=0)
+        program.require((more, started[move]), (-1, steps), at_least=0)
+    for group in np.unique(moves.groups):
+        own = np.flatnonzero(moves.groups == group)
+        single = (moves.most[own] <= 1) | (started[own] != amounts[own])
+        # A cell has one category. A number that goes up and down at once could end between
+        # whole numbers if its first steps are fractions. Otherwise it only costs more.
+        straight = (moves.segments[own] < 0).all()
+        if len(own) > 1 and straight and (moves.whole[own] & single).all():
+            program.require((-np.ones(len(own)), started[own]), at_least=-1)
+    add_segments(program, moves, amounts)
+    add_together(program, moves, amounts)
+    program.require((-moves.rates / ball.radius, amounts), at_least=-1)
+    return amounts
+
+
+def add_segments(program: Program, moves: Moves, amounts: np.ndarray) -> None:
+    """Rows that let a scaled number pass its segments one after the other.
+
+    Without them a row could take a steep segment and leave out the flat ones before it. A
+    whole number goes either up or down, because both at once would lead to a fraction.
+    Otherwise both at once only cost more.
+    """
+    for move in np.flatnonzero((moves.segments > 0) & (moves.most > 0)):
+        entered = program.variables(1, integral=True)
+        program.require((1, amounts[move - 1]), (-moves.most[move - 1], entered), at_least=0)
+        program.require((moves.most[move], entered), (-1, amounts[move]), at_least=0)
+    first = np.flatnonzero((moves.segments == 0) & moves.whole & (moves.most > 0))
+    for one, other in pairwise(first):
+        if moves.groups[one] == moves.groups[other]:
+            up = program.variables(1, integral=True)
+            program.require((moves.most[one], up), (-1, amounts[one]), at_least=0)
+            most = moves.most[other]
+            program.require((-most, up), (-1, amounts[other]), at_least=-most)
+
+
+def add_together(program: Program, moves: Moves, amounts: np.ndarray) -> None:
+    """Rows that keep too many columns, or excluded sets of columns, from changing together."""
+    together, groups = moves.together, np.unique(moves.groups)
+    too_many = together.most is not None and together.most < len(groups)
+    if not too_many and not together.excluded:
+        return
+    changed = program.variables(np.ones(len(groups)), integral=True)
+    for move in np.flatnonzero(moves.most > 0):
+        own = changed[np.searchsorted(groups, moves.groups[move])]
+        program.require((moves.most[move], own), (-1, amounts[move]), at_least=0)
+    if together.most is not None:
+        program.require((-np.ones(len(changed)), changed), at_least=-together.most)
+    for positions in together.excluded:
+        some = changed[np.searchsorted(groups, sorted(positions))]
+        program.require((-np.ones(len(some)), some), at_least=1 - len(some))
+
+
 def bounded_units(
     values: Affine, highest: Highest, margin: float, covers: list[np.ndarray]
 ) -> Units:
-    """Bounds of some units and of their differences; without units that never are least."""
+    """Units with their bounds. Units that can never be the smallest are left out."""
     gains, constants = values.coefficients, values.constants
     n = len(constants)
     pairs = [(gains[j] - gains, constants[j] - constants) for j in range(n)]
@@ -109,7 +183,10 @@ def bounded_units(
 
 
 def add_helping_rule(program: Program, units: Units) -> Helping:
-    """A variable at most max(0, min_j unit_j - margin): one binary, "the rule is on"."""
+    """A variable that is at most max(0, min_j unit_j - margin).
+
+    It takes one binary variable, which says whether the rule is active.
+    """
     margin = units.margin
     low, high = units.low - margin, units.high - margin
     activation = int(program.variables(high.min())[0])
@@ -120,7 +197,7 @@ def add_helping_rule(program: Program, units: Units) -> Helping:
         program.require((high.min(), on), (-1, activation), at_least=0)
         off = [(-1.0, on)]
     for unit in range(len(low)):
-        room = max(-low[unit], 0)  # an off rule's literals may be as low as that
+        room = max(-low[unit], 0)  # how far below 0 a unit may be if the rule is not active
         terms = [(room * factor, variable) for factor, variable in off]
         own = (units.values.coefficients[unit], units.values.variables)
         constant = units.values.constants[unit] - margin + (room if off else 0)
@@ -131,16 +208,20 @@ def add_helping_rule(program: Program, units: Units) -> Helping:
 
 
 def add_hurting_rule(program: Program, units: Units) -> int:
-    """A variable at least max(0, min_j unit_j + margin): a binary for each unit."""
+    """A variable that is at least max(0, min_j unit_j + margin).
+
+    It takes a binary variable for each unit, which says whether the unit is the smallest.
+    """
     n, margin = len(units.low), units.margin
     low, high = units.low + margin, units.high + margin
     activation = int(program.variables(high.min(), lower=max(low.min(), 0))[0])
     least = program.variables(np.ones(n), integral=True) if n > 1 else np.empty(0, int)
-    if n > 1:  # of two chosen ones, each would loosen the other's row
+    if n > 1:  # choose at most one: two would loosen each other's row
         program.require((-np.ones(n), least), at_least=-1)
     for unit in range(n):
-        # With unit k chosen, the activation is at least unit k, so unit j may exceed it
-        # by their gap; and it is at least 0, so by no more than unit j's largest value.
+        # If unit k is chosen, the activation is at least unit k, so unit j exceeds it by at
+        # most their gap. The activation is also at least 0, so unit j exceeds it by at most
+        # its own largest value.
         room = np.clip(units.gaps[unit], 0, high[unit])
         own = (-units.values.coefficients[unit], units.values.variables)
         others = np.arange(n) != unit
@@ -153,7 +234,7 @@ def add_hurting_rule(program: Program, units: Units) -> int:
 def add_layer(
     program: Program, literals: Affine, low: np.ndarray, high: np.ndarray, errors: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Variables that equal ReLU(literal), with a binary where the sign is open.
+    """Variables that equal ReLU(literal), and binary variables for literals of either sign.
 
     Parameters
     ----------
@@ -161,16 +242,16 @@ def add_layer(
     literals : Affine
         The literals of one deep rule.
     low, high : ndarray of shape (n_literals,), float64
-        Their bounds in the ball.
+        The bounds of the literals in the ball.
     errors : ndarray of shape (n_literals,), float64
-        A literal that is below 0 by no more than this may count as positive.
+        A literal that is below 0 by at most this may count as positive.
 
     Returns
     -------
     rectified : ndarray of shape (n_literals,), int64
         Numbers of the variables.
     positive : ndarray of shape (n_literals,), int64
-        Numbers of the binaries, -1 where there is none.
+        Numbers of the binary variables, -1 for literals that have none.
     """
     rectified = program.variables(np.maximum(high, 0))
     positive = np.full(len(low), -1)
@@ -198,10 +279,10 @@ def literal_covers(
     high: np.ndarray,
     errors: np.ndarray,
 ) -> list[np.ndarray]:
-    """For units that are only positive if one of some literals is: the binaries of these.
+    """For each unit that needs a positive literal: the binary variables of such literals.
 
-    Without them a deep rule whose literals are all negative would count as almost on,
-    although its units are exactly 0 then.
+    Without these covers a deep rule whose literals are all negative would count as almost
+    active, although its units are exactly 0.
 
     Parameters
     ----------
@@ -220,10 +301,10 @@ def literal_covers(
 
 
 def literal_errors(network: Network, ball: Ball, own: slice) -> np.ndarray:
-    """How far float32 literals may be off in the ball, (n_literals,) float64.
+    """Bounds for the rounding errors of float32 literals in the ball, (n_literals,) float64.
 
-    A sum of n products is off by at most about n roundoffs of the sum of their sizes, in
-    whatever order it is taken; the row itself was rounded, too, before and after it moved.
+    The error of a sum of n products is at most about n roundoffs of the sum of their sizes, in
+    any order of summation. The row was rounded, too, before and after it moved.
     """
     weights = np.abs(network.weights[own].astype(float))
     sizes = weights @ np.abs(ball.row) + np.abs(network.biases[own])
@@ -233,7 +314,7 @@ def literal_errors(network: Network, ball: Ball, own: slice) -> np.ndarray:
 
 
 def rule_literals(network: Network, ball: Ball, rule: int, variables: np.ndarray) -> Affine:
-    """The literals of a rule, affine in the amounts."""
+    """The literals of a rule as affine functions of the amounts."""
     own = slice(network.offsets[rule], network.offsets[rule + 1])
     weights = network.weights[own].astype(float)
     constants = weights @ ball.row + network.biases[own]
@@ -248,10 +329,10 @@ def rule_units(
     amounts: np.ndarray,
     margin: float | None,
 ) -> Units | None:
-    """What the minimum of a rule is taken over; None if it stays clearly negative.
+    """The units of a rule; None if the rule cannot become active in the ball.
 
-    Adds the second layer of a deep rule to the program. Without a margin, the rule gets
-    one of minus what float32 may be off by.
+    Adds the second layer of a deep rule to the program. If `margin` is None, the rule gets
+    minus the bound of its rounding errors.
     """
     literals = rule_literals(network, ball, rule, amounts)
     own = slice(network.offsets[rule], network.offsets[rule + 1])
@@ -285,11 +366,11 @@ def add_goal(
     hurting: dict[int, int],
     margin: float | None,
 ) -> bool:
-    """The conditions of a goal; False if bounds tell that one of them cannot be met."""
+    """Add the conditions of a goal; False if bounds show that one of them cannot be met."""
     for gains, constant, strict, _ in zip(*goal, strict=True):
         helps = [rule for rule in helping if gains[rule] > 0]
         hurts = [rule for rule in hurting if gains[rule] < 0]
-        # Values are summed in float64.
+        # The values of rules are summed in float64.
         relative = -SLACK if margin is None else margin
         factors = np.concatenate([gains[helps] * (1 - relative), gains[hurts] * (1 + relative)])
         size = float(np.abs(factors).max(initial=0)) or 1.0
@@ -304,7 +385,7 @@ def add_goal(
         best += [program.lower[hurting[rule]] for rule in hurts]
         if factors @ best / size < needed:
             return False
-        if margin is None and strict and constant <= 0:  # some rule must be on
+        if margin is None and strict and constant <= 0:  # some rule must be active
             on = [helping[rule].on for rule in helps]
             if not on:
                 return False
@@ -329,14 +410,14 @@ def solve_in_ball(
     network : Network
     goal : Goal
     ball : Ball
-        Its moves cut to its radius.
+        Its moves must not exceed its radius.
     margin : float or None
-        How much more than the goal is asked for; see the top of this file. None for the
-        relaxed program, whose bound holds for every row that a prediction accepts.
+        How much more than the goal the program asks for: see the top of this file. None for
+        the relaxed program, whose bound holds for every row that a prediction accepts.
     time_limit : float
         Seconds.
     known : float, default=0.0
-        A cost that none is below.
+        No row costs less.
 
     Returns
     -------
@@ -344,7 +425,7 @@ def solve_in_ball(
     """
     program = Program()
     amounts = add_moves(program, ball)
-    if known > 0:  # the solver may stop at once when it comes upon this
+    if known > 0:  # the solver may stop as soon as it finds a row of this cost
         least = known / ball.radius * (1 - GAP)
         program.require((ball.moves.rates / ball.radius, amounts), at_least=least)
     helping: dict[int, Helping] = {}
@@ -371,8 +452,8 @@ def solve_in_ball(
         bound = max(bound, (result.fun - GAP) * ball.radius)
     if result.x is None:
         return Answer(None, bound, False)
-    # HiGHS lets binaries be off by 1e-6, which large coefficients magnify; without
-    # them the rest is a small linear program, solved to a finer tolerance.
+    # HiGHS lets binary variables deviate by 1e-6, and large coefficients magnify that. With
+    # the binary variables fixed, a small linear program remains, solved to a finer tolerance.
     exact = program.solve(costs, max(time_limit, 1.0), fixed=result.x)
     solution = result.x if exact.x is None else exact.x
     return Answer(solution[: len(costs)], bound, result.status == 0)

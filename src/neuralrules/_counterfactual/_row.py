@@ -1,4 +1,4 @@
-"""One row of a user's table: what may change in it, and the row after a change."""
+"""One row of a user's table: how its cells may change, and the row after a change."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ from neuralrules._data._scaling import Knots
 from neuralrules._data._table import is_frame
 from neuralrules._reading._numbers import number as number_text
 
-# Changes by less than so many units are rounding errors of the solver.
-TINY = 1e-9
-# The user's unit of a column may be so many times larger or smaller than the usual one.
-UNIT_RANGE = 1e6
+TINY = 1e-9  # smaller changes, in units of the column, are rounding errors of the solver
+UNIT_RANGE = 1e6  # the largest factor between a user's unit of a column and the usual unit
 
 
 @dataclass(frozen=True)
 class CellChoices:
-    """One column of the user's table and what may become of its cell.
+    """One column of the user's table, and what its cell may become.
 
     Attributes
     ----------
@@ -40,12 +38,12 @@ class CellChoices:
     unit : float
         Changing a number by one unit costs 1. Switching to another category costs 1 / unit.
     low, high : float
-        The new number must lie between them: where the column lay in training, unless the
-        user says otherwise. They never lie outside what the column's dtype can hold.
+        The range of the new number: the column's range in training, unless the user says
+        otherwise, and never outside what the column's dtype can hold.
     whole : bool
         Whether a new number must be whole.
     categories : tuple of str
-        Those that the cell may switch to; empty for a number.
+        The categories that the cell may switch to; empty for a number.
     """
 
     name: str
@@ -57,7 +55,7 @@ class CellChoices:
     categories: tuple[str, ...]
 
     def cost(self, before: Any, after: Any) -> float:
-        """What it costs to change a cell of this column."""
+        """The cost of changing a cell of this column."""
         if self.number is None:
             return 1 / self.unit
         return abs(_as_number(after) - _as_number(before)) / self.unit
@@ -73,7 +71,7 @@ class Move(NamedTuple):
     step : float
         What an amount of 1 adds to a number; 0 for a category.
     category : str or None
-        What an amount of 1 switches the cell to; None for a number.
+        The category that an amount of 1 switches the cell to; None for a number.
     """
 
     position: int
@@ -82,7 +80,7 @@ class Move(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """What a move costs and how far it goes: numbers of `Moves`."""
+    """The cost of a move and how far it goes: one row of the arrays of `Moves`."""
 
     rate: float
     most: float
@@ -92,7 +90,7 @@ class Limit(NamedTuple):
 
 
 def read_columns(encoder: Encoder, table: Any, options: Options) -> list[CellChoices]:
-    """What may change in each column of the row."""
+    """How the cell of each column may change."""
     columns = []
     for position in range(len(encoder.names)):
         encoded = encoder.columns_of(position)[0]
@@ -130,10 +128,10 @@ def _number_column(
                 "Widen them, or change x first."
             )
     else:
-        # Nobody should be told to have -1 late payments.
+        # The training range keeps the search from recommending -1 late payments.
         pair = _usual_range(encoded, number)
     low, high = max(low, pair[0]), min(high, pair[1])
-    # A missing number has no way to go.
+    # For a missing number all ends are NaN or unused: it has no move.
     way = options.directions.get(position)
     if position in options.fixed or way == "increase":
         low = number
@@ -145,10 +143,10 @@ def _number_column(
 
 
 def _usual_range(column: Number, number: float) -> tuple[float, float]:
-    """Where a column lay in training, as far as that is known, and up to the row's number."""
+    """The column's range in training, infinite if unknown, widened to the row's number."""
     low = column.lowest if column.lowest > -LARGEST else -np.inf
     high = column.highest if column.highest < LARGEST else np.inf
-    return min(low, number), max(high, number)  # a missing number, NaN, is passed over
+    return min(low, number), max(high, number)  # these ignore a missing number, NaN
 
 
 def is_pair(given: Any) -> bool:
@@ -156,7 +154,7 @@ def is_pair(given: Any) -> bool:
 
 
 def _as_number(cell: Any) -> Any:
-    """A number, or the days of a date or of its text; anything else as it is."""
+    """A number, or the days of a date or of the text of a date; None and other texts stay."""
     if isinstance(cell, str):
         days = days_of_text(cell)
         return cell if days is None else days
@@ -167,10 +165,10 @@ def _as_number(cell: Any) -> Any:
 
 
 def _unit(options: Options, position: int, name: str, usual: float) -> float:
-    """The change of a column that costs 1: the user's choice, or the usual one.
+    """The change of a column that costs 1: the user's unit, or the usual one.
 
-    A unit far from the usual one is refused, because the solver would have to weigh numbers
-    of very different sizes against each other.
+    A unit far from the usual one is refused, because the solver would have to compare numbers
+    of very different sizes.
     """
     unit = float(options.units.get(position, usual))
     low, high = usual / UNIT_RANGE, usual * UNIT_RANGE
@@ -228,7 +226,7 @@ def _category_column(
 
 
 def _dtype_name(table: Any, position: int) -> str:
-    """The dtype of a column, such as "uint8" for pandas' and polars' UInt8, too."""
+    """The dtype of a column in small letters: "uint8" for UInt8 of pandas or polars, too."""
     dtype = list(table.dtypes)[position] if is_frame(table) else table.dtype
     name = dtype.name if isinstance(dtype, np.dtype) else str(dtype)  # not ">i4"
     return name.lower().removesuffix("[pyarrow]")
@@ -249,10 +247,10 @@ def _dtype_range(table: Any, position: int) -> tuple[float, float]:
         return (0.0, 1.0) if kind == "boolean" else (-np.inf, np.inf)
     try:
         limits = np.iinfo(_dtype_name(table, position))
-    except TypeError:  # polars' 128 bits, more than a network takes in
+    except TypeError:  # polars' integers of 128 bits, whose range exceeds that of any network
         return -np.inf, np.inf
     high = float(limits.max)
-    # As a float, the largest 64 bit integer is rounded to one that does not fit.
+    # The largest integer of 64 bits, as a float, is rounded to a number that does not fit.
     return float(limits.min), high if int(high) <= limits.max else float(np.nextafter(high, 0))
 
 
@@ -273,9 +271,9 @@ def moves_of(
     Returns
     -------
     Moves
-        For the program.
+        The moves as the program takes them.
     list of Move
-        What each of them means in the user's table.
+        What each move does to the user's table.
     """
     seen = [encoder.columns[feature] for feature in features]
     meanings: list[Move] = []
@@ -303,7 +301,7 @@ def moves_of(
     kept = [
         i
         for i, limit in enumerate(limits)
-        # A segment may have to be passed although it changes nothing.
+        # A move may have to pass a segment that changes nothing.
         if limit.segment >= 0 or (effects[i].any() and limit.most > 0)
     ]
     rates, most, whole, firsts, segments = np.array([limits[i] for i in kept]).reshape(-1, 5).T
@@ -327,7 +325,7 @@ def is_category(column: EncodedColumn, category: str) -> bool:
 def straight_moves(
     column: CellChoices, encoded: EncodedColumn
 ) -> Iterator[tuple[float, float, Limit]]:
-    """Up and down: steps, effects and limits of the two moves of a standardised number."""
+    """Steps, effects and limits of the moves up and down of a standardised number."""
     assert column.number is not None
     step = 1.0 if column.whole else encoded.scale
     for sign in (1, -1):
@@ -340,7 +338,7 @@ def straight_moves(
 def bent_moves(
     column: CellChoices, encoded: EncodedColumn
 ) -> Iterator[tuple[float, float, Limit]]:
-    """The same of a number scaled by its quantiles: a move for each segment on its ways."""
+    """Steps, effects and limits for a number scaled by its quantiles: a move a segment."""
     assert column.number is not None
     assert encoded.knots is not None
     for sign in (1, -1):
@@ -357,11 +355,12 @@ def bent_moves(
 
 
 def way(column: CellChoices, knots: Knots, sign: int) -> list[float]:
-    """Where the slope of a scaled number may change on its way up (1) or down (-1).
+    """The points where the slope of a scaled number may change, on its way up (1) or down (-1).
 
-    The points begin at the number itself and end where it may not go on, or where that
-    would change nothing any more. If it must be whole, they are the whole numbers on both
-    sides of each knot: between them the scaled whole numbers lie on a line.
+    The first point is the number itself. The last one is the end of its range, or the last
+    knot, beyond which nothing changes any more. If the number must be whole, the points are
+    the whole numbers on both sides of each knot, between which scaled whole numbers lie on a
+    line.
     """
     assert column.number is not None
     bends = np.array(knots.x)
@@ -389,7 +388,7 @@ def cell_text(cell: Any, precision: int = 6) -> str:
 def changed_cells(
     columns: list[CellChoices], moves: list[Move], amounts: np.ndarray
 ) -> dict[int, Any]:
-    """New numbers and categories by column position; changes below TINY are none."""
+    """New numbers and categories by column position, without changes smaller than TINY."""
     cells: dict[int, Any] = {}
     shifts: dict[int, float] = {}
     for move, amount in zip(moves, amounts, strict=True):

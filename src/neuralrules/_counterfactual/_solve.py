@@ -1,15 +1,17 @@
-"""The search for the cheapest row that a model predicts as wanted.
+"""The search for the cheapest row with a prediction that the user wants.
 
-It solves mixed-integer programs in balls around the row, each twice as wide as the one
-before. The relaxed program asks for slightly less than is wanted: a ball without a
-solution of it proves that every wanted row costs more than its radius, and elsewhere its
-cheapest solution bounds the cost. Then a program that asks for slightly more finds a row,
-which `predict` confirms; if it costs what the bound says, it is proven to be the cheapest.
-Small balls are quick: most rules cannot become active in them.
+The search solves mixed-integer programs in balls around the row, each twice as large as the
+one before. For each ball it first solves the relaxed program, which asks for slightly less than
+the user. If this program has no solution, every wanted row costs more than the radius of the
+ball. Otherwise its cheapest solution is a lower bound of the cost. Then a program that asks for
+slightly more finds a row, and `predict` confirms it. If the row costs as much as the bound, it
+is proven to be the cheapest. Small balls are quick, because most rules cannot become active in
+them.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -18,7 +20,6 @@ import numpy as np
 
 from neuralrules._counterfactual._ball import SLACK, Ball, Moves, Together, round_down
 from neuralrules._counterfactual._cells import write_cells
-from neuralrules._counterfactual._deadline import Deadline
 from neuralrules._counterfactual._program import Goal, solve_in_ball
 from neuralrules._counterfactual._row import (
     CellChoices,
@@ -34,16 +35,36 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._names import category_text, in_formula
 
 # How far beyond the decision boundary a solution must lie, in standard deviations and
-# relative to the values of the rules; the next is tried if float32 undoes the last.
+# relative to the values of the rules. If float32 undoes a solution, the next margin is tried.
 MARGINS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
-# Where a range is too narrow for that: smaller margins, and a share of the range that is
-# left out at both of its ends.
+# For ranges that are too narrow for these margins: a smaller margin, and the share of the
+# range that is left out at each end.
 NARROW = ((2e-7, 0.05), (5e-8, 0.25), (0.0, 0.49))
-REACH = 32  # standard deviations beyond the mean that a number may move at least
-FIRST_RADIUS = 1 / 16  # of the cheapest column's deviation, or switch
-QUICK_ROUNDS = 40  # columns that the quick search sets, one after the other
-QUICK_SIZES = np.append(2.0 ** np.arange(0, -12, -0.25), 0)  # of the longest move, tried by it
-TOLERANCE = 1e-3  # a cost this close to the bound, relatively, is called optimal
+REACH = 32  # a number may move at least this many standard deviations beyond the mean
+FIRST_RADIUS = 1 / 16  # of the cost of a deviation or a switch, whichever is cheapest
+QUICK_ROUNDS = 40  # how often the quick search sets a column
+QUICK_SIZES = np.append(2.0 ** np.arange(0, -12, -0.25), 0)  # it tries these shares of a move
+TOLERANCE = 1e-3  # a cost that exceeds the bound by at most this share is called optimal
+
+
+class Deadline:
+    """A time limit in seconds that starts now.
+
+    Nothing else in the search reads a clock, so a test can decide when the time is over.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._start = clock()
+
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return self._clock() - self._start
+
+    def left(self) -> float:
+        """Seconds until the limit; 0 or negative once the time is over."""
+        return self._seconds - self.elapsed()
 
 
 @dataclass(frozen=True)
@@ -56,7 +77,7 @@ class Change:
     cost: float
 
     def __str__(self) -> str:
-        # Columns far from zero need more digits to tell the two apart.
+        # Numbers far from zero need more digits to look different.
         for precision in (6, 9, 12, 17):
             before, after = (
                 category_text(cell) if isinstance(cell, str) else cell_text(cell, precision)
@@ -68,10 +89,11 @@ class Change:
 
 
 class Wanted(NamedTuple):
-    """Goals of which any will do, and whether a prediction is one that is wanted.
+    """What the user wants: any of several goals, and which predictions fulfil it.
 
-    The `needs` are, for each goal, which outputs must rise (1) or fall (-1), (n_outputs,).
-    With `of_class`, the position of a class, its probability takes the prediction's place.
+    For each goal, `needs` says which outputs must rise (1) or fall (-1), (n_outputs,). If
+    `of_class`, the position of a class, is given, `accepts` takes the probability of this
+    class instead of a prediction.
     """
 
     goals: list[Goal]
@@ -82,7 +104,7 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A row that the model predicts as wanted, and the positions of the columns changed."""
+    """A row with a prediction that the user wants, and the positions of changed columns."""
 
     table: Any
     changes: tuple[Change, ...]
@@ -93,7 +115,7 @@ class Candidate:
 
 
 class Found(NamedTuple):
-    """The best row found, a cost that none is below, and whether the search was finished."""
+    """The best row found, a lower bound of all costs, and whether the search has finished."""
 
     best: Candidate | None
     bound: float
@@ -102,7 +124,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """A row, how it may move and where to.
+    """A row, how it may move, and which predictions are wanted.
 
     Attributes
     ----------
@@ -112,7 +134,7 @@ class Problem:
     columns : list of CellChoices
     wanted : Wanted
     row : ndarray of shape (n_features,), float64
-        What the network sees of the row.
+        The features of the row that the network looks at.
     moves : Moves
     meanings : list of Move
         What the moves do to the table.
@@ -144,16 +166,16 @@ class Problem:
         return cls(fitted, engine, table, columns, wanted, row, moves, meanings)
 
     def excluding(self, positions: frozenset[int]) -> Problem:
-        """The same problem where at least one of some columns stays as it is."""
+        """The same problem, in which at least one of the columns `positions` must stay."""
         moves = self.moves
         together = moves.together._replace(excluded=(*moves.together.excluded, positions))
-        # A column that must stay alone has no way to go, which tightens all bounds.
+        # A single column that must stay has no moves, which makes all bounds smaller.
         stays = np.isin(moves.groups, list(positions)) & (len(positions) == 1)
         most = np.where(stays, 0, moves.most)
         return replace(self, moves=replace(moves, most=most, together=together))
 
     def candidate(self, amounts: np.ndarray | None) -> Candidate | None:
-        """The moved row, if the model predicts it as wanted."""
+        """The moved row, if its prediction is wanted."""
         if amounts is None:
             return None
         cells = changed_cells(self.columns, self.meanings, amounts)
@@ -182,7 +204,7 @@ class Problem:
         are_numbers = np.array([move.category is None for move in self.meanings])
         deviation = moves.rates / np.where(are_numbers & (sizes > 0), sizes, 1)
         far = deviation * (np.abs(self.row).max() + REACH)
-        bent = moves.segments >= 0  # all of their segments are in reach
+        bent = moves.segments >= 0  # the ball reaches all segments
         largest = np.where(are_numbers & ~bent, far, 0).max() + moves.rates[~are_numbers].sum()
         largest += (moves.rates * moves.most)[bent].sum() * (1 + SLACK)
         smallest = deviation[sizes > 0].min()
@@ -201,14 +223,14 @@ def predicted(
 
 
 def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
-    """Look in wider and wider balls until the best row is proven to be it.
+    """Search in larger and larger balls until the best row is proven to be the best.
 
     Parameters
     ----------
     problem : Problem
     deadline : Deadline
     known : float, default=0.0
-        A cost that none is below: smaller balls are not looked at.
+        A lower bound of all costs: smaller balls are left out.
     """
     if not problem.moves.most.any():
         return Found(None, np.inf, True)
@@ -219,7 +241,7 @@ def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
     while True:
         bounds = []
         for goal in problem.wanted.goals:
-            # What costs more than the best so far is of no interest.
+            # Rows that cost more than the best row so far are of no interest.
             limit = largest if best is None else min(largest, best.cost)
             radius = min(radius, limit)
             found, low, solved = solve_goal(problem, goal, radius, deadline)
@@ -227,7 +249,7 @@ def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
                 best = found
             bounds.append(min(low, radius))
             if not solved:
-                # The goals after this one were only looked at in the ball before.
+                # The next goals were only searched in the ball before this one.
                 behind = [] if len(bounds) == len(problem.wanted.goals) else [bound]
                 return Found(best, max(bound, min(bounds + behind)), False)
         bound = max(bound, min(bounds))
@@ -243,20 +265,20 @@ def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
 def solve_goal(
     problem: Problem, goal: Goal, radius: float, deadline: Deadline
 ) -> tuple[Candidate | None, float, bool]:
-    """A row in a ball, a bound on the cost of all, and whether there was time enough."""
+    """A row in a ball, a lower bound of all costs, and whether the time was enough."""
     ball = Ball(problem.row, problem.moves.within(radius), radius)
     network = problem.fitted.network
     left = deadline.left()
     if left <= 0:
         return None, 0.0, False
     relaxed = solve_in_ball(network, goal, ball, None, left)
-    found = problem.candidate(relaxed.amounts)  # if so, none is cheaper
+    found = problem.candidate(relaxed.amounts)  # if this is a row, none is cheaper
     if relaxed.amounts is None or found is not None or not relaxed.solved:
         return found, relaxed.bound, relaxed.solved
     plain = [(margin, goal) for margin in MARGINS]
     narrow = [(margin, squeezed(goal, share)) for margin, share in NARROW]
     attempts = plain + (narrow if np.isfinite(goal.widths).any() else [])
-    too_much = np.inf  # a margin that leaves nothing
+    too_much = np.inf  # the smallest margin for which there is no row
     for margin, asked in attempts:
         left = deadline.left()
         if left <= 0:
@@ -273,15 +295,15 @@ def solve_goal(
 
 
 def squeezed(goal: Goal, share: float) -> Goal:
-    """A goal whose ranges lack a share of their width at both ends, or a bit of wide ones."""
+    """A goal with narrower ranges: without `share` of them at each end, or less if wide."""
     enough = MARGINS[0] * np.abs(goal.gains).sum(axis=1)
     return goal._replace(constants=goal.constants - np.minimum(share * goal.widths, enough))
 
 
 def quick_candidate(problem: Problem, deadline: Deadline) -> Candidate | None:
-    """Some row that is wanted, found column by column; None if that leads nowhere.
+    """A wanted row, found column by column; None if this search fails.
 
-    It bounds the radii from above, and is at hand if the time ends before any proof.
+    Its cost bounds the radii. It is also the answer if the time ends before any proof.
     """
     options = [quick_amounts(problem, goal, deadline) for goal in problem.wanted.goals]
     found = [problem.candidate(amounts) for amounts in options]
@@ -293,10 +315,10 @@ def quick_candidate(problem: Problem, deadline: Deadline) -> Candidate | None:
 
 
 def quick_amounts(problem: Problem, goal: Goal, deadline: Deadline) -> np.ndarray | None:
-    """Amounts that meet a goal, by setting one column at a time, (n_moves,) or None.
+    """Amounts (n_moves,) that meet a goal, set one column at a time; None if this fails.
 
-    While the goal is not met the column is chosen that brings most for its cost, then
-    whatever is cheaper and still meets it.
+    As long as the goal is not met, the column is set that helps most for its cost. Then
+    columns are set to whatever is cheaper and still meets the goal.
     """
     moves = problem.moves
     sizes = np.abs(moves.effects).max(axis=1)
@@ -309,7 +331,7 @@ def quick_amounts(problem: Problem, goal: Goal, deadline: Deadline) -> np.ndarra
     for _ in range(QUICK_ROUNDS):
         if deadline.left() <= 0:
             break
-        # Whatever is tried takes the place of the present amounts of its group.
+        # An amount that is tried replaces the present amounts of its group.
         others = np.where(moves.groups[:, None] == moves.groups, 0, amounts)
         rows = (others @ moves.effects + before)[move] + tried[:, None] * moves.effects[move]
         costs = (others @ moves.rates + moves.lead)[move] + tried * moves.rates[move]
@@ -338,7 +360,7 @@ def quick_amounts(problem: Problem, goal: Goal, deadline: Deadline) -> np.ndarra
 
 
 def may_change(moves: Moves, amounts: np.ndarray) -> np.ndarray:
-    """Whether each move's column may change beside those that already do, (n_moves,) bool."""
+    """Whether the column of each move may change beside those that do, (n_moves,) bool."""
     changed = set(moves.groups[amounts > 0].tolist())
     groups = moves.groups.tolist()
     allowed = {group: moves.together.allows(changed | {group}) for group in set(groups)}
@@ -346,7 +368,7 @@ def may_change(moves: Moves, amounts: np.ndarray) -> np.ndarray:
 
 
 def judge(problem: Problem, goal: Goal, shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Whether shifted rows meet a goal, and how much they lack.
+    """Whether shifted rows meet a goal, and how far they miss it.
 
     Parameters
     ----------

@@ -74,27 +74,25 @@ class ScaledTable(NamedTuple):
         cls, source: TableSource, rows: Rows, scaling: str, missing: tuple[str, ...]
     ) -> ScaledTable:
         """The table as all of its rows encode it; `rows` has its targets and weights."""
-        encoder = Encoder.fit(
+        encoder, X = Encoder.fit_transform(
             source.X,
             rows.training_weights,
             scaling=scaling,
             named=source.named,
             missing=missing,
         )
-        encoded = replace(rows, X=encoder.transform(source.X))
-        return cls(source.X, source.y, encoder, encoded)
+        return cls(source.X, source.y, encoder, replace(rows, X=X))
 
     def encoded_by(self, weights: np.ndarray, scaling: str) -> ScaledTable:
         """The table as the rows that have weight encode it."""
-        encoder = Encoder.fit(
+        encoder, X = Encoder.fit_transform(
             self.X,
             weights,
             scaling=scaling,
             named=self.encoder.named,
             missing=self.encoder.missing,
         )
-        rows = replace(self.rows, X=encoder.transform(self.X))
-        return self._replace(encoder=encoder, rows=rows)
+        return self._replace(encoder=encoder, rows=replace(self.rows, X=X))
 
     def all_rows(self, settings: Settings) -> EncodedTable:
         """All rows to train on, and none to stop early on."""

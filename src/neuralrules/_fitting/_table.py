@@ -110,7 +110,7 @@ class TableSource:
         if not task.are_classes:
             task = scaled_by_rows(task, self.y, scaling_weights)
             targets = encode_targets(task, self.y)
-        encoder = Encoder.fit(
+        encoder, X = Encoder.fit_transform(
             self.X,
             scaling_weights,
             named=self.named,
@@ -118,7 +118,6 @@ class TableSource:
             missing=settings.missing,
         )
         warn_of_rare(encoder)
-        X = encoder.transform(self.X)
         rows = Rows(X, targets, self.weights, training_weights, task)
         return EncodedTable(encoder, rows, training, validation, random_state)
 
