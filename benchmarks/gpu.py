@@ -45,7 +45,7 @@ from neuralrules._engine._torch._table import Table
 from neuralrules._engine._triton._fused import FusedSteps
 from neuralrules._engine._triton._launches import Tuning
 from neuralrules._network._network import Network, starts
-from neuralrules._task._losses import MORE_CLASSES, TWO_CLASSES
+from neuralrules._task._class_losses import CrossEntropy, Logistic
 from neuralrules._task._task import Task
 
 N_LITERALS = N_COLUMNS = 3
@@ -152,7 +152,7 @@ def table(n_rows: int, n_features: int, n_classes: int = 2) -> Table:
 
 
 def start_of(network: Network, l2: float = 1e-6) -> Start:
-    loss = TWO_CLASSES if network.n_outputs == 1 else MORE_CLASSES
+    loss = Logistic() if network.n_outputs == 1 else CrossEntropy()
     parameters = network.parameters
     return Start.of(
         Padding.of(network.layout, network.n_outputs),
@@ -324,7 +324,7 @@ def numba_records(pools: tuple[int, ...], sizes: tuple[int, ...]) -> Iterator[di
     n_threads = os.cpu_count() or 1
     for n_rules in pools:
         network = pool(n_rules, 20)
-        session = get_engine("numba", n_threads).start(network, rows, TWO_CLASSES, l2=0.0)
+        session = get_engine("numba", n_threads).start(network, rows, Logistic(), l2=0.0)
         for size in sizes:
             order = rng.permutation(NUMBA_ROWS).astype(np.int32)
             n_batches = -(-NUMBA_ROWS // size)

@@ -81,6 +81,7 @@ def instructions(n_literals: int, n_columns: int) -> dict[str, float]:
         "COLUMNS": n_columns,
         "OUTPUTS": 1,
         "LOSS": 1,
+        "PARAMETER": 0.0,
         "BITS": bits,
         "ROWS": tuning.rows,
         "RULES": tuning.rules,

@@ -14,7 +14,7 @@ import neuralrules
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, load
 from neuralrules._cli._fit import fit
 from neuralrules._cli._parameters import NO_OPTIONS, estimator_options
-from neuralrules._task._losses import NUMBER_LOSSES
+from neuralrules._task._number_losses import NUMBER_LOSSES
 
 ESTIMATORS = [
     item

@@ -9,18 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from strategies import random_network
-from test_engines import all_arrays, batches_for, examples_for, unknown_loss
+from test_engines import UnknownLoss, all_arrays, batches_for, examples_for
 
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._parameters import Parameters
-from neuralrules._task import _losses as codes
-from neuralrules._task._losses import (
-    LOSSES,
-    MORE_CLASSES,
-    SQUARED_ERROR,
-    TWO_CLASSES,
-    class_loss,
-)
+from neuralrules._task._class_losses import CLASS_LOSSES, CrossEntropy, Logistic
+from neuralrules._task._number_losses import NUMBER_LOSSES, SquaredError
 
 pytest.importorskip("triton")
 from triton.runtime.errors import InterpreterError
@@ -49,6 +43,8 @@ class FusedEngine(TorchEngine):
         return FusedSteps(start, self.tuning)
 
 
+TWO_CLASSES, SQUARED_ERROR = Logistic(), SquaredError()
+LOSSES = [kind() for kind in (*CLASS_LOSSES.values(), CrossEntropy, *NUMBER_LOSSES.values())]
 PLAIN, FUSED = TorchEngine(1, "cpu"), FusedEngine(1, "cpu")
 
 
@@ -79,8 +75,8 @@ def assert_alike(ours, reference, tolerance):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_a_step_is_that_of_plain_torch(loss, n_outputs):
-    if loss in (TWO_CLASSES, MORE_CLASSES):
-        loss = class_loss(loss.name, max(n_outputs, 2))
+    if loss in (TWO_CLASSES, CrossEntropy()):
+        loss = TWO_CLASSES.for_classes(n_outputs)
     network = uneven_network(n_outputs, n_outputs)
     results = [trained(engine, network, loss, batch_size=40) for engine in (FUSED, PLAIN)]
     assert results[0][1] == pytest.approx(results[1][1], rel=1e-5)
@@ -89,15 +85,15 @@ def test_a_step_is_that_of_plain_torch(loss, n_outputs):
 
 def test_a_loss_that_the_kernels_do_not_know_is_refused_before_training(monkeypatch):
     """Also where plain torch has it: of the losses of a GPU, counts were what was left."""
-    network, loss = random_network(0), unknown_loss()
-    monkeypatch.setitem(_plain.LOSSES, loss.code, _plain.LOSSES[codes.SQUARED])
+    network, loss = random_network(0), UnknownLoss()
+    monkeypatch.setitem(_plain.LOSSES, UnknownLoss, _plain.LOSSES[SquaredError])
     options = {"batch_size": 40}
     examples = examples_for(network, SQUARED_ERROR, 0, 40)
     PLAIN.start(network, examples, loss, l2=0.1).run(batches_for(network, examples, **options))
-    message = r"^The GPU kernel does not know Loss\('new'\) of code \d+: write it in _"
+    message = r"^The GPU kernel cannot train with UnknownLoss\(\)\. It has the slopes of "
     with pytest.raises(NotImplementedError, match=message):
         FUSED.start(network, examples, loss, l2=0.1)
-    monkeypatch.setattr(_fused, "CODES", {loss.code})  # and is not in the kernel
+    monkeypatch.setitem(_fused.CODES, UnknownLoss, 99)  # a code that the kernel has not
     session = FUSED.start(network, examples, loss, l2=0.1)
     with pytest.raises(InterpreterError) as refusal:
         session.run(batches_for(network, examples, **options))

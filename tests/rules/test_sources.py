@@ -13,7 +13,7 @@ from neuralrules._data._restrictions import Restrictions
 from neuralrules._rules import _sources
 from neuralrules._rules._rules import Rules, decompose
 from neuralrules._rules._sources import SOURCES
-from neuralrules._task._losses import NUMBER_LOSSES
+from neuralrules._task._number_losses import NUMBER_LOSSES
 
 
 @pytest.mark.parametrize("source", SOURCES)

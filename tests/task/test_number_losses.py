@@ -2,6 +2,7 @@
 
 import copy
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,7 +14,7 @@ from models import network_outputs, performance_on
 from sklearn.metrics import mean_poisson_deviance
 
 from neuralrules import NeuralRuleRegressor, NeuralRuleRegressorCV, load, read_rules
-from neuralrules._task._losses import HUBER_LIMIT, NUMBER_LOSSES
+from neuralrules._task._number_losses import NUMBER_LOSSES, Huber
 
 KINDS = [(loss, shape) for loss in NUMBER_LOSSES for shape in ("flat", "two targets")]
 
@@ -128,7 +129,7 @@ def test_metrics_are_in_the_units_of_the_targets(loss, shape):
         assert metrics["Poisson deviance"] == pytest.approx(np.mean(deviances), rel=1e-5)
     elif loss == "huber":
         errors = np.abs(predicted - truth)
-        limits = HUBER_LIMIT * model.fitted_.task.scale
+        limits = Huber().limit * model.fitted_.task.scale
         far = 2 * limits * errors - limits**2
         each = np.where(errors <= limits, errors**2, far)
         assert metrics["Huber loss"] == pytest.approx(each.mean(), rel=1e-5)
@@ -230,6 +231,16 @@ def test_a_saved_model_predicts_by_the_loss_that_it_was_trained_by(tmp_path):
     assert back.loss == "squared"
 
 
+def test_files_and_texts_keep_the_parameters_of_a_loss(tmp_path):
+    model, X, _ = fitted("huber")
+    other, given = copy.copy(model), model.fitted_
+    other.fitted_ = replace(given, task=replace(given.task, loss=Huber(2.0)))
+    assert load(other.save(tmp_path / "model")).fitted_.task.loss == Huber(2.0)
+    back = read_rules(other.exact_text(), estimator=True)
+    assert back.fitted_.task.loss == Huber(2.0)
+    np.testing.assert_allclose(back.predict(X), model.predict(X), rtol=1e-5)
+
+
 def test_another_loss_cannot_take_over():
     X, y, _ = counts()
     model = NeuralRuleRegressor(2, loss="poisson", warm_start=True, n_epochs=2).fit(X, y)
@@ -276,4 +287,4 @@ def test_searches_take_every_loss(loss):
     options = {"n_trees": 3, "learning_rate": 0.02, "n_epochs": 10, "random_state": 0}
     model = NeuralRuleRegressorCV({"max_depth": [1, 3]}, cv=2, loss=loss, **options)
     assert model.fit(X, y).score(X, y) > 0.2
-    assert model.fitted_.task.loss is NUMBER_LOSSES[loss]
+    assert model.fitted_.task.loss == NUMBER_LOSSES[loss]()

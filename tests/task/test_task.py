@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import softmax
 
-from neuralrules._task._losses import CLASS_LOSSES, NUMBER_LOSSES, SQUARED_ERROR
+from neuralrules._task._class_losses import CLASS_LOSSES
+from neuralrules._task._number_losses import NUMBER_LOSSES, Huber
 from neuralrules._task._task import Task, chosen_classes, class_probabilities
 
 moderate = st.floats(-20, 20, width=32)
@@ -180,7 +181,7 @@ def test_a_task_survives_pickling_with_its_loss():
         back = pickle.loads(pickle.dumps(task))
         assert back.loss == task.loss
         assert back.labels == task.labels
-    assert pickle.loads(pickle.dumps(SQUARED_ERROR)) == SQUARED_ERROR
+    assert pickle.loads(pickle.dumps(Huber(2.5))) == Huber(2.5) != Huber()
 
 
 def test_the_prior_of_classes_counts_one_row_more_of_each():

@@ -30,7 +30,7 @@ from neuralrules._reading._levels import Levels
 from neuralrules._reading._names import column_label
 from neuralrules._reading._outcomes import outcome_of_class
 from neuralrules._reading._shapes import Shape
-from neuralrules._task._losses import LARGEST_OUTPUT
+from neuralrules._task._loss import LARGEST_OUTPUT
 from neuralrules._task._task import Task
 
 TAILS = (0.01, 0.99)  # quantiles between which columns with long tails are shown
@@ -114,7 +114,7 @@ def view_of(fitted: Fitted, rare: int | None) -> View:
         label = "score" if task.are_classes else "standard deviations of each target"
         return View(label, names, place=None, task=task)
     if not task.are_classes:
-        if task.loss.link.function is None:
+        if not task.loss.link.multiplied:
             return View("prediction", ["prediction"])
         return View("prediction (log scale)", ["prediction"], unit="logarithm")
     assert rare is not None  # of two classes

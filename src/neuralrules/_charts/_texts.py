@@ -160,7 +160,8 @@ def output_name(fitted: Fitted, place: int) -> str:
     classes = fitted.task.classes
     if classes is not None:
         return class_name(classes[1] if len(classes) == 2 else classes[place])
-    link, single = fitted.task.loss.link.function, fitted.network.n_outputs == 1
-    if link is None:
+    link, single = fitted.task.loss.link, fitted.network.n_outputs == 1
+    if link.is_identity:
         return "prediction" if single else f"target {place}"
-    return f"x, where prediction{'' if single else f' of target {place}'} = {link}(x)"
+    of = "" if single else f" of target {place}"
+    return f"x, where prediction{of} = {link.function}(x)"

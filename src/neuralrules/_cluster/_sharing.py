@@ -25,7 +25,7 @@ from neuralrules._engine._torch._start import Start, Steps
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
-from neuralrules._task._losses import Loss
+from neuralrules._task._loss import Loss
 
 
 class Sharing:

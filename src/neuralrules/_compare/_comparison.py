@@ -183,7 +183,7 @@ def check_comparable(first: Fitted, second: Fitted) -> None:
         )
     same_units = (
         task.gives_probabilities == other.gives_probabilities
-        and task.loss.link.function == other.loss.link.function
+        and task.loss.link == other.loss.link
     )
     if not same_units:
         raise ValueError(

@@ -364,7 +364,8 @@ def _read_ranges(fitted: Fitted, target: Any, before: Any) -> Wanted:
         if lowest == np.inf or highest == -np.inf:
             raise ValueError(
                 f"target must be a range that predictions can reach, got {pair!r}: with "
-                f"loss={fitted.task.loss.name!r} they are above 0. Ask for another range."
+                f"loss={fitted.task.loss.name!r} they are {fitted.task.loss.link.range_words}. "
+                "Ask for another range."
             )
     now = np.atleast_1d(before)
     need = (now < pairs[:, 0]).astype(float) - (now > pairs[:, 1])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from neuralrules._task._losses import expand_codes
+from neuralrules._task._class_losses import signs_of_codes
 from neuralrules._task._task import Task
 
 
@@ -55,7 +55,7 @@ class Rows:
         """Targets as a loss takes them, (n_rows, n_outputs) float64: classes as -1 and +1."""
         targets = self.targets.astype(np.float64)
         if self.task.are_classes:
-            return expand_codes(targets[:, 0], self.task.n_outputs)
+            return signs_of_codes(targets[:, 0], self.task.n_outputs)
         return targets
 
     @property

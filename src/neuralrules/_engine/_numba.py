@@ -22,13 +22,13 @@ from neuralrules._engine._kernels._arrays import (
     TrainingRows,
     Workspace,
 )
-from neuralrules._engine._kernels._losses import CODES
+from neuralrules._engine._kernels._losses import CODES, loss_parameters
 from neuralrules._engine._kernels._vectors import TILE
-from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches, refuse_unknown
+from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches, slopes_of
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Layout, Parameters
-from neuralrules._task._losses import Loss
+from neuralrules._task._loss import Loss
 
 # Fewer rows than this are not worth a second thread.
 MIN_ROWS_PER_THREAD = 512
@@ -88,13 +88,18 @@ class NumbaSession:
         moments: Moments | None,
         fit_intercept: bool,
     ) -> None:
-        refuse_unknown(loss, CODES, "numba engine", "_engine/_kernels/_losses.py")
+        code = slopes_of(loss, CODES, "numba engine", "_engine/_kernels/_losses.py")
         self._engine, self._start, self._rows = engine, network, rows
         moments = moments.copy() if moments else Moments.start(network.parameters)
         self._state = Training(network.parameters.copy(), moments.means, moments.squares)
         self._limits = make_limits(constraints, network.parameters)
         self._settings = Options(
-            loss.code, np.float32(l2), fit_intercept, moments.n_steps, moves=True
+            code,
+            loss_parameters(loss),
+            np.float32(l2),
+            fit_intercept,
+            moments.n_steps,
+            moves=True,
         )
         self._layout = writable(network.layout)
         self._table = writable(

@@ -8,8 +8,8 @@ what is right, `_numba` the fast one, `_torch` the one for a GPU.
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,9 +17,11 @@ from neuralrules._data._rows import Rows
 from neuralrules._engine._adam import Moments
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
-from neuralrules._task._losses import Loss
+from neuralrules._task._loss import Loss
 
 OPERATIONS_ON_A_CPU = 2e9  # of a few cores, in a fraction of a second
+
+Slopes = TypeVar("Slopes")
 
 
 class Batches(NamedTuple):
@@ -44,15 +46,31 @@ class Batches(NamedTuple):
     gates: np.ndarray
 
 
-def refuse_unknown(loss: Loss, codes: Container[int], engine: str, file: str) -> None:
-    """Refuse a loss that an engine does not have, before it would train by another one.
+def slopes_of(loss: Loss, table: Mapping[type[Loss], Slopes], engine: str, file: str) -> Slopes:
+    """What an engine's own table of slopes has for a loss.
 
-    `codes` are those of the losses that it has, and `file` is where they are written.
+    Parameters
+    ----------
+    loss : Loss
+    table : mapping from type of Loss
+        The losses that the engine can train.
+    engine : str
+        How an error calls the engine.
+    file : str
+        Where the engine's slopes are written.
+
+    Raises
+    ------
+    NotImplementedError
+        If the table has no such loss.
     """
-    if loss.code not in codes:
+    if type(loss) not in table:
+        known = sorted({kind.name for kind in table})
         raise NotImplementedError(
-            f"The {engine} does not know {loss!r} of code {loss.code}: write it in {file}."
+            f"The {engine} cannot train with {loss!r}. It has the slopes of the losses "
+            f"{', '.join(known)}. Use another engine, or write the slopes in {file}."
         )
+    return table[type(loss)]
 
 
 class Session(Protocol):

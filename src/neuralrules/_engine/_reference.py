@@ -10,14 +10,13 @@ import numpy as np
 
 from neuralrules._data._rows import Rows
 from neuralrules._engine._adam import BETA_1, BETA_2, EPSILON, Moments
-from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches, refuse_unknown
+from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Layout, Parameters
-from neuralrules._task._losses import LOSSES, Loss
+from neuralrules._task._loss import Loss
 
 CHUNK = 1024  # rows whose literals are held at a time
-CODES = {loss.code for loss in LOSSES}  # a loss brings its slopes along: all that are listed
 
 
 def literals_forward(parameters: Parameters, layout: Layout, x: np.ndarray) -> np.ndarray:
@@ -141,7 +140,6 @@ class NumpySession:
         moments: Moments | None,
         fit_intercept: bool,
     ) -> None:
-        refuse_unknown(loss, CODES, "numpy engine", "_task/_losses.py")
         if constraints is not None:
             constraints.check(network.parameters)
         self._start, self._rows = network, rows

@@ -16,7 +16,7 @@ from neuralrules._estimators._paper import DEPTHS, PAPER
 from neuralrules._estimators._parameters import ClassParameters, OneModelParameters
 from neuralrules._estimators._search import RuleSearch
 from neuralrules._estimators._sklearn import ClassifierMixin
-from neuralrules._task._losses import CLASS_LOSSES
+from neuralrules._task._class_losses import CLASS_LOSSES
 
 
 def _gives_probabilities(estimator: Any) -> bool:

@@ -22,7 +22,8 @@ from neuralrules._fitting._settings import EXPERT
 from neuralrules._network._columns import LITERAL_COLUMNS
 from neuralrules._network._network import STARTS
 from neuralrules._rules._sources import SOURCES
-from neuralrules._task._losses import CLASS_LOSSES, NUMBER_LOSSES
+from neuralrules._task._class_losses import CLASS_LOSSES
+from neuralrules._task._number_losses import NUMBER_LOSSES
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from neuralrules._export._onnx_rules import outputs
 from neuralrules._export._size import size_text
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
-from neuralrules._task._losses import LARGEST_OUTPUT, Link
+from neuralrules._task._loss import LARGEST_OUTPUT, Link
 
 if TYPE_CHECKING:
     import onnx

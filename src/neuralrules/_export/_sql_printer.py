@@ -10,7 +10,7 @@ from neuralrules._data._numbers import LARGEST
 from neuralrules._export._sql_dialect import Dialect
 from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._formula import CellReading, FormulaColumn
-from neuralrules._task._losses import LARGEST_OUTPUT
+from neuralrules._task._loss import LARGEST_OUTPUT
 
 # SQLite's functions take 127 arguments, its expressions are 1000 deep.
 MAX_GROUP = 100

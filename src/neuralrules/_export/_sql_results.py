@@ -10,7 +10,7 @@ from neuralrules._export._sql_dialect import Dialect, is_name
 from neuralrules._export._sql_printer import Printer, bounded, extreme, weighted_sum
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._formula import Formula
-from neuralrules._task._losses import LARGEST_OUTPUT
+from neuralrules._task._loss import LARGEST_OUTPUT
 
 
 def result_names(fitted: Fitted, dialect: Dialect) -> list[str]:

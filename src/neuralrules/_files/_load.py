@@ -27,7 +27,9 @@ from neuralrules._files._parts import (
 )
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import DEEDS, FORMAT, LONGEST, MOST_EVENTS, Event
-from neuralrules._task._losses import CLASS_LOSSES, NUMBER_LOSSES
+from neuralrules._task._class_losses import CLASS_LOSSES
+from neuralrules._task._loss import LossDocument, loss_from
+from neuralrules._task._number_losses import NUMBER_LOSSES
 from neuralrules._task._task import Task
 
 
@@ -68,8 +70,13 @@ def fitted_from(contents: Contents, estimator: str, parameter: str, *, classes: 
         Whether it predicts classes.
     """
     encoder = encoder_from(contents)
-    loss = parameter if contents.version == 1 else contents.value("loss", str)
-    if loss not in (CLASS_LOSSES if classes else NUMBER_LOSSES):
+    loss: LossDocument = parameter
+    if contents.version > 1:
+        has_parameters = isinstance(contents.document.get("loss"), dict)
+        loss = contents.value("loss", dict if has_parameters else str)
+    try:
+        loss_from(loss, CLASS_LOSSES if classes else NUMBER_LOSSES)
+    except ValueError:
         refuse(f"it has the loss {shown(loss)}, which is none that it could have")
     task = task_from(contents, loss, classes=classes)
     n_columns, n_targets = len(encoder.columns), len(task.centre)
@@ -99,7 +106,7 @@ def fitted_from(contents: Contents, estimator: str, parameter: str, *, classes: 
     )
 
 
-def task_from(contents: Contents, loss: str, *, classes: bool) -> Task:
+def task_from(contents: Contents, loss: LossDocument, *, classes: bool) -> Task:
     """What the outputs mean."""
     centre = contents.array("target.mean", np.float64, (None,))
     scale = contents.array("target.scale", np.float64, (len(centre),))
@@ -112,7 +119,7 @@ def task_from(contents: Contents, loss: str, *, classes: bool) -> Task:
         return Task.of_classes(classes_from(contents, labels), loss)
     if labels is not None or flat is None or (flat and len(centre) > 1):
         refuse("it does not say what its numbers are")
-    return Task(NUMBER_LOSSES[loss], None, centre, scale, flat)
+    return Task.of_scaled_numbers(centre, scale, loss, flat=flat)
 
 
 def classes_from(contents: Contents, labels: dict[str, Any] | None) -> np.ndarray:

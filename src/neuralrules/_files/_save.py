@@ -134,7 +134,7 @@ def model_document(fitted: Fitted, configuration: Configuration) -> dict[str, An
         "named": fitted.encoder.named,
         "columns": [column.record for column in fitted.encoder.columns],
         **missing_record(fitted.encoder),
-        "loss": fitted.task.loss.name,
+        "loss": fitted.task.loss.document(),
         "labels": plain_labels(fitted),
         "flat": None if fitted.task.are_classes else fitted.task.flat,
         "search": plain_search(configuration),

@@ -32,7 +32,7 @@ from neuralrules._data._numbers import LARGEST
 from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
-from neuralrules._task._losses import LARGEST_OUTPUT, Link
+from neuralrules._task._loss import LARGEST_OUTPUT, Link
 
 # Doubles have 16 digits: sums with means of fewer deviations keep 9 digits of a deviation.
 FAR = 1e6

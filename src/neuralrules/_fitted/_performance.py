@@ -164,7 +164,7 @@ def loss_in_units(rows: Rows, outputs: np.ndarray) -> float:
     for k, scale in enumerate(task.scale):
         own = slice(k, k + 1)
         losses, _ = task.loss.evaluate(standardised[:, own], rows.loss_targets[:, own])
-        means.append(np.average(losses, weights=rows.weights) * scale**task.loss.power)
+        means.append(np.average(losses, weights=rows.weights) * scale**task.loss.degree)
     return float(np.mean(means))
 
 

@@ -106,12 +106,13 @@ def beside_a_constant(
 
 
 def deciding_rows(rows: Rows) -> float | None:
-    """The number of rows that decide a Poisson loss if the number is very small, else None.
+    """The number of rows that decide the mean loss if the number is very small, else None.
 
-    The loss of a row grows with its count, so the effective number of rows is Kish's:
-    (sum of y)² / sum of y². Counts that are rare but equal are no problem.
+    With a loss such as Poisson's, the loss of a row grows with its target. The effective number
+    of rows is then Kish's: (sum of y)² / sum of y². Counts that are rare but equal are no
+    problem.
     """
-    if rows.task.loss.link.function is None:
+    if not rows.task.loss.few_rows_may_decide:
         return None
     counts = rows.training_weights * rows.targets.sum(axis=1, dtype=np.float64)
     n_positive = np.count_nonzero(counts)

@@ -212,10 +212,10 @@ def check_known(labels: np.ndarray, task: Task) -> None:
 
 def check_lowest(columns: np.ndarray, task: Task) -> None:
     """Refuse numbers (n_rows, n_targets) that the loss does not take."""
-    if columns.min() < task.loss.lowest:
+    if columns.min() < task.loss.lowest_target:
         raise ValueError(
             f"y holds {columns.min():g}, but loss={task.loss.name!r} takes no number below "
-            f"{task.loss.lowest:g}. Give such a y, or another loss."
+            f"{task.loss.lowest_target:g}. Give such a y, or another loss."
         )
 
 

@@ -47,7 +47,7 @@ import numpy as np
 from neuralrules._data._columns import EncodedColumn, in_original_units
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._task._losses import SQUARED_ERROR
+from neuralrules._task._number_losses import SquaredError
 
 FIRST_LINE = "neuralrules rules 1"
 
@@ -77,20 +77,15 @@ def exact_text(fitted: Fitted) -> str:
 
 def target_lines(fitted: Fitted) -> list[str]:
     """What the model predicts: classes and how they were learned, or numbers."""
-    classes = fitted.task.classes
+    classes, loss = fitted.task.classes, f"loss {json.dumps(fitted.task.loss.document())}"
     if classes is None:
-        loss = fitted.task.loss
         return [
             'task "numbers"',
             f"flat {quoted(fitted.task.flat)}",
-            *([] if loss is SQUARED_ERROR else [f"loss {quoted(loss.name)}"]),
+            *([] if isinstance(fitted.task.loss, SquaredError) else [loss]),
             f"scale {listed(fitted.task.scale)}",
         ]
-    return [
-        'task "classes"',
-        f"classes {listed(classes)}",
-        f"loss {quoted(fitted.task.loss.name)}",
-    ]
+    return ['task "classes"', f"classes {listed(classes)}", loss]
 
 
 def column_line(encoder: Encoder, source: int) -> str:

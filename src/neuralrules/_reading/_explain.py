@@ -215,7 +215,7 @@ def predicted_text(task: Task, decision: np.ndarray) -> str:
         if task.gives_probabilities:
             text += f" ({number(100 * float(task.probabilities(outputs)[0, code]), 3)} %)"
         return f"{text}, "
-    if task.loss.link.function is None:
+    if task.loss.link.is_identity:
         return ""
     numbers = np.ravel(task.predictions(outputs)).tolist()
     return f"prediction {', '.join(number(one, 4) for one in numbers)}, "

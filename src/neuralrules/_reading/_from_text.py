@@ -52,7 +52,7 @@ def fitted_from_text(exact: ExactRules, estimator: str, *, named: bool) -> Fitte
         )
     encoder, places = encoder_of(exact, named=named)
     task = exact.task
-    if task.loss.link.function is None and not task.are_classes:
+    if task.loss.link.is_identity and not task.are_classes:
         # Training sees targets as they are about their centre, where float32 is finest.
         task = replace(task, centre=exact.intercept)
     shift, factor = task.loss.link.in_units(task.centre, task.scale)

@@ -55,9 +55,11 @@ class Outcome:
         return self.task.gives_probabilities and self.task.n_classes == 2
 
     @property
-    def is_logarithm(self) -> bool:
-        """Whether contributions multiply a number."""
-        return not self.task.are_classes and self.task.loss.link.function is not None
+    def multiplied(self) -> str:
+        """What contributions multiply, in words; empty if they multiply nothing."""
+        if self.is_odds:
+            return "odds"
+        return "" if self.task.are_classes else self.task.loss.link.multiplied
 
     @property
     def what(self) -> str:
@@ -67,12 +69,12 @@ class Outcome:
         if self.task.are_classes:
             return f"the score of {self.label}"
         of = "" if self.task.n_outputs == 1 else f" of target {self.place}"
-        return f"the {'logarithm of the ' if self.is_logarithm else ''}prediction{of}"
+        return f"the {self.task.loss.link.output_words}{of}"
 
     @property
     def faint(self) -> float:
         """Effects below it say nothing."""
-        if self.task.are_classes or self.is_logarithm:
+        if self.task.are_classes or self.multiplied:
             return FAINT
         return FAINT * float(self.task.scale[self.place])
 
@@ -101,20 +103,19 @@ class Outcome:
 
     def comparison(self, effect: float) -> str:
         """An effect above 0 as a difference between rows: "odds of bad times 8.2"."""
-        if self.is_odds or self.is_logarithm:
-            return self.usual(self.sign * effect if self.is_logarithm else effect)
+        if self.multiplied:
+            return self.usual(effect if self.task.are_classes else self.sign * effect)
         side = "lower" if self.sign < 0 and not self.task.are_classes else "higher"
         return f"{self.what.removeprefix('the ')} {side} by {size_text(effect)}"
 
     def multiple(self, effect: float) -> str:
         """What an effect does to odds, or to a number that it multiplies; else nothing."""
-        if not (self.is_odds or self.is_logarithm):
+        if not self.multiplied:
             return ""
         factor = float(np.exp(min(abs(effect), LARGEST_EXPONENT)))
-        what = "odds" if self.is_odds else "prediction"
         # What matters is how far it is from 1, where nothing changes.
         size = rounded(factor, factor - 1, DIGITS) if factor > 1 else "1"
-        return f"{what} {'divided by' if effect < 0 else 'times'} {size}"
+        return f"{self.multiplied} {'divided by' if effect < 0 else 'times'} {size}"
 
 
 def size_text(size: float) -> str:

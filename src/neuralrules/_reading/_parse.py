@@ -16,7 +16,9 @@ from neuralrules._data._numbers import LARGEST
 from neuralrules._data._scaling import Knots
 from neuralrules._reading._exact import FIRST_LINE
 from neuralrules._reading._replay import DeclaredColumn, ExactRules, ParsedRule, Sum, Term
-from neuralrules._task._losses import CLASS_LOSSES, NUMBER_LOSSES, SQUARED_ERROR, Loss
+from neuralrules._task._class_losses import CLASS_LOSSES
+from neuralrules._task._loss import Loss, LossDocument, loss_from
+from neuralrules._task._number_losses import NUMBER_LOSSES, SquaredError
 from neuralrules._task._task import Task
 
 STRING = r'"(?:[^"\\]|\\.)*"'
@@ -180,7 +182,7 @@ def parse_numbers(lines: Lines) -> tuple[Task, bool]:
     flat = lines.json("flat")
     if type(flat) is not bool:
         lines.fail(f"flat must be true or false, not {shown(flat)}")
-    loss = SQUARED_ERROR.name
+    loss: LossDocument = SquaredError.name
     if lines.peek().startswith("loss "):
         loss = parse_loss(lines, NUMBER_LOSSES)
     scale, scaled = np.ones(1), lines.peek().startswith("scale ")
@@ -190,14 +192,16 @@ def parse_numbers(lines: Lines) -> tuple[Task, bool]:
             lines.fail("scales must be above 0")
         if flat and len(scale) > 1:
             lines.fail(f"flat targets have one scale, not {len(scale)}")
-    return Task(NUMBER_LOSSES[loss], None, np.zeros(len(scale)), scale, flat), scaled
+    return Task.of_scaled_numbers(np.zeros(len(scale)), scale, loss, flat=flat), scaled
 
 
-def parse_loss(lines: Lines, known: Mapping[str, Loss]) -> str:
-    loss = lines.json("loss")
-    if type(loss) is not str or loss not in known:
-        lines.fail(f"the loss must be one of {', '.join(known)}, not {shown(loss)}")
-    return loss
+def parse_loss(lines: Lines, known: Mapping[str, type[Loss]]) -> LossDocument:
+    document: LossDocument = lines.json("loss")
+    try:
+        loss_from(document, known)
+    except ValueError as error:
+        lines.fail(str(error))
+    return document
 
 
 def parse_scale(lines: Lines, mean: str, deviation: str | None) -> tuple[float, float]:

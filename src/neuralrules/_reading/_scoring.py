@@ -122,10 +122,11 @@ def check_options(
             f"The model was fitted with loss={task.loss.name!r}, which gives no probabilities "
             "for points to stand for. Fit it with loss='logistic'."
         )
-    if not task.are_classes and task.loss.link.function is not None:
+    if not task.loss.link.is_identity:
         raise ValueError(
-            f"The model was fitted with loss={task.loss.name!r}, whose rules multiply where a "
-            "score card adds. Fit it with loss='squared' or 'huber'."
+            f"The model was fitted with loss={task.loss.name!r}: what its rules add is the "
+            f"{task.loss.link.output_words}, and points must add up to the prediction itself. "
+            "Fit it with loss='squared' or 'huber'."
         )
     if fitted.activity.highest is None or not fitted.activity.n_rows:
         old = "read from a file of an earlier version"

@@ -21,7 +21,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._column_words import words_of
 from neuralrules._reading._names import column_label, in_formula
 from neuralrules._reading._reach import Reach, cap, rule_reaches
-from neuralrules._task._losses import LARGEST_OUTPUT
+from neuralrules._task._loss import LARGEST_OUTPUT
 
 OTHER = "another value"
 MISSING = "missing"

@@ -414,8 +414,8 @@ def reasons_section(fitted: Fitted, rare: int | None) -> dict[str, Any] | None:
     outcome = adverse_outcome(fitted, None if rare is None else task.labels[rare])
     kinds = ("against", "missed", "weak")
     what = outcome.what.removeprefix("the ")
-    if outcome.is_odds or outcome.is_logarithm:
-        what = f"odds of {outcome.label}" if outcome.is_odds else "prediction"
+    if outcome.multiplied:
+        what = f"odds of {outcome.label}" if outcome.is_odds else outcome.multiplied
     return {
         "k": SHOWN_REASONS,
         "about": f"for {outcome.label}" if task.are_classes else "for a high prediction",
@@ -424,7 +424,7 @@ def reasons_section(fitted: Fitted, rare: int | None) -> dict[str, Any] | None:
         "effects": outcome.effects(fitted.network.values).tolist(),
         "usualActivations": fitted.activity.activation.astype(np.float64).tolist(),
         "faint": outcome.faint,
-        "multiplies": outcome.is_odds or outcome.is_logarithm,
+        "multiplies": bool(outcome.multiplied),
         "what": what,
         "parts": {kind: part_of_rule(outcome, kind) for kind in kinds},
     }

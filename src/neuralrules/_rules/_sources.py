@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn._loss.loss import HuberLoss
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -20,7 +19,6 @@ from neuralrules._rules._histograms import Bins, boost
 from neuralrules._rules._rules import Rules, decompose
 from neuralrules._rules._sample import sample
 from neuralrules._rules._trees import Splits, Tree, trees_of_rows, trees_with_values
-from neuralrules._task._losses import HUBER_LIMIT, NUMBER_LOSSES, Loss
 
 # Rows that trees grow from; larger tables give a sample of so many. Against growing from all
 # of a million generated rows x 20, 30 boosted trees of depth 3 lose nothing beyond noise on
@@ -145,24 +143,13 @@ def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
 
 def boosted_targets(
     rows: Rows, effects: np.ndarray
-) -> Iterator[tuple[str | HuberLoss, np.ndarray, np.ndarray]]:
+) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
     """What is boosted by itself: a loss of scikit-learn's, targets, and effects on outputs."""
     if rows.task.are_classes:
         yield "log_loss", rows.codes, effects
         return
     for effect, y in zip(effects, rows.targets.T, strict=True):
-        yield boosted_loss(rows.task.loss, y), y, effect[None]
-
-
-def boosted_loss(loss: Loss, y: np.ndarray) -> str | HuberLoss:
-    """scikit-learn's loss that is closest to ours, for targets y (n_rows,)."""
-    if loss.link.function is not None:
-        # An output that is a logarithm; where all numbers are 0 they have none.
-        return "poisson" if y.any() else "squared_error"
-    if loss is NUMBER_LOSSES["huber"]:
-        # By the squared error, one number far away would have leaves of its own.
-        return HuberLoss(delta=HUBER_LIMIT)
-    return "squared_error"
+        yield rows.task.loss.boosting_loss(y), y, effect[None]
 
 
 def group_by_group(grow: Growth) -> Growth:

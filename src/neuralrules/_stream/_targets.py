@@ -118,7 +118,7 @@ class NumberSurvey:
 
     def scaled(self, task: Task) -> Task:
         assert self._moments is not None
-        if task.loss.name == "huber":  # a median, of a sample
+        if not task.loss.standardises_by_moments:  # a median of a sample of the rows
             y, weights = (np.concatenate(part) for part in zip(*self._kept, strict=True))
             return task.scaled_by(y, weights)
         # Two numbers with the mean and the deviation of all.

@@ -1,1 +1,1 @@
-"""What a model is asked for: classes or numbers, and the loss that says how well."""
+"""What a model predicts, classes or numbers, and the loss that measures how well."""

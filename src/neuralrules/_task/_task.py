@@ -1,4 +1,4 @@
-"""What a model is asked for: classes or numbers.
+"""What a model predicts: classes or numbers.
 
 A classifier and a regressor differ only here and in their loss.
 """
@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 import scipy  # its parts load when they are used
 
-from neuralrules._task._losses import NUMBER_LOSSES, Loss, class_loss
+from neuralrules._task._class_losses import CLASS_LOSSES
+from neuralrules._task._loss import Loss, LossDocument, loss_from
+from neuralrules._task._number_losses import NUMBER_LOSSES
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
     """Classes or numbers, and the loss that says how well they are predicted.
 
-    The number of outputs of the network is one for two classes, else one a class or target.
+    The network has one output for two classes, else one output for each class or target.
 
     Attributes
     ----------
@@ -26,9 +28,9 @@ class Task:
     classes : (n_classes,) array or None
         Labels in ascending order; None for numbers.
     centre, scale : (n_targets,) float64
-        Undo the standardisation of numbers: centre + scale * target. 0 and 1 for classes.
+        A number in units is centre + scale * standardised target. 0 and 1 for classes.
     flat : bool
-        Whether predictions have the shape (n_rows,), as y had; of several numbers
+        Whether predictions have the shape (n_rows,), like y in `fit`, and not
         (n_rows, n_targets).
     """
 
@@ -39,16 +41,25 @@ class Task:
     flat: bool = True
 
     @classmethod
-    def of_classes(cls, classes: np.ndarray, loss: str) -> Task:
-        return cls(class_loss(loss, len(classes)), classes, np.zeros(1), np.ones(1))
+    def of_classes(cls, classes: np.ndarray, loss: LossDocument) -> Task:
+        """Predict classes, whose labels ascend."""
+        found = loss_from(loss, CLASS_LOSSES).for_classes(len(classes))
+        return cls(found, classes, np.zeros(1), np.ones(1))
 
     @classmethod
     def of_numbers(
-        cls, y: np.ndarray, weights: np.ndarray, loss: str, *, flat: bool = True
+        cls, y: np.ndarray, weights: np.ndarray, loss: LossDocument, *, flat: bool = True
     ) -> Task:
         """Predict numbers like y (n_rows, n_targets), of rows with weights (n_rows,)."""
-        found = NUMBER_LOSSES[loss]
+        found = loss_from(loss, NUMBER_LOSSES)
         return cls(found, None, *found.standardise(y, weights), flat)
+
+    @classmethod
+    def of_scaled_numbers(
+        cls, centre: np.ndarray, scale: np.ndarray, loss: LossDocument, *, flat: bool
+    ) -> Task:
+        """Predict numbers whose centre and scale (n_targets,) are known."""
+        return cls(loss_from(loss, NUMBER_LOSSES), None, centre, scale, flat)
 
     def scaled_by(self, y: np.ndarray, weights: np.ndarray) -> Task:
         """The same task with the centre and scale of y (n_rows, n_targets) under weights."""
@@ -111,27 +122,26 @@ class Task:
         (n_groups, n_outputs) float64
         """
         if not self.are_classes:
-            return self.loss.link.leaf_output(n[:, None], totals)
+            return self.loss.link.leaf_outputs(n[:, None], totals)
         means = totals / np.where(n > 0, n, 1)[:, None]
         return 2 * means[:, 1:] - 1 if self.n_classes == 2 else 2 * means - 1
 
     def prior(self, n: np.ndarray, totals: np.ndarray) -> np.ndarray:
-        """What outputs are before anything is known of a row, (n_outputs,) float64.
+        """The outputs (n_outputs,) float64 before a model has seen any column of a row.
 
-        Log odds of classes count one row more of each class, so that a class that is hardly
-        seen, or not at all yet, never gets a probability of zero. They are centred where
-        there are several: what is added to all alike changes nothing. With Huber's loss it is
-        the median, which targets are measured from, since few numbers far away move the mean.
+        For log odds, each class counts one more row than there are. So a class with few rows,
+        or with none yet, never gets a probability of zero. The outputs of several classes are
+        centred: adding a number to all of them changes nothing.
 
         Parameters
         ----------
         n : (1,) float64
-            Rows of training, or their weight.
+            Weight of the training rows.
         totals : (1, n_classes or n_targets) float64
-            That of each class, or sums of the standardised targets.
+            Weight of each class, or sums of the standardised targets.
         """
-        if self.loss.name == "huber":
-            return np.zeros(self.n_outputs)
+        if not self.are_classes:
+            return self.loss.prior(n, totals)
         if not self.gives_probabilities:
             return self.leaf_values(n, totals)[0]
         logarithms = np.log(totals[0] + 1)
@@ -147,8 +157,9 @@ class Task:
         Parameters
         ----------
         values : (n_rules, n_outputs) float32
-            Of a network as it is trained, for standardised targets.
+            Values of the network that was trained on standardised targets.
         intercept : (n_outputs,) float64
+            Its intercept.
 
         Returns
         -------
@@ -161,16 +172,17 @@ class Task:
     def taken_over(
         self, values: np.ndarray, intercept: np.ndarray, other: Task
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Values and intercept of a network that another centre and scale were removed for.
+        """Values and intercept of a network that was trained on another centre and scale.
 
-        With them it predicts the same numbers for the standardised targets of this task.
+        With the result the network predicts the same numbers, for targets that are
+        standardised by this task.
 
         Parameters
         ----------
         values : (n_rules, n_outputs) float32
         intercept : (n_outputs,) float64
         other : Task
-            What the network was trained for.
+            The task that the network was trained for.
 
         Returns
         -------
@@ -195,11 +207,11 @@ class Task:
         return class_probabilities(outputs)
 
     def comparable(self, outputs: np.ndarray) -> np.ndarray:
-        """Outputs or values (n, n_outputs) as far as they matter, float64.
+        """Outputs or values (n, n_outputs) in a form whose sizes can be compared, float64.
 
-        What is added to all of several classes alike changes no probability, so it is taken
-        out. Several targets are measured in their own deviations, or the one in the smallest
-        unit would drown the others.
+        Several classes: adding a number to the outputs of all classes changes no probability,
+        so their mean is subtracted. Several targets: each is divided by its own deviation, or
+        the target with the smallest unit would drown the others.
         """
         outputs = outputs.astype(np.float64)
         if outputs.shape[1] == 1:
@@ -212,14 +224,14 @@ class Task:
 
 
 def chosen_classes(outputs: np.ndarray) -> np.ndarray:
-    """Codes of the classes that outputs (n_rows, n_outputs) speak for, (n_rows,) int64."""
+    """Codes (n_rows,) int64 of the classes that outputs (n_rows, n_outputs) predict."""
     if outputs.shape[1] == 1:
         return (outputs[:, 0] > 0).astype(np.int64)
     return outputs.argmax(axis=1)
 
 
 def class_probabilities(outputs: np.ndarray) -> np.ndarray:
-    """Probabilities (n_rows, n_classes) from outputs that are log odds."""
+    """Probabilities (n_rows, n_classes) from outputs (n_rows, n_outputs) that are log odds."""
     if outputs.shape[1] == 1:
         positive = scipy.special.expit(outputs[:, 0])
         return np.stack([1 - positive, positive], axis=1)

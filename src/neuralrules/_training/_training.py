@@ -18,7 +18,7 @@ from neuralrules._engine._protocol import Batches, Decider, Engine
 from neuralrules._io._progress import Progress
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
-from neuralrules._task._losses import Loss
+from neuralrules._task._loss import Loss
 
 GATES_PER_CALL = 1e6  # bounds their memory when batches are small and rules are many
 VALIDATION_CHUNK = 8192  # rows scored at a time

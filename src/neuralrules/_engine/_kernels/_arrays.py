@@ -172,6 +172,9 @@ class Options(NamedTuple):
     Attributes
     ----------
     loss : int
+        Code of the loss.
+    loss_parameters : (n_parameters,) float64
+        At least one number, which is 0 if the loss has no parameters.
     l2 : float32
     fit_intercept : bool
         Whether the intercept moves too.
@@ -183,6 +186,7 @@ class Options(NamedTuple):
     """
 
     loss: int
+    loss_parameters: np.ndarray
     l2: np.float32
     fit_intercept: bool
     n_steps: int

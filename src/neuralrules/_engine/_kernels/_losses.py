@@ -1,31 +1,42 @@
-"""Losses and their slopes; `neuralrules._task._losses` has them written plainly."""
+"""The slopes of the losses. The losses of `neuralrules._task` state the same plainly."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from neuralrules._engine._kernels._compile import kernel
-from neuralrules._task._losses import (
-    HINGE,
-    HUBER,
-    HUBER_LIMIT,
-    LOGISTIC,
-    POISSON,
-    SOFTMAX,
-    SQUARED,
-)
+from neuralrules._task._class_losses import CrossEntropy, Hinge, Logistic, Squared
+from neuralrules._task._loss import Loss
+from neuralrules._task._number_losses import Huber, Poisson, SquaredError
 
-CODES = {LOGISTIC, SOFTMAX, HINGE, SQUARED, HUBER, POISSON}  # the losses that are below
+LOGISTIC, SOFTMAX, HINGE, SQUARED, HUBER, POISSON = range(6)
+# The code by which the kernel knows each loss.
+CODES: dict[type[Loss], int] = {
+    Logistic: LOGISTIC,
+    CrossEntropy: SOFTMAX,
+    Hinge: HINGE,
+    Squared: SQUARED,
+    SquaredError: SQUARED,
+    Huber: HUBER,
+    Poisson: POISSON,
+}
+
+
+def loss_parameters(loss: Loss) -> np.ndarray:
+    """The parameters of a loss for the kernel, (n_parameters,) float64; never empty."""
+    return np.array(loss.numbers or (0.0,), np.float64)
 
 
 @kernel
-def loss_and_slopes(kind, outputs, targets, weights, n_rows, slopes):
+def loss_and_slopes(kind, parameters, outputs, targets, weights, n_rows, slopes):
     """Weighted sum of the loss over a slice; fills slopes (n_outputs, SLICE).
 
+    kind : one of CODES; parameters : see `loss_parameters`
     outputs, targets : (n_outputs, SLICE) float32; classes are coded -1 and +1.
     `slopes` is the derivative of weight * loss with respect to each output.
     """
     n_outputs = outputs.shape[0]
+    first = parameters[0]  # read once: in the loop it might alias the slopes
     total = 0.0
     for i in range(n_rows):
         loss = 0.0
@@ -58,7 +69,7 @@ def loss_and_slopes(kind, outputs, targets, weights, n_rows, slopes):
                     loss += (u - y) ** 2
                     slope = 2.0 * (u - y)
                 elif kind == HUBER:
-                    bounded = min(max(u - y, -HUBER_LIMIT), HUBER_LIMIT)
+                    bounded = min(max(u - y, -first), first)
                     loss += bounded * (2.0 * (u - y) - bounded)
                     slope = 2.0 * bounded
                 elif kind == POISSON:

@@ -93,7 +93,13 @@ def train_part(team, state, layout, limits, table, batches, settings, workspace)
                 wait_for_all(team.arrivals, team.n_threads * n_slices)
             add_blocks(intercept, partial, rows.size, part.outputs)
             total += loss_and_slopes(
-                settings.loss, part.outputs, part.targets, part.weights, rows.size, part.slopes
+                settings.loss,
+                settings.loss_parameters,
+                part.outputs,
+                part.targets,
+                part.weights,
+                rows.size,
+                part.slopes,
             )
             divide(part.slopes, rows.size, weight)
             differentiate_blocks(team, parameters, layout, part, gates, workspace)

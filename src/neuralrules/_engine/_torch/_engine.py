@@ -21,7 +21,7 @@ from neuralrules._engine._torch._table import Table
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
-from neuralrules._task._losses import Loss
+from neuralrules._task._loss import Loss
 
 OPERATIONS_ON_A_GPU = 1e12  # in a fraction of a second, as on a CPU
 

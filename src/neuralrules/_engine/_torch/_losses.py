@@ -1,4 +1,4 @@
-"""Losses and their slopes; `neuralrules._task._losses` has them written plainly."""
+"""The slopes of the losses. The losses of `neuralrules._task` state the same plainly."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ from typing import Any
 
 import torch
 
-from neuralrules._task._losses import (
-    HINGE,
-    HUBER,
-    HUBER_LIMIT,
-    LOGISTIC,
-    POISSON,
-    SOFTMAX,
-    SQUARED,
-)
+from neuralrules._task._class_losses import CrossEntropy, Hinge, Logistic, Squared
+from neuralrules._task._loss import Loss
+from neuralrules._task._number_losses import Huber, Poisson, SquaredError
 
-# Both take outputs and targets, (n_outputs, n_rows) float32, classes coded as -1 and +1, and
-# return the loss of each row, (n_rows,), and its derivative by each output.
-Evaluation = Callable[[Any, Any], tuple[Any, Any]]
+# Each takes outputs and targets, (n_outputs, n_rows) float32 with classes coded as -1 and +1,
+# and the parameters of the loss by their names. It returns the loss of each row, (n_rows,),
+# and its derivative by each output, (n_outputs, n_rows).
+Evaluation = Callable[..., tuple[Any, Any]]
 
 
 def logistic(outputs: Any, targets: Any) -> tuple[Any, Any]:
@@ -43,9 +38,9 @@ def squared(outputs: Any, targets: Any) -> tuple[Any, Any]:
     return (errors**2).sum(0), 2 * errors
 
 
-def huber(outputs: Any, targets: Any) -> tuple[Any, Any]:
+def huber(outputs: Any, targets: Any, *, limit: float) -> tuple[Any, Any]:
     errors = outputs - targets
-    bounded = errors.clamp(-HUBER_LIMIT, HUBER_LIMIT)
+    bounded = errors.clamp(-limit, limit)
     return (bounded * (2 * errors - bounded)).sum(0), 2 * bounded
 
 
@@ -55,11 +50,12 @@ def poisson(outputs: Any, targets: Any) -> tuple[Any, Any]:
     return 2 * losses.sum(0), 2 * (expected - targets)
 
 
-LOSSES: dict[int, Evaluation] = {
-    LOGISTIC: logistic,
-    SOFTMAX: cross_entropy,
-    HINGE: hinge,
-    SQUARED: squared,
-    HUBER: huber,
-    POISSON: poisson,
+LOSSES: dict[type[Loss], Evaluation] = {
+    Logistic: logistic,
+    CrossEntropy: cross_entropy,
+    Hinge: hinge,
+    Squared: squared,
+    SquaredError: squared,
+    Huber: huber,
+    Poisson: poisson,
 }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
 from neuralrules._engine._adam import BETA_1, BETA_2
-from neuralrules._engine._protocol import refuse_unknown
+from neuralrules._engine._protocol import slopes_of
 from neuralrules._engine._torch._losses import LOSSES
 from neuralrules._engine._torch._padding import Each
 from neuralrules._engine._torch._start import Limits, Start
@@ -141,8 +143,9 @@ class PlainSteps:
     """
 
     def __init__(self, start: Start, share: Share | None = None) -> None:
-        refuse_unknown(start.loss, LOSSES, "torch engine", "_engine/_torch/_losses.py")
-        self._start, self._evaluate, self._share = start, LOSSES[start.loss.code], share
+        evaluate = slopes_of(start.loss, LOSSES, "torch engine", "_engine/_torch/_losses.py")
+        self._evaluate = partial(evaluate, **asdict(start.loss))
+        self._start, self._share = start, share
         padding, device = start.padding, start.parameters.biases.device
         self._places = None if padding.dense else torch.tensor(padding.places, device=device)
 

@@ -11,7 +11,7 @@ from neuralrules._engine._torch._padding import Each, Padding, to_device
 from neuralrules._engine._torch._table import Table
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._parameters import Parameters
-from neuralrules._task._losses import Loss
+from neuralrules._task._loss import Loss
 
 
 class Limits(NamedTuple):

@@ -81,6 +81,7 @@ def forward(
     COLUMNS: tl.constexpr,
     OUTPUTS: tl.constexpr,
     LOSS: tl.constexpr,
+    PARAMETER: tl.constexpr,
     BITS: tl.constexpr,
     ROWS: tl.constexpr,
     RULES: tl.constexpr,
@@ -185,7 +186,7 @@ def forward(
                 total = tl.sum(totals[q * OUTPUTS + k], axis=0)
                 outputs = outputs + (total + intercept,)
                 goals = goals + (tl.load(targets + k * capacity + cells, is_row, 0.0),)
-            row_losses, row_slopes = losses_and_slopes(outputs, goals, OUTPUTS, LOSS)
+            row_losses, row_slopes = losses_and_slopes(outputs, goals, OUTPUTS, LOSS, PARAMETER)
             loss_sums += row_losses * tl.load(weights + cells, is_row, 0.0)
             share = tl.load(shares + cells, is_row, 0.0)
             new = ()

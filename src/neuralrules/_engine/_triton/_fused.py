@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from neuralrules._engine._protocol import refuse_unknown
+from neuralrules._engine._protocol import slopes_of
 from neuralrules._engine._torch._padding import Each, Padding
 from neuralrules._engine._torch._start import Start
 from neuralrules._engine._torch._table import Table
@@ -59,7 +59,8 @@ class FusedSteps:
     """Implements `neuralrules._engine._torch._start.Steps`, as `PlainSteps` does."""
 
     def __init__(self, start: Start, tuning: Tuning | None = None) -> None:
-        refuse_unknown(start.loss, CODES, "GPU kernel", "_engine/_triton/_losses.py")
+        code = slopes_of(start.loss, CODES, "GPU kernel", "_engine/_triton/_losses.py")
+        self._loss = code, (start.loss.numbers or (0.0,))[0]
         self._start, self._tuning = start, tuning
         device = start.parameters.biases.device
         self._places = torch.tensor(start.padding.places, device=device)
@@ -109,4 +110,4 @@ class FusedSteps:
         staging = Staging(table, size, tuning.rows * 8 // bits, bits, n_rules, n_outputs)
         arrays = Arrays(self._places, *self._state, *self._limits)
         shape = (n_rules, n_literals, n_columns, n_outputs)
-        return Launches(staging, arrays, shape, self._start.loss.code, self._start.l2, tuning)
+        return Launches(staging, arrays, shape, self._loss, self._start.l2, tuning)

@@ -114,7 +114,7 @@ class Arrays(NamedTuple):
 class Launches:
     """Steps on the rows of a `Staging`.
 
-    `shape` is rules, literals, columns and outputs.
+    `shape` is rules, literals, columns and outputs; `loss` is the loss's code and parameter.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Launches:
         staging: Staging,
         arrays: Arrays,
         shape: tuple[int, int, int, int],
-        loss: int,
+        loss: tuple[int, float],
         l2: float,
         tuning: Tuning,
     ) -> None:
@@ -135,7 +135,7 @@ class Launches:
             "BITS": bits_of_codes(n_literals),
             "ROWS": tuning.rows,
         }
-        self._loss, self._l2 = loss, l2
+        self._loss, self._l2 = {"LOSS": loss[0], "PARAMETER": loss[1]}, l2
         n_own = n_literals * (n_columns + 1) + n_outputs
         self._padded = triton.next_power_of_2(n_own + 1)
         self._share_out()
@@ -221,7 +221,7 @@ class Launches:
             self._n_rules,
             self._rules_each,
             **self._sizes,
-            LOSS=self._loss,
+            **self._loss,
             RULES=tuning.rules,
             num_warps=tuning.forward_warps,
         )

@@ -5,30 +5,35 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from neuralrules._task import _losses as codes
+from neuralrules._task._class_losses import CrossEntropy, Hinge, Logistic, Squared
+from neuralrules._task._loss import Loss
+from neuralrules._task._number_losses import Huber, Poisson, SquaredError
 
-LOGISTIC: tl.constexpr = tl.constexpr(codes.LOGISTIC)
-SOFTMAX: tl.constexpr = tl.constexpr(codes.SOFTMAX)
-HINGE: tl.constexpr = tl.constexpr(codes.HINGE)
-SQUARED: tl.constexpr = tl.constexpr(codes.SQUARED)
-HUBER: tl.constexpr = tl.constexpr(codes.HUBER)
-POISSON: tl.constexpr = tl.constexpr(codes.POISSON)
-LIMIT: tl.constexpr = tl.constexpr(codes.HUBER_LIMIT)
+LOGISTIC: tl.constexpr = tl.constexpr(0)
+SOFTMAX: tl.constexpr = tl.constexpr(1)
+HINGE: tl.constexpr = tl.constexpr(2)
+SQUARED: tl.constexpr = tl.constexpr(3)
+HUBER: tl.constexpr = tl.constexpr(4)
+POISSON: tl.constexpr = tl.constexpr(5)
 
-# The losses that are below.
-CODES = {
-    codes.LOGISTIC,
-    codes.SOFTMAX,
-    codes.HINGE,
-    codes.SQUARED,
-    codes.HUBER,
-    codes.POISSON,
+# The code by which the kernels know each loss.
+CODES: dict[type[Loss], int] = {
+    Logistic: LOGISTIC.value,
+    CrossEntropy: SOFTMAX.value,
+    Hinge: HINGE.value,
+    Squared: SQUARED.value,
+    SquaredError: SQUARED.value,
+    Huber: HUBER.value,
+    Poisson: POISSON.value,
 }
 
 
 @triton.jit
-def loss_and_slope(output, target, LOSS: tl.constexpr):
-    """The loss of each row in one output, and its derivative; of all losses but softmax."""
+def loss_and_slope(output, target, LOSS: tl.constexpr, PARAMETER: tl.constexpr):
+    """The loss of each row in one output, and its derivative; of all losses but softmax.
+
+    PARAMETER : the first parameter of the loss, or 0
+    """
     margin = output * target
     error = output - target
     if LOSS == LOGISTIC:
@@ -42,7 +47,7 @@ def loss_and_slope(output, target, LOSS: tl.constexpr):
         loss = error * error
         slope = 2.0 * error
     elif LOSS == HUBER:
-        bounded = tl.minimum(tl.maximum(error, -LIMIT), LIMIT)
+        bounded = tl.minimum(tl.maximum(error, -PARAMETER), PARAMETER)
         loss = bounded * (2.0 * error - bounded)
         slope = 2.0 * bounded
     else:
@@ -55,7 +60,9 @@ def loss_and_slope(output, target, LOSS: tl.constexpr):
 
 
 @triton.jit
-def losses_and_slopes(outputs, targets, OUTPUTS: tl.constexpr, LOSS: tl.constexpr):
+def losses_and_slopes(
+    outputs, targets, OUTPUTS: tl.constexpr, LOSS: tl.constexpr, PARAMETER: tl.constexpr
+):
     """The loss of each row, (n_rows,), and its derivatives by the outputs, a tuple."""
     slopes = ()
     if LOSS == SOFTMAX:
@@ -73,10 +80,10 @@ def losses_and_slopes(outputs, targets, OUTPUTS: tl.constexpr, LOSS: tl.constexp
             probability = tl.exp(shifted) / normaliser
             slopes = slopes + (tl.where(is_class, probability - 1.0, probability),)
     else:
-        losses, slope = loss_and_slope(outputs[0], targets[0], LOSS)
+        losses, slope = loss_and_slope(outputs[0], targets[0], LOSS, PARAMETER)
         slopes = slopes + (slope,)
         for k in tl.static_range(1, OUTPUTS):
-            loss, slope = loss_and_slope(outputs[k], targets[k], LOSS)
+            loss, slope = loss_and_slope(outputs[k], targets[k], LOSS, PARAMETER)
             losses += loss
             slopes = slopes + (slope,)
     return losses, slopes

@@ -1,0 +1,247 @@
+"""What a loss and a link are.
+
+`_class_losses` and `_number_losses` hold the losses that exist. To add one, write it there,
+and write its slopes in the `_losses` of each engine that shall train it: `_kernels` (numba),
+`_torch` and `_triton`. An engine without its slopes refuses to train it. Everything else
+(predictions, reports, files, exports) asks the loss and its link.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass, fields
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+# The exponential of 700, and that of -700, are float64 that are neither infinite nor 0.
+LARGEST_OUTPUT = 700.0
+# A loss as files and texts write it down: its name, or a dict of its name and the parameters
+# that differ from their defaults.
+LossDocument: TypeAlias = str | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Link(ABC):
+    """How the output of a network for numbers becomes a prediction.
+
+    Attributes
+    ----------
+    is_identity : bool
+        Whether the output is the prediction.
+    function : str or None
+        The function from output to prediction, by the name that NumPy, Python's `math`,
+        SQL, ONNX and JavaScript's `Math` all have for it. None if the output is the
+        prediction. Before the function is called, outputs are limited to -`LARGEST_OUTPUT`
+        and `LARGEST_OUTPUT`, so that it does not overflow.
+    multiplied : str
+        What grows by a factor when something is added to the output, in words. Empty if an
+        addition has no such effect.
+    output_words : str
+        What the output is, in words.
+    range_words : str
+        Which predictions are possible, in words. Empty if every number is.
+    """
+
+    is_identity: ClassVar[bool] = False
+    function: ClassVar[str | None]
+    multiplied: ClassVar[str] = ""
+    output_words: ClassVar[str]
+    range_words: ClassVar[str] = ""
+
+    @abstractmethod
+    def predictions(self, outputs: np.ndarray) -> np.ndarray:
+        """Predictions from outputs of any shape."""
+
+    @abstractmethod
+    def inverse(self, predictions: np.ndarray) -> np.ndarray:
+        """Outputs from predictions. An end of the range of predictions becomes an infinity."""
+
+    @abstractmethod
+    def leaf_outputs(self, n: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        """Outputs that predict the mean target of groups of rows.
+
+        Parameters
+        ----------
+        n : (n_groups, 1) float64
+            Weight of each group.
+        totals : (n_groups, n_targets) float64
+            Weighted sums of the standardised targets of each group.
+
+        Returns
+        -------
+        (n_groups, n_targets) float64
+        """
+
+    @abstractmethod
+    def in_units(self, centre: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Shift and factor that turn outputs for standardised targets into outputs in units.
+
+        All arrays are (n_targets,) float64; `centre` and `scale` are those of the targets.
+        """
+
+
+class Identity(Link):
+    """The output is the prediction."""
+
+    is_identity = True
+    function = None
+    output_words = "prediction"
+
+    def predictions(self, outputs: np.ndarray) -> np.ndarray:
+        return outputs
+
+    def inverse(self, predictions: np.ndarray) -> np.ndarray:
+        return predictions
+
+    def leaf_outputs(self, n: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        return totals / np.where(n > 0, n, 1)
+
+    def in_units(self, centre: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return centre, scale
+
+
+@dataclass(frozen=True)
+class Loss(ABC):
+    """What training minimises. The fields of a subclass are the parameters of its loss.
+
+    Attributes
+    ----------
+    name : str
+        What a user calls the loss.
+    metric : str
+        The name of the mean loss among the metrics of a model. Empty if another metric says
+        the same.
+    probabilities : bool
+        For classes: whether outputs are log odds, so that there are probabilities.
+    compares_outputs : bool
+        For classes: whether only the differences between their outputs matter.
+    link : Link
+        For numbers.
+    centres_at_mean : bool
+        For numbers: whether `standardise` subtracts the mean.
+    standardises_by_moments : bool
+        For numbers: whether `standardise` needs no more of the targets than their mean and
+        standard deviation.
+    lowest_target : float
+        For numbers: no target may be lower.
+    degree : int
+        For numbers: if targets and predictions are multiplied by s, the loss is multiplied by
+        s to the power of `degree`.
+    few_rows_may_decide : bool
+        For numbers: whether the loss of a row grows with its target, so that a few large
+        targets may decide the mean loss.
+    """
+
+    name: ClassVar[str]
+    metric: ClassVar[str]
+    probabilities: ClassVar[bool] = False
+    compares_outputs: ClassVar[bool] = False
+    link: ClassVar[Link] = Identity()
+    centres_at_mean: ClassVar[bool] = False
+    standardises_by_moments: ClassVar[bool] = True
+    lowest_target: ClassVar[float] = -math.inf
+    degree: ClassVar[int] = 2
+    few_rows_may_decide: ClassVar[bool] = False
+
+    @abstractmethod
+    def evaluate(
+        self, outputs: np.ndarray, targets: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The loss of each row and its slopes.
+
+        Parameters
+        ----------
+        outputs, targets : (n_rows, n_outputs)
+            The targets of classes are -1 and +1; with several outputs exactly one is +1. The
+            targets of numbers are standardised.
+
+        Returns
+        -------
+        losses : (n_rows,)
+        slopes : (n_rows, n_outputs)
+            Derivatives of the losses by the outputs.
+        """
+
+    @abstractmethod
+    def constant(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The outputs (n_outputs,) that have the lowest mean loss if all rows share them.
+
+        `targets` (n_rows, n_outputs) are as in `evaluate`, and `weights` are (n_rows,).
+        """
+
+    def standardise(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For numbers: centre and scale of y (n_rows, n_targets), both (n_targets,) float64.
+
+        Training subtracts the centre and divides by the scale.
+        """
+        return mean_and_deviation(y, weights)
+
+    def prior(self, n: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        """For numbers: the outputs (n_targets,) before a model has seen any column of a row.
+
+        Parameters
+        ----------
+        n : (1,) float64
+            Weight of the rows.
+        totals : (1, n_targets) float64
+            Weighted sums of their standardised targets.
+        """
+        return self.link.leaf_outputs(n[:, None], totals)[0]
+
+    def boosting_loss(self, y: np.ndarray) -> Any:
+        """For numbers: the loss of scikit-learn that boosts rules for targets y (n_rows,)."""
+        return "squared_error"
+
+    def for_classes(self, n_classes: int) -> Loss:
+        """For classes: the same loss for as many classes."""
+        return self
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The parameters as kernels receive them, in the order of the fields."""
+        return astuple(self)
+
+    def document(self) -> LossDocument:
+        """The loss as files and texts write it down."""
+        defaults = {field.name: field.default for field in fields(self)}
+        changed = {k: v for k, v in asdict(self).items() if v != defaults[k]}
+        return {"name": self.name, **changed} if changed else self.name
+
+
+def loss_from(document: LossDocument, known: Mapping[str, type[Loss]]) -> Loss:
+    """The loss of a document, or a ValueError that says what is wrong with the document."""
+    named = isinstance(document, str)
+    parameters = {} if named or not isinstance(document, Mapping) else dict(document)
+    name = document if named else parameters.pop("name", None)
+    if not isinstance(name, str) or name not in known:
+        given = repr(document[:40] if isinstance(document, str) else document)[:60]
+        raise ValueError(f"the loss must be one of {', '.join(known)}, not {given}")
+    allowed = [field.name for field in fields(known[name])]
+    for parameter, value in parameters.items():
+        if parameter not in allowed:
+            its = f"its parameters are {', '.join(allowed)}" if allowed else "it has none"
+            raise ValueError(f"the loss {name} has no parameter {parameter!r:.60}; {its}")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value):
+            raise ValueError(f"{parameter}={value!r:.60} of the loss {name} must be a number")
+    return known[name](**parameters)
+
+
+def mean_and_deviation(y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted mean and standard deviation of each column; a deviation of 0 becomes 1."""
+    mean = np.average(y, axis=0, weights=weights)
+    deviation = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weights))
+    return mean, np.where(deviation > 0, deviation, 1.0)
+
+
+def weighted_means(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted mean of each column of targets (n_rows, n_outputs), float64."""
+    return np.asarray(np.average(targets, axis=0, weights=weights), np.float64)
+
+
+def logarithms_of_shares(shares: np.ndarray) -> np.ndarray:
+    """Logarithms that stay finite if a share is 0."""
+    return np.log(np.maximum(shares, np.exp(-LARGEST_OUTPUT)))
