@@ -73,7 +73,7 @@ def fitted_from(contents: Contents, estimator: str, parameter: str, *, classes: 
     loss: LossDocument = parameter
     if contents.version > 1:
         has_parameters = isinstance(contents.document.get("loss"), dict)
-        loss = contents.value("loss", dict if has_parameters else str)
+        loss = contents.value("loss", dict) if has_parameters else contents.value("loss", str)
     try:
         loss_from(loss, CLASS_LOSSES if classes else NUMBER_LOSSES)
     except ValueError:
