@@ -38,12 +38,9 @@ from benchmarks.pages import DOCS, commit
 from neuralrules._data._rows import Rows
 from neuralrules._engine import Batches, get_engine
 from neuralrules._engine._adam import Moments, corrected
-from neuralrules._engine._torch._padding import Padding
 from neuralrules._engine._torch._plain import PlainSteps
-from neuralrules._engine._torch._start import Start, Steps
-from neuralrules._engine._torch._table import Table
-from neuralrules._engine._triton._fused import FusedSteps
-from neuralrules._engine._triton._launches import Tuning
+from neuralrules._engine._torch._tensors import Padding, Start, Steps, Table
+from neuralrules._engine._triton._steps import FusedSteps, Tuning
 from neuralrules._network._network import Network, starts
 from neuralrules._task._class_losses import CrossEntropy, Logistic
 from neuralrules._task._task import Task

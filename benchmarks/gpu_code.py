@@ -17,7 +17,7 @@ from triton.compiler import ASTSource
 
 from neuralrules._engine._triton._backward import backward
 from neuralrules._engine._triton._forward import forward
-from neuralrules._engine._triton._launches import LARGE_BATCH, Tuning, bits_of_codes
+from neuralrules._engine._triton._steps import LARGE_BATCH, Tuning, bits_of_codes
 
 HOPPER = GPUTarget("cuda", 90, 32)
 NUMBERS = ("step", "n_rows", "n_columns", "batch_size", "capacity", "n_rules", "n_tiles")

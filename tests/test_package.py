@@ -15,7 +15,7 @@ from platforms import linux, unix
 
 import neuralrules
 from benchmarks import blocks
-from neuralrules._engine._kernels._vectors import VECTORS
+from neuralrules._engine._kernels._compile import VECTORS
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLIC = [getattr(neuralrules, name) for name in neuralrules.__all__]
@@ -55,15 +55,15 @@ def test_all_names_are_there_and_no_others():
 FIT = """
     from sklearn.datasets import load_iris
     from neuralrules import NeuralRuleClassifier
-    from neuralrules._engine._kernels import _prediction, _run
+    from neuralrules._engine._kernels import _forward, _train
     NeuralRuleClassifier(2, n_epochs={n_epochs}, batch_size=32).fit(*load_iris(return_X_y=True))
-    for kernel in (_run.train_part, _prediction.decide):
+    for kernel in (_train.train_part, _forward.decide):
         stats = kernel.stats
         print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 WHERE = """
-    from neuralrules._engine._kernels import _prediction
-    print(_prediction.decide.stats.cache_path)
+    from neuralrules._engine._kernels import _forward
+    print(_forward.decide.stats.cache_path)
 """
 TRAIN_AND_DECIDE = FIT.format(n_epochs=1)
 DECIDE = FIT.format(n_epochs=0)  # the smaller kernel alone, which compiles in some seconds

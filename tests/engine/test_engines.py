@@ -12,7 +12,7 @@ from strategies import networks, random_network
 from neuralrules._data._rows import Rows
 from neuralrules._engine import Batches, get_engine
 from neuralrules._engine._adam import BETA_1
-from neuralrules._engine._kernels import _run
+from neuralrules._engine._kernels import _train
 from neuralrules._engine._numba import NumbaEngine
 from neuralrules._engine._reference import (
     NumpyEngine,
@@ -249,14 +249,14 @@ def test_engines_by_name():
 def test_a_thread_that_fails_does_not_leave_the_others_waiting(monkeypatch):
     network = random_network(0)
     examples = examples_for(network, TWO_CLASSES, 0, 300)
-    original = _run.train_part
+    original = _train.train_part
 
     def fail_in_second_thread(team, *arguments):
         if team.thread == 1:
             raise MemoryError("no room")
         return original(team, *arguments)
 
-    monkeypatch.setattr(_run, "train_part", fail_in_second_thread)
+    monkeypatch.setattr(_train, "train_part", fail_in_second_thread)
     with pytest.raises(MemoryError, match="no room"):
         run(NumbaEngine(2), network, examples, TWO_CLASSES, batch_size=64)
 

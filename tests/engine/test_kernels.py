@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import neuralrules
-from neuralrules._engine._kernels._vectors import TILE, vectors_for
+from neuralrules._engine._kernels._compile import TILE, vectors_for
 
 PACKAGE = Path(neuralrules.__file__).parent
 
@@ -41,7 +41,7 @@ import sys, warnings
 import numpy as np
 from sklearn.datasets import make_classification
 from neuralrules import NeuralRuleClassifier
-from neuralrules._engine._kernels._vectors import VECTORS
+from neuralrules._engine._kernels._compile import VECTORS
 X, y = make_classification(700, 11, n_informative=7, n_classes=3, random_state=0)
 found = {"lanes": VECTORS.lanes}
 for deep in (False, True):
@@ -80,7 +80,7 @@ def test_results_do_not_depend_on_the_width_of_the_vectors(tmp_path):
 
 
 ONCE = """
-from neuralrules._engine._kernels import _prediction
+from neuralrules._engine._kernels import _forward
 from neuralrules._engine._numba import NumbaEngine
 import numpy as np
 from neuralrules._network._network import Network
@@ -90,7 +90,7 @@ network = Network.dense(
     mixing=np.empty(0, "f4"), shifts=np.empty(0, "f4"), origins=np.zeros(1, int),
 )
 print(NumbaEngine().decide(network, np.full((1, 1), 2, "f4"))[0, 0])
-print(sum(_prediction.decide.stats.cache_hits.values()))
+print(sum(_forward.decide.stats.cache_hits.values()))
 """
 
 
@@ -111,9 +111,9 @@ def test_a_change_of_an_inner_kernel_is_noticed(tmp_path):
 
     assert output() == ["2.0", "0"]
     assert output() == ["2.0", "1"]
-    inner = tmp_path / "neuralrules/_engine/_kernels/_forward.py"
+    inner = tmp_path / "neuralrules/_engine/_kernels/_arrays.py"
     text = inner.read_text()
-    changed = text.replace("minimum[r] = np.inf", "minimum[r] = np.float32(1.5)")
+    changed = text.replace("= X[row, np", "= np.float32(0.75) * X[row, np")
     assert changed != text
     inner.write_text(changed)
     assert output() == ["1.5", "0"]

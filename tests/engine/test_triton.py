@@ -22,15 +22,13 @@ from triton.runtime.errors import InterpreterError
 from neuralrules._engine import _early
 from neuralrules._engine._torch import _plain
 from neuralrules._engine._torch._engine import TorchEngine
-from neuralrules._engine._torch._padding import Padding
-from neuralrules._engine._triton import _fused, _launches, _prediction
-from neuralrules._engine._triton._fused import FusedSteps, is_fusible
+from neuralrules._engine._torch._tensors import Padding
+from neuralrules._engine._triton import _prediction, _steps
+from neuralrules._engine._triton._steps import FusedSteps, Tuning, is_fusible
 
 pytestmark = pytest.mark.slow  # the interpreter is, and Triton is large
 ROOT = Path(__file__).resolve().parents[2]
-SMALL = _launches.Tuning(
-    rows=16, rules=2, forward_programs=6, backward_programs=8, most_parts=3
-)
+SMALL = Tuning(rows=16, rules=2, forward_programs=6, backward_programs=8, most_parts=3)
 
 
 class FusedEngine(TorchEngine):
@@ -93,7 +91,7 @@ def test_a_loss_that_the_kernels_do_not_know_is_refused_before_training(monkeypa
     message = r"^The GPU kernel cannot train with UnknownLoss\(\)\. It has the slopes of "
     with pytest.raises(NotImplementedError, match=message):
         FUSED.start(network, examples, loss, l2=0.1)
-    monkeypatch.setitem(_fused.CODES, UnknownLoss, 99)  # a code that the kernel has not
+    monkeypatch.setitem(_steps.CODES, UnknownLoss, 99)  # a code that the kernel has not
     session = FUSED.start(network, examples, loss, l2=0.1)
     with pytest.raises(InterpreterError) as refusal:
         session.run(batches_for(network, examples, **options))
@@ -124,7 +122,7 @@ def limits_of(network):
 
 def test_some_steps_within_limits_are_those_of_plain_torch(monkeypatch):
     """The last batch is shorter, and not all fit into the memory for gathered rows."""
-    monkeypatch.setattr(_launches, "ROWS_AT_ONCE", 32)
+    monkeypatch.setattr(_steps, "ROWS_AT_ONCE", 32)
     network = uneven_network(3)
     limits = limits_of(network)
     options = {"batch_size": 16, "constraints": limits, "fit_intercept": False}
@@ -142,7 +140,7 @@ def test_some_steps_within_limits_are_those_of_plain_torch(monkeypatch):
 def test_how_a_step_is_shared_out_only_rounds_otherwise():
     network = uneven_network(5)
     whole = FusedEngine(1, "cpu")
-    whole.tuning = _launches.Tuning(rows=64, rules=1, forward_programs=1, backward_programs=1)
+    whole.tuning = Tuning(rows=64, rules=1, forward_programs=1, backward_programs=1)
     sessions = [
         trained(engine, network, TWO_CLASSES, batch_size=40)[0]
         for engine in (FUSED, FUSED, whole)
@@ -176,8 +174,7 @@ def test_which_rules_the_kernels_take():
 COMPILE = """
 from benchmarks.gpu_code import compiled, instructions
 from neuralrules._engine._triton._backward import backward
-from neuralrules._engine._triton._forward import forward
-from neuralrules._engine._triton._gather import gather
+from neuralrules._engine._triton._forward import forward, gather
 from neuralrules._engine._triton._prediction import predict
 
 for kernel, sizes in (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import blocks, examples
-from neuralrules._engine._kernels._vectors import VECTORS
+from neuralrules._engine._kernels._compile import VECTORS
 
 # They take some seconds each, which the others all take together.
 SLOW = {"diabetes", "number_of_rules", "tumours", "year_in_files"}

@@ -19,9 +19,8 @@ from neuralrules._engine._numba import NumbaEngine, NumbaSession
 from neuralrules._engine._protocol import Batches
 from neuralrules._engine._reference import adam_step, bring_back, hold, penalty_gradient
 from neuralrules._engine._torch._engine import TorchEngine
-from neuralrules._engine._torch._padding import Each
 from neuralrules._engine._torch._plain import PlainSteps
-from neuralrules._engine._torch._start import Start, Steps
+from neuralrules._engine._torch._tensors import PerParameter, Start, Steps
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
@@ -49,8 +48,8 @@ class Sharing:
         self.n_reductions, self.n_bytes, self.seconds = 0, 0, 0.0
 
     def __call__(
-        self, loss: Any, gradient: Each, active: Any, weight: Any
-    ) -> tuple[Any, Each, Any]:
+        self, loss: Any, gradient: PerParameter, active: Any, weight: Any
+    ) -> tuple[Any, PerParameter, Any]:
         """Implements `neuralrules._engine._torch._plain.Share`.
 
         A worker whose rows are used up has an empty batch: zeros, and no weight.
@@ -63,7 +62,7 @@ class Sharing:
         slopes, active, (weight, loss) = buffer.split([len(slopes), len(active), 2])
         parts = (slopes / weight).split([array.numel() for array in gradient])
         shared = [part.view(array.shape) for part, array in zip(parts, gradient, strict=True)]
-        return loss.double(), Each(*shared), active > 0
+        return loss.double(), PerParameter(*shared), active > 0
 
     def of_arrays(
         self, loss: float, gradient: Parameters, active: np.ndarray, weight: float

@@ -25,7 +25,7 @@ def numpy_engine(n_threads: int, device: str) -> Engine:
 
 
 def torch_engine(n_threads: int, device: str) -> Engine:
-    from neuralrules._engine._torch._device import load_torch
+    from neuralrules._engine._torch import load_torch
 
     load_torch()  # or say how to get it
     from neuralrules._engine._torch._engine import TorchEngine

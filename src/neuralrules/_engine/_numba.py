@@ -11,7 +11,7 @@ import numpy as np
 
 from neuralrules._data._rows import Rows
 from neuralrules._engine._adam import Moments
-from neuralrules._engine._kernels import _prediction, _run
+from neuralrules._engine._kernels import _forward, _train
 from neuralrules._engine._kernels._arrays import (
     SLICE,
     Limits,
@@ -22,8 +22,8 @@ from neuralrules._engine._kernels._arrays import (
     TrainingRows,
     Workspace,
 )
+from neuralrules._engine._kernels._compile import TILE
 from neuralrules._engine._kernels._losses import CODES, loss_parameters
-from neuralrules._engine._kernels._vectors import TILE
 from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches, slopes_of
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
@@ -131,7 +131,7 @@ class NumbaSession:
         def train_part(part: int) -> None:
             team = Team(part, n_threads, arrivals)
             with open_on_error(arrivals):
-                totals[part] = _run.train_part(
+                totals[part] = _train.train_part(
                     team,
                     self._state,
                     layout,
@@ -206,12 +206,12 @@ class NumbaEngine:
 
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
         outputs = np.empty((len(X), network.n_outputs))
-        self._predict(_prediction.decide, network, X, outputs)
+        self._predict(_forward.decide, network, X, outputs)
         return outputs
 
     def activations(self, network: Network, X: np.ndarray) -> np.ndarray:
         result = np.zeros((len(X), network.n_rules))
-        self._predict(_prediction.activate, network, X, result)
+        self._predict(_forward.activate, network, X, result)
         return result
 
     def _predict(

@@ -3,7 +3,7 @@
 How a batch is worked through, and why it is fast:
 
 - Rows lie in the lanes of vector registers, in tiles of ``TILE`` rows. A rule's
-  literals are evaluated two at a time, all their sums in registers; `_vectors` says
+  literals are evaluated two at a time, all their sums in registers; `_compile` says
   how many rows fit them on the CPU at hand.
 - Rows of neighbouring leaves share a tile (the caller orders each batch), so most
   rules are found dead on a whole tile after a pair or two of literals and the
@@ -20,8 +20,7 @@ How a batch is worked through, and why it is fast:
 
 Nothing of size rows x literals exists; a slice holds at most ``SLICE`` rows.
 
-A batch goes through the modules in this order: `_gathering` loads it, `_forward`
-evaluates the rules, `_losses` their outputs, `_backward` finds the gradient, `_update`
-takes the Adam step; `_run` and `_prediction` call them, `_barrier` lets threads
-wait for each other.
+A batch goes through the modules in this order: `_arrays` loads its rows, `_forward`
+evaluates the rules, `_losses` their outputs, and `_train` finds the gradient and takes the
+Adam step.
 """

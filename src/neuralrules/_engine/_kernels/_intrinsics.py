@@ -5,7 +5,7 @@ vector register. Written as loops, LLVM keeps the sums in memory and reaches hal
 speed of a matrix product; written as vector IR it reaches the speed of a matrix
 product. ``add_multiple`` adds a multiple of one row to another without the checks and
 left-overs that LLVM puts around a loop. The vectors are plain LLVM vectors, so that the
-same code runs on any instruction set; `_vectors` says how wide they are.
+same code runs on any instruction set; `_compile` says how wide they are.
 
 ``atomic_add`` and ``atomic_load`` carry the barrier between training threads.
 """
@@ -18,7 +18,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from neuralrules._engine._kernels._vectors import TILE, VECTORS
+from neuralrules._engine._kernels._compile import TILE, VECTORS
 
 _INT = ir.IntType(64)
 _FLOAT = ir.FloatType()

@@ -13,11 +13,16 @@ from neuralrules._data._rows import Rows
 from neuralrules._engine._adam import Moments, corrected
 from neuralrules._engine._protocol import OPERATIONS_ON_A_CPU, Batches
 from neuralrules._engine._torch import _prediction as plain
-from neuralrules._engine._torch._device import cpu_threads, device_named
-from neuralrules._engine._torch._padding import Each, Padding, to_host
+from neuralrules._engine._torch import cpu_threads, device_named
 from neuralrules._engine._torch._plain import PlainSteps
-from neuralrules._engine._torch._start import Start, Steps
-from neuralrules._engine._torch._table import Table
+from neuralrules._engine._torch._tensors import (
+    Padding,
+    PerParameter,
+    Start,
+    Steps,
+    Table,
+    to_host,
+)
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
@@ -80,7 +85,7 @@ class TorchSession:
         _, means, squares = self._steps.state()
         return Moments(self._flat(means), self._flat(squares), self._n_steps)
 
-    def _flat(self, tensors: Each) -> Parameters:
+    def _flat(self, tensors: PerParameter) -> Parameters:
         return self._padding.flat(to_host(tensors), self._network.parameters)
 
 
@@ -103,7 +108,7 @@ class TorchEngine:
     def steps(self, start: Start) -> Steps:
         """The fused kernels on a GPU where they can be used, else plain torch."""
         if self.fuses(start.padding):
-            from neuralrules._engine._triton._fused import FusedSteps
+            from neuralrules._engine._triton._steps import FusedSteps
 
             return FusedSteps(start)
         return PlainSteps(start)
@@ -141,6 +146,6 @@ class TorchEngine:
         """Whether there is a GPU, and Triton to make kernels that take such rules."""
         if self.device.type != "cuda" or find_spec("triton") is None:
             return False
-        from neuralrules._engine._triton._fused import is_fusible
+        from neuralrules._engine._triton._steps import is_fusible
 
         return is_fusible(padding)

@@ -12,9 +12,7 @@ import torch
 from neuralrules._engine._adam import BETA_1, BETA_2
 from neuralrules._engine._protocol import slopes_of
 from neuralrules._engine._torch._losses import LOSSES
-from neuralrules._engine._torch._padding import Each
-from neuralrules._engine._torch._start import Limits, Start
-from neuralrules._engine._torch._table import Table
+from neuralrules._engine._torch._tensors import Limits, PerParameter, Start, Table
 
 
 class Batch(NamedTuple):
@@ -43,12 +41,12 @@ def own_columns(x: Any, places: Any) -> Any:
     return x[:-1] if places is None else x[places]
 
 
-def literals_forward(parameters: Each, columns: Any) -> Any:
+def literals_forward(parameters: PerParameter, columns: Any) -> Any:
     """w_j . x + a_j, (n_rules, n_literals, n_rows)."""
     return torch.matmul(parameters.weights, columns) + parameters.biases[:, :, None]
 
 
-def units_forward(parameters: Each, literals: Any) -> Any:
+def units_forward(parameters: PerParameter, literals: Any) -> Any:
     """What the minimum is taken over: the literals, or a deep rule's second layer."""
     if not len(parameters.mixing):
         return literals
@@ -57,8 +55,8 @@ def units_forward(parameters: Each, literals: Any) -> Any:
 
 
 def loss_and_gradient(
-    parameters: Each, places: Any, batch: Batch, evaluate: Any
-) -> tuple[Any, Each, Any]:
+    parameters: PerParameter, places: Any, batch: Batch, evaluate: Any
+) -> tuple[Any, PerParameter, Any]:
     """Weighted sum of the losses, the gradient of their mean, and which rules were active.
 
     As in the reference only the smallest literal of an active rule is moved; of equal ones
@@ -81,7 +79,7 @@ def loss_and_gradient(
         back = torch.bmm(mixing.mT, unit_slopes) * (rectified > 0)
         mixing, shifts = torch.bmm(unit_slopes, rectified.mT), unit_slopes.sum(2)
         unit_slopes = back
-    gradient = Each(
+    gradient = PerParameter(
         weights=torch.matmul(unit_slopes, columns.mT),
         biases=unit_slopes.sum(2),
         values=active @ slopes.T,
@@ -93,7 +91,9 @@ def loss_and_gradient(
     return total, gradient, (active > 0).any(dim=1)
 
 
-def add_penalty(gradient: Each, parameters: Each, active: Any, l2: float) -> None:
+def add_penalty(
+    gradient: PerParameter, parameters: PerParameter, active: Any, l2: float
+) -> None:
     """Add the gradient of l2 times the squares of rules with an active row, in place.
 
     Biases and the intercept are free; see `neuralrules._engine._reference`.
@@ -108,9 +108,9 @@ def add_penalty(gradient: Each, parameters: Each, active: Any, l2: float) -> Non
 
 
 def adam_step(
-    parameters: Each,
-    gradient: Each,
-    moments: tuple[Each, Each],
+    parameters: PerParameter,
+    gradient: PerParameter,
+    moments: tuple[PerParameter, PerParameter],
     limits: Limits | None,
     step: tuple[float, float],
 ) -> None:
@@ -133,11 +133,11 @@ def adam_step(
 
 # From the loss and the gradient of a batch, which rules were active and the batch's weight to
 # the first three of all batches that are trained on at the same time.
-Share: TypeAlias = Callable[[Any, Each, Any, Any], tuple[Any, Each, Any]]
+Share: TypeAlias = Callable[[Any, PerParameter, Any, Any], tuple[Any, PerParameter, Any]]
 
 
 class PlainSteps:
-    """Implements `neuralrules._engine._torch._start.Steps`.
+    """Implements `neuralrules._engine._torch._tensors.Steps`.
 
     With `share`, each step is taken together with others, elsewhere, on batches of their own.
     """
@@ -172,5 +172,5 @@ class PlainSteps:
         adam_step(parameters, gradient, moments, start.limits, (rate, epsilon))
         return loss
 
-    def state(self) -> tuple[Each, Each, Each]:
+    def state(self) -> tuple[PerParameter, PerParameter, PerParameter]:
         return self._start.parameters, self._start.means, self._start.squares

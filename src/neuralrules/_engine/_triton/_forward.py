@@ -1,11 +1,41 @@
-"""The forward pass of a batch, and the slopes of its loss, in one kernel."""
+"""The rows of a batch, gathered; and its forward pass and slopes, in one kernel."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import triton
 import triton.language as tl
 
 from neuralrules._engine._triton._losses import losses_and_slopes
+
+# What a program gathers.
+GATHERED_ROWS, GATHERED_COLUMNS = 128, 32
+
+
+@triton.jit(do_not_specialize=["n_rows"])
+def gather(
+    table, numbers, x, n_rows, n_columns, capacity, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+):
+    """Copy rows of table (n, n_columns) with such numbers (n_rows,) into x, transposed.
+
+    x : (n_columns, capacity)
+    """
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    number = tl.load(numbers + rows, rows < n_rows, 0).to(tl.int64)
+    there = (rows < n_rows)[:, None] & (columns < n_columns)[None, :]
+    cells = tl.load(table + number[:, None] * n_columns + columns[None, :], there, 0.0)
+    places = columns.to(tl.int64)[None, :] * capacity + rows[:, None]
+    tl.store(x + places, cells, there)
+
+
+def gather_rows(table: Any, numbers: Any, x: Any) -> None:
+    """Fill the first columns of x (n_columns, capacity) with rows of table (n, n_columns)."""
+    n_columns, capacity = x.shape
+    sizes = {"ROWS": GATHERED_ROWS, "COLUMNS": GATHERED_COLUMNS}
+    grid = (triton.cdiv(len(numbers), sizes["ROWS"]), triton.cdiv(n_columns, sizes["COLUMNS"]))
+    gather[grid](table, numbers, x, len(numbers), n_columns, capacity, **sizes)
 
 
 @triton.jit

@@ -10,9 +10,9 @@ import torch
 import triton
 import triton.language as tl
 
-from neuralrules._engine._torch._padding import Padding, to_device
+from neuralrules._engine._torch._tensors import Padding, to_device
 from neuralrules._engine._triton._forward import zeros_tuple
-from neuralrules._engine._triton._fused import packed
+from neuralrules._engine._triton._steps import packed
 from neuralrules._network._network import Network
 
 ROWS = 256  # of a program
