@@ -13,8 +13,8 @@ from test_engines import UnknownLoss, all_arrays, batches_for, examples_for
 
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._parameters import Parameters
-from neuralrules._task._class_losses import CLASS_LOSSES, CrossEntropy, Logistic
-from neuralrules._task._number_losses import NUMBER_LOSSES, SquaredError
+from neuralrules._task._class_losses import CrossEntropy, Logistic
+from neuralrules._task._number_losses import SquaredError
 
 pytest.importorskip("triton")
 from triton.runtime.errors import InterpreterError
@@ -42,7 +42,7 @@ class FusedEngine(TorchEngine):
 
 
 TWO_CLASSES, SQUARED_ERROR = Logistic(), SquaredError()
-LOSSES = [kind() for kind in (*CLASS_LOSSES.values(), CrossEntropy, *NUMBER_LOSSES.values())]
+LOSSES = [kind() for kind in _steps.CODES]
 PLAIN, FUSED = TorchEngine(1, "cpu"), FusedEngine(1, "cpu")
 
 
