@@ -27,6 +27,8 @@ from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._rows import EncodedStream, RowStream
 from neuralrules._stream._targets import ClassSurvey, NumberSurvey, TargetSurvey
 from neuralrules._stream._training import StreamTraining
+from neuralrules._task._class_losses import CLASS_LOSSES
+from neuralrules._task._number_losses import NUMBER_LOSSES
 from neuralrules._training._sparse import Training
 from neuralrules._version import __version__
 
@@ -212,7 +214,9 @@ class StreamTable:
 def encoded_stream(stream: RowStream, settings: Settings, machines: Machines) -> EncodedStream:
     """The table as it is encoded, and what is to be learned: one pass over the table."""
     targets = ClassSurvey() if settings.predicts_classes else NumberSurvey()
-    keeps = settings.scaling == "quantile" or settings.loss == "huber"
+    losses = CLASS_LOSSES if settings.predicts_classes else NUMBER_LOSSES
+    by_moments = losses[settings.loss].standardises_by_moments
+    keeps = settings.scaling == "quantile" or not by_moments
     survey = machines.surveyed(stream, targets, keeps=keeps)
     if not survey.weight:
         raise ValueError("The weight is zero for every row. Give some rows weight.")
