@@ -64,17 +64,17 @@ def activation_chunks(
 def measure(network: Network, rules: Rules, rows: Rows, engine: Engine) -> Activity:
     """Run the rules over some rows."""
     X, weight = rows.X, rows.weights.astype(np.float64)
+    counts = weight > 0
+    all_count = bool(counts.all())
     sums = weight[:, None] * np.hstack([np.ones((len(X), 1)), rows.one_column_each()])
-    # A rule that is not trained is positive exactly inside its leaf.
-    leaves = Network.from_rules(rules, deep=False)
     in_leaf, in_both, activation, highest = np.zeros((4, network.n_rules))
     totals = np.zeros((network.n_rules, sums.shape[1]))
     for some, active in activation_chunks(network, X, engine):
         inside = (active > 0).astype(np.float64)
-        leaf = (engine.activations(leaves, X[some]) > 0).astype(np.float64)
+        leaf = rules.covers(X[some]).astype(np.float64, order="C")
         activation += weight[some] @ active
-        counted = active * (weight[some] > 0)[:, None]
-        highest = np.maximum(highest, counted.max(axis=0))
+        counted = active if all_count else active[counts[some]]
+        highest = np.maximum(highest, counted.max(axis=0, initial=0))
         totals += inside.T @ sums[some]
         in_leaf += weight[some] @ leaf
         in_both += weight[some] @ np.multiply(inside, leaf, out=leaf)
