@@ -17,7 +17,7 @@ from neuralrules._fitting._gain import no_worse_than_constant
 from neuralrules._fitting._settings import epochs, trees
 from neuralrules._fitting._table import TableSource, held_out
 from neuralrules._task._task import Task
-from neuralrules._training._training import mean_loss
+from neuralrules._training._training import mean_loss_on
 
 X, Y = make_classification(600, 10, n_informative=6, random_state=0)
 
@@ -94,9 +94,10 @@ def test_wild_starts_are_tamed():
     wild = replace(network, values=network.values * 1e3)
     silent = replace(network, values=network.values * 0)
     tame = no_worse_than_constant(wild, rows, every, engine)
-    nothing = mean_loss(silent, rows, every, engine)
-    assert mean_loss(tame, rows, every, engine) <= nothing
+    mean_loss = mean_loss_on(rows, engine)
+    nothing = mean_loss(silent)
+    assert mean_loss(tame) <= nothing
     doubled = replace(tame, values=tame.values * 2)
-    assert mean_loss(doubled, rows, every, engine) > nothing
+    assert mean_loss(doubled) > nothing
     contrary = replace(network, values=-network.values)
     assert not no_worse_than_constant(contrary, rows, every, engine).values.any()

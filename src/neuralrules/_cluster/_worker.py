@@ -27,7 +27,7 @@ from neuralrules._training._training import (
     divergence,
     run_epochs,
     shuffled_batches,
-    total_loss,
+    total_loss_on,
 )
 
 SECONDS_BETWEEN_CHECKPOINTS = 60
@@ -127,9 +127,10 @@ def trained(job: Job, rank: int, stage: Stage, sharing: Any) -> Outcome:
         some = np.arange(rank, len(validation), len(job.shards))
         weight = float(validation.training_weights.sum(dtype=np.float64))
 
+        total_loss = total_loss_on(validation.take(some), engine)
+
         def measured(network: Network) -> float:
-            total = total_loss(network, validation, some, engine)
-            return float(summed([total], engine.device)[0]) / weight
+            return float(summed([total_loss(network)], engine.device)[0]) / weight
 
     bar = Progress(job.plan.n_run, shown=False)
     return run_epochs(trainer, job.own_plan, measured, bar, stage.outcome, stage.best)

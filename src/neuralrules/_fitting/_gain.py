@@ -15,7 +15,7 @@ from neuralrules._engine._protocol import Engine
 from neuralrules._fitting._settings import Settings
 from neuralrules._io._warn import warn
 from neuralrules._network._network import Network
-from neuralrules._training._training import mean_loss
+from neuralrules._training._training import mean_loss_on
 
 # A start is judged by at most this many rows, and its values are halved at most so often.
 START_ROWS, HALVINGS = 200_000, 10
@@ -48,11 +48,12 @@ def no_worse_than_constant(
         Numbers of the rows to judge by.
     engine : Engine
     """
-    chosen = chosen[:: -(-len(chosen) // START_ROWS)]
+    some = rows.take(chosen[:: -(-len(chosen) // START_ROWS)])
     intercept_alone = replace(network, values=np.zeros_like(network.values))
-    highest = mean_loss(intercept_alone, rows, chosen, Silent())
+    highest = mean_loss_on(some, Silent())(intercept_alone)
+    mean_loss = mean_loss_on(some, engine)
     for _ in range(HALVINGS):
-        if mean_loss(network, rows, chosen, engine) <= highest:
+        if mean_loss(network) <= highest:
             return network
         network = replace(network, values=network.values / np.float32(2))
     return intercept_alone

@@ -218,12 +218,15 @@ class Network:
     def with_parameters(self, parameters: Parameters) -> Network:
         """The same rules with other weights, biases, values, second layers and intercept."""
         changed = parameters._asdict()
-        return replace(
+        network = replace(
             self,
             own_weights=changed.pop("weights"),
             intercept=changed.pop("intercept").astype(np.float64),
             **changed,
         )
+        # Rules keep their columns, so these stay as well; training asks for them each epoch.
+        vars(network).update(features=self.features, layout=self.layout)
+        return network
 
     def with_weights(self, weights: np.ndarray) -> Network:
         """The same rules with weights (n_literals, n_features) like those of `weights`."""

@@ -10,11 +10,12 @@ the same in all its versions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from neuralrules._rules._trees import Splits, float32_below
 
@@ -77,6 +78,12 @@ def cuts_between(numbers: np.ndarray) -> np.ndarray:
     return (numbers[last].astype(np.float64) + numbers[last + 1]) / 2
 
 
+@cache
+def thread_pools() -> ThreadpoolController:
+    """The thread pools of this process, which take milliseconds to find."""
+    return ThreadpoolController()
+
+
 def boost(
     bins: np.ndarray, y: np.ndarray, weights: np.ndarray, *, loss: Any, **parameters: Any
 ) -> Any:
@@ -99,5 +106,5 @@ def boost(
     # scikit-learn would take all cores, and its threads wait for each other at every node:
     # where anything else runs they wait longer than they work (30 trees on 20,000 rows took
     # 7 s instead of 0.2 s). One is quick enough on as many rows as we grow trees from.
-    with threadpool_limits(1, user_api="openmp"):
+    with thread_pools().limit(limits=1, user_api="openmp"):
         return model.fit(bins, y, sample_weight=None if equal else weights)

@@ -28,7 +28,7 @@ from neuralrules._simplify._rounding import (
     rounded_network,
     shown_precision,
 )
-from neuralrules._training._training import mean_loss
+from neuralrules._training._training import mean_loss_on
 
 
 class Grain(NamedTuple):
@@ -116,9 +116,8 @@ def rounding(
     else:
         check_counts(precision=precision)
         network = rounded_network(fitted, precision)
-    every = np.arange(len(rows), dtype=np.int32)
-    loss = mean_loss(network, rows, every, engine)
-    loss_before = mean_loss(fitted.state.network, rows, every, engine)
+    mean_loss = mean_loss_on(rows, engine)
+    loss, loss_before = mean_loss(network), mean_loss(fitted.state.network)
     rounded = fitted.with_network(network, fitted.rules, rows, engine)
     if precision == "friendly":
         shown, how = shown_precision(rounded), "to friendly numbers"

@@ -13,7 +13,6 @@ import numpy as np
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._network._constraints import Constraints
-from neuralrules._network._network import Network
 from neuralrules._stream._buffer import shuffled
 from neuralrules._stream._checkpoint import Checkpoint, Stage
 from neuralrules._stream._passes import Gathered
@@ -26,7 +25,7 @@ from neuralrules._training._training import (
     State,
     calls,
     divergence,
-    mean_loss,
+    mean_loss_on,
     run_epochs,
     shuffled_batches,
 )
@@ -66,14 +65,8 @@ class StreamTraining:
         stage = self.checkpoint.stage(number, state)
         trainer = StreamTrainer(self, number, stage, plan, constraints)
         self.bar.expect(plan.n_run - (stage.outcome.n_epochs if stage.outcome else 0))
-        measured = None
-        if len(self.kept.validation):
-            validation = self.kept.validation
-            everyone = np.arange(len(validation))
-
-            def measured(network: Network) -> float:
-                return mean_loss(network, validation, everyone, self.engine)
-
+        validation = self.kept.validation
+        measured = mean_loss_on(validation, self.engine) if len(validation) else None
         return run_epochs(trainer, plan, measured, self.bar, stage.outcome, stage.best)
 
     @property

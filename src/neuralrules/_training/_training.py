@@ -119,12 +119,9 @@ def train(
     constraints : Constraints, optional
     """
     trainer = Trainer(state, rows, order, plan, engine, random_state, constraints)
-
-    def measured(network: Network) -> float:
-        return mean_loss(network, rows, validation, engine)
-
+    measured = mean_loss_on(rows.take(validation), engine) if validation.size else None
     bar = Progress(plan.n_run, shown=plan.verbose)
-    return run_epochs(trainer, plan, measured if validation.size else None, bar)
+    return run_epochs(trainer, plan, measured, bar)
 
 
 class EpochTrainer(Protocol):
@@ -338,21 +335,28 @@ def rule_gates(
     return (kept / (1 - dropout)).astype(np.float32)
 
 
-def mean_loss(network: Network, rows: Rows, chosen: np.ndarray, engine: Decider) -> float:
-    """Weighted mean loss over the rows with the given numbers."""
-    weight = float(rows.training_weights[chosen].sum(dtype=np.float64))
-    return total_loss(network, rows, chosen, engine) / weight
+def total_loss_on(rows: Rows, engine: Decider) -> Callable[[Network], float]:
+    """What measures the weighted sum of a network's losses on some rows, again and again."""
+    starts = range(0, len(rows), VALIDATION_CHUNK)
+    chunks = [rows.take(slice(start, start + VALIDATION_CHUNK)) for start in starts]
+    targets = [chunk.loss_targets for chunk in chunks]
+
+    def total_loss(network: Network) -> float:
+        total = 0.0
+        for chunk, wanted in zip(chunks, targets, strict=True):
+            outputs = engine.decide(network, chunk.X) + network.intercept
+            losses, _ = rows.task.loss.evaluate(outputs, wanted)
+            total += float(chunk.training_weights @ losses)
+        return total
+
+    return total_loss
 
 
-def total_loss(network: Network, rows: Rows, chosen: np.ndarray, engine: Decider) -> float:
-    """Weighted sum of their losses."""
-    total = 0.0
-    for start in range(0, len(chosen), VALIDATION_CHUNK):
-        some = rows.take(chosen[start : start + VALIDATION_CHUNK])
-        outputs = engine.decide(network, some.X) + network.intercept
-        losses, _ = rows.task.loss.evaluate(outputs, some.loss_targets)
-        total += float(some.training_weights @ losses)
-    return total
+def mean_loss_on(rows: Rows, engine: Decider) -> Callable[[Network], float]:
+    """What measures the weighted mean of a network's losses on some rows."""
+    weight = float(rows.training_weights.sum(dtype=np.float64))
+    total_loss = total_loss_on(rows, engine)
+    return lambda network: total_loss(network) / weight
 
 
 @contextmanager
