@@ -11,8 +11,8 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 ROOMS = (
     "_version",
     "_io",
-    "_task",
     "_expression",
+    "_task",
     "_data",
     "_rules",
     "_network",

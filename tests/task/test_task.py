@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import softmax
 
+from neuralrules._expression._evaluate import evaluate
+from neuralrules._expression._nodes import Named
 from neuralrules._task._class_losses import CLASS_LOSSES
 from neuralrules._task._number_losses import NUMBER_LOSSES, Huber
 from neuralrules._task._task import Task, chosen_classes, class_probabilities
@@ -125,6 +127,15 @@ def test_links_can_be_undone(loss):
     np.testing.assert_allclose(link.inverse(link.predictions(outputs)), outputs, atol=1e-12)
     assert np.isfinite(link.predictions(np.array([1e6, -1e6]))).all()
     assert link.inverse(np.array([np.inf, -np.inf])).tolist() == [np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("loss", NUMBER_LOSSES)
+def test_exports_print_the_function_that_predicts(loss):
+    link = NUMBER_LOSSES[loss].link
+    expression = link.expression(Named("output"))
+    for output in (-1e6, -3.5, 0.0, 2.25, 1e6):
+        exported = evaluate(expression, {}, {"output": output})
+        assert exported == pytest.approx(float(link.predictions(np.array(output))))
 
 
 def test_the_scale_of_counts_is_their_mean_and_a_leaf_without_counts_is_not_minus_infinity():

@@ -32,7 +32,6 @@ from neuralrules._data._numbers import LARGEST
 from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
-from neuralrules._task._loss import LARGEST_OUTPUT, Link
 
 # Doubles have 16 digits: sums with means of fewer deviations keep 9 digits of a deviation.
 FAR = 1e6
@@ -216,7 +215,7 @@ class Formula:
     def predictions(self) -> list[ops.Number]:
         """Predictions of a model for numbers."""
         outputs = [ops.Named(f"d{output}") for output in range(self.network.n_outputs)]
-        return [linked(self._link, output) for output in outputs]
+        return [self._link.expression(output) for output in outputs]
 
     def _rule(self, rule: int) -> RuleFormula:
         literals = range(self.network.offsets[rule], self.network.offsets[rule + 1])
@@ -285,10 +284,3 @@ def weighted(
     """A sum of values times factors, without those whose factor is 0."""
     pairs = zip(factors, values, strict=True)
     return ops.Sum(tuple((factor, value) for factor, value in pairs if factor), constant)
-
-
-def linked(link: Link, output: ops.Number) -> ops.Number:
-    """A prediction of a number as a function of its output."""
-    if link.function is None:
-        return output
-    return ops.Call(link.function, ops.Bounded(output, -LARGEST_OUTPUT, LARGEST_OUTPUT))

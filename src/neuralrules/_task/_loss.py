@@ -16,6 +16,8 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from neuralrules._expression._nodes import Number
+
 # The exponential of 700, and that of -700, are float64 that are neither infinite nor 0.
 LARGEST_OUTPUT = 700.0
 # A loss as files and texts write it down: its name, or a dict of its name and the parameters
@@ -56,6 +58,10 @@ class Link(ABC):
         """Predictions from outputs of any shape."""
 
     @abstractmethod
+    def expression(self, output: Number) -> Number:
+        """The prediction as an expression of the output, which every export prints."""
+
+    @abstractmethod
     def inverse(self, predictions: np.ndarray) -> np.ndarray:
         """Outputs from predictions. An end of the range of predictions becomes an infinity."""
 
@@ -92,6 +98,9 @@ class Identity(Link):
 
     def predictions(self, outputs: np.ndarray) -> np.ndarray:
         return outputs
+
+    def expression(self, output: Number) -> Number:
+        return output
 
     def inverse(self, predictions: np.ndarray) -> np.ndarray:
         return predictions

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy  # its parts load when they are used
 
+from neuralrules._expression._nodes import Bounded, Call, Number
 from neuralrules._task._class_losses import Squared
 from neuralrules._task._loss import (
     LARGEST_OUTPUT,
@@ -105,6 +106,9 @@ class Logarithm(Link):
 
     def predictions(self, outputs: np.ndarray) -> np.ndarray:
         return np.asarray(np.exp(np.clip(outputs, -LARGEST_OUTPUT, LARGEST_OUTPUT)))
+
+    def expression(self, output: Number) -> Number:
+        return Call("exp", Bounded(output, -LARGEST_OUTPUT, LARGEST_OUTPUT))
 
     def inverse(self, predictions: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore"):
