@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from strategies import class_rows, number_rows, source_options
 
 from neuralrules._rules import _sources
-from neuralrules._rules._sample import sample, shares
-from neuralrules._rules._sources import SOURCES
+from neuralrules._rules._sources import SOURCES, sample, shares
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=6), st.integers(6, 100))

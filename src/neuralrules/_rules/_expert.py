@@ -16,7 +16,7 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -28,15 +28,13 @@ from neuralrules._data._rows import Rows
 from neuralrules._io._warn import warn
 from neuralrules._rules._rules import (
     LITERALS_FROZEN,
+    Literal,
     Rules,
     literal_threshold,
     margin_scores,
     unmeasured,
 )
 from neuralrules._rules._sources import target_means
-
-# Feature, sign and threshold.
-Literal: TypeAlias = tuple[int, int, np.float32]
 
 TOKEN = re.compile(
     r"""\s*(?:(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""

@@ -1,10 +1,9 @@
-"""Boosted trees grown by histograms: scikit-learn's, on columns that we bin ourselves.
+"""Boosted trees grown by scikit-learn's histograms, on columns that we bin ourselves.
 
-A column of many values is cut into at most `MAX_BINS` bins that hold about as many rows
-each, and splits are looked for between bins only, which makes a tree as quick to grow on
-many rows as on few values. We bin, and give scikit-learn the bins' numbers as its columns:
-scikit-learn's own weighted quantiles would take longer than all trees, and its bins are not
-the same in all its versions.
+A column of many values is cut into at most `MAX_BINS` bins with about equally many rows each,
+and trees only split between bins. So a tree grows quickly on many rows, too. We compute the
+bins, and give scikit-learn the numbers of the bins as columns, because its own weighted
+quantiles would take longer than all trees, and differ between its versions.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ MAX_BINS = 255  # of a column: the most that scikit-learn's histograms hold
 
 @dataclass(frozen=True)
 class Bins:
-    """Where columns are cut: a number belongs to bin k if k cuts are below it.
+    """The cuts of columns: a number belongs to bin k if k cuts are below it.
 
     Attributes
     ----------
     cuts : list of (n_cuts,) float64
-        Of each column, ascending, each half way between two neighbouring numbers.
+        The cuts of each column, ascending, each half way between two neighbouring numbers.
     """
 
     cuts: list[np.ndarray]
@@ -43,18 +42,18 @@ class Bins:
         """The bins of encoded rows, (n_rows, n_columns) uint8."""
         bins = np.empty(X.shape, np.uint8, order="F")
         for place, cuts in enumerate(self.cuts):
-            # A float32 is at most a cut exactly if it is at most the next float32 below it.
+            # A float32 is at most a cut if and only if it is at most the float32 below the cut.
             bins[:, place] = np.searchsorted(float32_below(cuts), X[:, place])
         return bins
 
     def splits(self, predictor: Any) -> tuple[Splits, np.ndarray]:
-        """A tree that scikit-learn grew on bins, as one on columns, and its nodes' values.
+        """The splits by columns of a tree that scikit-learn grew on bins, and its values.
 
-        Its values already hold the learning rate.
+        The values of the nodes, (n_nodes,) float64, include the learning rate.
         """
         nodes = predictor.nodes
         inner = nodes["is_leaf"] == 0
-        # scikit-learn splits half way between two bins: the whole part is the lower one.
+        # scikit-learn splits half way between two bins: the whole part is the lower bin.
         bins = np.where(inner, nodes["num_threshold"], 0).astype(np.intp)
         feature = np.where(inner, nodes["feature_idx"], 0)
         threshold = np.zeros(len(nodes))
@@ -69,10 +68,10 @@ class Bins:
 
 
 def cuts_between(numbers: np.ndarray) -> np.ndarray:
-    """Half way between neighbours among sorted numbers, at most `MAX_BINS` - 1 times."""
-    last = np.flatnonzero(numbers[:-1] < numbers[1:])  # of each number but the largest
+    """At most `MAX_BINS` - 1 cuts, each half way between neighbours among sorted numbers."""
+    last = np.flatnonzero(numbers[:-1] < numbers[1:])  # the last row of each number
     if len(last) >= MAX_BINS:
-        # Of as many rows each; numbers that many rows share fill a bin of their own.
+        # Bins of equally many rows. A number that many rows share fills a bin of its own.
         ends = len(numbers) * np.arange(1, MAX_BINS) // MAX_BINS - 1
         last = last[np.unique(np.searchsorted(last, ends).clip(max=len(last) - 1))]
     return (numbers[last].astype(np.float64) + numbers[last + 1]) / 2
@@ -87,7 +86,7 @@ def thread_pools() -> ThreadpoolController:
 def boost(
     bins: np.ndarray, y: np.ndarray, weights: np.ndarray, *, loss: Any, **parameters: Any
 ) -> Any:
-    """Boost trees on bins (n_rows, n_columns) of rows that all have weight.
+    """Boost trees on the bins (n_rows, n_columns) of rows, all with a positive weight.
 
     Parameters
     ----------
@@ -96,15 +95,15 @@ def boost(
     weights : (n_rows,) float32
     loss : str or one of scikit-learn's losses
     parameters
-        scikit-learn's other parameters.
+        Other parameters of scikit-learn's estimator.
     """
     kind = (
         HistGradientBoostingClassifier if loss == "log_loss" else HistGradientBoostingRegressor
     )
     model = kind(loss=loss, early_stopping=False, max_leaf_nodes=None, **parameters)
     equal = weights.min() == weights.max()
-    # scikit-learn would take all cores, and its threads wait for each other at every node:
-    # where anything else runs they wait longer than they work (30 trees on 20,000 rows took
-    # 7 s instead of 0.2 s). One is quick enough on as many rows as we grow trees from.
+    # scikit-learn would use all cores, and its threads wait for each other at every node. If
+    # anything else runs, they wait longer than they work: 30 trees on 20,000 rows took 7 s
+    # instead of 0.2 s. One thread is quick enough for the rows that our trees grow from.
     with thread_pools().limit(limits=1, user_api="openmp"):
         return model.fit(bins, y, sample_weight=None if equal else weights)

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from neuralrules._rules._trees import Tree
 from neuralrules._task._task import Task
 
-# How much of a rule training must leave as it is: nothing; its literals, with a second layer
-# where there is one; or its value as well.
+# What training must keep of a rule: nothing; its literals, and its second layer if it has one;
+# or its value as well.
 FREE, LITERALS_FROZEN, ALL_FROZEN = range(3)
-WRITTEN = -1  # in the place of a rule's tree
+WRITTEN = -1  # the tree of a rule that a person wrote
+
+# Feature, sign and threshold.
+Literal: TypeAlias = tuple[int, int, np.float32]
 
 
 @dataclass(frozen=True)
@@ -27,29 +31,29 @@ class Rules:
     Attributes
     ----------
     features : ndarray of shape (n_literals,), int32
-        Column of the standardised, encoded table that each literal looks at.
+        The encoded column that each literal looks at.
     signs : ndarray of shape (n_literals,), int8
-        -1 where the path goes left (x at most the split), +1 where it goes right.
+        -1 if the path goes left (x at most the split), +1 if it goes right.
     thresholds : ndarray of shape (n_literals,), float32
         In units of the standardised column; see `literal_threshold` for ties.
     offsets : ndarray of shape (n_rules + 1,), int64
     values : ndarray of shape (n_rules, n_outputs), float64
         Value c of each leaf: for two classes (n+ - n-) / n.
     n : ndarray of shape (n_rules,), float64
-        Training rows that each rule covers (their weight, if they are weighted).
+        Training rows that each rule covers, or the sum of their weights.
     totals : ndarray of shape (n_rules, n_classes or n_targets), float64
         For classes, the covered rows of each class; for a regression, the sums of
         the standardised targets over the covered rows.
     scores : ndarray of shape (n_rules,), float64
         The margin score m^2 (equation 8): (n+ - n-)^2 / n for two classes.
     trees : ndarray of shape (n_rules,), int32
-        The tree of the pool that each rule comes from; WRITTEN for one of a person's.
+        The tree of the pool that each rule comes from; WRITTEN if a person wrote the rule.
     n_training : float
-        All training rows (their weight, if they are weighted).
+        All training rows, or the sum of their weights.
     n_classes : int
         Number of classes; 0 for a regression.
     frozen : ndarray of shape (n_rules,), int8, or None
-        FREE, LITERALS_FROZEN or ALL_FROZEN; None where all rules are free.
+        FREE, LITERALS_FROZEN or ALL_FROZEN; None if all rules are free.
     """
 
     features: np.ndarray
@@ -75,7 +79,7 @@ class Rules:
 
     @property
     def grew(self) -> bool:
-        """Whether these are leaves of trees; those of a model read from text are not known."""
+        """Whether the rules are leaves of trees; a model read from text has none."""
         return self.n_training > 0
 
     @property
@@ -97,11 +101,12 @@ class Rules:
         return self.totals
 
     def covers(self, X: np.ndarray) -> np.ndarray:
-        """Which rows of the encoded table X satisfy which rules.
+        """Which rows satisfy which rules.
 
         Parameters
         ----------
         X : (n_rows, n_columns) float32
+            Encoded rows.
 
         Returns
         -------
@@ -139,17 +144,17 @@ class Rules:
 
     @property
     def frozen_parts(self) -> np.ndarray:
-        """How much of each rule is frozen, (n_rules,) int8, also where that is nothing."""
+        """What is frozen of each rule, (n_rules,) int8."""
         return np.zeros(self.n_rules, np.int8) if self.frozen is None else self.frozen
 
     @property
     def given_parts(self) -> np.ndarray:
-        """The same of what training starts with: what people wrote starts as they wrote it."""
+        """What the start of training must keep of each rule: literals that a person wrote."""
         written = np.where(self.trees == WRITTEN, LITERALS_FROZEN, FREE)
         return np.maximum(self.frozen_parts, written).astype(np.int8)
 
     def freezing(self, rules: np.ndarray, part: int) -> Rules:
-        """The same rules, with such a part of some of them frozen, or none of it."""
+        """The same rules, of which the given ones have the given part frozen."""
         frozen = self.frozen_parts.copy()
         frozen[rules] = part
         return replace(self, frozen=frozen if frozen.any() else None)
@@ -158,7 +163,7 @@ class Rules:
     def join(cls, pools: Sequence[Rules]) -> Rules:
         """The rules of several pools that were grown for the same task, one after the other.
 
-        Equal rules stay apart. Trees are numbered on from pool to pool.
+        Equal rules are not merged. Trees are numbered through all pools.
         """
         if not pools:
             raise ValueError("pools is empty: give at least one pool of rules to join.")
@@ -216,9 +221,9 @@ def literal_threshold(split: float, sign: int) -> np.float32:
     return below if sign > 0 else np.nextafter(below, np.float32(np.inf))
 
 
-def leaf_paths(tree: Tree) -> Iterator[tuple[int, list[tuple[int, int, np.float32]]]]:
-    """Leaves of a tree from left to right, each with its (feature, sign, threshold) path."""
-    stack: list[tuple[int, list[tuple[int, int, np.float32]]]] = [(0, [])]
+def leaf_paths(tree: Tree) -> Iterator[tuple[int, list[Literal]]]:
+    """The leaves of a tree from left to right, each with the literals of its path."""
+    stack: list[tuple[int, list[Literal]]] = [(0, [])]
     while stack:
         node, path = stack.pop()
         if tree.left[node] < 0:
@@ -247,7 +252,7 @@ def margin_scores(
     totals : (n_rules, n_classes or n_targets) float64
     classes : bool
     mean : (n_targets,) float64 or float
-        Of the standardised targets of all rows: 0 for the squared loss.
+        The mean of the standardised targets of all rows: 0 for the squared loss.
     """
     margins = 2 * totals - n[:, None] if classes else totals - n[:, None] * mean
     scores = (margins**2).sum(axis=1) / n
@@ -259,16 +264,16 @@ def decompose(
 ) -> Rules:
     """Take every leaf of every tree as a rule, then merge equal rules.
 
-    Two rules are equal when they have the same set of literals; the merged rule's
-    value is the sum of theirs. Leaves that no training row reaches are left out.
-    `n_classes` is 0 for a regression, and `mean` that of its standardised targets.
+    Two rules are equal if they have the same set of literals. The value of the merged rule is
+    the sum of their values. Leaves that no training row reaches are left out. `n_classes` is 0
+    for a regression, and `mean` is the mean of its standardised targets.
     """
-    paths: list[list[tuple[int, int, np.float32]]] = []
+    paths: list[list[Literal]] = []
     values: list[np.ndarray] = []
     n: list[float] = []
     totals: list[np.ndarray] = []
     origins: list[int] = []
-    seen: dict[frozenset[tuple[int, int, np.float32]], int] = {}
+    seen: dict[frozenset[Literal], int] = {}
     for number, tree in enumerate(trees):
         for leaf, path in leaf_paths(tree):
             if tree.n[leaf] <= 0:
@@ -282,15 +287,9 @@ def decompose(
             n.append(tree.n[leaf])
             totals.append(tree.totals[leaf])
             origins.append(number)
-    literals = [literal for path in paths for literal in path]
     covered = np.array(n)
     return Rules(
-        features=np.array([feature for feature, _, _ in literals], np.int32),
-        signs=np.array([sign for _, sign, _ in literals], np.int8),
-        thresholds=np.array([threshold for _, _, threshold in literals], np.float32),
-        offsets=np.concatenate([[0], np.cumsum([len(path) for path in paths])]).astype(
-            np.int64
-        ),
+        **literal_arrays(paths),
         values=np.array(values),
         n=covered,
         totals=np.array(totals),
@@ -301,16 +300,23 @@ def decompose(
     )
 
 
-def unmeasured(paths: Sequence[Sequence[tuple[int, int, np.float32]]], task: Task) -> Rules:
-    """Rules of such literals that a person wrote; no row is known, so counts are zero."""
-    n_rules, literals = len(paths), [literal for path in paths for literal in path]
+def literal_arrays(paths: Sequence[Sequence[Literal]]) -> dict[str, np.ndarray]:
+    """The literals of rules as flat arrays, by their names in `Rules`."""
+    literals = [literal for path in paths for literal in path]
+    ends = np.cumsum([len(path) for path in paths])
+    return {
+        "features": np.array([feature for feature, _, _ in literals], np.int32),
+        "signs": np.array([sign for _, sign, _ in literals], np.int8),
+        "thresholds": np.array([threshold for _, _, threshold in literals], np.float32),
+        "offsets": np.concatenate([[0], ends]).astype(np.int64),
+    }
+
+
+def unmeasured(paths: Sequence[Sequence[Literal]], task: Task) -> Rules:
+    """Rules that a person wrote, by their literals; all counts are zero."""
+    n_rules = len(paths)
     return Rules(
-        features=np.array([feature for feature, _, _ in literals], np.int32),
-        signs=np.array([sign for _, sign, _ in literals], np.int8),
-        thresholds=np.array([threshold for _, _, threshold in literals], np.float32),
-        offsets=np.concatenate([[0], np.cumsum([len(path) for path in paths])]).astype(
-            np.int64
-        ),
+        **literal_arrays(paths),
         values=np.zeros((n_rules, task.n_outputs)),
         n=np.zeros(n_rules),
         totals=np.zeros((n_rules, task.n_totals)),
@@ -322,7 +328,7 @@ def unmeasured(paths: Sequence[Sequence[tuple[int, int, np.float32]]], task: Tas
 
 
 def select(rules: Rules, max_rules: int | None) -> Rules:
-    """The `max_rules` rules of highest margin score, in their original order."""
+    """The `max_rules` rules of the highest margin scores, in their original order."""
     if max_rules is None or rules.n_rules <= max_rules:
         return rules
     best = np.argsort(-rules.scores, kind="stable")[:max_rules]

@@ -1,6 +1,6 @@
 """Where rules come from: one tree, a random forest, gradient boosting.
 
-A source is a function from rows to rules, listed in `SOURCES`; one more is one more function.
+A source is a function from rows to rules. `SOURCES` lists all of them.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._rules._histograms import Bins, boost
 from neuralrules._rules._rules import Rules, decompose
-from neuralrules._rules._sample import sample
 from neuralrules._rules._trees import Splits, Tree, trees_of_rows, trees_with_values
 
-# Rows that trees grow from; larger tables give a sample of so many. Against growing from all
-# of a million generated rows x 20, 30 boosted trees of depth 3 lose nothing beyond noise on
-# five tables (log loss 0.420 against 0.424 of two classes, 1.228 against 1.230 of seven,
-# 0.0261 against 0.0267 where one row in 126 is positive) and take 1 s instead of 4. Larger
-# trees do lose some: 100 boosted trees of depth 6 come to 0.0238 instead of 0.0227 on the last
-# table, and one exact tree of depth 10 to 0.467 instead of 0.460, in 6 s instead of 46.
+# Trees grow from at most this many rows. Of larger tables they see a sample. Measured on a
+# million generated rows with 20 columns, 30 boosted trees of depth 3 are as good from a sample
+# as from all rows on five tables (log loss 0.420 against 0.424 for two classes, 1.228 against
+# 1.230 for seven, 0.0261 against 0.0267 if one row in 126 is positive) and take 1 s instead of
+# 4 s. Larger trees are slightly worse: 100 boosted trees of depth 6 reach 0.0238 instead of
+# 0.0227 on the last table, and one exact tree of depth 10 reaches 0.467 instead of 0.460, in
+# 6 s instead of 46 s.
 MAX_ROWS = 200_000
 
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What a source may go by; the names are the estimators' parameters."""
+    """The options of a source; the names are those of the estimators' parameters."""
 
     max_depth: int | None
     min_samples_leaf: int
@@ -42,10 +42,10 @@ class SourceOptions:
     restrictions: Restrictions | None = None
 
     def of_each_tree(self, n_outputs: int = 1) -> dict[str, Any]:
-        """Parameters of scikit-learn's trees for so many outputs.
+        """Parameters of scikit-learn's trees for a number of outputs.
 
-        Only those for one can be grown monotone: of others, rules lose more when they are
-        made so.
+        Only trees for one output are grown monotone. Rules of other trees are made monotone
+        afterwards, which costs them more.
         """
         parameters: dict[str, Any] = {
             "max_depth": self.max_depth,
@@ -61,12 +61,12 @@ class SourceOptions:
 
     @property
     def groups(self) -> tuple[np.ndarray, ...] | None:
-        """Columns that may be on one path; None if any may."""
+        """Groups of columns that may be on one path; None if any columns may."""
         return None if self.restrictions is None else self.restrictions.groups
 
 
-# From rows to rules, and to the rows that take part, (n,) int32, so ordered that rows of
-# neighbouring leaves are neighbours. Rows without training weight take no part.
+# From rows to rules, and to the order of the rows with training weight, (n,) int32, in which
+# rows of neighbouring leaves are neighbours.
 Source: TypeAlias = Callable[[Rows, SourceOptions], tuple[Rules, np.ndarray]]
 # From rows to trees.
 Growth: TypeAlias = Callable[[Rows, SourceOptions], list[Tree]]
@@ -84,7 +84,7 @@ def one_tree(rows: Rows, options: SourceOptions) -> list[Tree]:
 def forest_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
     """The trees of a random forest; their values are averaged."""
     kind = RandomForestClassifier if rows.task.are_classes else RandomForestRegressor
-    # scikit-learn's classifiers look at sqrt(columns) a split; do so for both.
+    # As scikit-learn's classifiers do, look at sqrt(columns) columns for each split.
     model = kind(
         options.n_trees,
         max_features="sqrt",
@@ -99,10 +99,11 @@ def forest_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
 def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
     """The trees of gradient boosting by histograms; several targets are boosted one by one.
 
-    Their values add to the prior that boosting starts from: the log odds of two classes,
-    the centred logarithms of the shares of more, the mean of numbers, or its logarithm, or
-    what takes its place by Huber's loss. Classes are boosted by their log loss, whatever
-    that of the network: leaves only have to lie where classes differ.
+    The values of the trees add to the constant that boosting starts from: the log odds of two
+    classes, the centred logarithms of the shares of more classes, and for numbers their mean,
+    its logarithm or the constant that Huber's loss prefers. Classes are boosted by the log
+    loss, even if the network has another loss, because leaves only have to lie where classes
+    differ.
     """
     task = rows.task
     used = sample(rows, MAX_ROWS, options.random_state)
@@ -110,13 +111,13 @@ def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
         used = used.take(np.flatnonzero(used.training_weights))
     effects = np.eye(task.n_outputs)
     if task.are_classes:
-        # The first rows of a partial_fit may lack classes that come later.
+        # The first rows of a partial_fit may lack classes of later rows.
         present = np.unique(used.codes)
         if len(present) < 2:  # nothing to boost: one leaf
             return one_tree(rows, options)
         if task.n_classes > 2:
             effects = effects[present]
-            if len(present) == 2:  # one tree a round, for the second and against the first
+            if len(present) == 2:  # one tree a round, for the second class against the first
                 effects = effects[1:] - effects[:1]
     groups = None if options.groups is None else [own.tolist() for own in options.groups]
     bins = Bins.fit(used.X)
@@ -144,7 +145,7 @@ def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
 def boosted_targets(
     rows: Rows, effects: np.ndarray
 ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-    """What is boosted by itself: a loss of scikit-learn's, targets, and effects on outputs."""
+    """For each run of boosting: scikit-learn's loss, the targets, the effects on outputs."""
     if rows.task.are_classes:
         yield "log_loss", rows.codes, effects
         return
@@ -153,10 +154,10 @@ def boosted_targets(
 
 
 def group_by_group(grow: Growth) -> Growth:
-    """Trees of the columns of each group alone, where there are groups.
+    """Separate trees for each group of columns, if there are groups.
 
-    For trees that scikit-learn cannot keep to groups. In one tree all paths share the column
-    of its first split, so that one of all columns would see little of most groups.
+    This is for trees that scikit-learn cannot restrict to groups. All paths of a tree share the
+    column of its first split, so a tree of all columns would hardly use most groups.
     """
 
     def grow_each(rows: Rows, options: SourceOptions) -> list[Tree]:
@@ -191,11 +192,57 @@ def leaves_of(grow: Growth) -> Source:
 
 
 def target_means(rows: Rows) -> np.ndarray | float:
-    """Means of standardised targets; 0, as it should be, where rounding alone says other."""
+    """Means of standardised targets; exactly 0 if only rounding makes them differ from 0."""
     task = rows.task
     if task.are_classes or task.loss.centres_at_mean:
         return 0.0
     return np.average(rows.targets, axis=0, weights=rows.training_weights)
+
+
+def sample(rows: Rows, n_rows: int, random_state: np.random.RandomState) -> Rows:
+    """At most `n_rows` of the rows that have weight, in their order.
+
+    All classes give equally many rows, or all rows that they have, so that a rare class is not
+    lost. The rows of a class that gives a part of its rows weigh more instead.
+    """
+    counted = np.flatnonzero(rows.training_weights)
+    if len(counted) <= n_rows:
+        return rows
+    codes = rows.codes[counted] if rows.task.are_classes else np.zeros(len(counted), np.int64)
+    present = np.bincount(codes)
+    taken = shares(present, n_rows)
+    chosen = [
+        random_state.choice(counted[codes == group], n, replace=False)
+        for group, n in enumerate(taken)
+    ]
+    kept = np.sort(np.concatenate(chosen))
+    some = rows.take(kept)
+    factors = present / np.maximum(taken, 1)
+    heavier = factors[some.codes] if rows.task.are_classes else factors[0]
+    weights = (some.training_weights * heavier).astype(np.float32)
+    return replace(some, training_weights=weights)
+
+
+def shares(present: np.ndarray, n_rows: int) -> np.ndarray:
+    """How many rows each group gives to a sample: as many as the others, or all that it has.
+
+    Parameters
+    ----------
+    present : (n_groups,) int64
+        How many rows each group has.
+    n_rows : int
+        How many rows the sample has.
+
+    Returns
+    -------
+    (n_groups,) int64
+    """
+    taken = np.zeros_like(present)
+    left = n_rows
+    for place, group in enumerate(np.argsort(present, kind="stable")):
+        taken[group] = min(present[group], left // (len(present) - place))
+        left -= taken[group]
+    return taken
 
 
 SOURCES: dict[str, Source] = {

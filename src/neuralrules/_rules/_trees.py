@@ -24,11 +24,11 @@ from neuralrules._task._task import Task
 
 # Rows whose leaves are looked up at a time, so that their columns stay in the cache.
 CHUNK_ROWS = 2**16
-# Nodes of a tree up to which masks of all rows find leaves faster than lists of the rows of
-# each node do: ten times as fast at depth 3, twice at depth 7. Their numbers must be uint8.
+# For trees of at most this many nodes, masks of all rows find leaves faster than lists of the
+# rows of each node: ten times as fast at depth 3, twice at depth 7. Their numbers are uint8.
 SMALL_TREE = 256
-# Leaves of several small trees are counted together, by the numbers of all of their leaves in
-# one: so many different ones at most, which are uint8, too.
+# Leaves of several small trees are counted together: a row has one number for its leaves in all
+# of these trees. There are at most this many combinations of leaves, so they fit into uint8.
 MOST_TOGETHER = 256
 
 
@@ -51,7 +51,7 @@ class Splits:
 
     @classmethod
     def of(cls, tree: Any) -> Splits:
-        """Those of a scikit-learn tree."""
+        """The splits of a scikit-learn tree."""
         return cls(tree.feature, tree.threshold, tree.children_left, tree.children_right)
 
     @property
@@ -80,9 +80,9 @@ class Splits:
         return found
 
     def leaf_numbers(self, columns: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """What each row's leaf is numbered by, (n_rows,) uint8, given a number for each node.
+        """The number of each row's leaf, (n_rows,) uint8; `numbers` are those of all nodes.
 
-        All rows are looked at in each node, several at a time.
+        Each node looks at all rows, by masks.
         """
         numbers = numbers.astype(np.uint8)
         thresholds = float32_below(self.threshold)
@@ -106,11 +106,11 @@ class Tree(Splits):
     Attributes
     ----------
     values : (n_nodes, n_outputs) float64
-        Value c of each leaf, in the units of the network's outputs.
+        Value c of each leaf, in the units of the outputs of the network.
     n : (n_nodes,) float64
         Weight of the training rows in each leaf.
     totals : (n_nodes, n_classes or n_targets) float64
-        Their weight per class, or weighted sums of standardised targets.
+        The weight of these rows by class, or weighted sums of their standardised targets.
     """
 
     values: np.ndarray
@@ -127,7 +127,7 @@ class Tree(Splits):
 
 
 def trees_of_rows(grown: Sequence[Splits], rows: Rows) -> list[Tree]:
-    """Trees whose leaves have the value of their rows; of several it is averaged."""
+    """Trees whose leaves have the values of their rows; several trees are averaged."""
     share = 1 / len(grown)
     return [
         Tree.grown(splits, share * rows.task.leaf_values(n, totals), n, totals)
@@ -146,9 +146,9 @@ def trees_with_values(
 
 
 def leaf_sums(grown: Sequence[Splits], rows: Rows) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Of each tree the weight of the rows in each leaf, and their classes or targets.
+    """For each tree the weight of the rows in each leaf, and their classes or targets.
 
-    Of all rows, also where trees grew on some of them only.
+    All rows count, even if the trees grew from a sample of them.
     """
     together = [LeafTable(some, rows.task) for some in in_groups(grown)]
     for start in range(0, len(rows), CHUNK_ROWS):
@@ -160,11 +160,11 @@ def leaf_sums(grown: Sequence[Splits], rows: Rows) -> list[tuple[np.ndarray, np.
 
 
 def in_groups(grown: Sequence[Splits]) -> Iterator[list[Splits]]:
-    """Neighbours that are counted together: few enough combinations of their leaves."""
+    """Groups of neighbouring trees with few enough combinations of leaves."""
     group: list[Splits] = []
     n_together = 1
     for splits in grown:
-        n_leaves = max(2, int(np.count_nonzero(splits.left < 0)))  # even a lone root takes room
+        n_leaves = max(2, int(np.count_nonzero(splits.left < 0)))  # a lone root counts as two
         if group and n_together * n_leaves > MOST_TOGETHER:
             yield group
             group, n_together = [], 1
@@ -189,7 +189,7 @@ class LeafTable:
         groups, weights = self._combinations(columns), rows.training_weights
         totals = rows.totals(groups, weights, len(self._n))
         self._totals += totals
-        if self._has_classes:  # each row is of one
+        if self._has_classes:  # each row belongs to one class
             self._n += totals.sum(axis=1)
         else:
             self._n += np.bincount(groups, weights, minlength=len(self._n))
@@ -208,7 +208,7 @@ class LeafTable:
         return found.astype(np.int64)
 
     def sums(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Of each tree the weight in each node's leaf, and the classes or targets."""
+        """For each tree the weight of each leaf, and its classes or targets, by nodes."""
         counts = self._n.reshape(self._shape)
         totals = self._totals.reshape(*self._shape, -1)
         for place, (splits, leaves) in enumerate(zip(self._grown, self._leaves, strict=True)):
