@@ -24,7 +24,7 @@ from neuralrules._reading._outcomes import outcome_of_class, rare_class
 from neuralrules._reading._sentences import rare_first, start_sentences, told_rules
 from neuralrules._reading._text import rule_text
 from neuralrules._reading._wording import EVERY_ROW, rule_words
-from neuralrules._report._page_model import page_columns, page_model
+from neuralrules._report._page_model import page_columns, page_formula, page_model
 
 TEMPLATES = Path(__file__).parent / "templates"
 N_STEPS = 200  # of a slider, about
@@ -54,8 +54,9 @@ def write_interactive(model: NeuralRuleClassifier, X: Any, path: Path, title: st
         "rare": rare.label,
         "inputs": columns,
         "rules": told(fitted),
+        "formula": page_formula(fitted, columns),
         "page": {
-            "model": page_model(fitted, columns),
+            "model": page_model(fitted),
             "columns": columns,
             "place": rare.place,
             "effects": rare.effects(fitted.network.values).tolist(),
@@ -111,7 +112,7 @@ def render(data: dict[str, Any]) -> str:
         for name in ("model", "texts")
     ]
     own = (TEMPLATES / "interactive.js").read_text("utf-8")
-    script = "\n".join(['"use strict";', "(() => {", *parts, own, "})();"])
+    script = "\n".join(['"use strict";', "(() => {", data["formula"], *parts, own, "})();"])
     policy = (
         f"default-src 'none'; style-src '{digest(style)}'; script-src '{digest(script)}'; "
         "base-uri 'none'; form-action 'none'"

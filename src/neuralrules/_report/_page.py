@@ -125,7 +125,7 @@ def render(templates: jinja2.Environment, data: dict[str, Any]) -> str:
     folder = files("neuralrules._report").joinpath("templates")
     style = folder.joinpath("report.css").read_text("utf-8")
     parts = [folder.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS]
-    script = "\n".join(['"use strict";', "(() => {", *parts, "})();"])
+    script = "\n".join(['"use strict";', "(() => {", data["formula"], *parts, "})();"])
     policy = (
         f"default-src 'none'; style-src '{digest(style)}'; script-src '{digest(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"

@@ -17,11 +17,12 @@ from neuralrules._data._columns import EncodedColumn
 from neuralrules._data._dates import date_text
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
+from neuralrules._expression._javascript import Printer
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._formula import Formula
 from neuralrules._reading._column_words import words_of
 from neuralrules._reading._names import column_label, in_formula
 from neuralrules._reading._reach import Reach, cap, rule_reaches
-from neuralrules._task._loss import LARGEST_OUTPUT
 
 OTHER = "another value"
 MISSING = "missing"
@@ -32,27 +33,19 @@ def packed(array: np.ndarray) -> str:
     return base64.b64encode(np.ascontiguousarray(array, "<f4").tobytes()).decode("ascii")
 
 
-def page_model(fitted: Fitted, columns: list[dict[str, Any]]) -> dict[str, Any]:
-    """Encoder and network for the script.
-
-    Parameters
-    ----------
-    fitted : Fitted
-    columns : list of dict
-        The inputs, as of `page_columns`.
-    """
+def page_model(fitted: Fitted) -> dict[str, Any]:
+    """The network for the script, and what texts say of its columns and outputs."""
     network = fitted.network.without_unused_features()
     classes = fitted.task.classes
     return {
         "task": "numbers" if classes is None else "classes",
         "probabilities": fitted.task.gives_probabilities,
         "link": fitted.task.loss.link.function,
-        "largestOutput": LARGEST_OUTPUT,
         "classes": [] if classes is None else [str(label) for label in classes.tolist()],
         "outputs": output_texts(fitted),
         "deep": network.deep,
         "largest": float(LARGEST),
-        "features": page_features(fitted.encoder, network.features.tolist(), columns),
+        "features": page_features(fitted.encoder, network.features.tolist()),
         "nFeatures": int(network.features.size),
         "offsets": network.offsets.tolist(),
         "weights": packed(network.weights),
@@ -86,30 +79,47 @@ def output_texts(fitted: Fitted) -> list[str]:
     return [str(label) for label in (classes[1:] if len(classes) == 2 else classes).tolist()]
 
 
-def page_features(
-    encoder: Encoder, features: list[int], columns: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Encoded columns that the network looks at."""
-    place = {column["source"]: number for number, column in enumerate(columns)}
-    result = []
-    for index in features:
-        column = encoder.columns[index]
-        inputs = columns[place[column.source]]
-        result.append(
-            {
-                "column": place[column.source],
-                "kind": {"rare": "category"}.get(column.kind, column.kind),
-                "option": option_of(column, inputs),
-                "label": words_of(encoder, column).in_sum,
-                # Of a column with knots: how rules add it up, not how it is encoded.
-                "mean": column.in_sums.mean,
-                "scale": column.in_sums.scale,
-                "spread": max(map(abs, column.span)),
-                "knots": page_knots(encoder, column),
-                "date": in_formula(encoder.names[column.source]) if column.is_date else None,
-            }
-        )
-    return result
+def page_formula(fitted: Fitted, columns: list[dict[str, Any]]) -> str:
+    """The part of the script that is printed from the model's formula.
+
+    Its functions lead from a row of inputs to encoded columns in double precision, and from
+    an output for numbers to a prediction. `columns` are the inputs, as of `page_columns`.
+    """
+    formula = Formula(fitted, in_table_units=False)
+    cells = {column["source"]: f"row[{place}]" for place, column in enumerate(columns)}
+    choices = {c["source"]: c["keys"] for c in columns if c["kind"] == "category"}
+    printer = Printer(cells, choices, {"d0": "output"})
+    encoded = [f"    {printer.number(x.standardised)}," for x in formula.columns]
+    linked = printer.number(formula.predictions[0])  # all targets have the same link
+    return "\n".join(
+        [
+            "function encodedColumns(row) {",
+            "  return [",
+            *encoded,
+            "  ];",
+            "}",
+            "",
+            "function linked(output) {",
+            f"  return {linked};",
+            "}",
+        ]
+    )
+
+
+def page_features(encoder: Encoder, features: list[int]) -> list[dict[str, Any]]:
+    """How texts name encoded columns that the network looks at, and show them in sums."""
+    return [
+        {
+            "label": words_of(encoder, column).in_sum,
+            # Of a column with knots: how rules add it up, not how it is encoded.
+            "mean": column.in_sums.mean,
+            "scale": column.in_sums.scale,
+            "spread": max(map(abs, column.span)),
+            "knots": page_knots(encoder, column),
+            "date": in_formula(encoder.names[column.source]) if column.is_date else None,
+        }
+        for column in (encoder.columns[feature] for feature in features)
+    ]
 
 
 def page_knots(encoder: Encoder, column: EncodedColumn) -> dict[str, Any] | None:
@@ -118,15 +128,6 @@ def page_knots(encoder: Encoder, column: EncodedColumn) -> dict[str, Any] | None
         return None
     name = in_formula(encoder.names[column.source])
     return {"x": column.knots.x, "z": column.knots.z, "name": name}
-
-
-def option_of(column: EncodedColumn, inputs: dict[str, Any]) -> int | None:
-    """The choice of an input for which an indicator of a category is 1."""
-    if column.kind == "rare":
-        return len(inputs["options"]) - 1
-    if column.kind != "category":
-        return None
-    return int(inputs["keys"].index(column.category))
 
 
 def page_columns(fitted: Fitted, X: Any, order: list[str] | None) -> list[dict[str, Any]]:

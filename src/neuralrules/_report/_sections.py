@@ -39,6 +39,7 @@ from neuralrules._reading._text import base_text, date_texts, scaled_texts
 from neuralrules._report._page_model import (
     page_columns,
     page_examples,
+    page_formula,
     page_model,
 )
 from neuralrules._report._performance_section import (
@@ -146,8 +147,9 @@ def report_data(
         "scaled": scaled_texts(fitted.encoder, names, 4),
         "dates": date_texts(fitted.encoder, names),
         "lineage": fitted.lineage,
+        "formula": page_formula(fitted, columns),
         "page": {
-            "model": page_model(fitted, columns),
+            "model": page_model(fitted),
             "base": base_text(fitted),
             "rules": table["rules"],
             "keys": [column["key"] for column in table["columns"]],

@@ -1,4 +1,5 @@
-// The model: encodes a row of inputs and predicts, as the encoder and the network do.
+// The model: encodes a row of inputs and predicts, as the encoder and the network do. Its formula
+// (`encodedColumns`, `linked`) is printed before this part by _page_model.py.
 //
 // Names, categories and labels are other people's: they reach the page through
 // textContent and setAttribute only, never as markup.
@@ -18,20 +19,9 @@ for (const name of ["weights", "biases", "values", "mixing", "shifts"]) {
 const nRules = model.offsets.length - 1;
 const nOutputs = model.intercept.length;
 
-// A row holds, for each input, a number, null for a missing number, or an option.
-function rawCell(feature, cell) {
-  if (feature.kind === "number") return cell;
-  if (feature.kind === "missing") return cell === null ? 1 : 0;
-  return cell === feature.option ? 1 : 0;
-}
-
-function encodedNumber(feature, raw) {
-  if (feature.knots === null) return (raw - feature.mean) / feature.scale;
-  return onLine(feature.knots.x, feature.knots.z, raw);
-}
-
-// The line through the points (x, z), flat outside of them.
+// The line through the points (x, z), flat outside of them; null where there is no value.
 function onLine(x, z, value) {
+  if (value === null) return null;
   if (value >= x[x.length - 1]) return z[z.length - 1];
   const inside = Math.max(x[0], value);
   const k = segment(x, inside);
@@ -43,18 +33,10 @@ function segment(x, value) {
   return x.slice(1, -1).filter((start) => start <= value).length;
 }
 
+// A row holds, for each input, a number, null for a missing number, or the place of an option.
+// The array rounds to the float32 that the network was trained on.
 function encode(row) {
-  const encoded = new Float32Array(model.nFeatures);
-  for (let i = 0; i < model.nFeatures; i++) {
-    const feature = model.features[i];
-    const raw = rawCell(feature, row[feature.column]);
-    // A missing number takes the mean, which is 0 here. Like the encoder, standardise
-    // in double precision; the array rounds to the float32 that the network was
-    // trained on.
-    const scaled = raw === null ? 0 : encodedNumber(feature, raw);
-    encoded[i] = Math.max(-model.largest, Math.min(model.largest, scaled));
-  }
-  return encoded;
+  return Float32Array.from(encodedColumns(row));
 }
 
 function literalValue(literal, encoded) {
@@ -127,9 +109,4 @@ function prediction(decision) {
   const powers = decision.map((value) => Math.exp(value - top));
   const total = powers.reduce((a, b) => a + b, 0);
   return { chosen, probabilities: powers.map((power) => power / total) };
-}
-
-function linked(output) {
-  if (model.link === null) return output;
-  return Math[model.link](Math.max(-model.largestOutput, Math.min(model.largestOutput, output)));
 }
