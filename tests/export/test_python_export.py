@@ -34,6 +34,7 @@ from neuralrules import (
 )
 from neuralrules._data._categories import spellings
 from neuralrules._data._cells import MISSING
+from neuralrules._data._columns import Category
 from neuralrules._data._numbers import LARGEST
 from neuralrules._export import _python
 from neuralrules._export._python import MAX_SUMMANDS, sum_lines, summands
@@ -606,6 +607,8 @@ def renamed(model, names, categories, labels):
     """A model with other texts: names and labels in their order, categories by the old."""
     columns = [
         replace(c, category=categories.get(c.category, c.category))
+        if isinstance(c, Category)
+        else c
         for c in model.encoder_.columns
     ]
     encoder = replace(model.encoder_, names=names, columns=columns)
