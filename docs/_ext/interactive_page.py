@@ -21,7 +21,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._templates import digest, escaping_environment, page_bytes
 from neuralrules._io._writing import whole_file
 from neuralrules._reading._outcomes import outcome_of_class, rare_class
-from neuralrules._reading._sentences import rare_first, start_sentences, told_rules
+from neuralrules._reading._sentences import rare_first, start_sentences, mentioned_rules
 from neuralrules._reading._text import rule_text
 from neuralrules._reading._wording import EVERY_ROW, rule_words
 from neuralrules._report._page_model import page_columns, page_formula, page_model
@@ -70,7 +70,7 @@ def write_interactive(model: NeuralRuleClassifier, X: Any, path: Path, title: st
 
 def told(fitted: Fitted) -> list[dict[str, Any]]:
     """The words of each rule; those that the sentences leave out stand last."""
-    shown = rare_first(fitted, told_rules(fitted))
+    shown = rare_first(fitted, mentioned_rules(fitted))
     rest = [rule for rule in range(fitted.network.n_rules) if rule not in shown]
     return [
         {"rule": rule, "says": words(fitted, rule).replace("-", UNBROKEN)}

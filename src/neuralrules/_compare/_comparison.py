@@ -33,7 +33,7 @@ from neuralrules._io._templates import framed_page, plain_page
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import number
 
-SHOWN_PARTS = 4  # rules that are named for one row; what the others add is told together
+SHOWN_PARTS = 4  # rules that are named for one row; the others are added up
 SHOWN_FLIPS = 6  # pairs of classes
 HEADINGS = {
     "changed": "Changed rules, as in A (-) and as in B (+)",
@@ -51,17 +51,17 @@ class Comparison:
     ----------
     rules : tuple of RuleChange
         Every rule of either model once: its numbers ``first`` in A and ``second`` in B, its
-        ``kind`` ("same", "changed", "only in A" or "only in B"), how the two of a changed one
-        were ``matched_by``, the ``changes`` in words and its whole ``text``.
+        ``kind`` ("same", "changed", "only in A" or "only in B"), for a changed rule by what the
+        two were ``matched_by``, the ``changes`` in words and the whole ``text``.
     start : (str, str)
         Where every row starts in A and in B.
     stand_ins : tuple of (str, str, str)
-        Columns whose missing numbers count otherwise, with what they count as in A and in B.
+        Columns whose missing numbers count differently, with what they count as in A and B.
     rows : RowChanges or None
-        On the rows given: how far outputs are apart, which rows change class, and of the rows
-        that change most, which rules make the difference.
+        What changes on the rows given: how far outputs are apart, which rows change class, and
+        which rules make the difference on the rows that change most.
     measured : Measured or None
-        How good both are, where y was given.
+        How good both models are, if y was given.
     """
 
     rules: tuple[RuleChange, ...]
@@ -79,7 +79,7 @@ class Comparison:
         return same and not self.stand_ins and bool(np.allclose(one, other, rtol=1e-5))
 
     def count(self, kind: str) -> int:
-        """How many rules are of a kind."""
+        """The number of rules of a kind."""
         return sum(rule.kind == kind for rule in self.rules)
 
     def to_frame(self) -> Any:
@@ -124,11 +124,11 @@ def comparison(
     ----------
     first, second : Fitted
     engines : pair of Engine
-        What each is computed with.
+        What each model is computed with.
     encoded : pair of (n_rows, n_columns) float32, or None
-        A table as each of them encodes it.
+        A table as each model encodes it.
     rows : pair of Rows, or None
-        The same with targets.
+        The encoded tables with targets.
     """
     matches = match_rules(first, second)
     changes = measures = None
@@ -214,7 +214,7 @@ def comparison_data(compared: Comparison, first_row: int) -> dict[str, Any]:
 def summary_sentences(compared: Comparison) -> list[str]:
     """How many rules are the same, and where rows start."""
     sizes = [fitted.network for fitted in compared._models]
-    told = [
+    has = [
         f"{name} has {counted(one.n_rules, 'rule')} and {counted(one.n_literals, 'literal')}"
         for name, one in zip("AB", sizes, strict=True)
     ]
@@ -225,7 +225,7 @@ def summary_sentences(compared: Comparison) -> list[str]:
         (compared.count("only in B"), "only in B"),
     ]
     counts = ", ".join(f"{count} {what}" for count, what in kinds if count)
-    sentences = [f"{told[0]}, {told[1]}.", f"Rules: {counts}."]
+    sentences = [f"{has[0]}, {has[1]}.", f"Rules: {counts}."]
     one, other = compared.start
     if one == other:
         sentences.append(f"In both, every row starts at {one}.")
@@ -243,7 +243,7 @@ def summary_sentences(compared: Comparison) -> list[str]:
 
 
 def rule_groups(compared: Comparison) -> list[tuple[str, list[RuleChange]]]:
-    """The rules that are not the same, those that matter most on the rows first."""
+    """The rules that are not the same, the most important on the rows first."""
     effects = np.zeros(len(compared.rules))
     if compared.rows is not None:
         effects = compared.rows.effects
@@ -257,7 +257,7 @@ def rule_groups(compared: Comparison) -> list[tuple[str, list[RuleChange]]]:
 
 
 def difference_sentences(compared: Comparison, first_row: int) -> list[str]:
-    """How far what the models say is apart."""
+    """How far the outputs of the two models are apart."""
     if compared.rows is None:
         return []
     sentences = []
@@ -301,7 +301,7 @@ def shown(label: Any) -> str:
 
 
 def metric_lines(compared: Comparison) -> list[tuple[str, str, str]]:
-    """Numbers about both models."""
+    """The metrics of both models."""
     if compared.measured is None:
         return []
     return [
@@ -311,7 +311,7 @@ def metric_lines(compared: Comparison) -> list[tuple[str, str, str]]:
 
 
 def flipped_sentence(compared: Comparison) -> str:
-    """How good both are on the rows that change class."""
+    """How good both models are on the rows that change class."""
     if compared.measured is None or not compared.measured.of_flipped:
         return ""
     found = compared.measured.of_flipped
@@ -344,10 +344,10 @@ def row_data(compared: Comparison, row: RowChange, first_row: int) -> dict[str, 
         heading = f"{before} → {after}"
     parts = row.parts
     order = np.argsort(-np.abs(parts), kind="stable")
-    told = [place for place in order[:SHOWN_PARTS].tolist() if parts[place]]
-    names = [START if i == len(compared.rules) else part_name(compared.rules[i]) for i in told]
+    named = [place for place in order[:SHOWN_PARTS].tolist() if parts[place]]
+    names = [START if i == len(compared.rules) else part_name(compared.rules[i]) for i in named]
     lines = [
-        (signed(float(parts[place])), name) for place, name in zip(told, names, strict=True)
+        (signed(float(parts[place])), name) for place, name in zip(named, names, strict=True)
     ]
     others = [place for place in order[SHOWN_PARTS:].tolist() if parts[place]]
     if others:
@@ -399,7 +399,7 @@ def comparison_text(compared: Comparison, first_row: int = 0) -> str:
 
 
 def rule_lines(rule: RuleChange) -> list[str]:
-    """A rule that is not the same in both."""
+    """A rule that is not the same in both models."""
     if rule.kind != "changed":
         number_in = rule.first if rule.second is None else rule.second
         return [f"  rule {number_in}: {rule.text}"]
@@ -411,7 +411,7 @@ def rule_lines(rule: RuleChange) -> list[str]:
 
 
 def metric_table(metrics: Sequence[tuple[str, str, str]]) -> str:
-    """Numbers about both models beside each other."""
+    """The metrics of both models beside each other."""
     lines = [("", "A", "B"), *metrics]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(

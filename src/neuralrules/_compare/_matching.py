@@ -1,8 +1,8 @@
-"""Which rule of one model is which rule of another.
+"""Which rule of one model corresponds to which rule of another.
 
-The models may come from different tables, so rules are compared in common units: those of the
-first model's columns. Rules are the same if their numbers are, up to what float32 loses on the
-way to text and back, wherever they stand and in whatever order a rule has its literals.
+The models may come from different tables, so rules are compared in common units: the units of
+the first model's columns. Two rules are the same if their numbers are equal, up to what float32
+loses on the way to text and back. The order of rules and of literals does not matter.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
 
 ROUNDING = 1e-5  # relative: float32 loses less on the way to text and back
-# Mean distance of the literals of two rules, from 0 to 1 for opposite ones. Beyond it, about 30
-# degrees between them, a rule is rather another one than a changed one.
+# Mean distance of the literals of two rules, from 0 for equal to 1 for opposite literals. Rules
+# further apart, about 30 degrees, count as different rules, not as one rule that changed.
 FARTHEST = 0.25
-MATTERS = 0.1  # of a literal's largest weight: columns of less do not say what it is about
+MATTERS = 0.1  # of a literal's largest weight: it is about columns of at least this weight
 FORBIDDEN = 1e6  # a distance that no assignment chooses if it can do without
 CHUNK_CELLS = 2**22  # distances of literals held at a time
 
@@ -31,12 +31,12 @@ SAME, VALUE, LEAF, SHARED, COLUMNS = "same", "value", "leaf", "shared", "columns
 
 
 class Match(NamedTuple):
-    """A rule of the first model and one of the second; None where there is no such rule.
+    """A rule of the first model and a rule of the second; None if there is no such rule.
 
-    `how` is "same"; or what the two have in common: "value" for the same literals with another
-    value, "leaf" for the leaf they grew from, "shared" for half of their literals, "columns"
-    for rules that are near to each other and look at the same columns. It is empty for rules
-    that are in one model only.
+    `how` says what the two rules have in common: "same" for all; "value" for the same literals
+    with another value; "leaf" for the leaf they grew from; "shared" for half of their literals;
+    "columns" if they are near to each other and look at the same columns. `how` is empty for a
+    rule that is in one model only.
     """
 
     first: int | None
@@ -56,7 +56,7 @@ class Forms(NamedTuple):
     network : Network
         For the second layers of deep rules.
     leaves : list of frozenset
-        The leaf that each rule grew from; empty where that is not known.
+        The leaf that each rule grew from; empty if it is not known.
     sources : list of frozenset
         The columns of the table that each rule is about.
     """
@@ -72,8 +72,8 @@ class Forms(NamedTuple):
 def match_rules(first: Fitted, second: Fitted) -> list[Match]:
     """Match the rules of two models that have the same columns and outputs.
 
-    Each rule is in one match: those of the first model in their order, then those that only
-    the second has.
+    Each rule is in one match. First come the rules of the first model in their order, then the
+    rules that only the second model has.
     """
     one, other = forms(first, second)
     alike = same_literals(one, other)
@@ -101,12 +101,12 @@ def match_rules(first: Fitted, second: Fitted) -> list[Match]:
 
 
 def nearest_pairs(apart: np.ndarray, allowed: np.ndarray) -> list[tuple[int, int]]:
-    """Pairs of rules, as many as are allowed and as near as can be; of equal ones the first."""
+    """As many allowed pairs of rules as possible, with the smallest distances."""
     rules, partners = (np.flatnonzero(allowed.any(axis=axis)) for axis in (1, 0))
     if not rules.size:
         return []
     some = np.ix_(rules, partners)
-    # Of equally near rules the ones that stand in the same place: a hair's breadth decides.
+    # Among equally near rules those in the same place are chosen, by a tiny difference.
     places = 1e-9 * np.abs(rules[:, None] - partners[None])
     costs = np.where(allowed[some], apart[some] + places, FORBIDDEN)
     chosen = zip(*linear_sum_assignment(costs), strict=True)
@@ -114,7 +114,7 @@ def nearest_pairs(apart: np.ndarray, allowed: np.ndarray) -> list[tuple[int, int
 
 
 def forms(first: Fitted, second: Fitted) -> tuple[Forms, Forms]:
-    """The rules of both models, with all columns measured as in the first that has them."""
+    """The rules of both models, each column in the units of the first model that has it."""
     places: dict[Hashable, int] = {}
     units: list[Standardised] = []
     for encoder in (first.encoder, second.encoder):
@@ -183,7 +183,7 @@ def sources_of(network: Network, encoder: Encoder) -> list[frozenset[int]]:
 
 
 def about_the_same(one: Forms, other: Forms) -> np.ndarray:
-    """Whether rules share half of the columns that either is about, and speak for the same."""
+    """Whether rules share half of the columns of either, and speak for the same outcome."""
     shared = [[2 * len(a & b) >= len(a | b) for b in other.sources] for a in one.sources]
     return np.array(shared, bool) & (one.values @ other.values.T >= 0)
 
@@ -196,10 +196,10 @@ def distances(
     Returns
     -------
     apart : (n_rules, n_others) float64
-        The mean distance of each literal of either rule to the nearest one of the other, from
-        0 to 1: half the length between directions, so that how steep they are does not count.
+        The mean distance of each literal of either rule to the nearest literal of the other
+        rule, from 0 to 1: half the length between directions, so steepness does not count.
     shared : (n_rules, n_others) float64
-        The share of these literals that the other has, too.
+        The share of the literals of both rules that the other rule has too.
     """
     lengths, other_lengths = np.diff(offsets), np.diff(other_offsets)
     sums, counts = np.empty((2, len(lengths), len(other_lengths)))
@@ -224,7 +224,7 @@ def distances(
 
 
 def rule_chunks(offsets: np.ndarray, size: int) -> list[tuple[int, int]]:
-    """Runs of rules that have about so many literals."""
+    """Runs of rules with about `size` literals each."""
     n_rules, start, chunks = len(offsets) - 1, 0, []
     while start < n_rules:
         stop = int(np.searchsorted(offsets, offsets[start] + size, side="right")) - 1
@@ -234,7 +234,7 @@ def rule_chunks(offsets: np.ndarray, size: int) -> list[tuple[int, int]]:
 
 
 def directions(literals: np.ndarray) -> np.ndarray:
-    """Literals of length 1; of one that is nothing, nothing."""
+    """Literals scaled to length 1; a literal of zeros stays zero."""
     lengths = np.linalg.norm(literals, axis=1, keepdims=True)
     return literals / np.where(lengths > 0, lengths, 1)
 
@@ -242,11 +242,11 @@ def directions(literals: np.ndarray) -> np.ndarray:
 def same_literals(one: Forms, other: Forms) -> np.ndarray:
     """Whether rules have the same literals up to rounding, (n_rules, n_others) bool.
 
-    In any order, since the smallest one counts; those of deep rules in their order, since
-    second layers name them by it.
+    The order of literals does not matter, since the smallest literal counts. In deep rules it
+    does, since the second layer refers to literals by their places.
     """
     result = np.zeros((len(one.values), len(other.values)), bool)
-    # Sums of the same literals are the same: few pairs are left to look at.
+    # Sums of the same literals are equal, which leaves few pairs to compare.
     mixture = np.cos(np.arange(one.literals.shape[1]))
     sums, other_sums = (
         np.add.reduceat(form.literals @ mixture, form.offsets[:-1]) for form in (one, other)
@@ -279,6 +279,6 @@ def shifts_of(network: Network, rule: int) -> np.ndarray:
 
 
 def close(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether numbers differ by no more than rounding, beside the largest of them."""
+    """Whether numbers differ by no more than rounding, relative to the largest of them."""
     size = max(np.abs(one).max(initial=0), np.abs(other).max(initial=0))
     return bool((np.abs(one - other) <= ROUNDING * size).all())

@@ -1,4 +1,4 @@
-"""What two models say differently about rows, and which rules make the difference."""
+"""What two models predict differently, row by row, and which rules make the difference."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from neuralrules._fitted._performance import perform
 from neuralrules._reading._outcomes import Outcome, outcome_of_class
 from neuralrules._task._task import Task, chosen_classes
 
-SHOWN_ROWS = 5  # told one by one: those that change class, then those that change most
-# Of the deviation of a number, or of log odds: what is smaller is rounding of float32.
+SHOWN_ROWS = 5  # shown one by one: rows that change class, then rows that change most
+# Of the deviation of a number, or of log odds: a smaller change is rounding of float32.
 NO_CHANGE = 1e-5
 
 
@@ -35,7 +35,7 @@ class Side(NamedTuple):
 
 
 class Flips(NamedTuple):
-    """So many rows that A calls one class and B another."""
+    """The number of rows that A puts into one class and B into another."""
 
     before: Any
     after: Any
@@ -53,12 +53,12 @@ class RowChange:
     before, after : object
         What A and B predict.
     outcome : Outcome
-        What the change is told about: the class that gains, or a number.
+        The outcome that changes: the class that gains, or a number.
     change : float
-        What B adds to that more than A.
+        The outcome by B minus the outcome by A.
     parts : (n_matches + 1,) float64
-        What each match of rules adds to it more, and last where rows start. They sum to
-        `change`, to the rounding of float64.
+        The part of each match of rules in `change`, and last the part of where rows start.
+        The parts sum to `change`, to the rounding of float64.
     chances : (float, float) or None
         The probability of that class by A and by B.
     """
@@ -74,7 +74,7 @@ class RowChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much a number about rows differs: a probability, a score, a prediction."""
+    """How much a probability, a score or a prediction differs between two models."""
 
     what: str
     mean: float
@@ -84,20 +84,20 @@ class Difference:
 
 @dataclass(frozen=True)
 class RowChanges:
-    """What two models say differently about some rows.
+    """What two models predict differently on some rows.
 
     Attributes
     ----------
     n_rows : int
     differences : tuple of Difference
     flips : tuple of Flips
-        Between which classes rows change, the most first; empty for numbers.
+        The classes between which rows change, the most rows first; empty for numbers.
     flipped : (n_flipped,) int64
         The rows that change class.
     effects : (n_matches,) float64
-        By how much the rules of each match differ, on average over all rows.
+        The mean difference between the rules of each match, over all rows.
     shown : tuple of RowChange
-        The rows that change most: those that change class before the others.
+        The rows that change most; rows that change class come first.
     """
 
     n_rows: int
@@ -110,14 +110,14 @@ class RowChanges:
 
 @dataclass(frozen=True)
 class Measured:
-    """How good both models are on the rows, in numbers by their names.
+    """How good both models are on the rows.
 
     Attributes
     ----------
     metrics : dict of str to (float, float)
-        Of A and of B.
+        Each metric of A and of B.
     of_flipped : dict of str to (float, float)
-        The same on the rows that change class alone.
+        Each metric on the rows that change class alone.
     """
 
     metrics: dict[str, tuple[float, float]]
@@ -143,14 +143,14 @@ def row_changes(
         ]
         flips.sort(key=lambda flip: -flip.n_rows)
     order = np.lexsort((-sizes, ~np.isin(np.arange(len(sizes)), flipped)))
-    told = [row for row in order[:SHOWN_ROWS].tolist() if sizes[row] > NO_CHANGE]
+    shown = [row for row in order[:SHOWN_ROWS].tolist() if sizes[row] > NO_CHANGE]
     return RowChanges(
         n_rows=len(before),
         differences=tuple(differences(task, before, after, weights)),
         flips=tuple(flips),
         flipped=flipped,
         effects=mean_effects(first, second, matches),
-        shown=tuple(told_rows(first, second, matches, np.array(told, int), before, after)),
+        shown=tuple(changed_rows(first, second, matches, np.array(shown, int), before, after)),
     )
 
 
@@ -190,7 +190,7 @@ def differences(
 
 
 def outcome_of_row(task: Task, changes: np.ndarray, after: int | None) -> Outcome:
-    """What the change of a row is told about: the class it comes to, or that gains most."""
+    """The outcome that changes for a row: its new class, or the class that gains most."""
     if not task.are_classes:
         return Outcome(task, int(np.abs(task.comparable(changes[None]))[0].argmax()))
     outcomes = [outcome_of_class(task, code) for code in range(task.n_classes)]
@@ -199,7 +199,7 @@ def outcome_of_row(task: Task, changes: np.ndarray, after: int | None) -> Outcom
     return max(outcomes, key=lambda outcome: outcome.effects(changes[None])[0])
 
 
-def told_rows(
+def changed_rows(
     first: Side,
     second: Side,
     matches: Sequence[Match],
@@ -222,12 +222,12 @@ def told_rows(
                 by_rule[:, number] += sign * own[:, rule]
         by_rule[:, -1] += sign * network.intercept
     predictions = [task.predictions(outputs[rows]) for outputs in (before, after)]
-    told = []
+    found = []
     for place, row in enumerate(rows.tolist()):
         flips = task.are_classes and predictions[0][place] != predictions[1][place]
         code = int(chosen_classes(after[row : row + 1])[0]) if flips else None
         outcome = outcome_of_row(task, after[row] - before[row], code)
-        told.append(
+        found.append(
             RowChange(
                 row=row,
                 before=predictions[0][place],
@@ -238,7 +238,7 @@ def told_rows(
                 chances=chances_of(task, outcome, before[row], after[row]),
             )
         )
-    return told
+    return found
 
 
 def chances_of(
@@ -251,9 +251,9 @@ def chances_of(
 
 
 def mean_effects(first: Side, second: Side, matches: Sequence[Match]) -> np.ndarray:
-    """By how much the rules of each match differ on average over the rows, (n_matches,).
+    """The mean difference between the rules of each match over the rows, (n_matches,).
 
-    Of several outputs the mean of all, as far as they matter.
+    Several outputs are averaged, each as far as it matters for the prediction.
     """
     task = first.fitted.task
     one, other = (
@@ -280,7 +280,7 @@ def mean_effects(first: Side, second: Side, matches: Sequence[Match]) -> np.ndar
 def measured(
     first: Side, second: Side, rows: tuple[Rows, Rows], flipped: np.ndarray
 ) -> Measured:
-    """How good both models are, on all rows and on those that change class."""
+    """How good both models are, on all rows and on the rows that change class."""
 
     def both(some: np.ndarray | slice) -> dict[str, tuple[float, float]]:
         one, other = (

@@ -1,4 +1,4 @@
-"""What differs between two rules, in the words that rules are told in."""
+"""What differs between two rules, in the words of their texts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from neuralrules._reading._text import (
 from neuralrules._reading._wording import Statement
 
 PRECISION, MAX_TERMS = 3, 3
-# Tried one after the other until two rules that differ read differently: digits and columns.
+# Digits and columns, tried one after the other until two different rules read differently.
 FINER = ((PRECISION, MAX_TERMS), (6, 1000), (17, 1000))
-# How rules that differ were taken for the same one.
+# By what two different rules were matched.
 MATCHED_BY = {
     VALUE: "the same conditions",
     LEAF: "grown from the same leaf",
@@ -31,19 +31,20 @@ STRENGTH = "fires where it did, but more or less strongly"
 
 
 class RuleChange(NamedTuple):
-    """One rule of either model, or one of each that belong together.
+    """One rule of either model, or a rule of each model that belong together.
 
     Attributes
     ----------
     first, second : int or None
-        Its number in each model; None in a model that does not have it.
+        The number of the rule in each model; None in a model without the rule.
     kind : {"same", "changed", "only in A", "only in B"}
     matched_by : str
         How the two of a changed rule were recognised; else empty.
     changes : tuple of (str, str)
-        What it says in A and in B, where that differs; empty for what only one of them says.
+        What the rule says in A and in B, if that differs. The text of a model that does not say
+        it is empty.
     text : str
-        The whole rule; of a changed one as it is in B.
+        The whole rule; a changed rule as it is in B.
     """
 
     first: int | None
@@ -55,7 +56,7 @@ class RuleChange(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The rule by its numbers, as they are in A and in B."""
+        """The rule by its numbers in A and in B."""
         if self.second is None:
             return f"rule {self.first} of A"
         if self.first is None:
@@ -80,7 +81,7 @@ def rule_change(first: Fitted, second: Fitted, match: Match) -> RuleChange:
 
 
 def whole_text(fitted: Fitted, rule: int) -> str:
-    """What a rule is worth, and where."""
+    """The value of a rule and its conditions."""
     conditions = [one.text for one in statements(fitted, rule, PRECISION, MAX_TERMS)]
     return f"{value_text(fitted, rule, PRECISION)}: {' and '.join(conditions)}"
 
@@ -98,7 +99,7 @@ def statements(fitted: Fitted, rule: int, precision: int, max_terms: int) -> lis
 def differences(
     first: Fitted, rule: int, second: Fitted, other: int
 ) -> tuple[tuple[str, str], ...]:
-    """What two rules say differently: the value, then conditions beside those they became."""
+    """What two rules say differently: the value, then each condition beside its successor."""
     for precision, max_terms in FINER:
         values = value_text(first, rule, precision), value_text(second, other, precision)
         before = statements(first, rule, precision, max_terms)
@@ -114,7 +115,7 @@ def differences(
 def changed_statements(
     before: Sequence[Statement], after: Sequence[Statement]
 ) -> list[tuple[str, str]]:
-    """The statements that only one of two rules makes; those about the same thing together."""
+    """The statements that only one of two rules makes; in pairs, if they have one subject."""
     gone = [one for one in before if one not in after]
     new = [one for one in after if one not in before]
     pairs = []
@@ -150,7 +151,7 @@ def start_texts(first: Fitted, second: Fitted) -> tuple[str, str]:
 
 
 def stand_in_changes(first: Fitted, second: Fitted) -> list[tuple[str, str, str]]:
-    """Columns whose missing numbers count otherwise, with what they count as in each."""
+    """Columns whose missing numbers count differently, and what they count as in each model."""
     changes = []
     for source in range(len(first.encoder.names)):
         if source not in {*first.used_columns, *second.used_columns}:

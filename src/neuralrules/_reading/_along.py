@@ -1,7 +1,7 @@
-"""Rules as some columns move and all others stay as they are.
+"""Activations of rules if some columns move and all others stay as they are.
 
-A literal is a sum, so what the other columns add to it is computed once for each row, and only
-what moves is added again for every value.
+A literal is a sum. What the other columns add to the sum is computed once for each row, and
+what the moving columns add once for each value.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ NEAR = 1e-4  # of the range: how far to either side a bend is looked for
 STRAIGHT = 1e-9  # second differences below it, relative to the activation, are rounding
 
 
-def rules_that_use(network: Network, features: np.ndarray) -> np.ndarray:
-    """Rules with a weight on one of some encoded columns, ascending int64."""
-    used = [
-        network.rule_weights(rule)[:, np.isin(network.rule_columns(rule), features)].any()
-        for rule in range(network.n_rules)
-    ]
-    return np.flatnonzero(used)
+def rules_that_use(network: Network, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rules with a weight on one of some encoded columns.
 
-
-def uses_only(network: Network, rule: int, features: np.ndarray) -> bool:
-    """Whether a rule has weights on these encoded columns alone."""
-    others = ~np.isin(network.rule_columns(rule), features)
-    return not network.rule_weights(rule)[:, others].any()
+    Returns
+    -------
+    rules : (n,) int64
+        Ascending.
+    alone : (n,) bool
+        Whether a rule has weights on no other encoded columns.
+    """
+    used = np.logical_or.reduceat(network.weights != 0, network.offsets[:-1], axis=0)
+    asked = np.isin(network.features, features)
+    rules = np.flatnonzero(used[:, asked].any(axis=1))
+    return rules, ~used[rules][:, ~asked].any(axis=1)
 
 
 def activations_along(
@@ -67,16 +68,19 @@ def activations_along(
 def shallow_activations(
     stays: np.ndarray, shifts: np.ndarray, moving: np.ndarray
 ) -> np.ndarray:
-    """Activations (n_rows, n_values) from what stays and what is added to it.
+    """Activations (n_rows, n_values) of a shallow rule.
 
-    Where a literal that does not move is off, the rule is off for every value. That is so for
-    most rows of most rules.
+    If a literal that does not move is off, the rule is off for every value. That is so for most
+    rows of most rules.
 
     Parameters
     ----------
     stays : (n_rows, n_literals) float64
+        What the columns that stay add to the literals.
     shifts : (n_values, n_literals) float64
+        What the columns that move add to the literals.
     moving : (n_literals,) bool
+        The literals that move.
     """
     ceiling = stays[:, ~moving].min(axis=1, initial=np.inf)
     on = np.flatnonzero(ceiling > 0)
@@ -91,7 +95,7 @@ def shallow_activations(
 def deep_activations(
     network: Network, rule: int, stays: np.ndarray, shifts: np.ndarray
 ) -> np.ndarray:
-    """The same through the second layer of a deep rule, some rows at a time."""
+    """Activations (n_rows, n_values) of a deep rule, computed some rows at a time."""
     own = slice(network.offsets[rule], network.offsets[rule + 1])
     mixing = network.second_layer(rule).astype(np.float64)
     constants = network.shifts[own].astype(np.float64)
@@ -109,8 +113,8 @@ def bends(
 ) -> np.ndarray:
     """Where a rule that uses only `features` bends on the way from one value to another.
 
-    Between its literals' zeros the units of a rule are straight lines; their minimum can bend
-    where two of them cross, and the ReLU where they cross zero.
+    Between the zeros of the literals the units of a rule are straight lines. Their minimum can
+    bend where two lines cross, and the ReLU bends where the minimum crosses zero.
 
     Parameters
     ----------

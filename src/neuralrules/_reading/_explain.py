@@ -1,4 +1,4 @@
-"""Why the model says what it says about a row: rules, contributions, limits, slopes."""
+"""Why the model predicts what it predicts for a row: rules, contributions, limits, slopes."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ SHOWN_ROWS = 10  # when an explanation is printed
 class Explanation:
     """The rules that fire on some rows and what each of them adds.
 
-    The contributions of a row, added in the order given, and then the intercept make
-    up the decision function bit for bit (with the reference ``engine="numpy"`` and more
-    than 64 rules, to the last digits of float32).
+    The contributions of a row, added in the order given, and then the intercept are the
+    decision function bit for bit. With the reference ``engine="numpy"`` and more than 64 rules
+    they agree to the last digits of float32.
 
     Attributes
     ----------
     decision : (n_rows, n_outputs) float64
-        The decision function; of a regression the prediction, or its logarithm for
+        The decision function. For a regression this is the prediction, or its logarithm with
         ``loss="poisson"``.
     intercept : (n_outputs,) float64
     rows, rules : (n_active,) int64
-        Which rule fires on which row; row by row, in the order of the rules.
+        Which rule fires on which row: row by row, in the order of the rules.
     activations : (n_active,) float64
         min_j ReLU(w_j . x + a_j) of the rule on the row.
     contributions : (n_active, n_outputs) float64
-        Value times activation: the rule's part of the decision.
+        The rule's part of the decision: its value times its activation.
     limits : (n_active,) int64
-        The literal that limits the activation, counted from the rule's first; for a
-        deep rule the unit of its second layer.
+        The literal that limits the activation, counted from the rule's first literal. For a
+        deep rule it is the unit of the second layer that limits the activation.
     margins : (n_active,) float64
-        How far the row is from leaving the rule: the distance in standard deviations
-        of the encoded columns.
+        The distance of the row from leaving the rule, in standard deviations of the encoded
+        columns.
     margins_are_exact : (n_active,) bool
-        Of a deep rule the margin may be a lower bound of that distance.
+        Whether the margin is exact. For a deep rule it may be a lower bound.
     slopes : (n_rows, n_columns, n_outputs) float64
-        Derivative of the decision by each column of the table, in its own units. NaN
+        Derivative of the decision by each column of the table, in the column's own units. NaN
         for categories and for missing numbers, which cannot change a little.
     columns : list of str
     outputs : list
@@ -86,7 +86,7 @@ class Explanation:
 
     @property
     def base(self) -> str:
-        """What the intercept says of a row, such as "3.1 % for ill"."""
+        """What every row starts with, such as "3.1 % for ill"."""
         return base_text(self._fitted)
 
     def limit_text(self, place: int, precision: int = 3, max_terms: int = 3) -> str:
@@ -96,7 +96,7 @@ class Explanation:
         return limit_text(encoder, features, weights, bias, precision, max_terms)
 
     def _limit_texts(self, precision: int, max_terms: int) -> list[str]:
-        """The limits of all places; those of a shallow rule are its literals, written once."""
+        """The limits of all places; each literal of a shallow rule is worded once."""
         deep = self._fitted.network.deep
         texts: dict[tuple[int, ...], str] = {}
         result = []
@@ -112,7 +112,7 @@ class Explanation:
     def to_frame(self, *, precision: int = 3, max_terms: int = 3) -> Any:
         """One line for each row, rule that fires on it, and output, as a pandas frame.
 
-        Where there is an intercept it is a line of each row too, with the rule missing, so
+        If the model has an intercept, each row gets one more line for it, without a rule, so
         that the contributions of a row sum to its decision.
         """
         pandas = import_pandas("to_frame")
@@ -204,9 +204,9 @@ class Explanation:
 
 
 def predicted_text(task: Task, decision: np.ndarray) -> str:
-    """What a decision (n_outputs,) comes to: a class with its probability, or a number.
+    """The prediction for a decision (n_outputs,): a class with its probability, or a number.
 
-    Nothing where the decision is the prediction.
+    Empty if the decision itself is the prediction.
     """
     outputs = decision[None]
     if task.are_classes:
@@ -257,9 +257,9 @@ def explain(fitted: Fitted, X: Any, engine: Engine) -> Explanation:
 def local_forms(
     network: Network, x: np.ndarray, rows: np.ndarray, rules: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Around each active row and rule the activation is one linear form w . x + a.
+    """The linear form w . x + a that the activation is around each active row and rule.
 
-    Of equally small literals the first one limits, as in training.
+    If literals are equally small, the first one limits the activation, as in training.
 
     Parameters
     ----------
@@ -301,18 +301,18 @@ def local_forms(
 
 
 def distances(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """How far it is to 0 for `values` that fall by `slopes`; infinite for no slope."""
+    """The distance to 0 of `values` that fall by `slopes`; infinite without a slope."""
     return np.where(slopes > 0, np.abs(values) / np.where(slopes > 0, slopes, 1), np.inf)
 
 
 def deep_margins(
     units: np.ndarray, literals: np.ndarray, weights: np.ndarray, mixing: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How far rows are from leaving a deep rule, and where that is exact.
+    """How far rows are from leaving a deep rule, and for which rows the distance is exact.
 
-    As long as no literal changes its sign, all units are linear and the way out is known.
-    Where it is longer than that, the margin is at least the way to the first such change,
-    and at least what it would be if every literal fell as steeply as it can at once.
+    As long as no literal changes its sign, all units are linear and the distance is exact. If a
+    literal changes its sign before, the margin is at least the distance to this change. It is
+    also at least the distance if all literals fell as steeply as they can at once.
 
     Parameters
     ----------

@@ -1,15 +1,16 @@
-"""Which rules, columns and pairs of columns matter, on given rows, and how surely.
+"""Which rules, columns and pairs of columns matter on given rows, and with which certainty.
 
-Columns and pairs are judged by the decision function f itself. Replace a column's cell
-by that of a random other row, x -> x_a: the importance is half the mean squared change of
-f, over the variance of f. For two columns it is a quarter of the mean of
-(f(x) - f(x_a) - f(x_b) + f(x_ab))^2, what only both together do: zero if f is a sum of
-one function without a and one without b.
+The importance of columns and pairs is measured by the decision function f itself. Replace a
+column's cell by the cell of a random other row, x -> x_a. The importance of the column is half
+the mean squared change of f, divided by the variance of f. The importance of two columns is a
+quarter of the mean of (f(x) - f(x_a) - f(x_b) + f(x_ab))^2, divided by the same variance. It
+measures what only both columns together do, and is zero if f is the sum of a function without
+a and a function without b.
 
-Where columns are independent, these are shares of the variance: the total Sobol index,
-estimated as by Jansen (1999), and the superset importance of Liu and Owen (2006). Where
-they are not, borrowed cells make rows unlike any that was seen; then the importances say
-what the model would do there, and may exceed 1.
+If columns are independent, importances are shares of the variance: the total Sobol index,
+estimated as by Jansen (1999), and the superset importance of Liu and Owen (2006). If columns
+are dependent, borrowed cells make rows unlike all rows seen. Then the importances say what the
+model would do on such rows, and may exceed 1.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ PAIRED_COLUMNS = 10  # pairs are looked for among the most important columns
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importances:
-    """Importance of several things, and what it was on resampled rows.
+    """The importance of rules, columns or pairs, also on resampled rows.
 
     Attributes
     ----------
@@ -47,9 +48,9 @@ class Importances:
     values : (n,) float64
         Rules: mean absolute contribution. Columns and pairs: half, or a quarter of, the
         mean squared change of the decision function when cells are borrowed from other
-        rows, over its variance.
+        rows, divided by its variance.
     resamples : (n_resamples, n) float64
-        The same on rows drawn with replacement.
+        The importances on rows drawn with replacement.
     """
 
     kind: str
@@ -100,8 +101,8 @@ def importances(
 ) -> Importances:
     """Importance of the rules, columns or pairs of columns, on some of `n_rows` rows.
 
-    `encode` gives the encoded rows with the numbers that are asked for: of a long table only
-    a sample is needed.
+    `encode` gives the encoded rows with the numbers asked for, because only a sample of a long
+    table is needed.
     """
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not one of {', '.join(map(repr, KINDS))}.")
@@ -150,10 +151,10 @@ def importances(
 def column_shares(fitted: Fitted) -> np.ndarray:
     """How much each column of the table matters, without any rows: (n_columns,) float64.
 
-    The mean absolute contribution of each rule on the training rows goes to the columns that
-    it looks at, in proportion to the sizes of their weights, which are those of standardised
-    columns. They sum to 1, or are all 0 where no rule looks at anything. Of a model that
-    remembers no rows, rules count by their values alone.
+    The mean absolute contribution of each rule on the training rows is divided among the
+    columns of the rule, in proportion to the sizes of their weights on standardised columns.
+    The shares sum to 1, or are all 0 if no rule looks at any column. If the model remembers no
+    rows, rules count by their values alone.
     """
     network, activity = fitted.network, fitted.activity
     activation = activity.activation if activity.n_rows else np.ones(network.n_rules)
@@ -178,7 +179,7 @@ class Draws:
         self._seed = random_state.randint(2**31 - 1)
 
     def means(self, values: np.ndarray) -> np.ndarray:
-        """Means of values (n_rows, n), (1 + n_resamples, n); the same draws every time."""
+        """Means of values (n_rows, n) by the same draws every time, (1 + n_resamples, n)."""
         random_state = np.random.RandomState(self._seed)
         n_drawn = np.count_nonzero(self._shares)
         result = [self._shares @ values]

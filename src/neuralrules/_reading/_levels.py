@@ -1,8 +1,8 @@
 """The values that one column moves over, in the user's units and as rules see them.
 
-Of numbers and dates these are values seen in the rows, round ones between them, and those at
-which the effect of the column is known to bend; of categories all that the model knows.
-A missing cell is a value of its own, and so is a category that the model does not know.
+For numbers and dates these are values seen in the rows, equal steps between them, and the
+values at which the effect of the column bends. For categories they are all categories that
+the model knows. A missing cell is one more value, and so is a category unknown to the model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from neuralrules._data._dates import date_text
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
 from neuralrules._network._network import Network
-from neuralrules._reading._along import bends, rules_that_use, uses_only
+from neuralrules._reading._along import bends, rules_that_use
 from neuralrules._reading._numbers import number as number_text
 
 OTHER = "another value"  # of a category
@@ -38,16 +38,16 @@ class Levels:
         Ascending numbers or days since 1970-01-01, or 0, 1, … for categories; NaN, the last,
         for a missing number.
     names : list of (str or None), or None
-        What categories are called, None being the missing one; None for numbers and dates.
+        The names of the categories, with None for a missing cell; None for numbers and dates.
     features : (n_features,) int
-        Encoded columns that come from this column.
+        The encoded columns that come from this column.
     encoded : (n_values, n_features) float64
     below : (n_rows,) int64
-        The value that a row has, or the largest that is less than its own.
+        The place of each row's value, or of the largest value below it.
     beyond : (n_rows,) float64
-        Which share of the way to the next value it lies beyond that.
+        The share of the way to the next value that the row lies beyond that value.
     cells : (n_rows,) float64
-        The rows' own numbers, or places of their categories.
+        The numbers of the rows, or the places of their categories.
     """
 
     source: int
@@ -67,7 +67,7 @@ class Levels:
     def values(self) -> np.ndarray:
         """The values in the user's units: float64, datetime64[s], or texts.
 
-        Of a missing cell NaN, NaT or None.
+        A missing cell is NaN, NaT or None.
         """
         if self.names is not None:
             return np.array(self.names, object)
@@ -80,7 +80,7 @@ class Levels:
         return dates
 
     def text(self, place: int) -> str:
-        """One of the values for people to read."""
+        """The value at a place for people to read."""
         number = float(self.numbers[place])
         if self.names is not None:
             name = self.names[place]
@@ -92,8 +92,8 @@ class Levels:
     def shares(self, weights: np.ndarray) -> np.ndarray:
         """Shares of the rows that lie at each value, (n_values,) float64.
 
-        A row between two values counts to both, the more the nearer they are, so that the mean
-        over the rows of a line through the values is the mean over the values by their shares.
+        A row between two values counts for both, and more for the nearer value. So the mean of
+        a line through the values is the same over the rows as over the values by their shares.
         """
         n = len(self)
         upper = np.minimum(self.below + 1, n - 1)
@@ -114,9 +114,9 @@ def levels(
     X : checked table
     source : int
     n_values : int
-        About so many numbers or dates.
+        The approximate number of values of a column of numbers or dates.
     bent : bool
-        Take those as well at which rules bend that use no other column.
+        Whether to add the values at which rules bend that use no other column.
     """
     features = np.flatnonzero([column.source == source for column in encoder.columns])
     own = [encoder.columns[feature] for feature in features]
@@ -149,10 +149,10 @@ def levels(
 
 
 def seen_numbers(cells: np.ndarray, column: EncodedColumn, n_values: int) -> np.ndarray:
-    """Numbers to move over: all that occur or, of many, quantiles and steps between them.
+    """Numbers to move over: all numbers that occur or, of many, quantiles and equal steps.
 
-    Quantiles are close where rows are; equal steps leave no gaps where there are few. A table
-    without a number has the training table's mean.
+    Quantiles are close to one another where there are many rows, and equal steps leave no gaps
+    where there are few. In a table without a number the column stays at its training mean.
     """
     seen = np.unique(cells[~np.isnan(cells)])
     if not seen.size:
@@ -174,10 +174,10 @@ def bends_of(
 ) -> np.ndarray:
     """Numbers at which rules bend that use no other column."""
     start, end = encoded_values(own, raw_numbers(own, numbers[[0, -1]]))
+    rules, alone = rules_that_use(network, features)
     found = [
         start[0] + share * (end[0] - start[0])
-        for rule in rules_that_use(network, features).tolist()
-        if uses_only(network, rule, features)
+        for rule in rules[alone].tolist()
         for share in bends(network, rule, features, start, end)
     ]
     originals = np.array([own[0].original(z) for z in found])
@@ -198,7 +198,7 @@ def encoded_values(own: list[EncodedColumn], raw: np.ndarray) -> np.ndarray:
 
 
 def category_levels(encoder: Encoder, features: np.ndarray, X: Any, source: int) -> Levels:
-    """All categories that the model knows and, where there are any, the others."""
+    """All categories that the model knows and, if the table has others, one value for them."""
     own = encoder.columns_of(source)
     keys = [column.category for column in own if isinstance(column, Category)]
     order = sorted(range(len(keys)), key=lambda place: keys[place] is None)  # a hole is last
@@ -208,7 +208,7 @@ def category_levels(encoder: Encoder, features: np.ndarray, X: Any, source: int)
     cells = [places.get(cell, len(keys)) for cell in encoder.categories(X, source)]
     raw, names = np.eye(len(own))[order], keys
     if isinstance(own[-1], Rare) or len(keys) in cells:
-        # All rare categories share an indicator; where there are none, all are zero.
+        # All rare categories share an indicator; without one, all indicators are zero.
         rare = np.zeros((1, len(own)))
         rare[0, -1] = isinstance(own[-1], Rare)
         at = len(keys) - (None in keys)

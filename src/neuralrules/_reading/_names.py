@@ -1,7 +1,7 @@
 """Names of columns and categories as texts show them.
 
-A name that is one word stands as it is. Any other is set off, or ``0 ≤ 0.5`` and
-``a - b > 3`` would read as arithmetic: a whole number is ``column 3``, the rest is quoted.
+A name that is one word stands as it is. A whole number becomes ``column 3``, and any other name
+is quoted. Otherwise ``0 ≤ 0.5`` and ``a - b > 3`` would read as arithmetic.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ def in_formula(name: str) -> str:
 
 
 def column_label(name: str) -> str:
-    """A column's name that stands alone: beside a bar, an axis or an input."""
+    """A column's name that stands alone, beside a bar, an axis or an input."""
     return f"column {name}" if is_number(name) else name
 
 
 def category_text(category: str) -> str:
-    """A category, which stands after "=": there a number is no riddle."""
+    """A category, which stands after "=", so that a number needs no quotes."""
     return category if is_number(category) else quoted_unless_word(category)
 
 
@@ -28,14 +28,14 @@ def is_number(name: str) -> bool:
 
 
 def quoted_unless_word(name: str) -> str:
-    """A name in quotes, unless it is one word; "…" stands for a part that was cut out."""
+    """A name in quotes, unless it is one word. "…" stands for letters that were cut out."""
     if name.replace("…", "_").isidentifier():
         return name
     return '"' + printable(name).replace('"', '\\"') + '"'
 
 
 def printable(name: str) -> str:
-    """A name on one line: a line break in it must not look like the next rule."""
+    """A name on one line, since a line break in it would look like the next rule."""
     if name.isprintable():
         return name
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)

@@ -1,4 +1,4 @@
-"""Numbers for people: as many digits as tell something."""
+"""Numbers for people, with no more digits than have a meaning."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MAX_PRECISION = 17  # significant digits of a float64
 
 
 def number(value: float, precision: int) -> str:
-    """A number with some significant digits, in powers of ten only where it must be."""
+    """A number with some significant digits, with a power of ten only if it is needed."""
     precision = min(precision, MAX_PRECISION)
     # Beyond six digits more than were asked for, the rest is noise that hides the size.
     if value == 0 or not 1e-4 <= abs(value) < min(10.0 ** (precision + 6), 1e15):
@@ -19,7 +19,7 @@ def number(value: float, precision: int) -> str:
 
 
 def resolved(value: float, scale: float, precision: int) -> str:
-    """A number with as many digits as tell apart parts of a column's deviation `scale`."""
+    """A number with the digits that tell apart parts of a column's deviation `scale`."""
     if abs(value) < 10.0 ** -(precision + 3) * scale:  # what float32 left of a 0
         return "0"
     extra = int(np.ceil(np.log10(abs(value) / scale))) if abs(value) > scale else 0
@@ -27,9 +27,9 @@ def resolved(value: float, scale: float, precision: int) -> str:
 
 
 def rounded(value: float, unit: float, precision: int) -> str:
-    """A number to the digits that tell apart parts of `unit`, and no more.
+    """A number rounded to the digits that tell apart parts of `unit`.
 
-    Before the point too: where the deviation is 17000, three digits of 35259 are 35300.
+    Digits before the point are rounded too: if the deviation is 17000, 35259 becomes 35300.
     """
     place = int(np.floor(np.log10(unit))) - min(precision, MAX_PRECISION) + 1
     shown = round(value, -place) + 0.0  # never -0

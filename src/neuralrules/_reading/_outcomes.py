@@ -1,4 +1,4 @@
-"""What rules speak about: a class or a number, and what they do to it, in words."""
+"""What a model predicts, a class or a number, and what contributions do to it, in words."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import rounded
 from neuralrules._task._task import Task
 
-DIGITS = 2  # of what rules add, which no table tells more exactly
+DIGITS = 2  # of what rules add: a table of rows does not determine more
 LARGEST_EXPONENT = 700.0  # an exponential of it is still a float64
-FAINT = 0.005  # of log odds, or of the deviation of a number: what a reader need not know
+FAINT = 0.005  # of log odds, or of the deviation of a number: too little to mention
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One class, or one number, that contributions are told about.
+    """One class, or one number, and how contributions to it are worded.
 
     Attributes
     ----------
@@ -27,8 +27,8 @@ class Outcome:
     place : int
         Code of the class, or number of the target.
     sign : float
-        Whether what is added to the decision speaks for it, or against it: -1 for the first
-        of two classes.
+        1 if a larger decision speaks for the outcome, -1 if it speaks against it. The sign is
+        -1 for the first of two classes.
     """
 
     task: Task
@@ -36,7 +36,7 @@ class Outcome:
     sign: float = 1.0
 
     def effects(self, contributions: np.ndarray) -> np.ndarray:
-        """What contributions (n, n_outputs) add to this outcome, (n,) float64."""
+        """What contributions (n, n_outputs) add to the outcome, (n,) float64."""
         outputs = contributions.astype(np.float64)
         if outputs.shape[1] == 1:
             return self.sign * outputs[:, 0]
@@ -51,7 +51,7 @@ class Outcome:
 
     @property
     def is_odds(self) -> bool:
-        """Whether contributions are log odds, so that their exponentials multiply odds."""
+        """Whether contributions are log odds: their exponentials multiply the odds."""
         return self.task.gives_probabilities and self.task.n_classes == 2
 
     @property
@@ -73,7 +73,7 @@ class Outcome:
 
     @property
     def faint(self) -> float:
-        """Effects below it say nothing."""
+        """The size below which an effect is not worth mentioning."""
         if self.task.are_classes or self.multiplied:
             return FAINT
         return FAINT * float(self.task.scale[self.place])
@@ -86,19 +86,19 @@ class Outcome:
         return f"{text} ({self.multiple(effect)})" if self.multiple(effect) else text
 
     def usual(self, effect: float) -> str:
-        """An effect as what it does: "odds of bad times 1.6", "adds 2 to the prediction"."""
+        """An effect in its usual words: "odds of bad times 1.6", "adds 2 to the prediction"."""
         text = self.multiple(effect)
         if not text:
             return self.addition(effect)
         return text.replace("odds", f"odds of {self.label}", 1) if self.is_odds else text
 
     def size(self, effect: float) -> str:
-        """How large an effect is: the factor, if it multiplies odds or a number."""
+        """The size of an effect: a factor if the effect multiplies odds or a number."""
         multiple = self.multiple(effect)
         return multiple.split()[-1] if multiple else size_text(effect)
 
     def growth(self, effect: float) -> str:
-        """By how much an effect grows with something: "a factor 1.6", or "2"."""
+        """The amount by which an effect grows: "a factor 1.6", or "2"."""
         return f"{'a factor ' if self.multiple(effect) else ''}{self.size(effect)}"
 
     def comparison(self, effect: float) -> str:
@@ -109,11 +109,11 @@ class Outcome:
         return f"{self.what.removeprefix('the ')} {side} by {size_text(effect)}"
 
     def multiple(self, effect: float) -> str:
-        """What an effect does to odds, or to a number that it multiplies; else nothing."""
+        """An effect as a factor of odds or of a prediction; empty if it is added instead."""
         if not self.multiplied:
             return ""
         factor = float(np.exp(min(abs(effect), LARGEST_EXPONENT)))
-        # What matters is how far it is from 1, where nothing changes.
+        # A factor of 1 changes nothing, so the distance from 1 needs the digits.
         size = rounded(factor, factor - 1, DIGITS) if factor > 1 else "1"
         return f"{self.multiplied} {'divided by' if effect < 0 else 'times'} {size}"
 
@@ -125,7 +125,7 @@ def size_text(size: float) -> str:
 
 
 def rare_class(fitted: Fitted) -> int:
-    """Code of the class with the fewest rows in training; of equally rare ones the last."""
+    """Code of the class with the fewest rows in training; the last of equally rare classes."""
     totals = fitted.activity.all_totals
     # Weights that balance classes make them equal but for rounding.
     return int(np.flatnonzero(totals <= totals.min() * (1 + 1e-6))[-1])
@@ -136,13 +136,13 @@ def outcome_of_class(task: Task, code: int) -> Outcome:
 
 
 def adverse_outcome(fitted: Fitted, adverse: Any) -> Outcome:
-    """The outcome that a person is told reasons for.
+    """The outcome that reasons are given for.
 
     Parameters
     ----------
     fitted : Fitted
     adverse : object
-        A class; by default the rarest one. Of a number "high", the default, or "low".
+        A class, by default the rarest. For a number "high", the default, or "low".
     """
     task = fitted.task
     if not task.are_classes:

@@ -1,7 +1,7 @@
-"""What a literal, or a unit of a deep rule, can come to on rows like those of training.
+"""The range of a literal, or of a unit of a deep rule, on rows like those of training.
 
-A literal that is positive wherever the columns stay within the training table says nothing
-about a row. Texts leave it out, and a threshold that lies far outside of the table with it.
+A literal that is positive on every row within the ranges of the training table says nothing
+about a row, so texts leave it out. That also leaves out thresholds far outside of the table.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from neuralrules._data._columns import EncodedColumn, Indicator, Number
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 
-FLAT = 1e-3  # of its size: a literal that varies by less is a constant to its readers
+FLAT = 1e-3  # of its size: a literal that varies by less is worded as a constant
 
 
 class Reach(NamedTuple):
-    """The lowest and the highest that a sum comes to."""
+    """The lowest and the highest value of a sum."""
 
     low: float
     high: float
@@ -30,20 +30,20 @@ class Reach(NamedTuple):
 
     @property
     def never(self) -> bool:
-        """Whether it is positive on none."""
+        """Whether the sum is positive on no row."""
         return self.high <= 0
 
     @property
     def flat(self) -> bool:
-        """Whether it is positive and hardly varies: then it caps a rule's activation."""
+        """Whether the sum is positive and hardly varies: then it caps a rule's activation."""
         return self.always and self.high - self.low <= FLAT * self.high
 
 
 def reach(encoder: Encoder, features: np.ndarray, weights: np.ndarray, bias: float) -> Reach:
     """The reach of w . x + a over the encoded columns `features`.
 
-    Each column of the table moves by itself, and its encoded columns together: it holds at
-    most one category, and a missing number stands at the mean, which is 0.
+    Each column of the table moves by itself, and its encoded columns move together: a cell
+    holds at most one category, and a missing number is encoded as 0.
     """
     used = np.flatnonzero(weights)
     by_source: dict[int, list[tuple[EncodedColumn, float]]] = {}
@@ -71,7 +71,7 @@ def literal_reach(fitted: Fitted, literal: int) -> Reach:
 
 
 def rule_reaches(fitted: Fitted, rule: int) -> list[Reach]:
-    """The reaches of a rule's literals; of a deep rule those of the units above them."""
+    """The reaches of a rule's literals; for a deep rule, of the units above the literals."""
     network = fitted.network
     own = range(network.offsets[rule], network.offsets[rule + 1])
     literals = [literal_reach(fitted, literal) for literal in own]
@@ -86,9 +86,9 @@ def rule_reaches(fitted: Fitted, rule: int) -> list[Reach]:
 
 
 def cap(fitted: Fitted, rule: int) -> float:
-    """What literals (or units of a deep rule) that do not vary let the activation be.
+    """The highest activation that a rule's constant literals (or units) allow.
 
-    Infinite where there are none.
+    Infinite if no literal is constant.
     """
     constant = [own.high for own in rule_reaches(fitted, rule) if own.flat]
     return min(constant, default=np.inf)

@@ -1,10 +1,10 @@
 """Reasons for one case: what speaks for an adverse outcome, in sentences.
 
-A rule is a reason by how much worse it leaves the row than the average row of training: its
-contribution to the adverse outcome less its mean contribution. A rule that speaks for the
-outcome is a reason where it fires more than usual; one that speaks against it, where it does
-not fire, or less than usual. That measure has no jump, also not where a rule begins to fire,
-so rows next to each other have the same reasons.
+The strength of a reason is how much worse a rule leaves the row than the average row of
+training: its contribution to the adverse outcome minus its mean contribution. A rule that
+speaks for the outcome is a reason if it fires more than usual. A rule that speaks against the
+outcome is a reason if it does not fire, or fires less than usual. The strength has no jump,
+not even where a rule begins to fire, so rows next to each other have the same reasons.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ class Reason:
     ----------
     row, rule : int
     kind : {"against", "missed", "weak"}
-        The rule fires and speaks for the adverse outcome; it would speak against it, but does
-        not fire; or it does, but less than on the average row.
+        "against" the row: the rule fires and speaks for the adverse outcome. "missed": the
+        rule would speak against the outcome, but does not fire. "weak": it speaks against the
+        outcome, but less than on the average row.
     contribution : float
         What the rule adds to the adverse outcome: 0 if it does not fire.
     shortfall : float
-        That less its mean over the rows of training.
+        The contribution minus its mean over the rows of training.
     text : str
         A sentence.
     """
@@ -68,11 +69,11 @@ class Reasons:
     predictions : (n_rows,) array
         Labels or numbers.
     probabilities : (n_rows,) float64 or None
-        Of the adverse class, where the model gives probabilities.
+        Of the adverse class, if the model gives probabilities.
     adverse : object
-        The adverse class; of numbers "high" or "low".
+        The adverse class; for numbers "high" or "low".
     reasons : list of list of Reason
-        Of each row, the strongest first.
+        The reasons of each row, the strongest first.
     explanation : Explanation
         All rules that fire, with contributions that sum to the decision exactly.
     """
@@ -88,11 +89,11 @@ class Reasons:
         """One line for each row and reason, as a pandas frame."""
         pandas = import_pandas("to_frame")
         names = list(Reason.__dataclass_fields__)
-        told = [vars(reason) for own in self.reasons for reason in own]
-        return pandas.DataFrame(told, columns=names)
+        lines = [vars(reason) for of_row in self.reasons for reason in of_row]
+        return pandas.DataFrame(lines, columns=names)
 
     def heading(self, row: int) -> str:
-        """What the model says of a row, and what is usual."""
+        """What the model predicts for a row, and what is usual."""
         prediction = self.predictions[row]
         if self.probabilities is not None:
             share = number(100 * float(self.probabilities[row]), DIGITS)
@@ -104,8 +105,8 @@ class Reasons:
 
     def row_text(self, row: int) -> str:
         """The heading of a row, and its reasons, one a line."""
-        own = self.reasons[row]
-        lines = [f"{place + 1}. {reason.text}" for place, reason in enumerate(own)]
+        reasons = enumerate(self.reasons[row], 1)
+        lines = [f"{place}. {reason.text}" for place, reason in reasons]
         return "\n".join([self.heading(row), *(lines or ["No rule speaks for it."])])
 
     def __str__(self) -> str:
@@ -128,17 +129,17 @@ def reasons(fitted: Fitted, X: Any, engine: Engine, k: int, adverse: Any) -> Rea
     contributions = active * effects
     shortfalls = contributions - fitted.activity.activation * effects
     table = table_of(fitted, X)
-    told: list[list[Reason]] = []
+    found: list[list[Reason]] = []
     for row in range(len(active)):
         cells = RowOfTable(*(part[row] for part in table))
-        told.append([])
+        found.append([])
         for rule in np.argsort(-shortfalls[row], kind="stable")[:k].tolist():
             if shortfalls[row, rule] <= outcome.faint:
                 break
             kind = kind_of(effects[rule], active[row, rule])
             numbers = float(contributions[row, rule]), float(shortfalls[row, rule])
             text = reason_text(fitted, outcome, cells, rule, kind, numbers[1])
-            told[-1].append(Reason(row, rule, kind, *numbers, text))
+            found[-1].append(Reason(row, rule, kind, *numbers, text))
     probabilities = None
     if task.gives_probabilities:
         probabilities = task.probabilities(explanation.decision)[:, outcome.place]
@@ -146,7 +147,7 @@ def reasons(fitted: Fitted, X: Any, engine: Engine, k: int, adverse: Any) -> Rea
         predictions=task.predictions(explanation.decision),
         probabilities=probabilities,
         adverse=task.labels[outcome.place] if task.are_classes else side_of(outcome),
-        reasons=told,
+        reasons=found,
         explanation=explanation,
         _base=usual_text(fitted, outcome),
     )
@@ -183,7 +184,7 @@ def usual_text(fitted: Fitted, outcome: Outcome) -> str:
 
 
 def table_of(fitted: Fitted, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each row the literals, the encoded columns, and the numbers of the table's columns.
+    """The literals, the encoded columns and the numbers of each row.
 
     Returns
     -------
@@ -242,11 +243,11 @@ class FixedReason(NamedTuple):
     effect : float
         What the rule adds to the adverse outcome for one unit of its activation.
     usual : float
-        What it adds on average over the rows of training.
+        What the rule adds on average over the rows of training.
     fires : str
-        The sentence where it fires.
+        The sentence for rows on which the rule fires.
     missed : str
-        The sentence where it does not; empty if that is no reason.
+        The sentence for the other rows; empty if they have no reason.
     """
 
     rule: int

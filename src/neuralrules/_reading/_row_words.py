@@ -30,7 +30,7 @@ class RowOfTable(NamedTuple):
     literals : (n_literals,) float64
     encoded : (n_encoded,) float64
     cells : (n_columns,) float64
-        Numbers of the table; NaN for what is missing or no number.
+        Numbers of the table; NaN for missing cells and categories.
     """
 
     literals: np.ndarray

@@ -1,4 +1,4 @@
-"""The rules as a table: what each says, covers and is worth, and where it came from."""
+"""The rules as a table: their texts, the rows that they cover, their values and origins."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def value_columns(fitted: Fitted) -> dict[str, np.ndarray]:
 
 
 def agreement_columns(fitted: Fitted, activity: Activity) -> dict[str, np.ndarray]:
-    """Precision and lift of the class that a rule speaks for, or the mean it is about.
+    """Precision and lift of the class that a rule speaks for, or the mean of its targets.
 
-    For a regression the lift is the mean of the covered rows above that of all rows.
-    A rule that covers no row has none of them: NaN.
+    For a regression the lift is the mean of the covered rows minus the mean of all rows. A
+    rule that covers no row has NaN.
     """
     covered = np.where(activity.covered > 0, activity.covered, np.nan)
     classes = fitted.task.classes
@@ -86,7 +86,7 @@ def agreement_columns(fitted: Fitted, activity: Activity) -> dict[str, np.ndarra
 
 
 def current_scores(fitted: Fitted, activity: Activity) -> np.ndarray:
-    """Margin scores (equation 8) over the rows that the rules cover now; 0 for no row."""
+    """Margin scores (equation 8) on the rows that the rules cover now; 0 without such rows."""
     n = np.where(activity.covered > 0, activity.covered, 1)
     classes = fitted.rules.n_classes > 0
     mean = 0.0 if classes else activity.all_totals / max(activity.n_rows, 1)
@@ -97,9 +97,9 @@ def current_scores(fitted: Fitted, activity: Activity) -> np.ndarray:
 def literal_angles(network: Network, rules: Rules) -> np.ndarray:
     """Degrees by which training turned each literal from its tree split, (n_literals,).
 
-    Measured between the normals in standardised columns: 0 for a literal that is still
-    parallel to its split, 180 for one that turned round. NaN for a literal that looks at
-    no column any more, or never was a split.
+    The angle is that between the normals in standardised columns: 0 if the literal is still
+    parallel to its split, 180 if it points the other way. NaN if the literal has no weight
+    left, or never was a split.
     """
     owner = np.repeat(np.arange(network.n_rules), np.diff(network.offsets))
     norms = np.linalg.norm(network.weights.astype(np.float64), axis=1)
@@ -113,6 +113,6 @@ def literal_angles(network: Network, rules: Rules) -> np.ndarray:
 
 
 def overlaps(activity: Activity) -> np.ndarray:
-    """Rows in both the rule and its leaf over rows in either, (n_rules,); NaN for none."""
+    """Rows in both a rule and its leaf over rows in either, (n_rules,); NaN without rows."""
     either = activity.covered + activity.in_leaf - activity.in_both
     return activity.in_both / np.where(either > 0, either, np.nan)

@@ -27,14 +27,14 @@ WORDING = (3, 3)  # digits, and columns of a literal
 
 @dataclass(frozen=True)
 class RoundingCost:
-    """What whole points cost on some rows.
+    """How much the error on some rows grows by counting in whole points.
 
     Attributes
     ----------
     metric : str
         "log loss", or "root mean squared error" for numbers.
     before, after : float
-        That of the model, and that of the points.
+        The metric of the model, and of the points.
     n_rows : int
     """
 
@@ -45,18 +45,18 @@ class RoundingCost:
 
 
 class Band(NamedTuple):
-    """What a card says of the rows given whose points lie in one step, and what was seen.
+    """A line of the card's table: the rows given whose points lie in one step.
 
     Attributes
     ----------
     points : int
         Where the step begins.
     share : float
-        Of the rows given.
+        Share of the rows given.
     expected : float
-        The mean over its rows of the probability, or number, that their points stand for.
+        The mean of the probabilities, or numbers, that the points of these rows stand for.
     seen : float
-        The share of the adverse class among them, or the mean of the number.
+        The share of the adverse class among these rows, or the mean of their numbers.
     """
 
     points: int
@@ -83,14 +83,14 @@ class ScoreCard:
     rates : (n_rules,) float64
         Points of each rule for one unit of its activation, before rounding.
     levels : int or None
-        Into how many steps the activation of a rule is cut; None for points that are
-        proportional to it.
+        The number of steps into which the activation of a rule is cut; None for points that
+        are proportional to the activation.
     adverse : object
-        The class that takes points; None for numbers.
+        The class whose rules take points away; None for numbers.
     cost : RoundingCost or None
-        Where rows were given to measure it on.
+        What whole points cost, if rows were given to measure it on.
     bands : list of Band
-        The steps from the base that hold some of the rows given.
+        The steps, counted from the base, that hold some of the rows given.
     step : int
         Points from one line of the table to the next.
     """
@@ -131,9 +131,9 @@ class ScoreCard:
         return self.level_points()[np.arange(len(self.rates)), steps]
 
     def level_points(self) -> np.ndarray:
-        """Points of each rule on each level, (n_rules, levels + 1) int64: those of its middle.
+        """Points of each rule in the middle of each level, (n_rules, levels + 1) int64.
 
-        On level 0, where a rule does not fire, they are 0.
+        On level 0 a rule does not fire and has no points.
         """
         assert self.levels is not None
         middles = np.maximum(np.arange(self.levels + 1) - 0.5, 0) / self.levels
@@ -177,8 +177,8 @@ class ScoreCard:
     def table(self) -> list[tuple[int, float]]:
         """Points, in steps, and the probability or number that they stand for.
 
-        The steps that hold rows given; without rows, those where a class has a probability
-        from 0.1 to 99.9 %, or a number lies within three deviations of its mean.
+        The steps that hold rows given. Without rows, the steps on which the class has a
+        probability from 0.1 to 99.9 %, or the number lies within three deviations of its mean.
         """
         if self.bands:
             shown = np.array([band.points for band in self.bands])
@@ -222,18 +222,18 @@ class ScoreCard:
 
 
 def card_rules(card: ScoreCard) -> list[dict[str, Any]]:
-    """The rules that have points: those that take some first, the most important ones first.
+    """The rules that have points: rules that take points first, the most important first.
 
-    Of each its number, what it says, its points where it fires most, how they grow, and for a
-    card with levels what is asked for each level and its points.
+    Each line has the rule's number and text, its points where it fires most and how they grow;
+    on a card with levels, also what each level asks and its points.
     """
     fitted, most = card._fitted, card.most_points()
     importance = rule_importance(fitted.task, fitted.network, fitted.activity.activation)
     order = [rule for rule in np.argsort(-importance, kind="stable") if most[rule]]
-    told = []
+    lines = []
     for rule in sorted(map(int, order), key=lambda rule: most[rule] > 0):
         grows = growth(fitted, rule, abs(float(card.rates[rule])), *WORDING)
-        told.append(
+        lines.append(
             {
                 "rule": rule,
                 "text": spoken_rule(fitted, rule, *WORDING),
@@ -243,11 +243,11 @@ def card_rules(card: ScoreCard) -> list[dict[str, Any]]:
                 "concerns": concerns(card, rule),
             }
         )
-    return told
+    return lines
 
 
 def concerns(card: ScoreCard, rule: int) -> tuple[str, str]:
-    """The share of the training rows that a rule concerns, and what was seen of them."""
+    """The share of the training rows that a rule concerns, and what was seen of these rows."""
     activity = card._fitted.activity
     covered = float(activity.covered[rule])
     if not covered:
@@ -257,7 +257,7 @@ def concerns(card: ScoreCard, rule: int) -> tuple[str, str]:
 
 
 def level_texts(card: ScoreCard, rule: int) -> list[tuple[str, int]]:
-    """What a rule asks for each of its levels, and the points for it; the first one first."""
+    """What each level of a rule asks, and its points, in ascending order."""
     fitted = card._fitted
     if card.levels is None:
         return []
@@ -291,7 +291,7 @@ def card_data(card: ScoreCard) -> dict[str, Any]:
 
 
 def heading(card: ScoreCard) -> str:
-    """What the table says beside points: of rows given, their mean, as what was seen is."""
+    """The heading of what points stand for: a mean if rows were given."""
     what = "probability" if card.adverse is not None else "prediction"
     return f"mean {what}" if card.bands else what
 
@@ -325,15 +325,15 @@ def which_points(card: ScoreCard) -> str:
 
 
 def table_lines(card: ScoreCard) -> list[tuple[str, ...]]:
-    """Points, what they stand for and, of rows given, their share and what was seen of them."""
+    """Points, what they stand for and, if rows were given, their share and what was seen."""
     if card.cost is None:
         return [(str(points), meaning_text(card, means)) for points, means in card.table()]
     n_rows = card.cost.n_rows
     lines: list[tuple[str, ...]] = []
     for points, share, expected, seen in card.bands:
         rows = share * n_rows
-        told = meaning_text(card, expected), share_text(rows, n_rows)
-        lines.append((str(points), *told, seen_text(card, seen, rows)))
+        means, part = meaning_text(card, expected), share_text(rows, n_rows)
+        lines.append((str(points), means, part, seen_text(card, seen, rows)))
     return lines
 
 
@@ -348,7 +348,7 @@ def seen_text(card: ScoreCard, rate: float, rows: float) -> str:
 
 
 def cost_sentence(card: ScoreCard) -> str:
-    """What whole points cost; empty where no rows were given."""
+    """What whole points cost; empty if no rows were given."""
     if card.cost is None:
         return ""
     cost = card.cost
@@ -368,11 +368,11 @@ def card_text(card: ScoreCard) -> str:
         said = f"{data['seen']} {seen}" if card.adverse is None else f"{seen} {data['seen']}"
         notes = [f"rule {line['rule']}", f"{share} of the rows, {said}"]
         notes += [line["grows"]] if line["grows"] else []
-        told = f"{line['text']} ({'; '.join(notes)})"
+        text = f"{line['text']} ({'; '.join(notes)})"
         if not line["levels"]:
-            lines.append(f"{line['points']:+5d}  {told}")
+            lines.append(f"{line['points']:+5d}  {text}")
             continue
-        lines.append(f"       {told}")
+        lines.append(f"       {text}")
         lines += [f"{points:+5d}    {asked or 'at all'}" for asked, points in line["levels"]]
     rows = data["lines"]
     heads = ["points", data["heading"], "rows from there", data["seen"]][

@@ -1,7 +1,7 @@
-"""The rules in sentences: whom each concerns, what was seen of them, and what it adds.
+"""The rules in sentences: which rows each concerns, what was seen of these rows, what it adds.
 
-The rules that speak for the rarest class stand first, as that is what a model of a rare
-class is asked about. Rules that concern no row of training, or add nothing, are not told.
+Rules for the rarest class come first, because a model of a rare class is asked about this
+class. Rules that concern no row of training, or add next to nothing, are left out.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def rules_sentences(
             f"{fitted.why_no_rows} and remembers none. Take style='conditions', or refit(X, y) "
             "it first."
         )
-    rules = told_rules(fitted)
+    rules = mentioned_rules(fitted)
     left_out = fitted.network.n_rules - len(rules)
     rules = rare_first(fitted, rules)[:max_rules]
     blocks = [start_sentences(fitted, precision)]
@@ -65,13 +65,13 @@ def rules_sentences(
     return "\n\n".join([*blocks, *foot])
 
 
-def told_rules(fitted: Fitted) -> list[int]:
-    """The rules that are worth a sentence, the most important ones first."""
+def mentioned_rules(fitted: Fitted) -> list[int]:
+    """The rules that are worth a sentence, the most important first."""
     activity = fitted.activity
     strength = mean_activation(fitted) if activity.highest is None else activity.highest
     most = strength[:, None] * fitted.network.values
     faint = np.all(
-        [np.abs(one.effects(most)) < one.faint for one in all_outcomes(fitted)], axis=0
+        [np.abs(one.effects(most)) < one.faint for one in possible_outcomes(fitted)], axis=0
     )
     importance = rule_importance(fitted.task, fitted.network, activity.activation)
     order = np.argsort(-importance, kind="stable")
@@ -79,15 +79,15 @@ def told_rules(fitted: Fitted) -> list[int]:
 
 
 def rare_first(fitted: Fitted, rules: list[int]) -> list[int]:
-    """The rules that speak for the rarest class before the others; numbers as they are."""
+    """The rules for the rarest class before the others; rules for numbers as they are."""
     if not fitted.task.are_classes:
         return rules
     rare, spoken = rare_class(fitted), chosen_classes(fitted.network.values)
     return sorted(rules, key=lambda rule: spoken[rule] != rare)
 
 
-def all_outcomes(fitted: Fitted) -> list[Outcome]:
-    """What rules can be told about: of two classes only one, since the other is its mirror."""
+def possible_outcomes(fitted: Fitted) -> list[Outcome]:
+    """The outcomes that rules add to: of two classes one, since the other mirrors it."""
     task = fitted.task
     if task.n_classes == 2:
         return [outcome_of_class(task, rare_class(fitted))]
@@ -95,14 +95,14 @@ def all_outcomes(fitted: Fitted) -> list[Outcome]:
 
 
 def mean_activation(fitted: Fitted) -> np.ndarray:
-    """Mean activation of each rule over the rows that it covers; 0 for none."""
+    """Mean activation of each rule over the rows that it covers; 0 if it covers no row."""
     activity = fitted.activity
     covered = np.where(activity.covered > 0, activity.covered, np.inf)
     return activity.activation * activity.n_rows / covered
 
 
 def start_sentences(fitted: Fitted, precision: int) -> str:
-    """How often each class was seen, or the mean of the targets, and where rows start."""
+    """The share of each class, or the mean of the targets, and where every row starts."""
     seen = seen_texts(fitted, fitted.activity.all_totals, fitted.activity.n_rows)
     if fitted.task.n_classes == 2:
         rare = outcome_of_class(fitted.task, rare_class(fitted))
@@ -120,7 +120,7 @@ def start_sentences(fitted: Fitted, precision: int) -> str:
 
 
 def start_text(fitted: Fitted, precision: int) -> str:
-    """What every row gets before any rule; of two classes that of the rarest."""
+    """What every row gets before any rule adds to it; of two classes for the rarest."""
     task, intercept = fitted.task, fitted.network.intercept
     if task.n_classes != 2 or not intercept.any():
         return base_text(fitted, precision)
@@ -133,7 +133,7 @@ def start_text(fitted: Fitted, precision: int) -> str:
 
 
 def seen_texts(fitted: Fitted, totals: np.ndarray, n_rows: float) -> list[str]:
-    """Shares of each class, or mean targets, to what so many rows can tell."""
+    """Shares of each class, or mean targets, in the digits that `n_rows` rows determine."""
     task = fitted.task
     if task.are_classes:
         return [share_text(total, n_rows) for total in totals.tolist()]
@@ -150,9 +150,9 @@ def mean_words(means: list[str]) -> str:
 
 
 def share_text(part: float, whole: float) -> str:
-    """A share in percent, to the digit that its standard error begins with.
+    """A share in percent, to the first digit of its standard error.
 
-    Of few rows, or none, that is the error of a share of one row.
+    The variance is taken as at least 1 / rows, so that a share of 0 or 1 has an error too.
     """
     share = part / whole
     spread = max(share * (1 - share), 1 / max(whole, 2.0))
@@ -179,7 +179,7 @@ def rule_sentences(fitted: Fitted, rule: int, precision: int, max_terms: int) ->
 
 
 def concern_sentence(fitted: Fitted, rule: int) -> str:
-    """Whom a rule concerns, and what was seen of them."""
+    """Which rows a rule concerns, and what was seen of these rows."""
     activity = fitted.activity
     covered = float(activity.covered[rule])
     if covered >= activity.n_rows:
@@ -188,13 +188,13 @@ def concern_sentence(fitted: Fitted, rule: int) -> str:
     seen = seen_texts(fitted, activity.totals[rule], covered)
     if not fitted.task.are_classes:
         return f"{text}whose {mean_words(seen)}."
-    spoken = told_outcomes(fitted, rule)[0]
+    spoken = named_outcomes(fitted, rule)[0]
     return f"{text}of which {seen[spoken.place]} are {spoken.label}."
 
 
-def told_outcomes(fitted: Fitted, rule: int) -> list[Outcome]:
-    """What a rule is told about: of several classes, that it speaks most for and against."""
-    outcomes = all_outcomes(fitted)
+def named_outcomes(fitted: Fitted, rule: int) -> list[Outcome]:
+    """The outcomes that a sentence names: the classes a rule speaks most for and against."""
+    outcomes = possible_outcomes(fitted)
     if fitted.task.n_classes < 3:
         return outcomes
     effects = [float(one.effects(fitted.network.values[[rule]])[0]) for one in outcomes]
@@ -202,12 +202,12 @@ def told_outcomes(fitted: Fitted, rule: int) -> list[Outcome]:
 
 
 def addition_sentence(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
-    """What a rule adds where it concerns a row, and how that grows.
+    """What a rule adds to the rows that it concerns, and how this amount grows.
 
-    The activation is the least of the literals, so it reaches a level exactly where all of
-    them do; where it is as large as it was in training is a rule of the same kind.
+    The activation is the smallest literal, so it reaches a level exactly where all literals
+    do. The rows with the largest activation of training are described by conditions too.
     """
-    outcomes, highest = told_outcomes(fitted, rule), fitted.activity.highest
+    outcomes, highest = named_outcomes(fitted, rule), fitted.activity.highest
     values = fitted.network.values[[rule]]
     mean = [float(one.effects(values)[0] * mean_activation(fitted)[rule]) for one in outcomes]
     if highest is None:  # a file of an earlier version does not say
@@ -232,13 +232,13 @@ def growth(
     effect: float,
     precision: int,
     max_terms: int,
-    told: Callable[[float], str] = size_text,
+    size_words: Callable[[float], str] = size_text,
 ) -> str:
-    """How what a rule adds grows: where it is reached in full.
+    """How what a rule adds grows: the conditions under which it adds the full amount.
 
-    Where columns move each other's thresholds that would be told at means that no such row
-    has. Then it is told by steps, as for every margin, `told` in words. Of a deep rule, whose
-    margins are those of sums, nothing is told.
+    If columns move each other's thresholds, these conditions would hold at means that no such
+    row has. Then the text says how the amount, worded by `size_words`, grows with a step of
+    each column. A deep rule, whose literals are added up, gets no such text.
     """
     if fitted.network.deep:
         return AT_MOST
@@ -246,7 +246,7 @@ def growth(
     top = float(fitted.activity.highest[rule])
     asked = literal_conditions(fitted, rule, precision, max_terms, top)
     if any(isinstance(condition, Bound) and condition.moves for condition in asked):
-        grows = growth_words(fitted, rule, effect, precision, told)
+        grows = growth_words(fitted, rule, effect, precision, size_words)
         return f"{AT_MOST}, {grows}" if grows else AT_MOST
     full = rule_words(fitted, rule, precision, max_terms, top)
     holds = rule_words(fitted, rule, precision, max_terms)

@@ -2,16 +2,17 @@
 
 The shape of a column is the model's output (log odds, a score, or the target's own units) as
 the column moves over its values and all other columns stay as they are in some rows, averaged
-over these rows: its partial dependence. It is computed from the rules. Those that do not use
-the column add a constant; each of the others adds its value times its mean activation, and
-these parts sum to the shape. Rules that use no other column do the same in every row. The
-others do not, and the band from the 10 % to the 90 % quantile of the rows shows how much they
-differ: each row's line is first moved so that its mean over the column's values is that of
-the shape, so a column that interacts with no other has a band without width.
+over these rows: the partial dependence. It is computed from the rules. Rules that do not use
+the column add a constant. Every other rule adds its value times its mean activation, and these
+parts sum to the shape. A rule that uses no other column does the same in every row. A rule that
+uses other columns does not, and the band from the 10 % to the 90 % quantile of the rows shows
+how much the rows differ. Before that, each row's line is moved so that its mean over the
+column's values is the mean of the shape. So the band of a column that interacts with no other
+column has no width.
 
-At the values that it is given for, a shape is exact. Between two of them it is a straight line,
-which is exact, too, where all rules that use the column use no other (`Shape.exact`): the
-values at which these bend are among those given.
+A shape is exact at the values that it is given for. Between two values it is a straight line,
+which is exact too if all rules that use the column use no other column (`Shape.exact`), because
+the values at which these rules bend are among the values given.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
 from neuralrules._network._network import Network
-from neuralrules._reading._along import activations_along, rules_that_use, uses_only
+from neuralrules._reading._along import activations_along, rules_that_use
 from neuralrules._reading._levels import Levels, levels
 from neuralrules._reading._names import column_label
 
@@ -47,11 +48,11 @@ class Shape:
     outputs : (n_values, n_outputs) float64
         Mean output of the model with the column at each of its values.
     low, high : (n_values, n_outputs) float64
-        Between which 80 % of the rows lie, once each row's line has the same mean.
+        The limits between which 80 % of the rows lie, once each row's line has the same mean.
     parts : (n_parts, n_values, n_outputs) float64
         What each rule that uses the column adds.
     rules : (n_parts,) int64
-        These rules.
+        The rules that use the column.
     alone : (n_parts,) bool
         Whether a rule uses no other column, so that its part is the same in every row.
     rest : (n_outputs,) float64
@@ -82,8 +83,8 @@ class Shape:
     def values(self) -> np.ndarray:
         """Values of the column: (n_values,) float64, datetime64[s], or texts.
 
-        Those of numbers and dates ascend. What is missing is a value of its own, the last: NaN,
-        NaT or None.
+        Numbers and dates ascend. A missing cell is a value of its own, the last: NaN, NaT or
+        None.
         """
         return self._levels.values
 
@@ -130,10 +131,10 @@ class PairShape:
     outputs : (n_first, n_second, n_outputs) float64
         Mean output of the model with both columns at each pair of their values.
     interaction : (n_first, n_second, n_outputs) float64
-        That less the shapes of both columns, plus the mean output: what only both together
-        do. Exactly zero where no rule uses both.
+        The outputs minus the shapes of both columns, plus the mean output: what only both
+        columns together do. Exactly zero if no rule uses both columns.
     rules : (n_both,) int64
-        Rules that use both columns.
+        The rules that use both columns.
     shares : (n_first, n_second) float64
         Share of the rows at each pair of values.
     importance : float
@@ -226,7 +227,7 @@ def asked_columns(fitted: Fitted, columns: Any) -> list[tuple[int, ...]]:
 
 
 class MovedRows:
-    """Rows in which columns are moved, and what every rule does on them as they are."""
+    """Rows in which columns are moved, and the activations of all rules before the move."""
 
     def __init__(self, fitted: Fitted, X: Any, weights: np.ndarray, engine: Engine) -> None:
         self._fitted, self._X = fitted, X
@@ -240,7 +241,7 @@ class MovedRows:
     def shape(self, source: int, n_values: int) -> Shape:
         """What one column does."""
         network, own = self._network, self._levels(source, n_values, bent=True)
-        rules = rules_that_use(network, own.features)
+        rules, alone = rules_that_use(network, own.features)
         n, n_outputs = len(self._weights), network.n_outputs
         parts = np.zeros((len(rules), len(own), n_outputs))
         moved = np.zeros((n, len(own), n_outputs))
@@ -261,7 +262,7 @@ class MovedRows:
             high=high,
             parts=parts,
             rules=rules,
-            alone=np.array([uses_only(network, r, own.features) for r in rules], bool),
+            alone=alone,
             rest=rest,
             shares=shares,
             importance=self._size(outputs - mean, shares),
@@ -273,7 +274,7 @@ class MovedRows:
     def pair(self, first: int, second: int) -> PairShape:
         """What two columns do together."""
         a, b = (self._levels(source, PAIR_VALUES, bent=False) for source in (first, second))
-        uses_a, uses_b = (rules_that_use(self._network, own.features) for own in (a, b))
+        uses_a, uses_b = (rules_that_use(self._network, own.features)[0] for own in (a, b))
         both = np.intersect1d(uses_a, uses_b)
         others = np.setdiff1d(
             np.arange(self._network.n_rules), np.union1d(uses_a, uses_b), assume_unique=True
@@ -307,7 +308,7 @@ class MovedRows:
         return activations_along(self._network, rule, self._encoded, features, moved)
 
     def _single(self, rules: np.ndarray, own: Levels) -> np.ndarray:
-        """What some rules add as one column moves, (n_values, n_outputs)."""
+        """What some rules add while one column moves, (n_values, n_outputs)."""
         total = np.zeros((len(own), self._network.n_outputs))
         for rule in rules.tolist():
             active = self._along(rule, own.features, own.encoded)
@@ -315,7 +316,7 @@ class MovedRows:
         return total
 
     def _both(self, rules: np.ndarray, a: Levels, b: Levels) -> np.ndarray:
-        """What some rules add as two columns move, (n_first, n_second, n_outputs)."""
+        """What some rules add while two columns move, (n_first, n_second, n_outputs)."""
         features = np.concatenate([a.features, b.features])
         order = np.argsort(features)
         every = [np.repeat(a.encoded, len(b), axis=0), np.tile(b.encoded, (len(a), 1))]

@@ -48,7 +48,7 @@ def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_ter
     precision : int
         Significant digits.
     max_terms : int
-        Columns shown in one literal; "…" stands for those of smaller weight, which are
+        Columns shown in one literal. "…" stands for columns of smaller weight, which are
         taken at their means.
     """
     count = 1 if max_rules is None else max_rules
@@ -112,7 +112,7 @@ def base_text(fitted: Fitted, precision: int = 3) -> str:
 
 
 def stand_in_texts(encoder: Encoder, network: Network, precision: int) -> list[str]:
-    """What missing numbers count as, of the columns with holes that some rules look at."""
+    """What missing numbers count as, for the columns with holes that some rules look at."""
     used = network.features[network.weights.any(axis=0)].tolist()
     columns = [encoder.columns[place] for place in used if place in encoder.missing_indicators]
     texts = []
@@ -128,7 +128,7 @@ def stand_in_texts(encoder: Encoder, network: Network, precision: int) -> list[s
 
 
 def scaled_texts(encoder: Encoder, text: str, precision: int) -> list[str]:
-    """What the scaled columns are that a text speaks of."""
+    """Explanations of the scaled columns that a text names."""
     texts = []
     for column in encoder.columns:
         if column.knots is None:
@@ -146,7 +146,7 @@ def scaled_texts(encoder: Encoder, text: str, precision: int) -> list[str]:
 
 
 def date_texts(encoder: Encoder, text: str) -> list[str]:
-    """What the days are that a text speaks of."""
+    """An explanation of the days that a text names."""
     names = [
         words_of(encoder, column).in_sum
         for column in encoder.columns
@@ -160,7 +160,7 @@ def date_texts(encoder: Encoder, text: str) -> list[str]:
 
 
 def check_counts(**counts: int) -> None:
-    """Refuse what is not a whole number of at least 1, or more digits than there are."""
+    """Refuse counts that are no whole numbers of at least 1, and too many digits."""
     for name, value in counts.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
@@ -172,7 +172,7 @@ def check_counts(**counts: int) -> None:
 
 
 def value_text(fitted: Fitted, rule: int, precision: int) -> str:
-    """What a rule is worth, and for whom."""
+    """The value of a rule, and the class or number that it speaks for."""
     values = fitted.network.values[rule].astype(float)
     texts = [number(value, precision) for value in values]
     if len(values) > 1:
@@ -187,7 +187,7 @@ def value_text(fitted: Fitted, rule: int, precision: int) -> str:
 
 
 def standing_text(fitted: Fitted, rule: int) -> str:
-    """Whether a person wrote a rule, and what of it no training changes; empty for neither."""
+    """Whether a person wrote a rule, and which part of it training does not change."""
     rules = fitted.rules
     texts = ["an expert's rule"] if rules.trees[rule] == WRITTEN else []
     fixed = {LITERALS_FROZEN: "its conditions fixed", ALL_FROZEN: "fixed"}
@@ -208,7 +208,7 @@ def rule_text(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
 
 
 def spoken_rule(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
-    """What a rule asks of a row as a sentence says it, or, if it is deep, by inequalities."""
+    """What a rule asks of a row, as a sentence says it; a deep rule by its inequalities."""
     spoken = rule_text if fitted.network.deep else rule_words
     return spoken(fitted, rule, precision, max_terms)
 
@@ -255,7 +255,7 @@ def literal_sum(fitted: Fitted, literal: int) -> LiteralSum:
 
 
 def named_literals(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
-    """The literals of a deep rule, not scaled: what its second layer adds up."""
+    """The literals of a deep rule, which its second layer adds up, by their names A, B, …."""
     network = fitted.network
     texts = []
     for place, literal in enumerate(range(network.offsets[rule], network.offsets[rule + 1])):
@@ -300,7 +300,7 @@ def unit_statements(
 
 
 def tree_rule_text(fitted: Fitted, rule: int, precision: int) -> str:
-    """The tree rule behind a neural rule, without redundancy."""
+    """The tree rule behind a neural rule, without conditions that follow from others."""
     rules = fitted.rules
     if not rules.grew:
         return "not known"
@@ -330,9 +330,10 @@ def bounds_text(
 ) -> str:
     """Bounds of a tree rule on one encoded column in the user's words.
 
-    Empty where another column's bounds say as much: "city = Rome" settles every other
-    city, "income is missing" all incomes, and bounds on an income that it is known. A
-    missing number counts as the mean, 0 here, so bounds around it include the holes.
+    Empty if the bounds of another column imply it: "city = Rome" settles every other city,
+    "income is missing" settles all incomes, and bounds on an income say that it is known. A
+    missing number counts as the mean, which is encoded as 0, so bounds around 0 include rows
+    without the number.
     """
     column = encoder.columns[feature]
     beside = [

@@ -265,7 +265,7 @@ def side_words(
     words, threshold = number_words(encoder, bound.column), bound.threshold + move
     side = words.side(bound.rises, reached=reached)
     if any(is_measured(own.column) for own in bound.moves):
-        # A threshold that other numbers move lies anywhere, and is told as what is nearest.
+        # Other numbers move this threshold, so it is rounded to the nearest, to neither side.
         return f"{side} {words.rounded(threshold, precision)}"
     passes = bound.passes(move) if bound.moves else None
     if passes is not None:
@@ -275,12 +275,12 @@ def side_words(
 
 
 def growth_words(
-    fitted: Fitted, rule: int, effect: float, precision: int, told: Callable[[float], str]
+    fitted: Fitted, rule: int, effect: float, precision: int, size_words: Callable[[float], str]
 ) -> str:
-    """How what a shallow rule adds grows beyond its bounds, `effect` a unit of activation.
+    """How the amount that a shallow rule adds grows with each column that it bounds.
 
-    The least of its literals counts. Empty if no literal is about a number. `told` says in
-    words what is added.
+    A unit of activation adds `effect`, which `size_words` puts into words. The activation is
+    the smallest literal. Empty if no literal bounds a number.
     """
     parts: dict[str, float] = {}
     every = len(fitted.encoder.columns)
@@ -290,7 +290,7 @@ def growth_words(
         size = abs(effect * bound.slope) * round_step(bound.column.in_sums.scale)
         step = number_words(fitted.encoder, bound.column).step(rises=bound.rises)
         parts[step] = min(size, parts.get(step, np.inf))
-    texts = [f"{told(size)} per {step}" for step, size in parts.items() if size]
+    texts = [f"{size_words(size)} per {step}" for step, size in parts.items() if size]
     if not texts:
         return ""
     least = ", whichever is least" if len(texts) > 1 else ""
