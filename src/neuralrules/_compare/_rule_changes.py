@@ -39,7 +39,7 @@ class RuleChange(NamedTuple):
         The number of the rule in each model; None in a model without the rule.
     kind : {"same", "changed", "only in A", "only in B"}
     matched_by : str
-        How the two of a changed rule were recognised; else empty.
+        By what the two of a changed rule were matched; else empty.
     changes : tuple of (str, str)
         What the rule says in A and in B, if that differs. The text of a model that does not say
         it is empty.
