@@ -14,16 +14,17 @@ import numpy as np
 
 from neuralrules._export._onnx_encoding import (
     Inputs,
+    Printer,
     all_categories,
     check_missing_text,
-    encoded_rows,
 )
 from neuralrules._export._onnx_graph import IR_VERSION, OPSET, Graph, free_name
 from neuralrules._export._onnx_rules import outputs
 from neuralrules._export._size import size_text
+from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._formula import formula_column
 from neuralrules._network._network import Network
-from neuralrules._task._loss import LARGEST_OUTPUT, Link
 
 if TYPE_CHECKING:
     import onnx
@@ -43,7 +44,7 @@ def to_onnx(fitted: Fitted, *, missing_text: str = "") -> onnx.ModelProto:
     inputs = Inputs(fitted.encoder)
     graph = Graph(set(inputs.names))
     decided = in_blocks(graph, inputs, fitted, missing_text)
-    described = add_outputs(graph, fitted, decided, inputs.names)
+    described = add_outputs(graph, fitted, decided, inputs)
     from neuralrules._version import __version__
 
     return onnx.helper.make_model(
@@ -74,7 +75,11 @@ def in_blocks(graph: Graph, inputs: Inputs, fitted: Fitted, missing_text: str) -
 
     network = prepared_network(fitted)
     inner = graph.inner()
-    rows = encoded_rows(inner, inputs, fitted.encoder, network.features, missing_text)
+    encoder = fitted.encoder
+    columns = [formula_column(encoder, feature) for feature in network.features.tolist()]
+    inputs.use(inner, sorted({column.source for column in columns}))
+    missing_texts = tuple(dict.fromkeys([missing_text, *sorted(encoder.markers.texts)]))
+    rows = Printer(inner, inputs, missing_texts=missing_texts).rows(columns)
     decided = outputs(inner, network, rows)
     shape = [None, network.n_outputs]
     body = inner.finished(
@@ -106,7 +111,7 @@ def prepared_network(fitted: Fitted) -> Network:
 
 
 def add_outputs(
-    graph: Graph, fitted: Fitted, decided: str, columns: list[str]
+    graph: Graph, fitted: Fitted, decided: str, inputs: Inputs
 ) -> list[onnx.ValueInfoProto]:
     """Nodes from outputs (n_rows, n_outputs) to what the model's methods return."""
     from onnx import TensorProto, helper
@@ -114,7 +119,8 @@ def add_outputs(
     results: list[tuple[str, str, int, list[int]]] = []  # name, tensor, type, width
     if not fitted.task.are_classes:
         width = [] if fitted.task.flat else [fitted.network.n_outputs]
-        predicted = linked(graph, fitted.task.loss.link, decided)
+        prediction = fitted.task.loss.link.expression(ops.Named("outputs"))
+        predicted = Printer(graph, inputs, {"outputs": decided}).numbers([prediction])
         shaped = graph.add("Reshape", predicted, np.array([-1, *width]))
         results.append(("prediction", shaped, TensorProto.DOUBLE, width))
     else:
@@ -133,17 +139,9 @@ def add_outputs(
             results.append(("decision", decided, TensorProto.DOUBLE, [len(labels)]))
     described = []
     for name, tensor, kind, width in results:
-        output = graph.add("Identity", tensor, output=free_name(name, columns))
+        output = graph.add("Identity", tensor, output=free_name(name, inputs.names))
         described.append(helper.make_tensor_value_info(output, kind, ["N", *width]))
     return described
-
-
-def linked(graph: Graph, link: Link, decided: str) -> str:
-    """Nodes from outputs to predictions of numbers."""
-    if link.function is None:
-        return decided
-    ends = np.array(-LARGEST_OUTPUT), np.array(LARGEST_OUTPUT)
-    return graph.add(link.function.capitalize(), graph.add("Clip", decided, *ends))
 
 
 def label_array(labels: list[Any]) -> np.ndarray:

@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neuralrules._data._columns import EncodedColumn
-from neuralrules._data._dates import EPOCH, LAST_MOMENT
+from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoder import Encoder
-from neuralrules._data._markers import Markers
 from neuralrules._data._numbers import LARGEST
 from neuralrules._export._onnx_graph import Graph, free_name
+from neuralrules._expression import _nodes as ops
+from neuralrules._fitted._formula import CellReading, FormulaColumn, cell_reading
 
 if TYPE_CHECKING:
     import onnx
 
 
-TEXT_KINDS = ("category", "rare")
 # The name of the node at which a runtime stops, which its error message shows.
 REFUSAL = (
     f"refused: infinity, a number beyond {LARGEST:.2g}, or a date not in days since {EPOCH}"
@@ -39,7 +38,9 @@ class Inputs:
     """
 
     def __init__(self, encoder: Encoder) -> None:
-        self._texts = {c.source for c in encoder.columns if c.kind in TEXT_KINDS}
+        sources = sorted({column.source for column in encoder.columns})
+        self._readings = {source: cell_reading(encoder, source) for source in sources}
+        self._texts = {s for s, reading in self._readings.items() if reading.is_text}
         self._n_columns = len(encoder.names)
         self._apart = encoder.named or bool(self._texts)
         given = encoder.names if self._apart else ["X"]
@@ -47,11 +48,14 @@ class Inputs:
         for name in given:
             usable = name and name not in self.names
             self.names.append(name if usable else free_name(name, {*given, *self.names}))
-        self._dates = {c.source for c in encoder.columns if c.is_date}
-        dates = self._dates if self._apart else ()
-        self._remarks = {self.names[source]: f"days since {EPOCH}" for source in dates}
+        self._remarks = {
+            self.names[source]: f"days since {EPOCH}"
+            for source, reading in self._readings.items()
+            if self._apart and reading.is_date
+        }
         self._numbers: list[int] = []
         self._stack = ""
+        self._gathered: dict[tuple[int, ...], str] = {}
         self._blocks: dict[tuple[int, ...], str] = {}
 
     def described(self) -> list[onnx.ValueInfoProto]:
@@ -62,13 +66,16 @@ class Inputs:
             for place, name in enumerate(self.names)
         ]
 
-    def use(self, graph: Graph, columns: list[EncodedColumn], encoder: Encoder) -> None:
-        """Name blocks of rows that hold these columns, for `stacked` to take them from.
+    def is_text(self, source: int) -> bool:
+        """Whether a column of the table holds texts."""
+        return source in self._texts
+
+    def use(self, graph: Graph, used: list[int]) -> None:
+        """Name the blocks of rows that hold some columns of the table, for `stacked`.
 
         All numbers stand in one table and are encoded together; a column of texts stands
         alone.
         """
-        used = sorted({column.source for column in columns})
         self._numbers = [source for source in used if source not in self._texts]
         if not self._apart:
             self._numbers = list(range(self._n_columns))
@@ -78,26 +85,9 @@ class Inputs:
         if self._numbers:
             block = self._blocks[tuple(self._numbers)]
             stack = graph.add("Transpose", block, perm=[1, 0])
-            own = [encoder.columns_of(source)[0] for source in self._numbers]
-            stack = without_markers(graph, stack, own, encoder.markers)
-            self._stack = self._checked(graph, stack)
-
-    def _checked(self, graph: Graph, stack: str) -> str:
-        """The stack of numbers, or an error if the model would refuse one of them.
-
-        ONNX has no operator that raises an error. But a `Gather` must fail if it is told to
-        take a row that is not there.
-        """
-        from onnx import TensorProto
-
-        n = len(self._numbers)
-        ends = [LAST_MOMENT if source in self._dates else LARGEST for source in self._numbers]
-        limits = np.array(ends, np.float64)[:, None]
-        beyond = graph.add("Greater", graph.add("Abs", stack), limits)
-        refused = graph.add("Cast", beyond, to=TensorProto.INT64)
-        refused = graph.add("ReduceMax", refused, np.array([1]), keepdims=0)
-        places = graph.add("Add", graph.add("Mul", refused, np.array([n])), np.arange(n))
-        return graph.add("Gather", stack, places, name=REFUSAL, axis=0)
+            readings = [self._readings[source] for source in self._numbers]
+            stack = without_markers(graph, stack, readings)
+            self._stack = checked(graph, stack, readings)
 
     def described_blocks(self) -> list[onnx.ValueInfoProto]:
         return [
@@ -120,8 +110,10 @@ class Inputs:
             return graph.add("Reshape", self._blocks[tuple(sources)], np.array([1, -1]))
         if sources == self._numbers:
             return self._stack
-        places = [self._numbers.index(source) for source in sources]
-        return graph.add("Gather", self._stack, np.array(places), axis=0)
+        if tuple(sources) not in self._gathered:
+            places = np.array([self._numbers.index(source) for source in sources])
+            self._gathered[tuple(sources)] = graph.add("Gather", self._stack, places, axis=0)
+        return self._gathered[tuple(sources)]
 
     def _described(
         self, name: str, text: bool, shape: list[str | int | None]
@@ -132,100 +124,184 @@ class Inputs:
         return helper.make_tensor_value_info(name, kind, shape, self._remarks.get(name, ""))
 
 
-def encoded_rows(
-    graph: Graph, inputs: Inputs, encoder: Encoder, features: np.ndarray, missing_text: str
-) -> str:
-    """Nodes that do what `Encoder.transform` does, for some of its columns.
+class Printer:
+    """Expressions as nodes of a graph, (n_expressions, n_rows) float64.
 
-    Returns
-    -------
-    str
-        Tensor of shape (n_rows, n_features), float32.
+    Expressions of one shape, such as all standardised numbers, share their nodes: what differs
+    between them becomes a column of a constant.
+
+    Parameters
+    ----------
+    graph : Graph
+    inputs : Inputs
+        Where cells are found.
+    steps : dict of str to str
+        The tensors of earlier steps by their names.
+    missing_texts : tuple of str
+        Texts that mean missing, besides those that an expression lists.
     """
-    columns = [encoder.columns[feature] for feature in features]
-    inputs.use(graph, columns, encoder)
-    blocks = []
-    for (kind, source), group in groupby(columns, stackable):
-        own = list(group)
-        if kind == "number":
-            blocks.append(numbers(graph, inputs, own))
-        elif kind == "scaled":
-            blocks.append(scaled(graph, inputs, own))
-        elif kind == "missing":
-            raw = inputs.stacked(graph, [column.source for column in own])
-            blocks.append(indicators(graph, graph.add("IsNaN", raw), own))
-        else:
-            table = texts_of(encoder, source, missing_text)
-            cells = inputs.stacked(graph, [source])
-            if kind == "category":
-                holds = any_holds(graph, cells, [table[column.category] for column in own])
-            else:
-                holds = none_holds(graph, equals(graph, cells, list(chain(*table.values()))))
-            blocks.append(indicators(graph, holds, own))
-    stacked = blocks[0] if len(blocks) == 1 else graph.add("Concat", *blocks, axis=0)
-    return graph.add("Transpose", stacked, perm=[1, 0])
+
+    def __init__(
+        self,
+        graph: Graph,
+        inputs: Inputs,
+        steps: dict[str, str] | None = None,
+        missing_texts: tuple[str, ...] = (),
+    ) -> None:
+        self._graph, self._inputs, self._steps = graph, inputs, steps or {}
+        self._missing_texts = missing_texts
+
+    def rows(self, columns: list[FormulaColumn]) -> str:
+        """Encoded columns as the network takes them, (n_rows, n_columns) float32."""
+        from onnx import TensorProto
+
+        blocks = []
+        shapes = groupby([x.standardised for x in columns], self._shape)
+        for block in (list(group) for _, group in shapes):
+            match block[0]:
+                case ops.Standardised(ops.Indicator()):
+                    blocks.append(self._indicators(block))
+                case _:
+                    numbers = self.numbers(block)
+                    blocks.append(self._graph.add("Cast", numbers, to=TensorProto.FLOAT))
+        stacked = blocks[0] if len(blocks) == 1 else self._graph.add("Concat", *blocks, axis=0)
+        return self._graph.add("Transpose", stacked, perm=[1, 0])
+
+    def numbers(self, nodes: list[Any]) -> str:
+        """Expressions of one shape."""
+        add, inner = self._graph.add, [getattr(node, "value", None) for node in nodes]
+        match nodes[0]:
+            case ops.Cell():
+                return self._inputs.stacked(self._graph, [node.source for node in nodes])
+            case ops.Named(name):
+                return self._steps[name]
+            case ops.Filled():
+                cells = [cell_of(node) for node in inner]
+                missing = add("IsNaN", self.numbers(cells))
+                others = column([node.otherwise for node in nodes])
+                return add("Where", missing, others, self.numbers(inner))
+            case ops.Standardised():
+                means = column([node.mean for node in nodes])
+                distance = difference(self._graph, self.numbers(inner), means)
+                return add("Div", distance, column([node.scale for node in nodes]))
+            case ops.Bounded(_, low, high):  # the same bounds for all of a shape
+                return add("Clip", self.numbers(inner), np.array(low), np.array(high))
+            case ops.Line():
+                return self._lines(self.numbers(inner), nodes)
+            case ops.Call(function):
+                return add(function.capitalize(), self.numbers(inner))
+            case _:
+                raise TypeError(f"ONNX has no nodes for {nodes[0]!r}.")
+
+    def _shape(self, node: Any) -> tuple[Any, ...]:
+        """Equal for expressions that can share their nodes; texts share none."""
+        match node:
+            case ops.Cell(source):
+                return ("text", source) if self._inputs.is_text(source) else ("number",)
+            case ops.Bounded(value, low, high):
+                return (ops.Bounded, low, high, *self._shape(value))
+            case ops.Indicator(condition):
+                return (type(condition), *self._shape(cell_of(condition)))
+            case _:
+                return (type(node), *self._shape(node.value))
+
+    def _indicators(self, nodes: list[Any]) -> str:
+        """Standardised indicators, (n_indicators, n_rows) float32."""
+        conditions = [node.value.condition for node in nodes]
+        on, off = (
+            column([(raw - node.mean) / node.scale for node in nodes]).astype(np.float32)
+            for raw in (1, 0)
+        )
+        return self._graph.add("Where", self._holds(conditions), on, off)
+
+    def _holds(self, conditions: list[Any]) -> str:
+        """Whether conditions of one shape hold, (n_conditions, n_rows) bool."""
+        match conditions[0]:
+            case ops.Not(ops.IsAnyOf(cell)):
+                texts = [text for one in conditions for text in self._texts(one.condition)]
+                return none_holds(self._graph, equals(self._graph, self.numbers([cell]), texts))
+            case ops.IsAnyOf(cell):
+                lists = [self._texts(condition) for condition in conditions]
+                return any_holds(self._graph, self.numbers([cell]), lists)
+            case _:
+                cells = self.numbers([condition.cell for condition in conditions])
+                return self._graph.add("IsNaN", cells)
+
+    def _texts(self, condition: ops.IsAnyOf) -> list[str]:
+        """All texts for which a condition holds."""
+        known = [text for text in condition.texts if text not in self._missing_texts]
+        return [*known, *self._missing_texts] if condition.missing else known
+
+    def _lines(self, raw: str, nodes: list[ops.Line]) -> str:
+        """Lines through points: the highest segment whose start is reached.
+
+        All segments of all columns are computed at once, (n_columns, n_segments, n_rows).
+        """
+        add, n_segments = self._graph.add, max(len(node.x) for node in nodes) - 1
+
+        def padded(each: list[np.ndarray], filler: float) -> np.ndarray:
+            """One number for each segment, (n_columns, n_segments, 1) float64."""
+            widths = [(0, n_segments - len(one)) for one in each]
+            rows = [
+                np.pad(one, width, constant_values=filler)
+                for one, width in zip(each, widths, strict=True)
+            ]
+            return np.array(rows)[:, :, None]
+
+        starts = padded([np.array(node.x[:-1]) for node in nodes], np.inf)  # reached by none
+        lengths = padded([np.diff(node.x) for node in nodes], 1.0)
+        low = padded([np.array(node.z[:-1]) for node in nodes], 0.0)
+        high = padded([np.array(node.z[1:]) for node in nodes], 0.0)
+        cells = add("Unsqueeze", raw, np.array([1]))
+        share = add("Div", difference(self._graph, cells, starts), lengths)
+        values = add("Add", add("Mul", share, high - low), low)
+        values = add("Min", values, high)
+        reached = add("GreaterOrEqual", cells, starts)
+        values = add("Where", reached, values, low[:, :1])
+        return add("ReduceMax", values, np.array([1]), keepdims=0)
 
 
-def without_markers(
-    graph: Graph, stack: str, columns: list[EncodedColumn], markers: Markers
-) -> str:
+def cell_of(node: Any) -> ops.Cell:
+    """The cell that an expression is about."""
+    match node:
+        case ops.Cell():
+            return node
+        case ops.Not(condition):
+            return cell_of(condition)
+        case ops.IsMissing(cell) | ops.IsAnyOf(cell):
+            return cell
+        case _:
+            return cell_of(node.value)
+
+
+def column(numbers: list[float]) -> np.ndarray:
+    """One number for each expression, (n_expressions, 1) float64."""
+    return np.array(numbers, np.float64)[:, None]
+
+
+def checked(graph: Graph, stack: str, readings: list[CellReading]) -> str:
+    """Columns of numbers (n_columns, n_rows), or an error if the model refuses one of them.
+
+    ONNX has no operator that raises an error. But a `Gather` must fail if it is told to
+    take a row that is not there.
+    """
+    from onnx import TensorProto
+
+    n, limits = len(readings), column([reading.largest for reading in readings])
+    beyond = graph.add("Greater", graph.add("Abs", stack), limits)
+    refused = graph.add("Cast", beyond, to=TensorProto.INT64)
+    refused = graph.add("ReduceMax", refused, np.array([1]), keepdims=0)
+    places = graph.add("Add", graph.add("Mul", refused, np.array([n])), np.arange(n))
+    return graph.add("Gather", stack, places, name=REFUSAL, axis=0)
+
+
+def without_markers(graph: Graph, stack: str, readings: list[CellReading]) -> str:
     """Columns of numbers (n_columns, n_rows) with NaN for what the fit was told is missing."""
-    known = [column.marked(markers) for column in columns]
+    known = [reading.missing_numbers for reading in readings]
     for numbers in zip_longest(*known, fillvalue=np.nan):  # which equals nothing
         marked = graph.add("Equal", stack, np.array(numbers)[:, None])
         stack = graph.add("Where", marked, np.array(np.nan), stack)
     return stack
-
-
-def stackable(column: EncodedColumn) -> tuple[str, int]:
-    """Equal for neighbours that are encoded together: all numbers, one column's texts."""
-    if column.knots is not None:
-        return "scaled", -1
-    return column.kind, column.source if column.kind in TEXT_KINDS else -1
-
-
-def numbers(graph: Graph, inputs: Inputs, columns: list[EncodedColumn]) -> str:
-    """Standardised in float64, or a column far from zero would lose its digits."""
-    from onnx import TensorProto
-
-    mean = np.array([[column.mean] for column in columns])
-    scale = np.array([[column.scale] for column in columns])
-    raw = inputs.stacked(graph, [column.source for column in columns])
-    scaled = graph.add("Div", difference(graph, raw, mean), scale)
-    single = graph.add("Cast", scaled, to=TensorProto.FLOAT)
-    filled = graph.add("Where", graph.add("IsNaN", single), np.zeros((), np.float32), single)
-    return graph.add("Clip", filled, np.array(-LARGEST), np.array(LARGEST))
-
-
-def scaled(graph: Graph, inputs: Inputs, columns: list[EncodedColumn]) -> str:
-    """Scaled by their quantiles in float64: the highest segment whose start is reached.
-
-    All segments of all columns are computed at once, (n_columns, n_segments, n_rows).
-    """
-    from onnx import TensorProto
-
-    knots = [column.knots for column in columns if column.knots is not None]
-    n_segments = max(len(own.x) for own in knots) - 1
-
-    def padded(each: list[np.ndarray], filler: float) -> np.ndarray:
-        """One number for each segment, (n_columns, n_segments, 1) float64."""
-        rows = [np.pad(one, (0, n_segments - len(one)), constant_values=filler) for one in each]
-        return np.array(rows)[:, :, None]
-
-    starts = padded([np.array(own.x[:-1]) for own in knots], np.inf)  # which none reaches
-    lengths = padded([np.diff(own.x) for own in knots], 1.0)
-    low = padded([np.array(own.z[:-1]) for own in knots], 0.0)
-    high = padded([np.array(own.z[1:]) for own in knots], 0.0)
-    raw = inputs.stacked(graph, [column.source for column in columns])
-    cells = graph.add("Unsqueeze", raw, np.array([1]))
-    share = graph.add("Div", difference(graph, cells, starts), lengths)
-    values = graph.add("Add", graph.add("Mul", share, high - low), low)
-    values = graph.add("Min", values, high)
-    reached = graph.add("GreaterOrEqual", cells, starts)
-    values = graph.add("Where", reached, values, low[:, :1])
-    highest = graph.add("ReduceMax", values, np.array([1]), keepdims=0)
-    filled = graph.add("Where", graph.add("IsNaN", raw), np.zeros(()), highest)
-    return graph.add("Cast", filled, to=TensorProto.FLOAT)
 
 
 def difference(graph: Graph, cells: str, constants: np.ndarray) -> str:
@@ -235,15 +311,6 @@ def difference(graph: Graph, cells: str, constants: np.ndarray) -> str:
     float32, such as 1e-46.
     """
     return graph.add("Sum", cells, -constants)
-
-
-def indicators(graph: Graph, holds: str, columns: list[EncodedColumn]) -> str:
-    """Standardised indicators from a tensor (n_columns, n_rows) of booleans."""
-    on, off = (
-        np.array([[(raw - column.mean) / column.scale] for column in columns], np.float32)
-        for raw in (1, 0)
-    )
-    return graph.add("Where", holds, on, off)
 
 
 def equals(graph: Graph, cells: str, texts: list[str]) -> str:
@@ -273,18 +340,6 @@ def none_holds(graph: Graph, holds: str) -> str:
     as_numbers = graph.add("Cast", holds, to=TensorProto.FLOAT)
     any_holds = graph.add("ReduceMax", as_numbers, np.array([0]))
     return graph.add("Not", graph.add("Cast", any_holds, to=TensorProto.BOOL))
-
-
-def texts_of(encoder: Encoder, source: int, missing_text: str) -> dict[str | None, list[str]]:
-    """The texts of each category of a column that has an indicator of its own."""
-    own = [column for column in encoder.columns_of(source) if column.kind == "category"]
-    texts: dict[str | None, list[str]] = {column.category: [] for column in own}
-    for spelling, category in encoder.spellings(source).items():
-        if spelling is not None and (spelling != missing_text or category is None):
-            texts[category].append(spelling)
-    if None in texts and missing_text not in texts[None]:
-        texts[None].append(missing_text)
-    return texts
 
 
 def check_missing_text(encoder: Encoder, missing_text: Any) -> None:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from neuralrules._data._categories import number_spellings, spellings
 from neuralrules._data._columns import (
+    AS_IT_IS,
     Category,
     Date,
     EncodedColumn,
@@ -101,7 +102,7 @@ class FormulaColumn:
     @property
     def standardised(self) -> ops.Number:
         """The column as the network takes it, before it is rounded to float32."""
-        if self.unit == (0.0, 1.0):
+        if self.column.in_sums is AS_IT_IS:
             return self.value
         standardised = ops.Standardised(self.value, *self.unit)
         if isinstance(self.value, ops.Indicator):
@@ -190,10 +191,9 @@ class Formula:
             for source in sorted({column.source for column in used})
         }
         columns = [
-            formula_column(self.encoder, f"x{feature}", column)
-            for feature, column in zip(self.network.features, used, strict=True)
+            formula_column(self.encoder, feature) for feature in self.network.features.tolist()
         ]
-        self._units = [Unit(0.0, 1.0)] * len(columns)
+        self._units = [AS_IT_IS] * len(columns)
         if in_table_units:
             columns = [x.in_table_units(self.readings[x.source].largest) for x in columns]
             self._units = [column.unit for column in columns]
@@ -248,7 +248,7 @@ class Formula:
         return weighted(factors, [ops.Named(column.name) for column in self.columns], constant)
 
 
-def cell_reading(encoder: Encoder, source: int, decimal: str) -> CellReading:
+def cell_reading(encoder: Encoder, source: int, decimal: str = ".") -> CellReading:
     """How a model reads the cells of one of the table's columns."""
     columns = encoder.columns_of(source)
     column, largest = columns[0], float(LARGEST)
@@ -269,13 +269,14 @@ def is_flag(column: EncodedColumn) -> bool:
     return abs(column.scale**2 - expected) < 1e-6 * expected
 
 
-def formula_column(encoder: Encoder, name: str, column: EncodedColumn) -> FormulaColumn:
+def formula_column(encoder: Encoder, feature: int) -> FormulaColumn:
     """An encoded column as a step of a formula."""
+    column = encoder.columns[feature]
     own = encoder.columns_of(column.source)
     # Markers are missing once cells have been read, and so are no spellings of categories.
     known = spellings(other.category for other in own if isinstance(other, Category))
     unit = Unit(column.in_sums.mean, column.in_sums.scale)
-    return FormulaColumn(name, column.source, column, column.expression(known), unit)
+    return FormulaColumn(f"x{feature}", column.source, column, column.expression(known), unit)
 
 
 def weighted(
