@@ -1,15 +1,14 @@
-"""The names of categories: one rule for every place that a cell may come from.
+"""The names of categories: one rule for cells of tables, files and databases.
 
-A category's name is the cell as text, a whole number without ".0": holes turn integers into
-floats. Files and databases write the same cell in other ways: 2 as ``2.0``, True as ``true``
-or 1, a hole as nothing. These spellings are few, so that the encoder and every export list
-them, and agree on every cell.
+The name of a category is its cell as text. A whole number has no ".0", because a column of
+integers with missing cells becomes one of floats. Files and databases write the same cell in
+other ways: 2 as ``2.0``, True as ``true`` or 1, a missing cell as nothing. There are few of
+these spellings, so the encoder and every export list all of them, and agree on every cell.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -19,8 +18,8 @@ import numpy as np
 
 from neuralrules._data._cells import MISSING, missing_cells
 
-MAX_CATEGORIES = 64  # of one column; the rarer ones share an indicator
-# What databases, files and programs write for booleans.
+MAX_CATEGORIES = 64  # indicators of one column; the rarer categories share an indicator
+# How databases, files and programs write booleans.
 TRUTHS = {
     "True": ("true", "TRUE", "t", "T", "1", "1.0"),
     "False": ("false", "FALSE", "f", "F", "0", "0.0"),
@@ -38,7 +37,7 @@ MANY_DIGITS = 1e15  # from here on some programs write whole numbers with an exp
 def as_categories(column: Any, markers: Collection[str] = ()) -> np.ndarray:
     """The column as names of categories, with None for missing, (n_rows, 1) object.
 
-    Names that are among the `markers` mean missing, too.
+    The `markers` are names that mean missing, too.
     """
 
     def names_of(items: Iterable[Any]) -> list[str | None]:
@@ -46,7 +45,7 @@ def as_categories(column: Any, markers: Collection[str] = ()) -> np.ndarray:
         return [None if name in markers else name for name in names] if markers else [*names]
 
     if str(getattr(column, "dtype", "")) == "category":
-        # pandas knows each category once, and where it is: there are fewer names than rows.
+        # pandas stores each category once, so there are fewer names than rows.
         known = names_of(column.cat.categories)
         return np.array([*known, None], object)[column.cat.codes.to_numpy()][:, None]
     array = np.asarray(column, dtype=object)
@@ -77,12 +76,12 @@ def date_name(moment: date) -> str:
 def spellings(
     categories: Iterable[str | None], markers: Collection[str] = ()
 ) -> dict[str | None, str | None]:
-    """From all that a column's cells may hold to its category, for the categories given.
+    """From all that the cells of a column may hold to one of its categories.
 
-    None is a hole, and so is a text that means missing and is no category. A spelling that
-    is itself the name of a category, or that of an earlier one, stays with that. A marker
-    always means missing. If the column has no category for missing cells, the marker has no
-    category at all.
+    None stands for missing cells. Texts that mean missing and are no category belong to None. A
+    spelling that is itself a category, or a spelling of an earlier category, belongs to that
+    one. A marker always means missing. If the column has no category for missing cells, the
+    marker has no category at all.
     """
     names = list(categories)
     table: dict[str | None, str | None] = {name: name for name in names}
@@ -105,10 +104,10 @@ def spellings(
 
 
 def utc_spellings(text: str) -> list[str]:
-    """How a moment is written in UTC, by Python and by databases whose cells have a zone."""
+    """How Python, and databases with time zones, write a moment in UTC."""
     try:
         moment = datetime.fromisoformat(text).astimezone(UTC)
-    except (ValueError, OverflowError):  # no such day, or none of the years 1 to 9999 in UTC
+    except (ValueError, OverflowError):  # no such day, or outside the years 1 to 9999
         return []
     return [str(moment), str(moment).removesuffix(":00")]
 
@@ -116,7 +115,7 @@ def utc_spellings(text: str) -> list[str]:
 def are_padded(names: list[str]) -> bool:
     """Whether all names are digits of one length, some with leading zeros.
 
-    Such codes lose their zeros wherever they are taken for numbers: 501 is "00501".
+    Programs that take such codes for numbers drop their zeros: 501 is "00501".
     """
     same_length = len({len(name) for name in names}) == 1
     digits = all(name.isascii() and name.isdecimal() for name in names)
@@ -124,21 +123,21 @@ def are_padded(names: list[str]) -> bool:
 
 
 def all_spellings(text: str) -> list[str]:
-    """A text and how else programs write it."""
+    """A text and other ways in which programs write it."""
     return [text, *(other for other in other_spellings(text) if other != text)]
 
 
 def other_spellings(text: str) -> list[str]:
-    """How else programs write the day, the moment or the number that a text is."""
+    """Other ways in which programs write a text that is a day, a moment or a number."""
     if DAY.fullmatch(text):
         return [f"{text}{MIDNIGHT}", f"{text}T00:00:00"]
     return utc_spellings(text) if MOMENT.fullmatch(text) else number_spellings(text)
 
 
 def number_spellings(text: str) -> list[str]:
-    """How programs write the number that a text is, if it is written as they do.
+    """The ways in which programs write a number, if the text is one of these ways.
 
-    "7" is also "7.0", but "007" and "1.10" are codes, which equal only themselves.
+    "7" is also "7.0". But "007" and "1.10" are codes, which equal only themselves.
     """
     try:
         value = float(text) if len(text) <= LONGEST_NUMBER else np.nan
@@ -161,7 +160,7 @@ def number_spellings(text: str) -> list[str]:
 
 
 def single_spellings(value: float) -> list[str]:
-    """How a number is written that went through float32, as in a column of type REAL."""
+    """How a number is written after it was stored in float32, as in a column of type REAL."""
     with np.errstate(over="ignore", under="ignore"):
         single = np.float32(value)
     if not np.isfinite(single):
@@ -170,19 +169,15 @@ def single_spellings(value: float) -> list[str]:
     return [repr(float(single)), *short]
 
 
-def learn_categories(
-    column: Any, markers: Collection[str] = ()
-) -> tuple[list[str | None], bool]:
-    """The categories of a column that get an indicator, and whether others share one."""
-    return frequent_categories(Counter(as_categories(column, markers)[:, 0].tolist()))
-
-
 def frequent_categories(counts: Mapping[str | None, int]) -> tuple[list[str | None], bool]:
-    """The same for categories of which so many rows are known; missing, None, comes last."""
+    """The categories that get an indicator, and whether the others share one.
+
+    `counts` are the rows of each category. None, for missing cells, comes last.
+    """
     names = [*sorted(name for name in counts if name is not None), *[None] * (None in counts)]
     if len(names) < MAX_CATEGORIES:
         return names, False
-    # Of those that are equally rare, the first share an indicator, as in scikit-learn.
+    # Among equally rare categories the first share an indicator, as in scikit-learn.
     order = np.argsort([counts[name] for name in names], kind="stable")
     kept = np.sort(order[1 - MAX_CATEGORIES :])
     return [names[place] for place in kept], True

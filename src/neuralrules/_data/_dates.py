@@ -23,7 +23,7 @@ ISO_DATE = re.compile(
 
 
 def holds_dates(column: Any) -> bool:
-    """Whether a column is of a type of dates, or holds objects that are, and nothing else."""
+    """Whether a column is of a type of dates, or all its objects are dates or missing."""
     array = np.asarray(column)
     if array.dtype.kind == "M":
         return True
@@ -48,16 +48,16 @@ def as_days(column: Any) -> np.ndarray:
 
 
 def plain(cell: Any) -> Any:
-    """A date without a zone, at UTC if it had one."""
+    """A date without a time zone, in UTC if it had one."""
     zone = getattr(cell, "tzinfo", None)
-    if zone is not None:  # not by astimezone, which fails at the end of all years
+    if zone is not None:  # astimezone fails near the years 1 and 9999
         ahead = cell.utcoffset() or timedelta(0)
         return np.datetime64(cell.replace(tzinfo=None), "us") - np.timedelta64(ahead, "us")
     return cell
 
 
 def days_of_text(text: str) -> float | None:
-    """The days that a text of ISO 8601 says, None if it says none."""
+    """The days of a date in ISO 8601; None for any other text."""
     match = ISO_DATE.fullmatch(text.strip())
     if match is None:
         return None
@@ -69,13 +69,13 @@ def days_of_text(text: str) -> float | None:
         return None
     if abs(ahead) >= timedelta(days=1):
         return None
-    # A difference may lie beyond the last year, which a date may not.
+    # This difference may lie beyond the year 9999, but no date may.
     span = moment - datetime.fromisoformat(EPOCH) + timedelta(seconds=second) - ahead
     return span / timedelta(days=1)
 
 
 def offset(zone: str | None) -> timedelta:
-    """How far a zone is ahead of UTC."""
+    """How far a time zone is ahead of UTC."""
     if zone in (None, "Z", "UTC"):
         return timedelta(0)
     digits = zone[1:].replace(":", "").ljust(4, "0")

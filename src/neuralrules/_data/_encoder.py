@@ -124,9 +124,7 @@ class Encoder:
     ) -> tuple[Encoder, Cells]:
         """The encoder, and those cells of the table that should not be read again."""
         markers, names = Markers.of(missing), column_names(X)
-        numbers: list[EncodedColumn] = []
-        holes: list[EncodedColumn] = []
-        categories: list[EncodedColumn] = []
+        unscaled: list[EncodedColumn] = []
         kept: Cells = {}
         for source, name in enumerate(names):
             cells = markers.without_texts(column_of(X, source))
@@ -134,25 +132,26 @@ class Encoder:
             if column is None:
                 texts = as_categories(cells, markers.texts)[:, 0]
                 known, rare = frequent_categories(Counter(texts.tolist()))
-                categories += [Category(source, category=one) for one in known]
-                categories += [Rare(source)] * rare
+                unscaled += [Category(source, category=one) for one in known]
+                unscaled += [Rare(source)] * rare
                 kept[source] = coded(texts, places_of(known, markers))
                 continue
             number = type_of_numbers(cells, markers)(source)
-            numbers.append(number)
+            unscaled.append(number)
             column = number.without_markers(column, markers)
             if np.isnan(column.min()):
-                holes.append(Missing(source))
+                unscaled.append(Missing(source))
             if not holds_plain_numbers(cells):  # which are cheap to read again
                 kept[source] = column
-        unscaled = cls(names, [*numbers, *holes, *categories], missing=missing)
-        moments = ColumnMoments(len(unscaled.columns))
-        for start, stop, raw in unscaled._raw_chunks(X, kept):
+        unscaled.sort(key=lambda column: column.rank)
+        encoder = cls(names, unscaled, missing=missing)
+        moments = ColumnMoments(len(unscaled))
+        for start, stop, raw in encoder._raw_chunks(X, kept):
             moments.add(raw, weights[start:stop].astype(np.float64))
         columns = [
             replace(column, mean=mean, scale=scale, lowest=lowest, highest=highest)
             for column, mean, scale, lowest, highest in zip(
-                unscaled.columns,
+                unscaled,
                 moments.mean.tolist(),
                 moments.scale.tolist(),
                 *(ends.tolist() for ends in moments.ranges),
@@ -164,7 +163,7 @@ class Encoder:
             for place, column in enumerate(columns):
                 if isinstance(column, Number):
                     own: Any = kept.get(column.source)
-                    own = unscaled.numbers(X, column.source) if own is None else own
+                    own = encoder.numbers(X, column.source) if own is None else own
                     columns[place] = column.with_knots(own, weights)
         return cls(names, columns, named, missing), kept
 

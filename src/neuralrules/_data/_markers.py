@@ -19,8 +19,7 @@ from neuralrules._data._categories import all_spellings, category_name
 from neuralrules._data._cells import NUMBER
 from neuralrules._data._dates import days_of_text
 
-# More and longer ones are no markers, but a mistake or an attack.
-MOST_MARKERS = 1_000
+MOST_MARKERS = 1_000  # a longer list is a mistake or an attack
 LONGEST_MARKER = 1_000  # characters
 
 
@@ -44,7 +43,7 @@ class Markers:
 
     @classmethod
     def of(cls, missing: Iterable[str]) -> Markers:
-        """What some markers mean."""
+        """The meaning of the markers in columns of texts, numbers and dates."""
         markers = list(missing)
         numbers = {float(text) for text in markers if NUMBER.fullmatch(text)}
         numbers |= {single for number in numbers for single in as_single(number)}

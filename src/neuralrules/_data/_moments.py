@@ -1,30 +1,30 @@
-"""Means, deviations and ranges of columns, gathered while a table passes by."""
+"""Means, deviations and ranges of columns, computed from pieces of a table."""
 
 from __future__ import annotations
 
 import numpy as np
 
-# Squares of smaller numbers underflow. Columns that hold no larger ones are multiplied by a
-# power of two, which changes no digit, before they are squared.
+# Squares of numbers below SMALL underflow. A column without larger numbers is multiplied by a
+# power of two before it is squared, which changes no digit.
 SMALL, ENLARGED = 2.0**-400, 2.0**600
 
 
 class ColumnMoments:
-    """Weighted mean and deviation of columns, gathered chunk by chunk; NaN is left out."""
+    """Weighted means and deviations of columns, computed chunk by chunk, without NaN."""
 
     def __init__(self, n_columns: int) -> None:
         self._weight = np.zeros(n_columns)
         self.mean = np.zeros(n_columns)
-        # Sums of squared distances to the mean, in columns still small of enlarged ones.
+        # Sums of squared distances to the mean, times the square of the factor.
         self._squares = np.zeros(n_columns)
         self._factor = np.full(n_columns, ENLARGED)
         self._lowest = np.full(n_columns, np.inf)
         self._highest = np.full(n_columns, -np.inf)
-        # Of all rows, those without weight included, which are held out of training.
+        # The range of all rows, including rows without weight, which are held out of training.
         self._ends = np.stack([self._lowest, self._highest])
 
     def add(self, columns: np.ndarray, weights: np.ndarray) -> None:
-        """Take in some rows (n_rows, n_columns) with their weights (n_rows,)."""
+        """Add some rows (n_rows, n_columns) with their weights (n_rows,)."""
         present = ~np.isnan(columns)
         if present.all():  # then nothing has to be copied
             weight = np.full(columns.shape[1], weights.sum())
@@ -39,7 +39,7 @@ class ColumnMoments:
         highest = np.fmax.reduce(columns, where=counted, initial=-np.inf)
         self._enlarge_only_small(np.stack([lowest, highest]))
         if counted is not True:
-            distances[weights == 0] = 0  # whatever they are, enlarged they could overflow
+            distances[weights == 0] = 0  # times the factor they could overflow
         if (self._factor > 1).any():
             distances *= self._factor
         squares = weights @ np.square(distances, out=distances)
@@ -53,9 +53,9 @@ class ColumnMoments:
         self._ends[1] = np.maximum(self._ends[1], highest)
 
     def join(self, other: ColumnMoments) -> None:
-        """Take in what was gathered elsewhere: as if these rows had been added here.
+        """Add the rows that `other` has seen.
 
-        After the one chunk that `other` was given, it is so to the last bit.
+        If `other` has seen one chunk, the result is that of `add` to the last bit.
         """
         self._enlarge_only_small(np.stack([other._lowest, other._highest]))
         enlarged = other._factor / self._factor
@@ -67,25 +67,26 @@ class ColumnMoments:
         self._ends[1] = np.maximum(self._ends[1], other._ends[1])
 
     def _join(self, weight: np.ndarray, mean: np.ndarray, squares: np.ndarray) -> None:
-        """Chan, Golub and LeVeque's rule for joining the moments of two samples."""
+        """Join the moments of two samples by the rule of Chan, Golub and LeVeque."""
         total = np.where(self._weight + weight > 0, self._weight + weight, 1)
         step = np.where(weight > 0, mean - self.mean, 0)
         self._squares += squares + (self._factor * step) ** 2 * self._weight * weight / total
-        # A first sample's mean stays as it is: a quotient times its divisor, and divided by it
-        # again, is the same number.
+        # The mean of the first sample keeps its bits, because a quotient times its divisor,
+        # divided by it again, is the same number.
         self.mean += step * weight / total
         self._weight += weight
 
     @property
     def ranges(self) -> tuple[np.ndarray, np.ndarray]:
-        """The lowest and the highest of each column; its mean where it is never present."""
+        """The lowest and the highest number of each column; the mean if it has no numbers."""
         lowest, highest = np.where(self._ends[0] <= self._ends[1], self._ends, self.mean)
         return lowest, highest
 
     def _enlarge_only_small(self, ends: np.ndarray) -> None:
-        """Measure columns as they are from their first number on that is not small.
+        """Stop enlarging a column at its first number that is not small.
 
-        `ends` (2, n_columns) are the least and the greatest numbers, infinite without any.
+        `ends` (2, n_columns) are the ranges of the new rows, infinite for columns without any
+        number.
         """
         largest = np.where(np.isfinite(ends), np.abs(ends), 0).max(axis=0)
         grown = (self._factor > 1) & (largest > SMALL)
@@ -94,7 +95,7 @@ class ColumnMoments:
 
     @property
     def scale(self) -> np.ndarray:
-        """Standard deviation; 1 where a column is constant, or never present."""
+        """Standard deviations; 1 for columns that are constant or have no numbers."""
         deviation = np.sqrt(self._squares / np.where(self._weight > 0, self._weight, 1))
         deviation /= self._factor
         # Rounding may leave a constant column a deviation, and a tiny one none.

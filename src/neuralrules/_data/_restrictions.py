@@ -1,4 +1,4 @@
-"""What a user forbids rules to do with columns: directions, mixtures, exclusions."""
+"""Restrictions of rules by a user: directions, groups and exclusions of columns."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ NEITHER = 2  # the direction of an output that may neither rise nor fall
 
 @dataclass(frozen=True, eq=False)
 class Restrictions:
-    """What rules may not do, by encoded columns.
+    """Restrictions of rules by encoded columns.
 
     Attributes
     ----------
     directions : (n_columns,) or (n_columns, n_outputs) int8
-        1 for columns with which no output may fall, -1 for those with which none may rise,
-        else 0; or the same for each output by itself, with NEITHER for one that may do
-        neither.
+        1 if no output may fall when the column rises, -1 if no output may rise, else 0. Of
+        shape (n_columns, n_outputs) if outputs differ, with NEITHER for an output that may
+        neither rise nor fall.
     excluded : (n_columns,) bool
         Columns that no rule may look at.
     groups : tuple of (n,) int64, or None
-        A rule may only look at columns that are together in one of these, each ascending.
-        All columns that are not excluded are in some group. None if any may go together.
+        A rule may only look at columns of one group. Each group is ascending. Every column that
+        is not excluded is in some group. None if rules may look at any columns together.
     relative : bool
-        Whether outputs count by their differences alone, as those of classes that are
-        compared do: then it is enough for an output to fall less than others.
+        Whether only differences of outputs count, as for classes that are compared. Then an
+        output may fall if the others fall more.
     names : tuple of str
-        Of each encoded column that of the table that it comes from, for errors.
+        For each encoded column the name of its source, for errors.
     """
 
     directions: np.ndarray
@@ -45,17 +45,17 @@ class Restrictions:
     names: tuple[str, ...] = ()
 
     def visible(self, X: np.ndarray) -> np.ndarray:
-        """Encoded rows (n_rows, n_columns) in which no excluded column tells anything."""
+        """Encoded rows (n_rows, n_columns) in which excluded columns are 0."""
         return X if not self.excluded.any() else np.where(self.excluded, np.float32(0), X)
 
 
 def restrictions_of(
     encoder: Encoder, task: Task, *, monotone: Any, interactions: Any, exclude: Any
 ) -> Restrictions | None:
-    """The estimators' parameters of these names, by encoded columns; None if nothing is said.
+    """The estimators' parameters of these names, by encoded columns; None if all are None.
 
-    A column of the table stands for all that it is encoded as: the number and whether it is
-    missing, or all categories. Only the number itself has a direction.
+    A column of the table stands for all of its encoded columns: the number and the indicator of
+    missing cells, or all categories. Only the number has a direction.
     """
     if monotone is None and interactions is None and exclude is None:
         return None
@@ -84,7 +84,7 @@ def restrictions_of(
 
 
 def directions_of(encoder: Encoder, task: Task, monotone: Any) -> dict[int, np.ndarray]:
-    """The directions, (n_outputs,) int8, of each column of the table that has some."""
+    """The directions, (n_outputs,) int8, of the columns of the table that `monotone` names."""
     if not isinstance(monotone, Mapping):
         raise TypeError(
             f"monotone must be a dict from columns to 1 or -1, got {monotone!r}. For example "
@@ -123,7 +123,7 @@ def checked_direction(where: str, direction: Any) -> int:
 
 
 def warn_of_unnamed_class(task: Task, monotone: Any) -> None:
-    """A direction of two classes is that of the second, which classes in words do not show."""
+    """Warn that a direction is about the second class, which texts as labels do not show."""
     if task.n_classes != 2 or not isinstance(monotone, Mapping):
         return
     second = task.labels[1]
@@ -137,10 +137,10 @@ def warn_of_unnamed_class(task: Task, monotone: Any) -> None:
 
 
 def of_outputs(task: Task, key: Any, given: Mapping[Any, Any]) -> np.ndarray:
-    """The directions of outputs, (n_outputs,) int8, by those of single classes or targets.
+    """The directions of outputs, (n_outputs,) int8, from those of single classes or targets.
 
-    Of classes that are compared, one becomes more probable if its output rises and all
-    others fall. That is no more than it must be: what is added to all of them changes nothing.
+    If classes are compared, a class becomes more probable if its output rises and all others
+    fall. This is not too strict, because a number added to all outputs changes nothing.
     """
     labels = task.labels if task.are_classes else list(range(task.n_outputs))
     wanted: list[set[int]] = [set() for _ in range(task.n_outputs)]
@@ -164,7 +164,7 @@ def of_outputs(task: Task, key: Any, given: Mapping[Any, Any]) -> np.ndarray:
 
 
 def groups_of(encoder: Encoder, interactions: Any) -> list[set[int]]:
-    """Columns of the table that may go together; those in no group stay alone."""
+    """Groups of columns of the table; a column that is in no group has its own."""
     example = f"For example interactions=[[{encoder.names[0]!r}, {encoder.names[-1]!r}]]."
     if isinstance(interactions, str | Mapping) or not isinstance(interactions, Iterable):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Rows as everything after the encoder takes them: encoded columns, targets, weights."""
+"""Encoded rows: columns, targets and weights, as all rooms after the encoder take them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from neuralrules._task._task import Task
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Encoded rows and what is to be predicted of them; made once and passed on.
+    """Encoded rows and their targets.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class Rows:
     weights : (n_rows,) float32
         What each row counts.
     training_weights : (n_rows,) float32
-        What it counts in training and in the loss: a class may count more.
+        What each row counts in training and in the loss, where class weights count, too.
     task : Task
     """
 
@@ -52,7 +52,7 @@ class Rows:
 
     @property
     def loss_targets(self) -> np.ndarray:
-        """Targets as a loss takes them, (n_rows, n_outputs) float64: classes as -1 and +1."""
+        """Targets as a loss takes them, (n_rows, n_outputs) float64, with classes as -1, +1."""
         targets = self.targets.astype(np.float64)
         if self.task.are_classes:
             return signs_of_codes(targets[:, 0], self.task.n_outputs)
@@ -64,33 +64,33 @@ class Rows:
         return self.targets[:, 0] if self.targets.shape[1] == 1 else self.targets
 
     def one_column_each(self) -> np.ndarray:
-        """0 and 1 for each class, or the targets: (n_rows, n_classes or n_targets)."""
+        """An indicator of each class, or the targets: (n_rows, n_classes or n_targets)."""
         if not self.task.are_classes:
             return self.targets
         return (self.targets == np.arange(self.task.n_classes)).astype(np.float32)
 
     def prior(self) -> np.ndarray:
-        """Outputs that fit all rows alike, (n_outputs,) float64; weight 2 counts as two."""
+        """The outputs that fit all rows alike, (n_outputs,) float64; rows count by weight."""
         weights = self.training_weights
         one_group = np.zeros(len(self), np.int64)
         n = np.array([weights.sum(dtype=np.float64)])
         return self.task.prior(n, self.totals(one_group, weights, 1))
 
     def best_constant(self) -> np.ndarray:
-        """The outputs of least mean loss that are alike for all rows, (n_outputs,) float64."""
+        """The constant outputs with the smallest mean loss, (n_outputs,) float64."""
         return self.task.loss.constant(self.loss_targets, self.training_weights)
 
     def mean_loss(self, outputs: np.ndarray) -> float:
-        """Mean loss of outputs (n_rows, n_outputs), or (n_outputs,) alike for all rows."""
+        """The mean loss of outputs (n_rows, n_outputs), or of constant outputs (n_outputs,)."""
         return float(np.average(self.losses(outputs), weights=self.training_weights))
 
     def losses(self, outputs: np.ndarray) -> np.ndarray:
-        """The loss of each row, (n_rows,) float64, for such outputs."""
+        """The loss of each row, (n_rows,) float64, for the outputs that `mean_loss` takes."""
         targets = self.loss_targets
         return self.task.loss.evaluate(np.broadcast_to(outputs, targets.shape), targets)[0]
 
     def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
-        """Weight of each class, or weighted sum of each target, in groups of rows.
+        """The weight of each class, or the weighted sum of each target, by groups of rows.
 
         Parameters
         ----------

@@ -1,10 +1,11 @@
-"""Numbers brought to a common scale by their quantiles: a line with bends.
+"""Scale numbers by their quantiles, along a line with bends.
 
-Mean and deviation say little of a column with heavy tails: a few rows lie a hundred
-deviations out, and all others share one. Its quantiles tell them apart. The scaled column
-goes straight from knot to knot, rises everywhere between the first and the last, and is
-constant outside of them. So a threshold on it is one on the column itself, every number
-in between can be found again, and rows far outside of the training rows cannot run away.
+In a column with heavy tails, a few rows lie a hundred deviations from the mean and all others
+lie within one, so standardised numbers hardly tell the others apart. Quantiles do. The scaled
+number is a function of the number that goes straight from knot to knot. It rises between the
+first and the last knot, and is constant outside. So a threshold on the scaled column is also a
+threshold on the column itself, numbers between the knots can be computed back, and rows far
+outside the training rows get no extreme values.
 """
 
 from __future__ import annotations
@@ -16,31 +17,31 @@ import numpy as np
 import scipy
 
 SCALINGS = ("standard", "quantile")
-# Normal deviates at whose quantiles the line may bend, besides its ends: from 0.13 % of
-# the rows to all but as many, closest together where most of the rows are.
+# The line may bend at the quantiles of these normal deviates and at its ends: from the 0.13 %
+# quantile to the 99.87 % quantile, closest together where most rows are.
 LEVELS = np.linspace(-3, 3, 31)
-MAX_ROWS = 200_000  # that quantiles are taken of; more would hardly move them
-FEWEST_VALUES = 3  # of a column that is worth bending
+MAX_ROWS = 200_000  # the size of the sample for quantiles; more rows would hardly change them
+FEWEST_VALUES = 3  # a column with fewer different numbers is standardised instead
 SMALLEST_SHARE = 1e-9  # of the rows; a normal deviate must be finite
-SMALLEST_DEVIATION = 1e-6  # of normal deviates; to divide by less would make them huge
+SMALLEST_DEVIATION = 1e-6  # of normal deviates, which are divided by it
 
 
 @dataclass(frozen=True)
 class Knots:
-    """A rising, continuous function that is straight between its knots, flat outside.
+    """A rising, continuous function that is straight between its knots and flat outside.
 
     Attributes
     ----------
     x, z : tuple of float
-        At least two numbers and what they are scaled to. Both rise strictly, z through 0,
-        which missing numbers count as.
+        At least two numbers, and the scaled numbers that belong to them. Both rise strictly. 0
+        lies within the range of z, because a missing number is scaled to 0.
     """
 
     x: tuple[float, ...]
     z: tuple[float, ...]
 
     def scaled(self, numbers: np.ndarray) -> np.ndarray:
-        """Numbers as scaled ones, both float64 of any shape; NaN stays NaN.
+        """Scale numbers, float64 of any shape; NaN stays NaN.
 
         In the segment that begins at knot k the scaled number is z_k + dz ((x - x_k) / dx),
         or z_k+1 if rounding would exceed that. Exports and pages compute the same in the
@@ -49,13 +50,13 @@ class Knots:
         return through(self._x, self._z, numbers)
 
     def original(self, scaled: np.ndarray) -> np.ndarray:
-        """The numbers that are scaled to these; of what is outside, the nearest end."""
+        """The numbers that are scaled to `scaled`; the nearest end for what lies outside."""
         return through(self._z, self._x, scaled)
 
     def slopes(self, numbers: np.ndarray) -> np.ndarray:
-        """By how much the scaled number grows with the number; at a knot, above it.
+        """How fast the scaled number grows with the number; at a knot, just above it.
 
-        NaN where the number is NaN, and 0 outside of the knots.
+        NaN for a number that is NaN, and 0 outside the knots.
         """
         place = segments(self._x, numbers)
         with np.errstate(over="ignore"):  # between numbers that are next to each other
@@ -64,7 +65,7 @@ class Knots:
         return np.where(inside, slopes, np.where(np.isnan(numbers), np.nan, 0.0))
 
     def unit_at(self, number: float) -> float:
-        """The difference of numbers that makes one of 1, scaled, in the segment of a number."""
+        """The difference of numbers that is 1 when scaled, in the segment of `number`."""
         place = int(segments(self._x, np.array(number)))
         return (self.x[place + 1] - self.x[place]) / (self.z[place + 1] - self.z[place])
 
@@ -78,23 +79,23 @@ class Knots:
 
 
 def segments(starts: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The segment that each value lies in, or the first or last one."""
+    """The segment of each value; the first or the last one for values outside."""
     return np.searchsorted(starts[1:-1], values, side="right")
 
 
 def through(x: np.ndarray, z: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The line through the points (x, z), continued by its ends."""
     place = segments(x, values)
-    # A share of the segment, not a slope: that may be infinite where x hardly differ.
+    # A share of the segment and no slope, which may be infinite if two x hardly differ.
     share = (np.clip(values, x[0], x[-1]) - x[place]) / (x[place + 1] - x[place])
     line = np.minimum(z[place] + (z[place + 1] - z[place]) * share, z[place + 1])
-    return np.where(values >= x[-1], z[-1], line)  # which rounding could miss
+    return np.where(values >= x[-1], z[-1], line)  # rounding could miss the last z
 
 
 def learn_knots(numbers: np.ndarray, weights: np.ndarray) -> Knots | None:
-    """Knots at the quantiles of a column; None where it has too few values to bend.
+    """Knots at the quantiles of a column; None if it has too few different numbers.
 
-    Each is a number of the column, scaled to the normal deviate of its middle rank; then
+    Each knot is a number of the column, scaled to the normal deviate of its middle rank. Then
     the scaled column is standardised.
 
     Parameters
@@ -102,7 +103,7 @@ def learn_knots(numbers: np.ndarray, weights: np.ndarray) -> Knots | None:
     numbers : (n_rows,) float64
         NaN is left out.
     weights : (n_rows,) float64
-        Rows without weight are left out, too.
+        Rows without weight are left out.
     """
     counted = np.flatnonzero(~np.isnan(numbers) & (weights > 0))
     counted = counted[sampled(numbers[counted])]
@@ -122,17 +123,17 @@ def learn_knots(numbers: np.ndarray, weights: np.ndarray) -> Knots | None:
     if deviation < SMALLEST_DEVIATION:  # nearly all weight is on one value
         return None
     z = (z - mean) / deviation
-    # Two of them may be one where weights are next to nothing.
+    # Tiny weights may make two of them equal.
     rises = np.diff(np.maximum.accumulate(z), prepend=-np.inf) > 0
     x, z = values[chosen][rises], z[rises]
     return Knots(tuple(x.tolist()), tuple(z.tolist())) if len(x) > 1 else None
 
 
 def sampled(numbers: np.ndarray) -> np.ndarray:
-    """Places of all numbers or, of too many, of some, the least and the greatest included."""
+    """Places of all numbers, or of a sample that includes the smallest and the largest."""
     n_rows = len(numbers)
     if n_rows <= MAX_ROWS:
         return np.arange(n_rows)
-    # Always the same rows, so that a fit can be repeated.
+    # Always the same rows, so that fits can be repeated.
     chosen = np.random.RandomState(0).choice(n_rows, MAX_ROWS - 2, replace=False)
     return np.unique([*chosen, numbers.argmin(), numbers.argmax()])

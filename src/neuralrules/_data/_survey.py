@@ -1,8 +1,9 @@
-"""What an encoder has to know of a table, gathered while the table passes by once.
+"""Learn an encoder from a table that is read once, piece by piece.
 
-`Encoder.fit` looks at a table in memory as often as it likes. Here each piece is seen once:
-the moments of numbers are joined, and categories and holes are counted, of which mean and
-deviation of their indicators follow. The encoder is the same.
+`Encoder.fit` has the whole table in memory, and takes the moments of all encoded columns in one
+matrix. A survey sees each piece once, before it knows which indicators there will be. So it
+joins the moments of numbers and counts categories and missing cells, from which the mean and
+the deviation of indicators follow. The encoder is the same, except for rounding.
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._numbers import as_numbers, check_finite
 from neuralrules._data._table import column_of
 
-# Different texts of one column that are counted; of more the rarest are forgotten, and may
-# only matter where they are among the most frequent in the end.
+# How many different texts of a column are counted. If there are more, the rarest are forgotten.
+# That only matters if they are among the most frequent texts of the whole table.
 MOST_NAMES = 100_000
 
 
 class ColumnSurvey:
-    """One column of the table, as far as it has been seen."""
+    """One column of the table, as far as it has been read."""
 
     def __init__(self, name: str, markers: Markers) -> None:
         self._name = name
         self._markers = markers
         self._moments = ColumnMoments(1)
-        self._numbers: list[np.ndarray] = []  # of the rows that quantiles are taken of
+        self._numbers: list[np.ndarray] = []  # of the sample that quantiles are taken of
         self._found: set[type[Number]] = set()  # what pieces of the column hold
         self._counts: dict[str | None, Any] = {}  # rows, and their weight in training
-        self._missing = np.zeros(2)  # the same of holes, before any text was seen
+        self._missing = np.zeros(2)  # the same for missing cells, before the first text
         self._has_names = False
 
     def add(self, column: Any, weights: np.ndarray, kept: np.ndarray) -> None:
-        """Take in some rows, with their weights in training; numbers of `kept` stay."""
+        """Read some rows, with their weights in training; `kept` are those of the sample."""
         column = self._markers.without_texts(column)
         numbers = as_numbers(column, self._name)
         if numbers is None:
@@ -57,7 +58,7 @@ class ColumnSurvey:
         found = type_of_numbers(column, self._markers)
         numbers = found(0).without_markers(numbers, self._markers)
         check_finite(numbers[:, None], [self._name])
-        # Rows without weight have a part in the range alone, and are few.
+        # Rows without weight are few, and count in the range only.
         for own in (weights > 0, weights == 0):
             self._moments.add(numbers[own, None], weights[own])
         self._found.add(found)
@@ -72,7 +73,7 @@ class ColumnSurvey:
         self._add_counts({name: found[place] for name, place in places.items()})
 
     def join(self, other: ColumnSurvey) -> None:
-        """Take in what was seen of the column elsewhere."""
+        """Add what another survey has read of the column."""
         self._moments.join(other._moments)
         self._numbers += other._numbers
         self._found |= other._found
@@ -87,29 +88,29 @@ class ColumnSurvey:
             by_rows = sorted(self._counts.items(), key=lambda item: -item[1][0])
             self._counts = dict(by_rows[: MOST_NAMES // 2])
 
-    def numbers(self, source: int, kept_weights: np.ndarray | None) -> list[EncodedColumn]:
-        """The column of numbers, if it is one; with weights scaled by the kept quantiles."""
+    def encoded(
+        self, source: int, n_rows: int, weight: float, kept_weights: np.ndarray | None
+    ) -> list[EncodedColumn]:
+        """The columns that it becomes, as column `source` of a table of `n_rows` rows.
+
+        `weight` is the weight of these rows in training. With `kept_weights`, those of the rows
+        whose numbers were kept, numbers are scaled by their quantiles.
+        """
         if self._has_names:
-            return []
-        # A piece without any cell holds numbers.
+            return self._categories(source, n_rows, weight)
+        # Some pieces of a column of dates or booleans may hold missing cells only.
         kind = Date if Date in self._found else Flag if Flag in self._found else Number
         (mean,), (scale,) = self._moments.mean.tolist(), self._moments.scale.tolist()
         lowest, highest = (float(end[0]) for end in self._moments.ranges)
-        column = kind(source, mean, scale, lowest, highest)
-        if kept_weights is None:
-            return [column]
-        return [column.with_knots(np.concatenate(self._numbers), kept_weights)]
+        number = kind(source, mean, scale, lowest, highest)
+        if kept_weights is not None:
+            number = number.with_knots(np.concatenate(self._numbers), kept_weights)
+        if not self._missing[0]:
+            return [number]
+        return [number, Missing(source).with_share(self._missing, n_rows, weight)]
 
-    def holes(self, source: int, n_rows: int, weight: float) -> list[EncodedColumn]:
-        """The indicator of missing numbers, if any are."""
-        if self._has_names or not self._missing[0]:
-            return []
-        return [Missing(source).with_share(self._missing, n_rows, weight)]
-
-    def categories(self, source: int, n_rows: int, weight: float) -> list[EncodedColumn]:
-        """The indicators of categories, if the column holds some."""
-        if not self._has_names:
-            return []
+    def _categories(self, source: int, n_rows: int, weight: float) -> list[EncodedColumn]:
+        """The indicators of a column of categories."""
         counts = dict(self._counts)
         if self._missing[0]:  # in pieces without any text
             counts[None] = counts.get(None, 0) + self._missing
@@ -125,13 +126,13 @@ class ColumnSurvey:
 
 
 class Survey:
-    """The columns of a table, as far as it has been seen.
+    """The columns of a table, as far as it has been read.
 
     Parameters
     ----------
     names : list of str
     missing : tuple of str
-        What else means missing, beside empty cells: see `Markers`.
+        What else means missing, besides empty cells: see `Markers`.
     """
 
     def __init__(self, names: list[str], missing: tuple[str, ...] = ()) -> None:
@@ -142,13 +143,13 @@ class Survey:
         self.weight = 0.0
 
     def add(self, X: Any, weights: np.ndarray, kept: np.ndarray) -> None:
-        """Take in some rows of a frame.
+        """Read some rows of a frame.
 
         Parameters
         ----------
         X : frame of shape (n_rows, n_columns)
         weights : (n_rows,) float64
-            What they count in training; 0 for those that are held out.
+            What they count in training; 0 for rows that are held out.
         kept : (n_rows,) bool
             Rows of the sample that quantiles are taken of.
         """
@@ -159,7 +160,7 @@ class Survey:
         self.weight += float(weights.sum())
 
     def join(self, other: Survey) -> None:
-        """Take in what was seen of the same columns elsewhere: the rows after these."""
+        """Add what another survey has read of the same columns, in the rows after these."""
         for column, own in zip(self._columns, other._columns, strict=True):
             column.join(own)
         self._kept_weights += other._kept_weights
@@ -167,14 +168,14 @@ class Survey:
         self.weight += other.weight
 
     def encoder(self, *, scaling: str) -> Encoder:
-        """The encoder that `Encoder.fit` would learn from the whole table."""
+        """The encoder that `Encoder.fit` learns from the whole table, except for rounding."""
         n_rows, weight = self.n_rows, self.weight
         kept = np.concatenate(self._kept_weights) if scaling == "quantile" else None
-        numbers, holes, categories = [], [], []
-        for source, column in enumerate(self._columns):
-            numbers += column.numbers(source, kept)
-            holes += column.holes(source, n_rows, weight)
-            categories += column.categories(source, n_rows, weight)
-        columns = [*numbers, *holes, *categories]
+        columns = [
+            encoded
+            for source, column in enumerate(self._columns)
+            for encoded in column.encoded(source, n_rows, weight, kept)
+        ]
+        columns.sort(key=lambda column: column.rank)
         check_deviations(self._names, columns)
         return Encoder(self._names, columns, named=True, missing=self._missing)
