@@ -9,8 +9,8 @@ import numpy as np
 from neuralrules._estimators._classifier import NeuralRuleClassifier
 from neuralrules._estimators._regressor import NeuralRuleRegressor
 from neuralrules._fitted._lineage import READ
+from neuralrules._reading._exact import read_exact
 from neuralrules._reading._from_text import fitted_from_text
-from neuralrules._reading._parse import read_exact
 
 
 def read_rules(text: str, *, estimator: bool = False) -> Any:

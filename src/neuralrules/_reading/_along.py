@@ -30,7 +30,7 @@ def rules_that_use(network: Network, features: np.ndarray) -> tuple[np.ndarray, 
     used = np.logical_or.reduceat(network.weights != 0, network.offsets[:-1], axis=0)
     asked = np.isin(network.features, features)
     rules = np.flatnonzero(used[:, asked].any(axis=1))
-    return rules, ~used[rules][:, ~asked].any(axis=1)
+    return rules, np.logical_not(used[rules][:, ~asked].any(axis=1))
 
 
 def activations_along(

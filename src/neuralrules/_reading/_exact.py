@@ -17,39 +17,75 @@
       + 0.01 * "mean radius" + 0.5 * scaled("income") - 2.5 * ["city" = "Rome"] + 3.0
       - 1.0 * ["city" is missing] + 0.5
 
-Names and categories are JSON strings, numbers have every digit of float64. Each indented
-line is one literal; a rule's activation is the smallest of them, or 0. Brackets count 1
-where they hold. The line ``missing``, if there is one, lists what else means missing in a
-cell, besides an empty one. A missing number is replaced as its column says; ``missing`` and
-``rare`` after categories say which brackets the column has beside them. In a deep rule a line
-``through`` stands between the literals and as many units above them, which are sums of
-the literals' positive parts, A0, A1, ….
+Names and categories are JSON strings, and numbers have every digit of float64. Each indented
+line is one literal. A rule's activation is its smallest literal, or 0. A bracket counts 1 if it
+holds, else 0. The line ``missing``, if there is one, lists the cells that mean missing beside
+empty ones. A missing number is replaced as its column says. ``missing`` and ``rare`` after
+categories say that the column has these brackets too. A deep rule has as many units as
+literals, below a line ``through``. They are sums of A0, A1, …, the positive parts of its
+literals.
 
-A scaled column goes straight through its points [number, scaled number] and stays at the
-first and the last outside of them; a missing number counts 0, scaled.
+A scaled column is the line through its points [number, scaled number], and flat outside of
+them. A missing number counts 0, scaled.
 
-A regression has ``task "numbers"`` and, instead of classes and loss, ``flat true`` if it
-was fitted on one target without a dimension of its own, ``flat false`` if predictions are
-a table with one column a target. A line ``loss "poisson"`` after it names the loss if
-it is not the squared error; predictions may be a function of the sums then. ``scale`` and
-the columns' deviations are what targets and columns are measured in when the rules are
-trained further; they change no prediction and may be left out, as may the mean of a scaled
-column.
+A regression has ``task "numbers"``. Instead of classes and loss it has ``flat true`` if it
+predicts one number for each row, ``flat false`` if predictions are a table with one column a
+target. A line ``loss "poisson"`` names the loss if it is not the squared error. Predictions may
+then be a function of the sums. ``scale`` and the deviations of columns are the units of targets
+and columns when the rules are trained further. They change no prediction and may be left out,
+and so may the mean of a scaled column.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NoReturn
 
 import numpy as np
 
-from neuralrules._data._columns import EncodedColumn, in_original_units
+from neuralrules._data._columns import (
+    Category,
+    Date,
+    EncodedColumn,
+    Flag,
+    Number,
+    Rare,
+    in_original_units,
+)
 from neuralrules._data._encoder import Encoder
+from neuralrules._data._markers import marker_texts
+from neuralrules._data._numbers import LARGEST
+from neuralrules._data._scaling import Knots
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._task._number_losses import SquaredError
+from neuralrules._reading._exact_rules import DeclaredColumn, ExactRules, ParsedRule, Sum, Term
+from neuralrules._task._class_losses import CLASS_LOSSES
+from neuralrules._task._loss import Loss, LossDocument, loss_from
+from neuralrules._task._number_losses import NUMBER_LOSSES, SquaredError
+from neuralrules._task._task import Task
 
 FIRST_LINE = "neuralrules rules 1"
+# What a column of numbers holds, at the end of its line.
+HOLDS: dict[type[Number], str] = {Number: "", Date: " dates", Flag: " booleans"}
+STRING = r'"(?:[^"\\]|\\.)*"'
+NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
+SUMMAND = re.compile(
+    rf"\s*(?P<sign>[+-])\s*(?P<number>{NUMBER})"
+    rf"(?:\s*\*\s*(?:(?P<name>{STRING})|scaled\((?P<scaled>{STRING})\)|A(?P<literal>[0-9]{{1,9}})|"
+    rf"\[(?P<column>{STRING})\s+(?:=\s*(?P<category>{STRING})|is\s+(?P<state>missing|rare))\]))?"
+)
+COLUMN = re.compile(
+    rf"column (?P<name>{STRING}) (?:(?:number missing (?P<mean>-?{NUMBER})"
+    rf"(?: deviation (?P<deviation>{NUMBER}))?"
+    r"|scaled (?P<knots>\[.*\])"
+    rf"(?: mean (?P<centre>-?{NUMBER}) deviation (?P<spread>{NUMBER}))?)"
+    r"(?P<holds> dates| booleans)?"
+    r"|categories (?P<categories>\[.*\])(?P<missing> missing)?(?P<rare> rare)?)"
+)
+RULE = re.compile(r"rule [0-9]+ value (?P<values>\[.*\])")
 
 
 def exact_text(fitted: Fitted) -> str:
@@ -92,18 +128,16 @@ def column_line(encoder: Encoder, source: int) -> str:
     """The declaration of a column of the user's table."""
     own = encoder.columns_of(source)
     name = quoted(encoder.names[source])
-    dates = " dates" if own[0].is_date else " booleans" if own[0].is_boolean else ""
-    if own[0].knots is not None:
+    if isinstance(own[0], Number):
+        moments = f"{own[0].mean!r} deviation {own[0].scale!r}{HOLDS[type(own[0])]}"
+        if own[0].knots is None:
+            return f"column {name} number missing {moments}"
         points = list(zip(own[0].knots.x, own[0].knots.z, strict=True))
-        moments = f"mean {own[0].mean!r} deviation {own[0].scale!r}"
-        return f"column {name} scaled {json.dumps(points)} {moments}{dates}"
-    if own[0].kind == "number":
-        moments = f"missing {own[0].mean!r} deviation {own[0].scale!r}"
-        return f"column {name} number {moments}{dates}"
-    known = [column.category for column in own if column.kind == "category"]
+        return f"column {name} scaled {json.dumps(points)} mean {moments}"
+    known = [column.category for column in own if isinstance(column, Category)]
     text = f"column {name} categories {listed([name for name in known if name is not None])}"
     text += " missing" if None in known else ""
-    return text + (" rare" if any(column.kind == "rare" for column in own) else "")
+    return text + (" rare" if any(isinstance(column, Rare) for column in own) else "")
 
 
 def literal_line(fitted: Fitted, literal: int) -> str:
@@ -124,13 +158,11 @@ def literal_line(fitted: Fitted, literal: int) -> str:
 def column_name(encoder: Encoder, column: EncodedColumn) -> str:
     """An encoded column as sums name it."""
     name = quoted(encoder.names[column.source])
-    if column.kind == "number":
+    if isinstance(column, Number):
         return name if column.knots is None else f"scaled({name})"
-    if column.kind == "rare":
-        return f"[{name} is rare]"
-    if column.kind == "missing" or column.category is None:
-        return f"[{name} is missing]"
-    return f"[{name} = {quoted(column.category)}]"
+    if isinstance(column, Category) and column.category is not None:
+        return f"[{name} = {quoted(column.category)}]"
+    return f"[{name} is {'missing' if column.means_missing else 'rare'}]"
 
 
 def sum_line(parts: list[tuple[float, str]], constant: float) -> str:
@@ -156,3 +188,278 @@ def quoted(item: Any) -> str:
 def listed(items: Any) -> str:
     """A JSON list on one line."""
     return "[" + ", ".join(quoted(item) for item in items) + "]"
+
+
+def read_exact(text: str) -> ExactRules:
+    """Read the text of `exact_text` back into rules that predict; see `read_rules`."""
+    if not isinstance(text, str):
+        raise TypeError(f"read_rules() takes the text as a str, got {type(text).__name__}.")
+    lines = Lines(text)
+    if lines.take() != FIRST_LINE:
+        lines.fail(f"the first line must be {FIRST_LINE!r}")
+    task, scaled = parse_task(lines)
+    named, missing = parse_named(lines), parse_missing(lines)
+    columns: dict[str, DeclaredColumn] = {}
+    while not columns or lines.peek().startswith("column "):
+        column = parse_column(lines)
+        if column.name in columns:
+            lines.fail(f"column {shown(column.name)} is declared twice")
+        columns[column.name] = column
+    intercept = lines.numbers(lines.json("intercept"))
+    if not task.are_classes and not scaled and not task.flat:
+        task = replace(task, centre=np.zeros(len(intercept)), scale=np.ones(len(intercept)))
+    if len(intercept) != task.n_outputs:
+        lines.fail(
+            f"expected an intercept for {task.n_outputs} outputs, found {len(intercept)}"
+        )
+    terms = {term for column in columns.values() for term in column.terms}
+    rules: list[ParsedRule] = []
+    while not rules or lines.peek():
+        rules.append(parse_rule(lines, terms, len(intercept)))
+    return ExactRules(task, list(columns.values()), intercept, rules, named, missing)
+
+
+class Lines:
+    """The lines of a text, one after the other, with errors that name the line."""
+
+    def __init__(self, text: str) -> None:
+        # Not splitlines: a name may hold other line breaks.
+        numbered = list(enumerate((line.rstrip() for line in text.split("\n")), 1))
+        self._left = [pair for pair in reversed(numbered) if pair[1]]
+        self._end = (len(numbered), "")
+        self.number = 1  # of the line taken last
+
+    def peek(self) -> str:
+        """The next line that is not blank; an empty one at the end."""
+        return (self._left or [self._end])[-1][1]
+
+    def take(self) -> str:
+        """The next line that is not blank, and go on behind it."""
+        self.number, line = self._left.pop() if self._left else self._end
+        return line
+
+    def json(self, keyword: str) -> Any:
+        """The value of a line ``keyword value``."""
+        line = self.take()
+        if not line.startswith(f"{keyword} "):
+            self.fail(f"expected {keyword!r}, found {shown(line)}")
+        return self.value(line[len(keyword) + 1 :])
+
+    def value(self, text: str) -> Any:
+        """A JSON value; Python refuses integers of thousands of digits and deep nests."""
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            self.fail(f"{shown(text)} is not a JSON value")
+
+    def numbers(self, items: Any) -> np.ndarray:
+        """A JSON list of at least one number as float64, all of them finite."""
+        if type(items) is not list or not items or {*map(type, items)} - {int, float}:
+            self.fail(f"expected a list of numbers, found {shown(items)}")
+        return np.array([self.finite(item) for item in items])
+
+    def finite(self, item: float | str) -> float:
+        """A number, or the digits of one, as a float that is not infinite or NaN."""
+        try:
+            number = float(item)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            self.fail(f"{shown(item)} is not a finite number of float64")
+        return number
+
+    def fail(self, what: str, line: int | None = None) -> NoReturn:
+        """Refuse the text because of a line, the one taken last unless given."""
+        raise ValueError(
+            f"Line {line or self.number} of the rules: {what}. "
+            "The text must be as exact_text() wrote it."
+        )
+
+
+def shown(item: Any) -> str:
+    """What an error message shows of something that may be long."""
+    return repr(item[:40] if isinstance(item, str) else item)[:60]
+
+
+def parse_task(lines: Lines) -> tuple[Task, bool]:
+    """What is predicted, and whether the text says the scale of its numbers."""
+    kind = lines.json("task")
+    if kind == "numbers":
+        return parse_numbers(lines)
+    if kind != "classes":
+        lines.fail(f'the task must be "classes" or "numbers", not {shown(kind)}')
+    classes = lines.json("classes")
+    if type(classes) is not list or {*map(type, classes)} not in (
+        {str},
+        {int},
+        {float},
+        {bool},
+    ):
+        lines.fail("classes must be a list of strings, of numbers or of booleans")
+    if type(classes[0]) is float:
+        lines.numbers(classes)
+    if len(classes) < 2 or len(set(classes)) < len(classes):
+        lines.fail("there must be at least two classes, and all of them different")
+    loss = parse_loss(lines, CLASS_LOSSES)
+    labels = np.array(classes, object if type(classes[0]) is str else None)
+    return Task.of_classes(labels, loss), False
+
+
+def parse_named(lines: Lines) -> bool | None:
+    """Whether columns have names of their own, which x0, x1, … may be or not."""
+    if not lines.peek().startswith("named "):
+        return None
+    named = lines.json("named")
+    if type(named) is not bool:
+        lines.fail(f"named must be true or false, not {shown(named)}")
+    return named
+
+
+def parse_missing(lines: Lines) -> tuple[str, ...]:
+    """What else means missing, beside empty cells; texts from before say nothing of it."""
+    if not lines.peek().startswith("missing "):
+        return ()
+    markers = lines.json("missing")
+    if type(markers) is not list or {*map(type, markers)} - {str}:
+        lines.fail(f"missing must be a list of strings, not {shown(markers)}")
+    try:
+        return marker_texts(markers)
+    except ValueError as error:
+        lines.fail(str(error).partition(".")[0])
+
+
+def parse_numbers(lines: Lines) -> tuple[Task, bool]:
+    """The shape, the loss and the scale of numbers, the last two if the text says them."""
+    flat = lines.json("flat")
+    if type(flat) is not bool:
+        lines.fail(f"flat must be true or false, not {shown(flat)}")
+    loss: LossDocument = SquaredError.name
+    if lines.peek().startswith("loss "):
+        loss = parse_loss(lines, NUMBER_LOSSES)
+    scale, scaled = np.ones(1), lines.peek().startswith("scale ")
+    if scaled:
+        scale = lines.numbers(lines.json("scale"))
+        if (scale <= 0).any():
+            lines.fail("scales must be above 0")
+        if flat and len(scale) > 1:
+            lines.fail(f"flat targets have one scale, not {len(scale)}")
+    return Task.of_scaled_numbers(np.zeros(len(scale)), scale, loss, flat=flat), scaled
+
+
+def parse_loss(lines: Lines, known: Mapping[str, type[Loss]]) -> LossDocument:
+    document: LossDocument = lines.json("loss")
+    try:
+        loss_from(document, known)
+    except ValueError as error:
+        lines.fail(str(error))
+    return document
+
+
+def parse_scale(lines: Lines, mean: str, deviation: str | None) -> tuple[float, float]:
+    """The mean and the deviation of a column of numbers."""
+    centre, spread = lines.finite(mean), lines.finite(deviation or "1")
+    if spread <= 0:
+        lines.fail("a deviation must be above 0")
+    if max(abs(centre), spread) > LARGEST:
+        lines.fail(f"a mean and a deviation must not go beyond {LARGEST:.2g}")
+    return centre, spread
+
+
+def parse_column(lines: Lines) -> DeclaredColumn:
+    """A line that declares a column."""
+    line = lines.take()
+    match = COLUMN.fullmatch(line)
+    if match is None:
+        lines.fail(f"{shown(line)} does not declare a column")
+    name, holds = lines.value(match["name"]), match["holds"] or ""
+    kind = next(kind for kind, word in HOLDS.items() if word == holds)
+    if match["mean"] is not None:
+        terms = (Term(name, "number"), Term(name, "missing"))
+        moments = parse_scale(lines, match["mean"], match["deviation"])
+        return DeclaredColumn(name, terms, kind(0, *moments))
+    if match["knots"] is not None:
+        knots = parse_knots(lines, lines.value(match["knots"]))
+        terms = (Term(name, "scaled"), Term(name, "missing"))
+        moments = parse_scale(lines, match["centre"] or "1", match["spread"])
+        return DeclaredColumn(name, terms, kind(0, *moments, knots=knots))
+    categories = lines.value(match["categories"])
+    if {*map(type, categories)} - {str} or len(set(categories)) < len(categories):
+        lines.fail("categories must be strings, and all of them different")
+    known = [Term(name, "category", category) for category in categories]
+    known += [Term(name, kind) for kind in ("missing", "rare") if match[kind]]
+    if not known:
+        lines.fail("a column of categories must have one, or be missing or rare")
+    return DeclaredColumn(name, tuple(known))
+
+
+def parse_knots(lines: Lines, points: Any) -> Knots:
+    """The points that a scaled column goes through."""
+    if type(points) is not list or len(points) < 2:
+        lines.fail("a scaled column needs at least two points")
+    pairs = [lines.numbers(point) for point in points]
+    if {len(pair) for pair in pairs} != {2}:
+        lines.fail("the points of a scaled column must be pairs of numbers")
+    x, z = np.transpose(pairs)
+    if (np.diff([x, z]) <= 0).any() or not z[0] <= 0 <= z[-1]:
+        lines.fail("the points of a scaled column must rise, to scaled numbers around 0")
+    if (np.abs([x, z]) > LARGEST).any():
+        lines.fail(f"the points of a scaled column must not go beyond {LARGEST:.2g}")
+    return Knots(tuple(x.tolist()), tuple(z.tolist()))
+
+
+def parse_rule(lines: Lines, terms: set[Term], n_outputs: int) -> ParsedRule:
+    """A line with a rule's values and the sums below it."""
+    line = lines.take()
+    match = RULE.fullmatch(line)
+    if match is None:
+        lines.fail(f"expected a rule, found {shown(line)}")
+    values = lines.numbers(lines.value(match["values"]))
+    if len(values) != n_outputs:
+        lines.fail(f"the rule has {len(values)} values for {n_outputs} outputs")
+    literals = list(parse_sums(lines, terms, 0))
+    if not literals:
+        lines.fail("the rule has no literal")
+    if lines.peek().strip() != "through":
+        return ParsedRule(values, literals, None)
+    lines.take()
+    through = lines.number
+    units = list(parse_sums(lines, set(), len(literals)))
+    if len(units) != len(literals):
+        lines.fail(f"{len(units)} units stand above {len(literals)} literals", through)
+    return ParsedRule(values, literals, units)
+
+
+def parse_sums(lines: Lines, terms: set[Term], n_literals: int) -> Iterator[Sum]:
+    """Indented lines: literals, sums of `terms`, or units, sums of A0, A1, …."""
+    while lines.peek().startswith("  ") and lines.peek().strip() != "through":
+        line, place, summands = lines.take(), 0, []
+        while place < len(line):
+            match = SUMMAND.match(line, place)
+            if match is None:
+                lines.fail(f"cannot read {shown(line[place : place + 40])}")
+            factor = lines.finite(match["sign"] + match["number"])
+            summands.append((factor, parse_term(lines, match, terms, n_literals)))
+            place = match.end()
+        yield tuple(summands)
+
+
+def parse_term(
+    lines: Lines, match: re.Match[str], terms: set[Term], n_literals: int
+) -> Term | int | None:
+    """What the factor of a summand multiplies, if that is declared."""
+    if match["literal"] is not None:
+        literal = int(match["literal"])
+        if literal >= n_literals:
+            lines.fail(f"there is no literal A{literal} here")
+        return literal
+    name = match["name"] or match["scaled"] or match["column"]
+    category = match["category"]
+    if name is None:
+        return None
+    number = "number" if match["scaled"] is None else "scaled"
+    kind = match["state"] or (number if category is None else "category")
+    term = Term(lines.value(name), kind, None if category is None else lines.value(category))
+    if term not in terms:
+        what = term.kind if term.category is None else f"category {shown(term.category)}"
+        lines.fail(f"there is no column {shown(term.column)} with {what} here")
+    return term

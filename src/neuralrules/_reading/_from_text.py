@@ -1,7 +1,7 @@
-"""A fitted model made of rules that were read from text: the text is the model.
+"""A fitted model made of rules that were read from text.
 
-The text says nothing of the rows that a model was fitted on. So its rules have no leaf that
-they grew from, and nothing is remembered of what they do, until the model is fitted further.
+The text says nothing of the rows that a model was fitted on. So the rules have no leaves that
+they grew from, and the model remembers nothing about rows until it is fitted further.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import BINS, Performance
 from neuralrules._network._network import Network
-from neuralrules._reading._replay import (
+from neuralrules._reading._exact_rules import (
     DeclaredColumn,
     ExactRules,
     ParsedRule,
     Sum,
     Term,
-    number_type,
 )
 from neuralrules._rules._rules import Rules
 from neuralrules._task._task import Task
@@ -80,9 +79,9 @@ def fitted_from_text(exact: ExactRules, estimator: str, *, named: bool) -> Fitte
 
 
 def encoder_of(exact: ExactRules, *, named: bool) -> tuple[Encoder, dict[Term, int]]:
-    """An encoding that makes the text's terms, and the place of each among its columns.
+    """An encoder of the text's terms, and the place of each term among its columns.
 
-    Indicators stay 0 and 1; numbers are taken about their stand-ins, in deviations.
+    Indicators stay 0 and 1. Numbers are standardised by their stand-ins and deviations.
     """
     used = {
         term
@@ -96,7 +95,7 @@ def encoder_of(exact: ExactRules, *, named: bool) -> tuple[Encoder, dict[Term, i
         for source, column in enumerate(exact.columns)
         for term in column.terms
         # Every number could be missing; whether it was is known only where a rule asks.
-        if term.kind != "missing" or column.stand_in is None or term in used
+        if term.kind != "missing" or column.number is None or term in used
     ]
     found.sort(key=lambda pair: (min(ORDER.index(pair[1].kind), 2), pair[1].source))
     names = [column.name for column in exact.columns]
@@ -106,11 +105,11 @@ def encoder_of(exact: ExactRules, *, named: bool) -> tuple[Encoder, dict[Term, i
 
 def encoded_column(source: int, column: DeclaredColumn, term: Term) -> EncodedColumn:
     if term.kind in ("number", "scaled"):
-        moments = column.stand_in or 0.0, column.deviation
-        return number_type(column)(source, *moments, knots=column.knots)
+        assert column.number is not None
+        return replace(column.number, source=source, mean=column.number.mean or 0.0)
     if term.kind == "rare":
         return Rare(source)
-    if term.kind == "missing" and column.stand_in is not None:
+    if term.kind == "missing" and column.number is not None:
         return Missing(source)
     return Category(source, category=term.category)  # None for missing cells
 
@@ -179,7 +178,7 @@ def second_layer(rule: ParsedRule) -> tuple[np.ndarray, np.ndarray]:
 
 
 def leafless_rules(task: Task, network: Network) -> Rules:
-    """Tree rules without literals and rows, as many as there are neural ones."""
+    """Tree rules without literals and rows, one for each neural rule."""
     n_rules = network.n_rules
     return Rules(
         features=np.empty(0, np.int32),
@@ -197,7 +196,7 @@ def leafless_rules(task: Task, network: Network) -> Rules:
 
 
 def unknown_activity(task: Task, n_rules: int) -> Activity:
-    """What rules do on no row at all."""
+    """The activity of rules on no row at all."""
     covered, in_leaf, in_both, activation, highest = np.zeros((5, n_rules))
     return Activity(
         n_rows=0.0,
@@ -212,7 +211,7 @@ def unknown_activity(task: Task, n_rules: int) -> Activity:
 
 
 def unknown_performance(task: Task) -> Performance:
-    """How good a model is on no row at all."""
+    """The performance of a model on no row at all."""
     n_classes = task.n_classes
     return Performance(
         n_rows=0,

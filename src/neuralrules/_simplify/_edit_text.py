@@ -11,15 +11,14 @@ from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import counted
 from neuralrules._network._network import Network
-from neuralrules._reading._exact import exact_text
+from neuralrules._reading._exact import exact_text, read_exact
+from neuralrules._reading._exact_rules import ExactRules, ParsedRule, Term
 from neuralrules._reading._from_text import (
     fitted_from_text,
     network_of,
     unknown_activity,
     unknown_performance,
 )
-from neuralrules._reading._parse import read_exact
-from neuralrules._reading._replay import ExactRules, ParsedRule, Term
 from neuralrules._rules._rules import Rules, unmeasured
 from neuralrules._simplify._edit import activity_of, named_rules
 from neuralrules._task._task import Task

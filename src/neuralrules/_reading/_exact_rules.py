@@ -1,6 +1,6 @@
-"""Rules read back from the text of `exact_text`; they predict what the model predicts.
+"""Rules that were read from the text of `exact_text`, as a value that predicts.
 
-The form of the text is described in `neuralrules._reading._exact`.
+`neuralrules._reading._exact` describes the form of the text.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from neuralrules._data._categories import as_categories, spellings
-from neuralrules._data._columns import Date, Flag, Number
+from neuralrules._data._columns import Date, Number
 from neuralrules._data._dates import LAST_MOMENT, holds_dates
 from neuralrules._data._markers import Markers
 from neuralrules._data._numbers import LARGEST, as_numbers
-from neuralrules._data._scaling import Knots
 from neuralrules._data._table import check_table, column_of, is_frame
 from neuralrules._task._task import Task
 
@@ -40,34 +39,31 @@ class DeclaredColumn:
     Attributes
     ----------
     name : str
-    stand_in : float or None
-        What takes the place of a missing number, or the mean of a scaled column, where that
-        counts 0; None for categories.
-    deviation : float
-        The unit that a number is measured in when the rules are trained further.
     terms : tuple of Term
         What rules may add up.
-    knots : Knots or None
-        What a scaled column goes through.
-    are_dates : bool
-        Whether its numbers are the days of dates.
-    are_booleans : bool
-        Whether they are 0 and 1 of booleans.
+    number : Number or None
+        The kind and the scale of a column of numbers, without its place in the table; None for
+        categories.
     """
 
     name: str
-    stand_in: float | None
-    deviation: float
     terms: tuple[Term, ...]
-    knots: Knots | None = None
-    are_dates: bool = False
-    are_booleans: bool = False
+    number: Number | None = None
+
+    @property
+    def stand_in(self) -> float | None:
+        """What takes the place of a missing number; None for categories.
+
+        In a scaled column a missing number counts 0, scaled, and this is the column's mean.
+        """
+        return None if self.number is None else self.number.mean
 
     def values(self, data: Any, markers: Markers) -> dict[Any, np.ndarray]:
         """The column's terms for some cells, each of shape (n_rows,)."""
-        if self.stand_in is None:
-            # A cell that training did not have is rare; so is a hole if it had none. A
-            # dictionary compares strings as they are, NumPy ignores NULs at their end.
+        kind = self.number
+        if kind is None:
+            # A cell that training did not have is rare, and so is a missing cell if training
+            # had none. Dictionaries compare whole strings, NumPy ignores NULs at their end.
             rare = Term(self.name, "rare")
             known = {term.category: term for term in self.terms if term != rare}
             table = spellings(known, markers.texts)
@@ -80,10 +76,10 @@ class DeclaredColumn:
         numbers = as_numbers(markers.without_texts(data), self.name)
         if numbers is None:
             raise ValueError(f"Column {self.name!r} must hold numbers.")
-        numbers = number_type(self)(0).without_markers(numbers, markers)
-        if holds_dates(data) and not self.are_dates:
+        numbers = kind.without_markers(numbers, markers)
+        if holds_dates(data) and not isinstance(kind, Date):
             raise ValueError(f"Column {self.name!r} must hold numbers, not dates.")
-        if self.are_dates and (np.abs(numbers) > LAST_MOMENT).any():
+        if isinstance(kind, Date) and (np.abs(numbers) > LAST_MOMENT).any():
             raise ValueError(
                 f"Column {self.name!r} must hold dates, or numbers of days since 1970-01-01."
             )
@@ -94,14 +90,9 @@ class DeclaredColumn:
             )
         holes = np.isnan(numbers)
         number, missing = self.terms
-        if self.knots is not None:
-            return {number: np.nan_to_num(self.knots.scaled(numbers)), missing: holes}
-        return {number: np.where(holes, self.stand_in, numbers), missing: holes}
-
-
-def number_type(column: DeclaredColumn) -> type[Number]:
-    """The kind of column that a declared column of numbers is."""
-    return Date if column.are_dates else Flag if column.are_booleans else Number
+        if kind.knots is not None:
+            return {number: np.nan_to_num(kind.knots.scaled(numbers)), missing: holes}
+        return {number: np.where(holes, kind.mean, numbers), missing: holes}
 
 
 class ParsedRule(NamedTuple):
@@ -125,14 +116,14 @@ def _gives_probabilities(rules: Any) -> bool:
 class ExactRules:
     """Rules read back from text; they predict what the model predicts.
 
-    Evaluated in float64, one sum after the other: a plain reading of the text, which
-    agrees with the model to the rounding of its float32.
+    The sums of the text are evaluated in float64, one after the other. The result agrees with
+    the model to the rounding of the model's float32.
 
     Attributes
     ----------
     task : Task
-        Of numbers the centre is 0; their scale is that of the fit, or 1 if the text does not
-        say it. Labels that are texts are objects: NumPy's own lose NULs at their end.
+        For numbers the centre is 0, and the scale is that of the fit, or 1 if the text does not
+        say it. Labels that are texts are objects, because NumPy's texts lose NULs at their end.
     columns : list of DeclaredColumn
     intercept : ndarray of shape (n_outputs,), float64
     rules : list of ParsedRule
