@@ -3,9 +3,9 @@ One neural rule
 ===============
 
 A leaf of a tree is a box. The neural rule that grows from it is the minimum of
-ramps, ``c * min(ReLU(w * x + a))``: it may tilt, shift and stretch while it is
-trained, and fires more strongly the further a row lies inside. Here the rows
-of a tilted triangle are to be told from all others, by a tree of four leaves.
+ramps, ``c * min(ReLU(w * x + a))``. Training may tilt, shift and stretch the
+rule, and it fires more strongly on rows that are further inside. Here a tree
+of four leaves separates the rows of a tilted triangle from all others.
 """
 
 import numpy as np
@@ -22,8 +22,8 @@ print(f"accuracy {model.score(X, y):.3f}")
 print(model.rules_table().loc[rule, ["tree_rule", "text"]].to_string())
 
 # %%
-# Left the leaf, right what has become of it. The shade is how strongly it
-# fires.
+# The leaf is on the left, and the trained rule is on the right. The shade
+# shows how strongly the rule fires.
 
 axis = np.linspace(-1, 1, 200)
 grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)

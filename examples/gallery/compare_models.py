@@ -2,9 +2,9 @@
 What changed since last year?
 =============================
 
-Two models of the same question, fitted on 2,500 loans and on the next 2,500,
-as a lender would fit a model anew. ``compare`` says what differs, rule by rule
-and row by row, on a thousand others.
+A lender fits a model on 2,500 loans, and a year later another one on the next
+2,500 loans. ``compare`` says what differs, rule by rule and row by row, on a
+thousand other loans.
 """
 
 import pandas as pd
@@ -34,7 +34,7 @@ print(f"loans that change class: {len(comparison.rows.flipped)}")
 pd.DataFrame(comparison.measured.metrics, ["old", "new"]).T.round(4)
 
 # %%
-# Where the two disagree most:
+# The rows on which the two models differ most:
 
 before, after = (model.predict_proba(X)[:, 0] for model in (first, second))
 fig, ax = plt.subplots(layout="constrained")
@@ -51,7 +51,7 @@ ax.set(
 _ = ax.legend(title="outcome")
 
 # %%
-# The rules that differ, those with the largest effect first:
+# The rules that differ, with the largest effect first:
 
 changes = comparison.to_frame().sort_values("effect", ascending=False)
 changes[["first", "second", "kind", "effect"]].head(5).round(3)

@@ -3,9 +3,9 @@ The smallest change
 ===================
 
 Which smallest change would give a row another prediction? The model is
-piecewise linear, so this is a mixed-integer program, which is solved exactly:
-the answer comes with a proof that there is none smaller. Here in a plane,
-where one can check it by eye, with both columns free and with one of them
+piecewise linear, so a mixed-integer program answers the question exactly, and
+proves that no smaller change exists. This example is in a plane, so you can
+check the answer by eye. Once both columns may change, and once one of them is
 fixed.
 """
 

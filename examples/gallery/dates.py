@@ -2,9 +2,9 @@
 Dates
 =====
 
-A column of dates is counted in days and shown as dates: in rules, reasons and
-pictures. Here a shop raised its prices on the first of April, and sold less
-from then on.
+The model counts dates in days. Rules, reasons and pictures show them as dates.
+Here a shop raised its prices on the first of April, and sold less from that
+day on.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ model = NeuralRuleRegressor(
 print(model.rules_text(style="sentences", max_rules=3))
 
 # %%
-# The shape of the column, over the sales of each day:
+# The shape of the column, on top of the sales of each day:
 
 (shape,) = model.shapes(X, ["day"])
 fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")

@@ -2,9 +2,9 @@
 Categories and missing cells
 ============================
 
-Text and empty cells go in as they are. A category may have conditions of its
-own, and what an empty cell does is part of the shape of its column. The
-penguins (CC0, by Dr. Kristen Gorman and the Palmer Station LTER) have both.
+You need not prepare text or empty cells. A category may have conditions of its
+own, and the shape of a column shows the effect of an empty cell. The table of
+penguins (CC0, by Dr. Kristen Gorman and the Palmer Station LTER) has both.
 """
 
 import pandas as pd
@@ -25,7 +25,7 @@ for column, ax in zip(("flipper_length_mm", "island"), axes, strict=True):
     ShapeDisplay.from_estimator(model, X, column, output="Gentoo", ax=ax)
 
 # %%
-# A bird of which nothing was measured but the island:
+# This bird has only an island, and no measurement:
 
 bird = {"flipper_length_mm": None, "body_mass_g": None, "sex": None}
 for island in ("Biscoe", "Dream", "Torgersen"):
@@ -35,7 +35,7 @@ for island in ("Biscoe", "Dream", "Torgersen"):
     print(f"{island}:", *(f"{name} {p:.1%}" for name, p in named))
 
 # %%
-# The model is surer than it should be: of the birds on Biscoe three in four
-# are Gentoos. A missing number counts as the mean of its column unless
-# training has learned better, and with mean flippers and a mean weight a bird
-# is no Gentoo. One row with such holes is too few to learn from.
+# The model is too sure: three in four of the birds on Biscoe are Gentoos. A
+# missing number counts as the mean of its column unless training has learned
+# something else, and a bird with mean flippers and a mean weight is not a
+# Gentoo. One row with such missing cells is not enough to learn from.

@@ -2,9 +2,9 @@
 A promised direction
 ====================
 
-A dose and a response that rises and levels off, with much noise. A free model
-follows the noise down here and there. With ``monotone`` it cannot: the
-direction is kept by the signs of the rules, also where there are no rows.
+The response to a dose rises and levels off, with much noise. A free model
+follows the noise and falls in some places. With ``monotone`` it cannot fall:
+the signs of the rules keep the direction, even where there are no rows.
 """
 
 import numpy as np

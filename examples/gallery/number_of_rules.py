@@ -2,11 +2,11 @@
 Error against the number of rules
 =================================
 
-How many rules does a table need? There are two ways to have few: to grow few
-trees, of four leaves each at depth 2, or to keep the rules with the highest
-margin scores (``max_rules``) of the 32 trees that grow by default. Ten folds
-of scikit-learn's breast cancer table, log loss on the rows held out; the bars
-are standard errors.
+How many rules does a table need? There are two ways to get few rules: grow few
+trees, which have four leaves each at depth 2, or keep the rules with the
+highest margin scores (``max_rules``) of the 32 trees that grow by default. The
+picture shows the log loss on the rows held out, in ten folds of scikit-learn's
+breast cancer table. The bars are standard errors.
 """
 
 import numpy as np
@@ -61,7 +61,7 @@ ax.minorticks_off()
 _ = ax.legend()
 
 # %%
-# The first trees of boosting differ from each other; the rules with the
-# highest scores of 32 trees are often nearly the same. So to have few rules
-# grow few trees, or let ``NeuralRuleClassifierCV(max_rules=16)`` choose
-# between several ways to spend 16 rules.
+# The first trees of boosting differ from each other. The rules with the
+# highest scores of 32 trees are often nearly the same. So if you want few
+# rules, grow few trees, or let ``NeuralRuleClassifierCV(max_rules=16)``
+# compare several models of 16 rules.

@@ -2,11 +2,11 @@
 Probabilities of a rare class
 =============================
 
-One loan in twenty goes bad. It is a habit to weight such a class up
-(``class_weight="balanced"``), so that a model predicts it more often. That
-ranks loans about as well, but its probabilities are no longer shares: what it
-calls 50 % goes bad far less often. Without weights they are, and a threshold
-below a half does the rest.
+One loan in twenty goes bad. Many people give such a class a higher weight
+(``class_weight="balanced"``), so that a model predicts it more often. The
+ranking of the loans stays about as good, but the probabilities are wrong: of
+the loans with 50 %, far fewer than half go bad. Without weights the
+probabilities are right, and a threshold below one half flags enough loans.
 """
 
 import pandas as pd

@@ -2,12 +2,12 @@
 What columns do, alone and together
 ===================================
 
-The shape of a column is the mean output as it moves and all other columns stay
-as they are, summed from the rules that use it. The band shows how much that
-differs from row to row. A pair of columns has a map.
+The shape of a column is the mean output when the column changes and all other
+columns stay the same. It is the sum of the rules that use the column. The band
+shows how much it differs from row to row. A pair of columns has a map.
 
-The table of loans is generated: what late payments do depends on how far the
-credit line is used.
+The table of loans is generated: the effect of late payments depends on the
+utilisation of the credit line.
 """
 
 import pandas as pd

@@ -2,11 +2,10 @@
 Smaller, step by step
 =====================
 
-A fitted model can be made smaller: literals and rules that matter least are
-taken away, one step after the other, and what is left is trained on. Each step
-is measured on rows that it has not seen. ``simplify`` takes the smallest step
-within a tolerance; the knee is the smallest within one standard error of the
-best.
+A fitted model can be made smaller. Each step removes the literals and rules
+that matter least, and trains the rest. Each step is measured on rows that it
+has not seen. ``simplify`` takes the smallest model within a tolerance. The
+knee is the smallest model within one standard error of the best.
 """
 
 from sklearn.datasets import load_breast_cancer

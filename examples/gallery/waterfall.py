@@ -2,9 +2,9 @@
 One decision as a sum
 =====================
 
-Every prediction starts at the same place and adds what each rule that fires
-contributes. The contributions add up to the decision function exactly, so that
-the picture leaves nothing out.
+Every prediction starts at the same number and adds the contribution of each
+rule that fires. The sum is exactly the decision function, so the picture
+leaves nothing out.
 """
 
 from sklearn.datasets import load_breast_cancer

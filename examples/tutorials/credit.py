@@ -2,16 +2,16 @@
 Credit risk: from a table to a committee and to SQL
 ===================================================
 
-A lender wants to know which loans will go bad. One in twenty does. The model
-has to be approved by a committee that reads it, and has to run in a database
-that knows no Python. This tutorial goes all the way: a fit under a contract, a
+A lender wants to know which loans will go bad. One in twenty does. A committee
+reads the model and has to approve it. Then the model has to run in a database
+that has no Python. This tutorial takes all steps: a fit with limits, a
 comparison with two other models, a threshold, the reasons for one applicant, a
 score card, a change by the committee, a report and a query.
 
-The table, ``loans.csv``, lies in the folder ``examples`` of a clone. It is
-generated, so that the truth is known: what decides are late payments and a
-credit line that is used up, a large amount for the income, a new job and a
-little the purpose. Age and region decide nothing.
+The table ``loans.csv`` is in the folder ``examples`` of a clone. It is
+generated, so the truth is known. The risk depends on late payments together
+with a high utilisation of the credit line, on a large amount for the income,
+on a new job, and a little on the purpose. Age and region have no effect.
 """
 
 import pandas as pd
@@ -26,18 +26,19 @@ print(f"{len(loans):,} loans, {(y == 'bad').mean():.1%} of them bad")
 X_train.head(3)
 
 # %%
-# A contract
-# ----------
+# Limits
+# ------
 # The committee reads one page: at most 16 rules, with at most two conditions
 # of one column each. Four trees of depth 2 have 16 leaves (``max_depth``,
-# ``n_trees``), and ``max_terms=1`` lets a condition look at one column only.
+# ``n_trees``), and with ``max_terms=1`` a condition is about one column.
 #
-# The lender also knows something beforehand. More late payments, a fuller
-# credit line or a larger amount never make a loan safer, and age and region
-# must not count. Training keeps to that, and ``check_monotone`` proves it from
-# the rules alone, for applicants that nobody has seen, too.
+# The lender also knows something in advance. More late payments, a higher
+# utilisation of the credit line or a larger amount never make a loan safer,
+# and age and region must not count. Training respects this, and
+# ``check_monotone`` proves it from the rules alone. The proof also covers
+# applicants that nobody has seen.
 #
-# Dates, text and missing incomes need no preparation.
+# You need not prepare dates, text or missing incomes.
 
 from neuralrules import NeuralRuleClassifier
 
@@ -60,16 +61,17 @@ print(
 )
 
 # %%
-# Beside two other models
-# -----------------------
-# What does the contract cost? Beside it stand a linear model and a boosted
-# forest. Both need the dates as numbers, and the linear model everything else
-# prepared, too.
+# Compared with two other models
+# ------------------------------
+# What do the limits cost? A linear model and a boosted forest answer the
+# question. Both need the dates as numbers, and for the linear model all other
+# columns have to be prepared too.
 #
-# Accuracy would tell nothing: whoever calls every loan good is right in 95 of
-# 100 cases. *Log loss* measures probabilities (lower is better), the *area
-# under the curve* (AUC) how well bad loans are ranked above good ones, and
-# *average precision* the same with an eye on the top.
+# Accuracy would say nothing: if you call every loan good, you are right in 95
+# of 100 cases. The *log loss* measures probabilities (lower is better). The
+# *area under the curve* (AUC) measures how well a model ranks bad loans above
+# good ones. The *average precision* does the same, and the top of the ranking
+# counts more.
 
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -141,23 +143,23 @@ pd.DataFrame(
 ).round(3)
 
 # %%
-# On this table, where rules decide, fourteen of them lose nothing. That is one
-# table and one split: :doc:`/readability` measures what contracts cost on
-# many.
+# On this table the truth is made of rules, and fourteen rules lose nothing.
+# This is one table and one split: :doc:`/readability` measures the cost of
+# such limits on many.
 #
 # What the committee reads
 # ------------------------
-# Rules that speak for the rare class come first. Shares and rates are those of
-# the training rows, to the digit that their standard error begins with. What a
-# rule does to the odds grows from nothing at its thresholds to its largest,
-# *in full*.
+# The text begins with the rules that speak for the rare class. Shares and
+# rates are those of the training rows, rounded to the first digit of their
+# standard error. The effect of a rule on the odds grows from nothing at its
+# thresholds to its largest value, *in full*.
 
 print(model.rules_text(style="sentences", max_rules=4))
 
 # %%
-# What one column does is the sum of the rules that use it, so it can be drawn
-# without sampling or fitting anything. The band shows how much it differs from
-# row to row, since rules join columns.
+# The effect of a column is the sum of the rules that use it. It can be drawn
+# without sampling and without another fit. The band shows how much the effect
+# differs from row to row, because rules combine columns.
 
 from neuralrules.plot import ShapeDisplay
 
@@ -166,12 +168,12 @@ _ = ShapeDisplay.from_estimator(model, X_test, "late_payments")
 # %%
 # A threshold
 # -----------
-# ``predict`` calls a loan bad if that is more likely than not. Of a rare class
-# that is seldom what one wants. Say a bad loan loses ten times what a good one
-# earns. Then a loan should be declined where its odds of going bad are above 1
-# to 10, a probability of 1/11. The probabilities are those of the table (no
-# class was weighted up), so that this threshold is also where the cost is
-# about lowest.
+# ``predict`` calls a loan bad if its probability of going bad is above one
+# half. For a rare class this is seldom right. Assume that a bad loan loses ten
+# times what a good loan earns. Then the lender should decline a loan if its
+# odds of going bad are above 1 to 10, which is a probability of 1/11. No class
+# has a higher weight, so the probabilities are right, and the cost is nearly
+# lowest at this threshold.
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -217,17 +219,17 @@ for threshold in (1 / 11, 0.5):
 # %%
 # One applicant
 # -------------
-# Whoever is declined may ask why. Reasons are the rules that leave the
-# applicant worse off than the average row, the strongest first.
+# A declined applicant may ask why. The reasons are the rules that leave the
+# applicant worse off than the average row. The strongest reason comes first.
 
 applicant = X_test.loc[5670]
 print(model.reasons(applicant, k=3))
 
 # %%
 # And what would have helped? The model is piecewise linear, so the smallest
-# change that brings the probability of a good loan to 95 % is found exactly,
-# and proven to be smallest. Late payments stay whole, and nothing is advised
-# that the promised directions contradict.
+# change that brings the probability of a good loan to 95 % can be found
+# exactly, and is proven to be the smallest. Late payments stay whole, and the
+# advice never contradicts the promised directions.
 
 advice = model.counterfactual(
     applicant,
@@ -241,10 +243,9 @@ print(advice)
 # %%
 # The committee changes it
 # ------------------------
-# The committee has a rule of its own: more than two late payments on a credit
-# line that is used to 60 % are a case for themselves, and rule 3 has to say
-# just that. It strikes out rule 1. What was written is frozen; all other rules
-# are trained again around it.
+# The committee decides that rule 3 must be about exactly this case: more than
+# two late payments and a utilisation above 60 %. It also removes rule 1. The
+# written rule is frozen, and all other rules are trained again.
 
 changed = model.edit(
     replace={3: "late_payments > 2 and utilisation > 0.6"},
@@ -257,9 +258,9 @@ print(
 print("against what was promised:", changed.check_monotone())
 
 # %%
-# What did that do? ``compare`` knows it rule by rule and row by row. Printed,
-# it is the whole story, and ``to_html`` writes it as a page; here are the most
-# important numbers, of the rows held out.
+# What changed? ``compare`` answers rule by rule and row by row. You can print
+# the whole comparison, and ``to_html`` writes it as a page. These are the most
+# important numbers, on the rows held out.
 
 from neuralrules import compare
 
@@ -270,13 +271,13 @@ print(f"loans that change class: {len(comparison.rows.flipped)}")
 pd.DataFrame(comparison.measured.metrics, ["before", "after"]).T.round(4)
 
 # %%
-# The committee's own wording costs a little, and the committee can see how
-# much.
+# The committee's own rule costs a little, and the committee can see how much.
 #
 # Numbers to remember
 # -------------------
-# At last the thresholds are made round, as far as that costs no more than two
-# per cent of what the model knows. What is printed is then what is computed.
+# At last the thresholds are rounded. This may cost at most two per cent of the
+# model's gain over a constant. The rounded model computes with the numbers
+# that it prints.
 
 rounding = changed.round_numbers(X_train, y_train, precision="friendly")
 final = rounding.model
@@ -290,16 +291,18 @@ print(
 # %%
 # The pages to hand out
 # ---------------------
-# A score card has whole points for each rule; it prints on one sheet
-# (``to_html`` writes it). A notebook, and this site, show it where it is made:
+# A score card has whole points for each rule. ``to_html`` writes it as a page
+# that prints on one sheet. A notebook shows the card below the code, and so
+# does this site:
 
 card = final.scorecard(X_test, y_test)
 card
 
 # %%
-# The report is for those who look closer: performance at any threshold, what
-# single columns do, all rules, and a panel that computes a prediction, with
-# its reasons, as one types. It is one file that loads nothing from anywhere.
+# The report is for people who want to know more. It shows the performance at
+# any threshold, the effects of columns and all rules. A panel predicts the row
+# that a reader types in, with its reasons. The report is one file that loads
+# nothing from elsewhere.
 
 import html
 import tempfile
@@ -329,9 +332,9 @@ Page(report, "Report", 900)
 # %%
 # Into the database
 # -----------------
-# The model as one query, for SQLite here, or for PostgreSQL or DuckDB. It
-# takes the raw columns, and gives probabilities, the points of the card and
-# the reasons.
+# ``to_sql`` writes the model as one query, here for SQLite; PostgreSQL and
+# DuckDB work too. The query reads the raw columns and returns probabilities,
+# the points of the card and the reasons.
 
 import sqlite3
 

@@ -3,10 +3,10 @@ Regression: a prediction that is a sum
 ======================================
 
 How far will a patient's diabetes have progressed in a year? scikit-learn's
-table has 442 patients, ten measurements each, and a number between 25 and 346
-to predict. It is small and noisy, which is where it matters most how large a
-model may be. This tutorial measures sizes, picks one, reads it column by
-column, makes its numbers round, and ends with whom to call in first.
+table has 442 patients with ten measurements each, and a number between 25 and
+346 to predict. On such a small and noisy table the size of a model matters
+most. This tutorial measures several sizes, chooses one, reads the model column
+by column, rounds its numbers, and decides which patients to call in first.
 """
 
 from sklearn.datasets import load_diabetes
@@ -30,13 +30,13 @@ X_train.head(3)
 # %%
 # How large?
 # ----------
-# Rules grow from boosted trees: ``n_trees`` of them, with two leaves each at
-# depth 1 and four at depth 2. Ten folds of the training rows tell the mean
-# absolute error of each size, and its standard error. A linear model and a
-# boosted forest stand beside them.
+# Rules grow from ``n_trees`` boosted trees, with two leaves each at depth 1
+# and four at depth 2. Ten folds of the training rows give the mean absolute
+# error of each size, and its standard error. A linear model and a boosted
+# forest are there for comparison.
 #
-# The number of epochs is fixed. To stop early, as the default does, a fifth of
-# the rows would be held out, and of 300 patients none are to spare.
+# The number of epochs is fixed. Early stopping, which is the default, would
+# hold out a fifth of the rows, and 300 patients are too few for that.
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -93,10 +93,11 @@ ax.minorticks_off()
 _ = ax.legend()
 
 # %%
-# Rules of two columns gain nothing: what the measurements do adds up. Four
-# leaves are nearly as good as 64, and on so few patients nothing beats the
-# linear model. Rules of one column come within a standard error of it, bend
-# where the table does, and can be read. Sixteen are a page:
+# Rules of two columns gain nothing, because the effects of the measurements
+# add up. Four leaves are nearly as good as 64, and on so few patients nothing
+# beats the linear model. Rules of one column are within a standard error of
+# it, they can follow curves, and people can read them. Sixteen rules are one
+# page:
 
 model = rules(8).fit(X_train, y_train)
 print(model.rules_text(style="sentences", max_rules=4))
@@ -104,9 +105,9 @@ print(model.rules_text(style="sentences", max_rules=4))
 # %%
 # What one column does
 # --------------------
-# Each rule looks at one column, so the model is a sum of functions of one
-# column, and these shapes are the whole model: nothing is hidden in between.
-# The bars below the lines show where the patients are.
+# Each rule is about one column, so the model is a sum of functions of one
+# column. These shapes are the whole model. The bars below the lines show where
+# the patients are.
 
 from neuralrules.plot import ShapeDisplay
 
@@ -119,9 +120,9 @@ for shape, ax in zip(shapes, axes.flat, strict=False):
 # %%
 # Round numbers
 # -------------
-# Thresholds of four digits suggest more than 300 patients can tell.
-# ``round_numbers`` makes them round as far as that gives up no more than two
-# per cent of what the model knows.
+# Thresholds of four digits are more exact than 300 patients can justify.
+# ``round_numbers`` rounds them. This may cost at most two per cent of the
+# model's gain over a constant.
 
 rounding = model.round_numbers(X_train, y_train, precision="friendly")
 final = rounding.model
@@ -132,7 +133,7 @@ print(
 )
 
 # %%
-# On the patients that no model has seen:
+# The errors on patients that no model has seen:
 
 from sklearn.dummy import DummyRegressor
 from sklearn.metrics import mean_absolute_error
@@ -150,8 +151,8 @@ for name, fitted in models.items():
 # %%
 # One patient
 # -----------
-# A prediction starts at the same number for everyone and adds what each rule
-# that fires contributes. Nothing else goes into it.
+# Every prediction starts at the same number and adds the contribution of each
+# rule that fires. There is nothing else in it.
 
 from neuralrules.plot import WaterfallDisplay
 
@@ -163,9 +164,9 @@ _ = WaterfallDisplay.from_explanation(explanation)
 # %%
 # Whom to call in
 # ---------------
-# A clinic can follow one patient in five closely. It takes those with the
-# highest predictions. Of the fifth of the patients whose disease really
-# progressed most, how many are among them?
+# A clinic can follow one patient in five closely. It takes the patients with
+# the highest predictions. How many of them belong to the fifth of the patients
+# whose disease really progressed most?
 
 n_places = len(X_test) // 5
 worst = y_test >= y_test.nlargest(n_places).min()
@@ -176,7 +177,7 @@ for name, fitted in models.items():
     print(f"{name:<18} {found} of {worst.sum()}")
 
 # %%
-# At random it would be four or five. Two patients more or less are chance. The
-# clinic can say for each patient why, and for the whole model what it looks
-# at. The last step is a file that cannot run code, or a query
-# (:doc:`/shipping`).
+# A random choice would find four or five. Two patients more or less are
+# chance. The clinic can give reasons for each patient, and can say which
+# columns the model uses. The last step is a file that cannot run code, or a
+# query (:doc:`/shipping`).

@@ -2,15 +2,15 @@
 Several classes: which penguin is it?
 =====================================
 
-Three species, told apart by bill, flippers and weight; some cells are empty.
-The birds are from three islands, and that turns out to be a trap, which one
-sees by reading the model. The tutorial goes from there to a model without it,
-class by class, and to the question which birds a person should look at again.
+Three species of penguins differ by bill, flippers and weight. Some cells are
+empty. The birds come from three islands, and this is a trap that you see when
+you read the model. The tutorial then fits a model without the island, looks at
+it class by class, and finds the birds that a person should look at again.
 
-The tables, ``penguins.csv`` and ``penguins_new.csv``, lie in the folder
-``examples`` of a clone: the Palmer penguins, in the public domain (CC0), by
-Dr. Kristen Gorman and the Palmer Station Long Term Ecological Research
-Program.
+The tables ``penguins.csv`` and ``penguins_new.csv`` are in the folder
+``examples`` of a clone. They are the Palmer penguins, in the public domain
+(CC0), by Dr. Kristen Gorman and the Palmer Station Long Term Ecological
+Research Program.
 """
 
 import pandas as pd
@@ -34,9 +34,9 @@ X_train.head(3)
 # %%
 # A first model
 # -------------
-# With several classes every rule has a value for each of them. A boosting
-# round grows one tree a class, so that two rounds of depth 2 have at most 24
-# leaves. Text and empty cells go in as they are.
+# With several classes, every rule has a value for each class. A round of
+# boosting grows one tree for each class, so two rounds of depth 2 have at most
+# 24 leaves. You need not prepare text or empty cells.
 
 from neuralrules import NeuralRuleClassifier
 
@@ -61,11 +61,11 @@ print(first.rules_text(style="sentences", max_rules=3))
 # %%
 # Read before use
 # ---------------
-# One bird of 115 is wrong. But look at what the rules look at: Chinstraps were
-# only met on Dream, and the model has learned that a penguin on Dream is
-# likely one. That is true of this table, and of no use for a bird that has
-# walked over to the next island. ``exclude`` keeps a column from all rules,
-# though tables may still have it.
+# One bird of 115 is wrong. But look at the columns in the rules. In this
+# table, Chinstraps live only on Dream, and the model has learned that a
+# penguin on Dream is probably a Chinstrap. This does not help with a bird that
+# has moved to the next island. With ``exclude``, no rule uses the column, and
+# tables may still have it.
 
 from sklearn.metrics import log_loss
 
@@ -77,13 +77,13 @@ for name, candidate in {"with island": first, "without": model}.items():
 print(pd.crosstab(train["island"], y_train).to_string())
 
 # %%
-# Without the island the model is worse on this table, and that is the more
-# honest number.
+# Without the island the model is worse on this table, and this number is more
+# honest.
 #
 # Class by class
 # --------------
-# Of the birds that the model calls Chinstrap, how many are (precision); of the
-# Chinstraps, how many are found (recall)?
+# How many of the birds that the model calls Chinstraps are Chinstraps
+# (precision)? How many of the Chinstraps does it find (recall)?
 
 from sklearn.metrics import classification_report
 
@@ -94,8 +94,9 @@ pd.DataFrame({name: report[name] for name in model.classes_}).T.round(2)
 
 # %%
 # Which rule speaks for which class? The picture has one line for each of the
-# ten rules that matter most: to the right it adds to the score of a class, to
-# the left it takes away. The largest of the three scores is the prediction.
+# ten most important rules. To the right, a rule adds to the score of a class;
+# to the left, it subtracts from the score. The class with the largest of the
+# three scores is predicted.
 
 from matplotlib import pyplot as plt
 
@@ -112,8 +113,9 @@ for ax, name in zip(axes, model.classes_, strict=True):
     ax.set(title=name, xlabel="value")
 
 # %%
-# The shape of a column, for each class: the mean score as the column moves and
-# all else stays. The band shows how much that depends on the other columns.
+# The shape of a column shows, for each class, the mean score when the column
+# changes and all others stay the same. The band shows how much this depends on
+# the other columns.
 
 from neuralrules.plot import ShapeDisplay
 
@@ -124,12 +126,12 @@ for ax, name in zip(axes, model.classes_, strict=True):
     )
 
 # %%
-# Holes
-# -----
-# An empty cell is no error. In a condition of a tree it goes to one of the two
-# sides, as the training rows suggest (``or missing``); in a neural rule a
-# missing number counts as the mean of its column, and the text says so at its
-# end. How much does the model lose if a column is empty for every bird?
+# Missing cells
+# -------------
+# An empty cell is not an error. A condition of a tree sends it to the side
+# that the training rows suggest (``or missing``). In a neural rule a missing
+# number counts as the mean of its column, and the end of the text gives these
+# means. How much does the model lose if a column is empty for every bird?
 
 lost = {"no column": model.score(X_test, y_test)}
 for name in ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "sex"]:
@@ -140,8 +142,8 @@ pd.Series(lost, name="right without").round(3).to_frame()
 # %%
 # A second look
 # -------------
-# Probabilities say which birds to look at again: those whose likeliest species
-# has less than 90 %.
+# Probabilities say which birds a person should look at again: those whose most
+# probable species has less than 90 %.
 
 probabilities = model.predict_proba(X_test)
 unsure = probabilities.max(axis=1) < 0.9

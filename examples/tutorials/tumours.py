@@ -2,15 +2,14 @@
 A medical table: promised directions and rules of experts
 =========================================================
 
-A model that helps to judge tumours is asked other questions than whether it is
-accurate. Does it ever say that a tumour is *less* dangerous because it is
-larger? Does it know what pathologists have known for decades? How many
-malignant ones does it miss? This tutorial answers them on scikit-learn's
-breast cancer table: 569 tumours, for each the largest cell nuclei of a sample,
-measured.
+A model for tumours must do more than be accurate. Does it ever say that a
+tumour is *less* dangerous because it is larger? Does it know what pathologists
+have known for decades? How many malignant tumours does it miss? This tutorial
+answers these questions on scikit-learn's breast cancer table. The table has
+569 tumours, with measurements of the largest cell nuclei of a sample.
 
-The experts' rules below are made up for this tutorial; a model for patients
-needs those of pathologists, and more than 569 of them.
+The experts' rules below are made up for this tutorial. A model for patients
+needs the rules of pathologists, and more than 569 patients.
 """
 
 import pandas as pd
@@ -37,10 +36,10 @@ X_train.head(3)
 # %%
 # What a free model does
 # ----------------------
-# All six columns measure how large or how irregular nuclei are, and each of
-# them is higher in malignant tumours. A model that was not told so need not
-# keep to it. Let every nucleus be a tenth larger and all else be the same: for
-# how many tumours does the probability of malignant fall?
+# All six columns measure how large or how irregular nuclei are, and each
+# column is higher in malignant tumours. A free model need not respect this.
+# Assume that every nucleus is a tenth larger and everything else is the same:
+# for how many tumours does the probability of *malignant* fall?
 
 from neuralrules import NeuralRuleClassifier
 
@@ -70,9 +69,10 @@ pd.Series({column: fall(free, column) for column in X}, name="fall").to_frame()
 # Promised directions
 # -------------------
 # ``monotone`` names the columns and the class: the probability of *malignant*
-# never falls where one of them rises. That holds for all tumours, also those
-# that nobody has seen. ``check_monotone`` proves it by the signs of the rules,
-# for any model: of the free one it lists the rules that stand against it.
+# never falls when one of these columns rises. This holds for all tumours, even
+# those that nobody has seen. ``check_monotone`` proves it from the signs of
+# the rules, for any model. For the free model it lists the rules that violate
+# it.
 
 promised = {column: {"malignant": 1} for column in X}
 careful = NeuralRuleClassifier(monotone=promised, **settings).fit(
@@ -83,8 +83,8 @@ for name, model in {"free": free, "careful": careful}.items():
     print(f"{name}: {len(against)} of {model.network_.n_rules} rules against")
 
 # %%
-# What does it cost? Five folds of the training rows, log loss, lower is
-# better:
+# What does the promise cost? This is the log loss in five folds of the
+# training rows; lower is better:
 
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -104,9 +104,9 @@ measured("free", free)
 measured("careful", careful)
 
 # %%
-# The promise costs less than a standard error. In a picture: what asymmetry
-# does, by the sum of the rules. The band shows how much that depends on the
-# other columns.
+# The promise costs less than a standard error. The picture shows the effect of
+# asymmetry, which is the sum of the rules that use it. The band shows how much
+# the effect depends on the other columns.
 
 from matplotlib import pyplot as plt
 
@@ -124,10 +124,10 @@ for ax, (name, model) in zip(
 # %%
 # Rules of experts
 # ----------------
-# Pathologists have rules of their own. They are written as text, and checked:
-# a column that is not there, or a rule that contradicts a promised direction,
-# is an error with a remedy. Alone they are a model already, whose values come
-# from the table.
+# Pathologists have rules of their own, which are written as text. A rule with
+# an unknown column, or a rule that contradicts a promised direction, is an
+# error, and the message names a remedy. These rules alone are already a model;
+# their values come from the table.
 
 experts = [
     "area > 900 and concave_points > 0.15",
@@ -145,10 +145,10 @@ measured("experts alone", alone)
 print(alone.rules_text(style="sentences"))
 
 # %%
-# Then others grow beside them: twelve more, with one column to a condition, so
-# that the model stays on one page. ``frozen_rules="expert"`` keeps what the
-# experts wrote to the bit; only how much each of their rules counts is
-# learned, together with all others.
+# Then twelve other rules grow beside them. Each condition is about one column,
+# so the model stays on one page. ``frozen_rules="expert"`` keeps the
+# conditions of the experts exactly. Training learns only how much each of
+# their rules counts, together with all other rules.
 
 model = NeuralRuleClassifier(
     n_trees=3,
@@ -166,11 +166,11 @@ model.rules_table().loc[[0, 1, 2], ["text", "value", "rows", "precision"]]
 # %%
 # How many are missed?
 # --------------------
-# Fifteen rules know a little less than 93, and can be read. A missed malignant
-# tumour is far worse than one more biopsy. So the threshold is not a half: it
-# is set where 99 of 100 malignant tumours are found, by predictions for
-# training rows that the model of their fold has not seen. Then it is tried on
-# the rows held out.
+# Fifteen rules are a little less accurate than 93 rules, and people can read
+# them. A missed malignant tumour is far worse than one more biopsy. So the
+# threshold is not one half. It is set so that the model finds 99 of 100
+# malignant tumours, by predictions for training rows that the model of their
+# fold has not seen. Then it is tested on the rows held out.
 
 import numpy as np
 
@@ -188,15 +188,16 @@ for name in ("malignant", "benign"):
 # %%
 # One tumour
 # ----------
-# For each suspected tumour the reasons stand in the words of the rules.
+# For each suspected tumour, the words of the rules give the reasons.
 
 tumour = X_test[suspected & (y_test == "malignant")].iloc[[2]]
 print(model.reasons(tumour, k=3, adverse="malignant"))
 
 # %%
-# How far is it from being unsuspicious? The smallest change that takes it
-# below the threshold is found exactly, and proven smallest. No column rises in
-# it: that could not help, and the model knows it.
+# How far is the tumour from being unsuspicious? The smallest change that takes
+# it below the threshold is found exactly, and proven to be the smallest. No
+# column rises in this change: because of the promised directions, a rise
+# cannot help.
 
 print(
     model.counterfactual(

@@ -2,13 +2,12 @@
 A table larger than memory
 ==========================
 
-A parcel service wants to tell customers beforehand that a parcel will be late.
-Its table lies in a folder, one Parquet file a month, and does not fit into
-memory. Here the folder is made first, from random numbers and a month at a
-time, so that it can be as long as you like: raise ``N_ROWS`` and the rest of
-the page stays as it is. However long the table, what is in memory is a month
-of it while it is made, and a sample and a buffer of 128 MiB while a model is
-fitted.
+A parcel service wants to tell customers in advance that a parcel will be late.
+Its table is a folder with one Parquet file for each month, and does not fit
+into memory. This page first makes such a folder from random numbers, month by
+month. The table can be as long as you like: raise ``N_ROWS``, and the rest of
+the page stays the same. Making the table needs memory for one month. Fitting a
+model needs memory for a sample and a buffer of 128 MiB.
 """
 
 import tempfile
@@ -57,14 +56,14 @@ month(1).head(3)
 # -----------------
 # ``fit`` takes the name of a file or folder in place of a table, and the name
 # of a column in place of ``y``. It reads the table once for the statistics of
-# its columns, once for a sample that trees grow from, once to count the rows
-# of their leaves, and then once an epoch, in another order each time. (A table
-# as short as this one stays in the buffer.) ``checkpoint`` names a file that
-# says how far training has come.
+# its columns, once for the sample from which trees grow, once to count the
+# rows of the leaves, and then once in every epoch, each time in another order.
+# (A table as short as this one stays in the buffer.) ``checkpoint`` names a
+# file with the state of training.
 #
-# ``verbose=1`` shows a line with the epoch, the loss and the time left. It
-# goes to standard error; here it is caught, and printed as it stands at the
-# end, without its seconds.
+# ``verbose=1`` shows a line with the epoch, the loss and the time left, on
+# standard error. This page catches the line and prints its last version,
+# without the seconds.
 
 import contextlib
 import io
@@ -88,10 +87,9 @@ with contextlib.redirect_stderr(io.StringIO()) as shown:
 print(shown.getvalue().splitlines()[-1].rsplit(" · ", 2)[0])
 
 # %%
-# What comes out is an ordinary model, of all rows of the table, to be read as
-# any other. The loss fell as one wants it to; the step up is where each
-# condition kept one column only (``max_terms=1``), after a third as many
-# epochs without that limit.
+# The result is an ordinary model of all rows of the table, and you can read it
+# like any other. The loss falls as it should. It rises once: after a third of
+# the epochs each condition keeps only one column (``max_terms=1``).
 
 from neuralrules.plot import HistoryDisplay
 
@@ -102,9 +100,9 @@ _ = HistoryDisplay.from_estimator(model)
 # After a kill
 # ------------
 # A fit of some hours may be killed: the machine restarts, or someone needs it.
-# On the command line, where long fits run, the same command then goes on from
-# the checkpoint. To see it, such a fit is started and killed as soon as there
-# is a checkpoint.
+# Long fits run on the command line. The same command then continues from the
+# checkpoint. To show this, a fit is started here, and killed as soon as it has
+# written a checkpoint.
 
 import shlex
 import subprocess
@@ -132,8 +130,8 @@ print("a model:", (folder / "late.nrules").exists())
 print("a checkpoint:", checkpoint.exists())
 
 # %%
-# The same command again. It comes to the very model, bit for bit, that a fit
-# without a kill would have come to, and takes the checkpoint away:
+# Then the same command runs again. It ends with the same model, bit for bit,
+# as a fit that was not killed, and removes the checkpoint:
 
 from neuralrules import load
 
@@ -157,7 +155,7 @@ print("the same model:", again.exact_text() == whole.exact_text())
 # %%
 # Score a table of any length
 # ---------------------------
-# ``predict`` reads, scores and writes some rows at a time, too, from and to
+# ``predict`` also reads, scores and writes some rows at a time, from and to
 # CSV or Parquet. Here it scores the next month, which no fit has seen.
 
 month(13).to_csv(folder / "next.csv", index=False)
@@ -165,8 +163,8 @@ run("predict late.nrules next.csv --id parcel --proba -o scored.csv")
 pd.read_csv(folder / "scored.csv", nrows=3)
 
 # %%
-# How good is that? And who gets a message? Those whose parcel is late with
-# more than 40 %.
+# How good are the predictions? And who gets a message? Customers whose parcel
+# is late with a probability above 40 %.
 
 run("evaluate late.nrules next.csv")
 told = pd.read_csv(folder / "scored.csv")["probability_late"] > 0.4
@@ -174,5 +172,5 @@ late = pd.read_csv(folder / "next.csv")["arrived"] == "late"
 print(f"{told.mean():.1%} are told, {late[told].mean():.0%} of them rightly")
 
 # %%
-# How long and how much memory this takes for 20 million rows is measured in
-# :doc:`/larger`, scoring in :doc:`/streaming`.
+# :doc:`/larger` measures the time and the memory for 20 million rows, and
+# :doc:`/streaming` measures scoring.
