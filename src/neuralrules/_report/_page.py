@@ -6,6 +6,7 @@ Here what the other modules gather meets the templates, and the file is written.
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib.resources import files
 from numbers import Integral
 from pathlib import Path
@@ -104,8 +105,9 @@ def check_origin(fitted: Fitted, simplification: SimplificationPath | None) -> N
     )
 
 
+@cache
 def environment(jinja: Any) -> jinja2.Environment:
-    """The report's templates."""
+    """The report's templates, which are compiled once in a process."""
     result = escaping_environment(jinja, "neuralrules._report")
     result.policies["json.dumps_kwargs"] = {
         "sort_keys": False,
