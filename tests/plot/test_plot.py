@@ -27,9 +27,12 @@ from neuralrules.plot import (
     SupportDisplay,
     WaterfallDisplay,
     _bars,
+    _curves,
+    _diagram,
     _shape,
+    _support,
 )
-from neuralrules.plot._drawing import class_looks
+from neuralrules.plot._support import class_looks
 
 
 @pytest.fixture(autouse=True)
@@ -716,7 +719,7 @@ def test_texts_are_cut():
 
 
 def test_the_examples_run():
-    for module in (_bars, _shape):
+    for module in (_bars, _curves, _diagram, _shape, _support):
         results = doctest.testmod(module)
         assert results.attempted > 0
         assert results.failed == 0

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 from functools import cache
 from importlib.resources import files
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuralrules._charts._texts import cell_text, plain_text
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._io._checks import check_whole
 from neuralrules._io._templates import (
     digest,
     escaping_environment,
@@ -55,8 +55,7 @@ def report(
 
 def check_given(X: Any, y: Any, sample_weight: Any, n_examples: Any) -> None:
     """Refuse rows that a report cannot measure on or show."""
-    if not isinstance(n_examples, Integral) or isinstance(n_examples, bool) or n_examples < 0:
-        raise ValueError(f"n_examples={n_examples!r} must be a whole number of at least 0.")
+    check_whole("n_examples", n_examples, 0)
     if X is None and y is not None:
         raise ValueError(
             "y was given without X: the report cannot measure without the rows. Give X too, "

@@ -17,6 +17,7 @@ from neuralrules._charts._texts import (
     with_short_names,
 )
 from neuralrules._estimators._base import NeuralRuleModel, checked_table
+from neuralrules._io._checks import check_position, check_whole
 from neuralrules._reading._explain import Explanation
 from neuralrules._reading._importance import Importances
 from neuralrules._reading._text import rule_text
@@ -26,10 +27,8 @@ from neuralrules.plot._drawing import (
     ORANGE,
     SKY,
     axes_to_draw_on,
-    check_count,
     check_kind,
     check_output,
-    check_position,
     import_pyplot,
     literally,
 )
@@ -145,7 +144,7 @@ class ImportanceDisplay(ImportanceBars):
         -------
         self
         """
-        n = min(check_count("max_bars", max_bars, 15), len(self.values))
+        n = min(check_whole("max_bars", max_bars, 1, 15), len(self.values))
         width = 7.0 if self.kind == "columns" else 8.6  # sentences need more room
         ax = axes_to_draw_on(ax, (width, 1.3 + HEIGHT * max(n, 3)))
         places = np.arange(n)
@@ -294,7 +293,7 @@ class WaterfallDisplay(Waterfall):
         -------
         self
         """
-        check_count("max_rules", max_rules, 10)
+        check_whole("max_rules", max_rules, 1, 10)
         steps, labels = self.steps(max_rules)
         ends = self.intercept + np.cumsum(steps)
         starts = np.concatenate([[self.intercept], ends])[:-1]

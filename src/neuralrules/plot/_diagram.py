@@ -1,30 +1,34 @@
 """The display of one rule as a network, from columns to its value.
 
-The numbers are taken from the model here; `_diagram_pen` draws them.
+The diagram is laid out in points (1/72 inch) as if it had a figure of its own. Its texts are
+measured beforehand, so that nothing overlaps. On smaller axes everything is scaled down.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._charts._texts import (
-    output_name,
-    short_label,
-    short_name,
-    with_short_names,
-)
+from neuralrules._charts._diagram import RuleDiagram
+from neuralrules._charts._texts import signed
 from neuralrules._estimators._base import NeuralRuleModel, fitted_of
-from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._column_words import state_text
-from neuralrules._reading._rules_table import literal_angles
-from neuralrules._reading._text import split_text
-from neuralrules.plot._diagram_pen import DiagramLayout, Edge, Pen
-from neuralrules.plot._drawing import check_count, check_position, import_pyplot
+from neuralrules._io._checks import check_position, check_whole
+from neuralrules._reading._numbers import number
+from neuralrules._reading._text import letter
+from neuralrules.plot._drawing import BLUE, GREY, LIGHT, import_pyplot, literally
+
+FONT = 9.0  # points
+MAX_VALUES = 10  # outputs shown, those of largest value
+WIDEST, THINNEST = 4.2, 0.5  # edges, in points
+DASHES = (0, (3.2, 1.6))
+# Distances in points: between rows of text, between literals, and along the diagram.
+ROW, BOX, PITCH, PAD = 20.0, 32.0, 42.0, 6.0
+FAN, MIXING_FAN, FUNNEL, EXIT = 130.0, 95.0, 52.0, 56.0
+TOP, BOTTOM, RADIUS = 26.0, 42.0, 15.0
 
 
-class RuleDisplay:
+class RuleDisplay(RuleDiagram):
     """One rule as a network: columns, literals, minimum, value.
 
     Parameters
@@ -71,37 +75,6 @@ class RuleDisplay:
     >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
     """
 
-    def __init__(
-        self,
-        *,
-        rule: int,
-        columns: list[str],
-        features: np.ndarray,
-        n_hidden: int,
-        weights: np.ndarray,
-        splits: list[str],
-        split_features: np.ndarray,
-        angles: np.ndarray,
-        biases: np.ndarray,
-        mixing: np.ndarray | None,
-        shifts: np.ndarray | None,
-        values: np.ndarray,
-        outputs: list[str],
-    ) -> None:
-        self.rule = rule
-        self.columns = columns
-        self.features = features
-        self.n_hidden = n_hidden
-        self.weights = weights
-        self.splits = splits
-        self.split_features = split_features
-        self.angles = angles
-        self.biases = biases
-        self.mixing = mixing
-        self.shifts = shifts
-        self.values = values
-        self.outputs = outputs
-
     @classmethod
     def from_estimator(
         cls, model: NeuralRuleModel, rule: int = 0, *, max_columns: int = 10, ax: Any = None
@@ -119,28 +92,9 @@ class RuleDisplay:
         """
         import_pyplot()
         fitted = fitted_of(model)
-        network = fitted.network
-        rule = check_position("rule", rule, network.n_rules, "rules of this model")
-        check_count("max_columns", max_columns, 10)
-        own = slice(network.offsets[rule], network.offsets[rule + 1])
-        weights = network.weights[own]
-        shown = shown_columns(weights, max_columns)
-        splits, split_features = tree_splits(fitted, rule)
-        return cls(
-            rule=rule,
-            columns=[input_text(fitted, int(network.features[place])) for place in shown],
-            features=shown,
-            n_hidden=int(np.count_nonzero(weights.any(axis=0))) - len(shown),
-            weights=weights[:, shown],
-            splits=splits,
-            split_features=split_features,
-            angles=literal_angles(network, fitted.rules)[own],
-            biases=network.biases[own],
-            mixing=network.second_layer(rule) if network.deep else None,
-            shifts=network.shifts[own] if network.deep else None,
-            values=network.values[rule],
-            outputs=[output_name(fitted, k) for k in range(network.n_outputs)],
-        ).plot(ax=ax)
+        rule = check_position("rule", rule, fitted.network.n_rules, "rules of this model")
+        check_whole("max_columns", max_columns, 1, 10)
+        return cls.of(fitted, rule, max_columns).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> RuleDisplay:
         """Draw the network from left to right.
@@ -173,40 +127,302 @@ class RuleDisplay:
         return self
 
 
-def shown_columns(weights: np.ndarray, max_columns: int) -> np.ndarray:
-    """Places of the columns of largest weight, ordered so that few edges cross."""
-    sizes = np.abs(weights)
-    largest = sizes.max(axis=0)
-    best = np.argsort(-largest, kind="stable")[:max_columns]
-    best = best[largest[best] > 0]
-    height = np.arange(len(weights)) @ sizes[:, best] / sizes[:, best].sum(axis=0)
-    return best[np.argsort(height, kind="stable")]
+class Edge(NamedTuple):
+    """A line of the diagram that stands for a weight.
+
+    Attributes
+    ----------
+    layer : {"literals", "second layer", "values"}
+        What it leads to.
+    source : int
+        Place of the column in `network_.features`, or of the literal in the rule; 0 for
+        the minimum.
+    target : int
+        Place of the literal, of the unit of the second layer, or of the output.
+    weight : float
+    original : bool
+        Whether it comes from the tree: from the column that the literal split on, or
+        from a unit's own literal.
+    line : Line2D
+    """
+
+    layer: str
+    source: int
+    target: int
+    weight: float
+    original: bool
+    line: Any
 
 
-def tree_splits(fitted: Fitted, rule: int) -> tuple[list[str], np.ndarray]:
-    """The split behind each literal of a rule, as text and as a place in the features."""
-    network, rules = fitted.network, fitted.rules
-    encoder = with_short_names(fitted).encoder
-    texts, places = [], []
-    for origin in network.origins[network.offsets[rule] : network.offsets[rule + 1]]:
-        if origin < 0:
-            texts.append("every row")
-            places.append(-1)
-            continue
-        split = rules.offsets[rule] + origin
-        feature, threshold = int(rules.features[split]), float(rules.thresholds[split])
-        lower, upper = (threshold, None) if rules.signs[split] > 0 else (None, threshold)
-        texts.append(split_text(encoder, feature, lower, upper, 3))
-        found = np.flatnonzero(network.features == feature)
-        places.append(int(found[0]) if found.size else -1)
-    return texts, np.array(places)
+class DiagramLayout:
+    """Where everything stands, in points from the lower left corner.
+
+    Attributes
+    ----------
+    width, height : float
+    margin : (2,) float64
+        Room left free on either side, horizontally and vertically.
+    """
+
+    def __init__(self, display: RuleDiagram) -> None:
+        from matplotlib.font_manager import FontProperties
+        from matplotlib.textpath import text_to_path
+
+        def widest(texts: list[str], weight: str = "normal", size: float = FONT) -> float:
+            font = FontProperties(size=size, weight=weight)
+            return max(
+                (
+                    # A screen's hinting makes text a little wider.
+                    1.06 * text_to_path.get_text_width_height_descent(text, font, False)[0]
+                    for text in texts
+                ),
+                default=0.0,
+            )
+
+        n = len(display.biases)
+        self.margin = np.zeros(2)
+        self.inputs = list(display.columns)
+        if display.n_hidden:
+            plural = "s" if display.n_hidden > 1 else ""
+            self.inputs.append(f"+ {display.n_hidden} more column{plural}")
+        self.literals = [
+            (f"{letter(j)}   {split}", literal_note(display, j))
+            for j, split in enumerate(display.splits)
+        ]
+        order = np.argsort(-np.abs(display.values), kind="stable")[:MAX_VALUES]
+        self.outputs = np.sort(order)
+        self.values = [
+            f"{signed(display.values[k])}  {display.outputs[k]}" for k in self.outputs
+        ]
+        if len(display.values) > MAX_VALUES:
+            self.values.append(f"+ {len(display.values) - MAX_VALUES} more outputs")
+        self.units = (
+            [f"bias {signed(shift, 2)}" for shift in display.shifts]
+            if display.shifts is not None
+            else []
+        )
+
+        firsts, seconds = ([pair[i] for pair in self.literals] for i in (0, 1))
+        heading = widest(["column"], size=FONT - 1)
+        x = PAD + max(widest(self.inputs), heading)
+        self.x_input = x
+        x += PAD + FAN
+        wide = max(widest(firsts, "bold"), widest(seconds, size=FONT - 1)) + 2 * PAD
+        self.x_literals = (x, x + wide)
+        x += wide
+        self.x_units = self.x_literals
+        if self.units:
+            x += MIXING_FAN
+            self.x_units = (x, x + max(widest(self.units), heading) + 2 * PAD)
+            x = self.x_units[1]
+        self.x_min = x + FUNNEL + RADIUS
+        self.x_value = self.x_min + RADIUS + EXIT
+        right = widest(self.values, "bold")
+        self.width = max(self.x_value + right + 2 * PAD, 430.0)
+        inner = max(ROW * len(self.inputs), PITCH * n, ROW * len(self.values), 2 * RADIUS + ROW)
+        self.height = inner + TOP + BOTTOM
+        middle = BOTTOM + inner / 2
+        self.y_input = heights(len(self.inputs), ROW, middle)
+        self.y_literals = heights(n, PITCH, middle)
+        self.y_values = heights(len(self.values), ROW, middle)
+        self.middle, self.y_heading = middle, self.height - TOP / 2
 
 
-def input_text(fitted: Fitted, feature: int) -> str:
-    """A column, or what an indicator says, with short names."""
-    encoder = fitted.encoder
-    column = encoder.columns[feature]
-    if column.kind == "number":
-        return short_label(encoder.names[column.source])
-    short = with_short_names(fitted).encoder
-    return short_name(state_text(short, short.columns[feature]))
+def literal_note(display: RuleDiagram, j: int) -> str:
+    """What has become of a split: how far it turned, and the bias now."""
+    bias = signed(display.biases[j], 2)
+    if np.isnan(display.angles[j]):
+        always = display.splits[j] == "every row"
+        return f"bias {bias}" if always else f"looks at no column now, constantly {bias}"
+    return f"turned {number(float(np.round(display.angles[j], 1)), 3)}°, bias {bias}"
+
+
+def heights(n: int, pitch: float, middle: float) -> np.ndarray:
+    """Places of n things from the top down around the middle."""
+    return middle + pitch * ((n - 1) / 2 - np.arange(n))
+
+
+class Pen:
+    """Draws a planned diagram on some axes; `scale` is points drawn for points planned."""
+
+    def __init__(
+        self, display: RuleDiagram, plan: DiagramLayout, ax: Any, scale: float
+    ) -> None:
+        self.display, self.plan, self.ax, self.scale = display, plan, ax, scale
+
+    def draw(self) -> list[Edge]:
+        """Everything from left to right; returns the lines that stand for weights."""
+        display, plan, ax = self.display, self.plan, self.ax
+        across, up = plan.margin
+        ax.set_xlim(-across, plan.width + across)
+        ax.set_ylim(-up, plan.height + up)
+        ax.axis("off")
+        edges = self._edges()
+        for place, (y, text) in enumerate(zip(plan.y_input, plan.inputs, strict=True)):
+            shown = place < len(display.columns)
+            self._write(plan.x_input, y, text, ha="right", color="black" if shown else GREY)
+            if shown:
+                self._dot(plan.x_input + PAD, y, GREY)
+        for y, (split, note) in zip(plan.y_literals, plan.literals, strict=True):
+            self._box(*plan.x_literals, y)
+            x = plan.x_literals[0] + PAD
+            self._write(x, y + 6.5, split, weight="bold")
+            self._write(x, y - 7.5, note, size=FONT - 1, color="#404040")
+        for y, text in zip(plan.y_literals, plan.units, strict=False):
+            self._box(*plan.x_units, y, height=22)
+            self._write(sum(plan.x_units) / 2, y, text, ha="center")
+        self._circle(plan.x_min, plan.middle, "min")
+        for y, text in zip(plan.y_values, plan.values, strict=True):
+            self._write(plan.x_value + PAD, y, text)
+        self._headings()
+        self._legend()
+        deep = ", a deep rule," if plan.units else ""
+        ax.set_title(
+            f"Rule {display.rule}{deep} as a network",
+            fontsize=(FONT + 2.5) * self.scale,
+            y=(plan.height + up) / (plan.height + 2 * up),
+        )
+        return edges
+
+    def _edges(self) -> list[Edge]:
+        """All weights; those from the tree are drawn last, above the others."""
+        display, plan = self.display, self.plan
+        x = (plan.x_input + PAD, plan.x_literals[0], plan.x_literals[1], plan.x_units[0])
+        found: list[tuple[Edge, float, Any, Any]] = []
+        for j, k in zip(*np.nonzero(display.weights), strict=True):
+            feature, weight = int(display.features[k]), float(display.weights[j, k])
+            original = bool(feature == display.split_features[j])
+            edge = Edge("literals", feature, int(j), weight, original, None)
+            ends = (x[0], plan.y_input[k]), (x[1], plan.y_literals[j])
+            found.append((edge, abs(weight) / largest(display.weights), *ends))
+        if display.mixing is not None:
+            for j, k in zip(*np.nonzero(display.mixing), strict=True):
+                weight = float(display.mixing[j, k])
+                edge = Edge("second layer", int(k), int(j), weight, bool(j == k), None)
+                ends = (x[2], plan.y_literals[k]), (x[3], plan.y_literals[j])
+                found.append((edge, abs(weight) / largest(display.mixing), *ends))
+        for k, y in zip(plan.outputs, plan.y_values, strict=False):
+            if weight := float(display.values[k]):
+                edge = Edge("values", 0, int(k), weight, False, None)
+                ends = (plan.x_min + RADIUS, plan.middle), (plan.x_value, y)
+                found.append((edge, abs(weight) / largest(display.values), *ends))
+        found.sort(key=lambda item: (item[0].original, item[1]))
+        edges = [edge._replace(line=self._line(edge, *where)) for edge, *where in found]
+        for y in plan.y_literals:
+            self._funnel((plan.x_units[1], y), (plan.x_min, plan.middle))
+        return edges
+
+    def _line(self, edge: Edge, share: float, start: Any, end: Any) -> Any:
+        """A line as wide as the share of its weight in the largest weight of its layer."""
+        dark = edge.original or edge.layer == "values"
+        (line,) = self.ax.plot(
+            *zip(start, end, strict=True),
+            color=BLUE if dark else LIGHT,
+            linewidth=(THINNEST + (WIDEST - THINNEST) * share) * self.scale,
+            linestyle="-" if edge.weight > 0 else DASHES,
+            marker="o" if edge.original else None,
+            markevery=[1],
+            markersize=7 * self.scale,
+            markeredgecolor="white",
+            markeredgewidth=0.8 * self.scale,
+            solid_capstyle="butt",
+            dash_capstyle="butt",
+            zorder=2.2 if dark else 2,
+        )
+        return line
+
+    def _funnel(self, start: Any, end: Any) -> None:
+        """Into the minimum: these lines carry no weight."""
+        from matplotlib.patches import ConnectionPatch
+
+        self.ax.add_patch(
+            ConnectionPatch(
+                start, end, "data", "data", color="black", linewidth=self.scale, zorder=1.9
+            )
+        )
+
+    def _box(self, left: float, right: float, y: float, height: float = BOX) -> None:
+        from matplotlib.patches import FancyBboxPatch
+
+        self.ax.add_patch(
+            FancyBboxPatch(
+                (left, y - height / 2),
+                right - left,
+                height,
+                boxstyle="round,pad=0,rounding_size=4",
+                facecolor="white",
+                edgecolor="black",
+                linewidth=1.1 * self.scale,
+                zorder=2.1,
+            )
+        )
+
+    def _circle(self, x: float, y: float, text: str) -> None:
+        from matplotlib.patches import Circle
+
+        looks = {"facecolor": "white", "edgecolor": "black", "linewidth": 1.1 * self.scale}
+        self.ax.add_patch(Circle((x, y), RADIUS, zorder=3, **looks))
+        self._write(x, y, text, ha="center")
+
+    def _dot(self, x: float, y: float, color: str) -> None:
+        self.ax.plot(
+            [x], [y], "o", color=color, markersize=4 * self.scale, zorder=3, gid="column"
+        )
+
+    def _write(
+        self, x: float, y: float, text: str, size: float = FONT, ha: str = "left", **looks: Any
+    ) -> None:
+        self.ax.text(
+            x,
+            y,
+            literally(text),
+            fontsize=size * self.scale,
+            ha=ha,
+            va="center",
+            zorder=4,
+            **looks,
+        )
+
+    def _headings(self) -> None:
+        plan = self.plan
+        for x, text, ha in (
+            (plan.x_input, "column", "right"),
+            (sum(plan.x_literals) / 2, "literal: its tree split", "center"),
+            (sum(plan.x_units) / 2, "second layer" if plan.units else "", "center"),
+            (plan.x_value + PAD, "value", "left"),
+        ):
+            self._write(x, plan.y_heading, text, FONT - 1, ha, color=GREY, style="italic")
+
+    def _legend(self) -> None:
+        from matplotlib.lines import Line2D
+
+        size = number(largest(self.display.weights), 3)
+        thin: dict[str, Any] = {"color": LIGHT, "linewidth": 2 * self.scale}
+        dot = {"marker": "o", "markersize": 6 * self.scale, "markeredgecolor": "white"}
+        origin = "same column, same literal" if self.plan.units else "the column of the split"
+        looks: list[dict[str, Any]] = [
+            {**thin, "label": "positive weight"},
+            {**thin, "label": "negative weight", "linestyle": DASHES},
+            {**thin, **dot, "color": BLUE, "label": f"from the tree: {origin}"},
+            {
+                "color": LIGHT,
+                "linewidth": WIDEST * self.scale,
+                "label": f"as wide as this: {size} per standard deviation",
+            },
+        ]
+        handles = [Line2D([], [], **each) for each in looks]
+        self.ax.legend(
+            handles=handles,
+            loc="lower center",
+            ncols=2,
+            frameon=False,
+            fontsize=(FONT - 1) * self.scale,
+            borderaxespad=0.3,
+            bbox_to_anchor=(self.plan.width / 2, 0),
+            bbox_transform=self.ax.transData,
+        )
+
+
+def largest(array: np.ndarray) -> float:
+    """The largest size among some weights; 1 where there is none."""
+    return float(np.abs(array).max(initial=0)) or 1.0

@@ -6,7 +6,6 @@ hatches, markers and line styles say the same again for a greyscale print.
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,6 @@ from neuralrules._charts._texts import plain_value
 
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#666666"
 YELLOW, GREEN, PURPLE, LIGHT = "#F0E442", "#009E73", "#CC79A7", "#9A9A9A"
-# Classes differ in marker and in colour.
-MARKERS = ("o", "x", "^", "s", "+", "D", "v", "*")
-INKS = (BLUE, ORANGE, "black", GREY)
 
 
 def import_pyplot() -> Any:
@@ -65,29 +61,6 @@ def literally(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def check_count(name: str, value: Any, example: int, least: int = 1) -> int:
-    if not is_whole(value) or value < least:
-        raise ValueError(
-            f"{name}={value!r} must be a whole number of at least {least}, for example "
-            f"{name}={example}."
-        )
-    return int(value)
-
-
-def check_position(name: str, value: Any, n: int, things: str) -> int:
-    """A whole number from 0 to n - 1, which is one of n things."""
-    if not is_whole(value) or not 0 <= value < n:
-        raise ValueError(
-            f"{name}={value!r} is not one of the {n} {things}. "
-            f"Give a whole number from 0 to {n - 1}."
-        )
-    return int(value)
-
-
 def check_output(outputs: list[Any], output: Any) -> int:
     """Place of a class label, or of a target's number, among the outputs of a model."""
     for place, known in enumerate(outputs):
@@ -97,18 +70,6 @@ def check_output(outputs: list[Any], output: Any) -> int:
         f"output={output!r} is not one of the outputs of this model. "
         f"Give one of {', '.join(repr(plain_value(known)) for known in outputs)}."
     )
-
-
-def class_looks(place: int) -> dict[str, Any]:
-    """Marker and colour of a class: different for the first 32."""
-    turn, marker = divmod(place, len(MARKERS))
-    return {"marker": MARKERS[marker], "color": INKS[(place + turn) % len(INKS)]}
-
-
-def grey_levels(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Grey of each value, (n, 3): from nearly white for the lowest to black."""
-    share = (values - low) / (high - low) if high > low else 0.5 + 0 * values
-    return np.repeat((0.97 - 0.97 * share)[:, None], 3, axis=1)
 
 
 def check_kind(parameter: str, value: Any, kind: type, source: str) -> None:

@@ -6,43 +6,52 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._charts._texts import plain_value, short_name
+from neuralrules._charts._axes import Axis, date_axis
+from neuralrules._charts._plane import Supports
+from neuralrules._charts._texts import class_name, short_label, short_name
 from neuralrules._estimators._base import NeuralRuleModel, checked_table, engine_of, fitted_of
-from neuralrules._fitted._fitted import Fitted
+from neuralrules._io._checks import check_whole
 from neuralrules._reading._numbers import number
 from neuralrules.plot._drawing import (
+    BLUE,
     GREEN,
     GREY,
     LIGHT,
+    ORANGE,
     PURPLE,
     SKY,
     YELLOW,
-    check_count,
-    class_looks,
-    grey_levels,
     import_pyplot,
     legend_below,
     literally,
+    show_axis,
 )
-from neuralrules.plot._plane import (
-    chosen_columns,
-    chosen_rules,
-    direction,
-    drawn_targets,
-    reference_cells,
-    supports,
-)
-from neuralrules.plot._plane_axes import drawn_line, label_axis, spread
 
-ARRANGEMENTS = ("auto", "side by side", "overlaid", "before", "after")
+# The stages to draw on each of one or two axes.
+ARRANGEMENTS: dict[str, list[tuple[str, ...]]] = {
+    "side by side": [("before",), ("after",)],
+    "overlaid": [("before", "after")],
+    "before": [("before",)],
+    "after": [("after",)],
+}
+STAGES = {
+    ("before",): "before training (tree lea{})",
+    ("after",): "after training",
+    ("before", "after"): "before and after training",
+}
 # Rules differ in colour, hatch and outline.
 FILLS = (SKY, YELLOW, GREEN, PURPLE)
 HATCHES = ("///", "...", "\\\\\\", "xxx", "---")
 OUTLINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
+# Classes differ in marker and in colour.
+MARKERS = ("o", "x", "^", "s", "+", "D", "v", "*")
+INKS = (BLUE, ORANGE, "black", GREY)
 LABEL_DEPTH = 0.06  # share of the axes that a label needs to stand inside a support
+MAX_TICKS = 24  # categories that are named along an axis
+JITTER = 0.28  # how far points are spread around their category
 
 
-class SupportDisplay:
+class SupportDisplay(Supports):
     """Where rules fire, over two columns: as tree leaves and after training.
 
     All other columns are held at a reference row. A point of the grid is inside a rule
@@ -94,39 +103,6 @@ class SupportDisplay:
     >>> display = display.plot(ax=display.ax_, arrangement="after")  # on axes of one's own
     """
 
-    def __init__(
-        self,
-        *,
-        rules: list[int],
-        columns: tuple[str, str],
-        x: np.ndarray,
-        y: np.ndarray,
-        before: np.ndarray,
-        after: np.ndarray,
-        points: np.ndarray,
-        x_categories: list[str] | None = None,
-        y_categories: list[str] | None = None,
-        targets: np.ndarray | None = None,
-        reference: dict[str, Any] | None = None,
-        classes: list[Any] | None = None,
-        title_note: str = "",
-        dates: tuple[bool, bool] = (False, False),
-    ) -> None:
-        self.rules = rules
-        self.columns = columns
-        self.x = x
-        self.y = y
-        self.before = before
-        self.after = after
-        self.points = points
-        self.x_categories = x_categories
-        self.y_categories = y_categories
-        self.targets = targets
-        self.reference = reference or {}
-        self.classes = classes
-        self.title_note = title_note
-        self.dates = dates
-
     @classmethod
     def from_estimator(
         cls,
@@ -169,37 +145,17 @@ class SupportDisplay:
         import_pyplot()
         fitted, X = fitted_of(model), checked_table(model, X)
         fitted.encoder.transform(X)  # complains about cells that the model cannot take
-        check_count("grid_resolution", grid_resolution, 300, least=2)
-        chosen = chosen_rules(fitted, rules)
-        sources = chosen_columns(fitted, columns, chosen)
-        first, second = (direction(fitted, X, source, grid_resolution) for source in sources)
-        cells = reference_cells(fitted, X, others)
-        before, after = supports(fitted, engine_of(model), chosen, first, second, cells)
-        points = np.column_stack([first.points, second.points])
-        present = np.isfinite(points).all(axis=1)
-        targets = drawn_targets(fitted, X.shape[0], y, target)
-        held = {
-            name: cell
-            for source, (name, cell) in enumerate(zip(fitted.encoder.names, cells, strict=True))
-            if source not in sources
-        }
-        at = "median or mode" if others is None else "the row given"
-        classes = fitted.task.classes
-        display = cls(
-            rules=chosen,
-            columns=(first.name, second.name),
-            x=first.values,
-            y=second.values,
-            before=before,
-            after=after,
-            points=points[present],
-            x_categories=first.categories,
-            y_categories=second.categories,
-            targets=None if targets is None else targets[present],
-            reference=held,
-            classes=None if classes is None else list(classes),
-            title_note=f"other columns at {at}" if held else "",
-            dates=(holds_dates(fitted, sources[0]), holds_dates(fitted, sources[1])),
+        check_whole("grid_resolution", grid_resolution, 2, 300)
+        display = cls.of(
+            fitted,
+            engine_of(model),
+            X,
+            y,
+            rules=rules,
+            columns=columns,
+            others=others,
+            target=target,
+            grid_resolution=grid_resolution,
         )
         return display.plot(ax=ax, arrangement=arrangement, max_points=max_points)
 
@@ -222,7 +178,7 @@ class SupportDisplay:
         -------
         self
         """
-        check_count("max_points", max_points, 1000, least=0)
+        check_whole("max_points", max_points, 0, 1000)
         panels = self._panels(ax, arrangement)
         self.regions_: dict[tuple[str, int], Any] = {}
         for panel, stages in panels:
@@ -248,19 +204,15 @@ class SupportDisplay:
 
     def _panels(self, ax: Any, arrangement: str) -> list[tuple[Any, tuple[str, ...]]]:
         """Axes, each with the stages to draw on it."""
-        if arrangement not in ARRANGEMENTS:
+        known = ("auto", *ARRANGEMENTS)
+        if arrangement not in known:
             raise ValueError(
-                f"arrangement={arrangement!r} is not one of "
-                f"{', '.join(map(repr, ARRANGEMENTS))}."
+                f"arrangement={arrangement!r} is not one of {', '.join(map(repr, known))}."
             )
         given = [] if ax is None else list(np.ravel(np.array(ax, object)))
         if arrangement == "auto":
             arrangement = "overlaid" if len(given) == 1 else "side by side"
-        sets: dict[str, list[tuple[str, ...]]] = {
-            "side by side": [("before",), ("after",)],
-            "overlaid": [("before", "after")],
-        }
-        stages = sets.get(arrangement, [(arrangement,)])
+        stages = ARRANGEMENTS[arrangement]
         if ax is None:
             _, given = import_pyplot().subplots(
                 1,
@@ -351,38 +303,37 @@ class SupportDisplay:
         looks: dict[str, Any] = {"s": 16, "zorder": 3, "linewidths": 1.1}
         if self.targets is None:
             ax.scatter(*points.T, color=GREY, **{**looks, "s": 9})
-            return
-        targets = self.targets[chosen]
-        if self.classes is None:
-            low, high = self.targets.min(), self.targets.max()
-            ax.scatter(
-                *points.T, c=grey_levels(targets, low, high), edgecolors="black", **looks
-            )
-            return
-        for place in range(len(self.classes)):
-            ax.scatter(*points[targets == place].T, **class_looks(place), **looks)
+        elif self.classes is None:
+            greys = self._grey_levels(self.targets[chosen])
+            ax.scatter(*points.T, c=greys, edgecolors="black", **looks)
+        else:
+            for place in range(len(self.classes)):
+                of_class = points[self.targets[chosen] == place]
+                ax.scatter(*of_class.T, **class_looks(place), **looks)
+
+    def _grey_levels(self, targets: np.ndarray) -> np.ndarray:
+        """The grey of each target, (n, 3): from nearly white for the lowest to black."""
+        assert self.targets is not None
+        low, high = self.targets.min(), self.targets.max()
+        share = (targets - low) / (high - low) if high > low else 0.5 + 0 * targets
+        return np.repeat((0.97 - 0.97 * share)[:, None], 3, axis=1)
 
     def _label_axes(self, ax: Any, stages: tuple[str, ...]) -> None:
-        for axis, values, categories, name, dates in (
-            (ax.xaxis, self.x, self.x_categories, self.columns[0], self.dates[0]),
-            (ax.yaxis, self.y, self.y_categories, self.columns[1], self.dates[1]),
-        ):
-            label_axis(ax, axis, values, categories, name, dates)
+        show_line(ax, self.x, self.x_categories, self.columns[0], self.dates[0])
+        show_line(ax, self.y, self.y_categories, self.columns[1], self.dates[1], vertical=True)
         several = len(self.rules) > 1
         what = f"{len(self.rules)} rules" if several else f"Rule {self.rules[0]}"
-        names: dict[tuple[str, ...], str] = {
-            ("before",): f"before training (tree lea{'ves' if several else 'f'})",
-            ("after",): "after training",
-        }
-        when = names.get(stages, "before and after training")
+        when = STAGES[stages].format("ves" if several else "f")
         ax.set_title(f"{what} {when}\n{self.title_note}".rstrip(), fontsize="medium")
 
     def _handles(self, *, overlaid: bool) -> list[Any]:
+        """What the legend shows: rules, the leaf, and classes or targets."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
         handles: list[Any] = []
         for place, rule in enumerate(self.rules):
+            fires = self.before[place].any() or self.after[place].any()
             handles.append(
                 Patch(
                     facecolor=FILLS[place % len(FILLS)],
@@ -390,50 +341,84 @@ class SupportDisplay:
                     linestyle="-" if overlaid else OUTLINES[place % len(OUTLINES)],
                     hatch=HATCHES[place % len(HATCHES)],
                     alpha=0.6,
-                    label=f"rule {rule}" + ("" if self._fires(place) else " (nowhere here)"),
+                    label=f"rule {rule}{'' if fires else ' (nowhere here)'}",
                 )
             )
         if overlaid:
-            handles.append(
-                Line2D([], [], color="black", linestyle=(0, (4, 2)), label="tree leaf")
-            )
-        looks: dict[str, Any] = {"linestyle": "", "markersize": 5}
+            leaf: dict[str, Any] = {"color": "black", "linestyle": (0, (4, 2))}
+            handles.append(Line2D([], [], label="tree leaf", **leaf))
         if self.targets is None or not len(self.targets):
             return handles
+        points: list[dict[str, Any]] = []
         if self.classes is not None:
             for place, label in enumerate(self.classes):
-                style = class_looks(place)
-                handles.append(
-                    Line2D(
-                        [],
-                        [],
-                        marker=style["marker"],
-                        color=style["color"],
-                        label=literally(f"class {short_name(plain_value(label), 24)}"),
-                        **looks,
-                    )
-                )
-            return handles
-        low, high = self.targets.min(), self.targets.max()
-        for value in (low, (low + high) / 2, high):
-            shade = grey_levels(np.array([value]), low, high)[0]
-            handles.append(
-                Line2D(
-                    [],
-                    [],
-                    marker="o",
-                    markerfacecolor=shade,
-                    markeredgecolor="black",
-                    label=f"target {number(float(value), 3)}",
-                    **looks,
-                )
-            )
-        return handles
-
-    def _fires(self, place: int) -> bool:
-        return bool(self.before[place].any() or self.after[place].any())
+                points.append({**class_looks(place), "label": literally(class_name(label))})
+        else:
+            low, high = self.targets.min(), self.targets.max()
+            for value in (low, (low + high) / 2, high):
+                grey = self._grey_levels(np.array([value]))[0]
+                looks = {"marker": "o", "markerfacecolor": grey, "markeredgecolor": "black"}
+                points.append({**looks, "label": f"target {number(float(value), 3)}"})
+        return handles + [Line2D([], [], linestyle="", markersize=5, **each) for each in points]
 
 
-def holds_dates(fitted: Fitted, source: int) -> bool:
-    """Whether a column of the table holds dates."""
-    return fitted.encoder.columns_of(source)[0].is_date
+def class_looks(place: int) -> dict[str, Any]:
+    """Marker and colour of a class: different for the first 32."""
+    turn, marker = divmod(place, len(MARKERS))
+    return {"marker": MARKERS[marker], "color": INKS[(place + turn) % len(INKS)]}
+
+
+def show_line(
+    ax: Any,
+    values: np.ndarray,
+    categories: list[str] | None,
+    name: str,
+    dates: bool,
+    *,
+    vertical: bool = False,
+) -> None:
+    """Name an axis of the plane, its ticks and its ends."""
+    ends, label = (float(values[0]), float(values[-1])), short_label(name)
+    if categories is not None:
+        step = -(-len(categories) // MAX_TICKS)
+        texts = [short_name(category, 18) for category in categories[::step]]
+        axis = Axis(label, (-0.5, len(categories) - 0.5), values[::step], texts)
+        show_axis(ax, axis, vertical=vertical)
+        if not vertical and sum(map(len, texts)) > 40:
+            ax.tick_params(axis="x", labelrotation=90)
+    elif dates:
+        show_axis(ax, date_axis(label, *ends), vertical=vertical)
+    else:
+        (ax.set_ylim if vertical else ax.set_xlim)(*ends)
+        (ax.set_ylabel if vertical else ax.set_xlabel)(literally(label))
+        ax.locator_params(axis="y" if vertical else "x", nbins=5)
+    # Of two panels that share an axis only the left one is labelled.
+    if vertical and not ax.yaxis.get_tick_params().get("labelleft", True):
+        ax.set_ylabel("")
+
+
+def drawn_line(
+    values: np.ndarray, categories: list[str] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where the values of a grid are drawn, and the place of each; categories are blocks.
+
+    Returns
+    -------
+    coordinates : (n,) or (2 n,) float64
+    places : (n,) or (2 n,) int
+    """
+    places = np.arange(len(values))
+    if categories is None:
+        return values, places
+    ends = np.array([-0.4999, 0.4999])
+    return (values[:, None] + ends).ravel(), np.repeat(places, 2)
+
+
+def spread(points: np.ndarray, categories: tuple[Any, Any]) -> np.ndarray:
+    """The points, moved at random within their category so that they can be told apart."""
+    moved = points.copy()
+    moves = np.random.RandomState(0).uniform(-JITTER, JITTER, points.shape)
+    for axis, names in enumerate(categories):
+        if names is not None:
+            moved[:, axis] += moves[:, axis]
+    return moved

@@ -1,53 +1,122 @@
-"""Where rules fire in a plane of two columns, all other columns held at one row.
+"""Where rules fire in a plane of two columns, with all other columns held at one row.
 
-A plane is a grid of encoded rows: those encoded columns that come from one of the two
-columns vary, the others are those of a reference row. Encoding works column by column,
-so each grid point is encoded exactly as a row of the user's table would be.
+A plane is a grid of encoded rows. The encoded columns of the two columns vary, and all others
+are those of a reference row. Each column of the grid is encoded as the user's table would be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
 from neuralrules._charts._texts import plain_value
-from neuralrules._data._numbers import LARGEST, holds_booleans
+from neuralrules._data._columns import Categories, Category, Date, Flag, Number, Rare
 from neuralrules._data._table import column_of, is_frame
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
-from neuralrules.plot._drawing import check_position, is_whole
+from neuralrules._io._checks import check_position, is_whole
 
 GRID_CELLS = 2**21  # cells of the encoded grid held at a time
-MARGIN = 0.04  # of the data's range, left free around it
+MARGIN = 0.04  # room around the data, as a share of its range
 
 
-@dataclass(frozen=True)
-class Direction:
-    """One of the two columns: where the grid and the rows of a table lie along it.
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Supports:
+    """Where rules fire over two columns: as tree leaves and after training.
+
+    `SupportDisplay` documents the fields.
+    """
+
+    rules: list[int]
+    columns: tuple[str, str]
+    x: np.ndarray
+    y: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    points: np.ndarray
+    x_categories: list[str] | None = None
+    y_categories: list[str] | None = None
+    targets: np.ndarray | None = None
+    reference: dict[str, Any] = field(default_factory=dict)
+    classes: list[Any] | None = None
+    title_note: str = ""
+    dates: tuple[bool, bool] = (False, False)
+
+    @classmethod
+    def of(
+        cls,
+        fitted: Fitted,
+        engine: Engine,
+        X: Any,
+        y: Any,
+        *,
+        rules: Any,
+        columns: Any,
+        others: Any,
+        target: int,
+        grid_resolution: int,
+    ) -> Self:
+        """The supports over the range of two columns of a checked table X.
+
+        The parameters are those of `SupportDisplay.from_estimator`.
+        """
+        encoder = fitted.encoder
+        chosen = chosen_rules(fitted, rules)
+        sources = chosen_columns(fitted, columns, chosen)
+        lines = [grid_line(fitted, X, source, grid_resolution) for source in sources]
+        cells = reference_cells(fitted, X, others)
+        before, after = supports(fitted, engine, chosen, lines[0], lines[1], cells)
+        points = np.column_stack([line.points for line in lines])
+        present = np.isfinite(points).all(axis=1)
+        targets = drawn_targets(fitted, X.shape[0], y, target)
+        held = {
+            name: cell
+            for source, (name, cell) in enumerate(zip(encoder.names, cells, strict=True))
+            if source not in sources
+        }
+        at = "median or mode" if others is None else "the row given"
+        classes = fitted.task.classes
+        first, second = (isinstance(encoder.columns_of(s)[0], Date) for s in sources)
+        return cls(
+            rules=chosen,
+            columns=(encoder.names[sources[0]], encoder.names[sources[1]]),
+            x=lines[0].values,
+            y=lines[1].values,
+            before=before,
+            after=after,
+            points=points[present],
+            x_categories=lines[0].categories,
+            y_categories=lines[1].categories,
+            targets=None if targets is None else targets[present],
+            reference=held,
+            classes=None if classes is None else list(classes),
+            title_note=f"other columns at {at}" if held else "",
+            dates=(first, second),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GridLine:
+    """The grid and the rows of a table along one of the two columns.
 
     Attributes
     ----------
-    source : int
-        Column of the user's table.
-    name : str
     values : (n,) float64
-        Grid in the column's own units; 0, 1, 2, ... for categories.
+        The grid in the column's own units; 0, 1, 2, ... for categories.
     categories : list of str or None
-        What the numbers stand for; None for a column of numbers.
+        What these numbers stand for; None for a column of numbers.
     features : (m,) int
         Encoded columns that come from this column.
     encoded : (n, m) float32
         Their values along the grid.
     points : (n_rows,) float64
-        Where the rows of the table lie, NaN where the cell is missing.
+        Where the rows of the table lie; NaN if the cell is missing.
     """
 
-    source: int
-    name: str
     values: np.ndarray
     categories: list[str] | None
     features: np.ndarray
@@ -147,78 +216,61 @@ def find_column(fitted: Fitted, column: Any, columns: Any) -> int:
     )
 
 
-def direction(fitted: Fitted, X: Any, source: int, n_grid: int) -> Direction:
+def grid_line(fitted: Fitted, X: Any, source: int, n_values: int) -> GridLine:
     """The grid along one column of a checked table X."""
     encoder = fitted.encoder
-    features = np.flatnonzero([column.source == source for column in encoder.columns])
-    numeric = encoder.columns[features[0]].kind == "number"
-    make = number_line if numeric else category_line
-    values, categories, raw, points = make(fitted, X, features, n_grid)
+    columns, cells = encoder.columns_of(source), encoder.cells(X, source)
+    categories: list[str] | None = None
+    grid: Any = np.empty(0)
+    if isinstance(cells, Categories):
+        values, categories, grid, points = category_line(columns, cells)
+        points[[name is None for name in encoder.categories(X, source)]] = np.nan
+    else:
+        points = cells
+        present = points[np.isfinite(points)]
+        if isinstance(columns[0], Flag):
+            grid, categories = np.arange(2.0), ["False", "True"]
+        elif present.size:
+            room = MARGIN * (present.max() - present.min()) or columns[0].scale
+            grid = np.linspace(present.min() - room, present.max() + room, n_values)
+        values = grid
     if not np.isfinite(points).any():
         raise ValueError(
             f"columns: every cell of column {encoder.names[source]!r} of X is missing or "
             "unknown to the model, so it spans no axis. Give another column, or other rows."
         )
-    scaled = [encoder.columns[f].encoded(raw[:, i]) for i, f in enumerate(features)]
-    encoded = np.clip(np.stack(scaled, axis=1), -LARGEST, LARGEST).astype(np.float32)
-    name = encoder.names[source]
-    return Direction(source, name, values, categories, features, encoded, points)
-
-
-def number_line(
-    fitted: Fitted, X: Any, features: np.ndarray, n_grid: int
-) -> tuple[np.ndarray, list[str] | None, np.ndarray, np.ndarray]:
-    """Grid, names, raw encoded columns along the grid, and points, of numbers."""
-    encoded_columns = [fitted.encoder.columns[feature] for feature in features]
-    source = encoded_columns[0].source
-    points = fitted.encoder.numbers(X, source)
-    categories = None
-    if holds_booleans(column_of(X, source)):
-        values, categories = np.arange(2.0), ["False", "True"]
-    else:
-        present = points[np.isfinite(points)]
-        low, high = (present.min(), present.max()) if present.size else (0.0, 0.0)
-        room = MARGIN * (high - low) or encoded_columns[0].scale
-        values = np.linspace(low - room, high + room, n_grid)
-    # Beside the number there may be the indicator of its holes: the grid has none.
-    raw = [values if column.kind == "number" else 0 * values for column in encoded_columns]
-    return values, categories, np.stack(raw, axis=1), points
+    features = np.flatnonzero([column.source == source for column in encoder.columns])
+    encoded = np.stack([column.encode(grid) for column in columns], axis=1)
+    return GridLine(values, categories, features, encoded, points)
 
 
 def category_line(
-    fitted: Fitted, X: Any, features: np.ndarray, n_grid: int
-) -> tuple[np.ndarray, list[str] | None, np.ndarray, np.ndarray]:
-    """The same of categories: those that the model knows, the rare ones together."""
-    encoded_columns = [fitted.encoder.columns[feature] for feature in features]
-    shown = [
-        place
-        for place, encoded in enumerate(encoded_columns)
-        if encoded.kind == "rare" or encoded.category is not None
-    ]
-    names = [str(encoded_columns[place].category) for place in shown]
-    source = encoded_columns[0].source
-    place_of = {
-        spelling: float(names.index(name))
-        for spelling, name in fitted.encoder.spellings(source).items()
-        if name is not None
+    columns: list[Any], cells: Categories
+) -> tuple[np.ndarray, list[str], Categories, np.ndarray]:
+    """Places, names and cells of a grid of categories, and the places of the rows.
+
+    The grid has the categories that the model knows, and one cell for all rare categories.
+    """
+    names = {
+        cells.places[column.category]: column.category
+        for column in columns
+        if isinstance(column, Category) and column.category is not None
     }
-    rare = np.nan
-    if shown and encoded_columns[shown[-1]].kind == "rare":
-        names[-1], rare = "a rare value", len(shown) - 1.0
-    cells = fitted.encoder.categories(X, source)
-    points = np.array(
-        [np.nan if cell is None else place_of.get(cell, rare) for cell in cells], float
-    )
-    raw = np.eye(len(encoded_columns))[shown]
-    return np.arange(float(len(shown))), names, raw, points
+    codes, labels = list(names), list(names.values())
+    if any(isinstance(column, Rare) for column in columns):
+        codes, labels = [*codes, -1], [*labels, "a rare value"]
+    place_of = {code: float(place) for place, code in enumerate(codes)}
+    points = np.array([place_of.get(code, np.nan) for code in cells.codes.tolist()], float)
+    grid = Categories(np.array(codes, np.int64), cells.places)
+    return np.arange(float(len(codes))), labels, grid, points
 
 
 def reference_cells(fitted: Fitted, X: Any, others: Any) -> list[Any]:
-    """One cell for each column: what `others` says, else the middle or most frequent.
+    """One cell for each column: the cell in `others`, the median, or the most frequent cell.
 
-    The middle is the lower median, a number that occurs: nobody has 2.5 children.
+    The median is the lower one, which is a number that occurs: nobody has 2.5 children.
     """
-    numeric = {column.source for column in fitted.encoder.columns if column.kind == "number"}
+    numeric = {column.source for column in fitted.encoder.columns if isinstance(column, Number)}
     given = given_cells(fitted, others)
     cells: list[Any] = []
     for source in range(len(fitted.encoder.names)):
@@ -273,11 +325,11 @@ def supports(
     fitted: Fitted,
     engine: Engine,
     rules: list[int],
-    x: Direction,
-    y: Direction,
+    x: GridLine,
+    y: GridLine,
     cells: list[Any],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which grid points the rules' leaves and the rules as they are now hold.
+    """The grid points inside each rule's tree leaf, and inside the rule after training.
 
     Returns
     -------

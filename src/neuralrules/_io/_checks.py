@@ -1,0 +1,29 @@
+"""Checks of parameters that several rooms share."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number and not a boolean."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_whole(name: str, value: Any, least: int, example: int | None = None) -> int:
+    """A whole number of at least `least`; `example` is a good one for the message."""
+    if not is_whole(value) or value < least:
+        good = "" if example is None else f", for example {name}={example}"
+        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}{good}.")
+    return int(value)
+
+
+def check_position(name: str, value: Any, n: int, things: str) -> int:
+    """A whole number from 0 to n - 1, which is one of n things."""
+    if not is_whole(value) or not 0 <= value < n:
+        raise ValueError(
+            f"{name}={value!r} is not one of the {n} {things}. "
+            f"Give a whole number from 0 to {n - 1}."
+        )
+    return int(value)
