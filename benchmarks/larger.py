@@ -31,7 +31,7 @@ LIMIT = 1500  # MiB, for 100 million rows x 20
 CHILD = """
 import json, sys, time
 from neuralrules import NeuralRuleClassifier
-from neuralrules._stream._progress import RowProgress
+from neuralrules._io._progress import RowProgress
 
 starts = [time.perf_counter()]
 begin = RowProgress.begin_pass

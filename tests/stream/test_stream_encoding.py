@@ -18,10 +18,10 @@ from neuralrules._data._encoder import Encoder
 from neuralrules._data._survey import Survey
 from neuralrules._estimators._base import settings_of
 from neuralrules._fitting._targets import check_labels
+from neuralrules._io._progress import RowProgress
 from neuralrules._stream import _parquet
 from neuralrules._stream._parquet import ParquetTable
 from neuralrules._stream._positions import VALIDATION, chosen
-from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._rows import RowStream
 from neuralrules._stream._source import OneMachine, encoded_stream
 

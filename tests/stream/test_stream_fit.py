@@ -9,10 +9,10 @@ from sklearn.metrics import log_loss
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor, load
 from neuralrules._data._rows import Rows
+from neuralrules._io._progress import RowProgress
 from neuralrules._stream import _parquet, _training
 from neuralrules._stream._buffer import shuffled
 from neuralrules._stream._positions import chosen
-from neuralrules._stream._progress import RowProgress
 from neuralrules._task._task import Task
 
 

@@ -20,7 +20,7 @@ import click
 import numpy as np
 
 from neuralrules._cli._errors import say
-from neuralrules._io._progress import WIDTH, duration
+from neuralrules._io._progress import bar_text, duration
 
 SECONDS_BEFORE = 0.5  # short work shows no bar
 SECONDS_BETWEEN = 0.1
@@ -116,8 +116,7 @@ def draw(
         return
     while True:
         part = share()
-        filled = round(WIDTH * part) if part is not None else 0
-        bar = "" if part is None else f" {'█' * filled}{'░' * (WIDTH - filled)} {part:4.0%}"
+        bar = "" if part is None else f" {bar_text(part)} {part:4.0%}"
         more = f" · {detail()}" if detail() else ""
         elapsed = duration(time.monotonic() - start)
         stream.write(f"\r\x1b[K{label}{bar}{more} · {elapsed}")

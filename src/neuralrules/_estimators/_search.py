@@ -23,13 +23,13 @@ from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import NeuralRuleModel, unchanged_on_error
 from neuralrules._estimators._candidates import default_candidates
 from neuralrules._estimators._parameters import SearchParameters
-from neuralrules._estimators._search_progress import SearchProgress
 from neuralrules._fitting._fit import measured, train_rules
 from neuralrules._fitting._folds import Member, ScaledTable, Scoring, joined, train_member
 from neuralrules._fitting._gain import mean_of, warn_of_few_counts, warn_of_no_gain
 from neuralrules._fitting._settings import Settings
 from neuralrules._fitting._table import TableSource
 from neuralrules._fitting._targets import encode_targets, learn_task, weigh_classes
+from neuralrules._io._progress import SearchProgress
 from neuralrules._io._warn import warn
 from neuralrules._task._task import Task
 
@@ -211,7 +211,9 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         running = list(range(len(self.candidates_)))
         folds = list(range(len(splits)))
         may_drop = self.scoring is None and len(splits[0][0]) >= DROPPING_ROWS
-        bar = SearchProgress(self.candidates_, splits, may_drop, shown=bool(self.verbose))
+        bar = SearchProgress(
+            len(self.candidates_), len(splits), may_drop=may_drop, shown=bool(self.verbose)
+        )
         with contextlib.suppress(KeyboardInterrupt), bar:
             while folds:
                 # Where nothing more is dropped, all other folds may be met at once.

@@ -1,11 +1,14 @@
-"""One line that shows how far long work has come."""
+"""One line that shows how far long work has come: a training, a fit on files, a search."""
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from types import TracebackType
 from typing import Self
+
+import numpy as np
 
 WIDTH = 24  # characters of the bar
 SECONDS_BETWEEN_UPDATES = 0.1  # on a terminal
@@ -15,24 +18,27 @@ SECONDS_BETWEEN_LINES = 10  # in a notebook or a log file
 class ProgressLine:
     """A bar on standard error with what is being done, and the time that is left.
 
-    On a terminal the line is redrawn in place; elsewhere (a notebook, a log file) a
-    line is written now and then, and the last state at the end.
+    On a terminal the line is redrawn in place. Elsewhere (a notebook, a log file) a line is
+    written now and then, and the last state at the end. A line that is entered several times
+    ends when it is left as often.
     """
 
     def __init__(self, *, shown: bool) -> None:
         self._shown = shown
         self._start = self._last = time.monotonic()
         self._line = ""
+        self._depth = 0
         self._terminal = shown and sys.stderr.isatty()
         self._pause = SECONDS_BETWEEN_UPDATES if self._terminal else SECONDS_BETWEEN_LINES
 
     def __enter__(self) -> Self:
+        self._depth += 1
         return self
 
     def begin(self, text: str) -> None:
         """Say on a terminal what has begun: the first step may take long."""
         if self._terminal:
-            self._line = f"{'░' * WIDTH} {text}"
+            self._line = f"{bar_text(0)} {text}"
             self._write("")
 
     def show(self, share: float, text: str) -> None:
@@ -42,9 +48,8 @@ class ProgressLine:
         now = time.monotonic()
         elapsed = now - self._start
         left = elapsed / share * (1 - share)
-        filled = round(WIDTH * share)
-        bar = "█" * filled + "░" * (WIDTH - filled)
-        self._line = f"{bar} {text} · {duration(elapsed)} · {duration(left)} left"
+        times = f"{duration(elapsed)} · {duration(left)} left"
+        self._line = f"{bar_text(share)} {text} · {times}"
         if now - self._last > self._pause:
             self._last = now
             self._write("")
@@ -59,7 +64,8 @@ class ProgressLine:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._line:
+        self._depth -= 1
+        if self._line and not self._depth:
             self._write("\n")
 
 
@@ -72,10 +78,86 @@ class Progress(ProgressLine):
 
     def update(self, epoch: int, loss: float, validation_loss: float | None) -> None:
         """Show the state after `epoch` epochs."""
-        text = f"epoch {epoch}/{self._n_epochs} · loss {loss:.4f}"
-        if validation_loss is not None:
-            text += f" · validation {validation_loss:.4f}"
-        self.show(epoch / self._n_epochs, text)
+        losses = losses_text(loss, validation_loss)
+        self.show(epoch / self._n_epochs, f"epoch {epoch}/{self._n_epochs}{losses}")
+
+
+class RowProgress(ProgressLine):
+    """The line of a fit on files: passes over the table, then epochs of training."""
+
+    def __init__(self, *, shown: bool) -> None:
+        super().__init__(shown=shown)
+        self._n_passes, self._n_begun = 1, 0
+        self._n_rows, self._all_rows = 0, 1
+        self._losses = ""
+
+    def expect(self, n_passes: int) -> None:
+        """Say how many passes over the rows are still to come."""
+        self._n_passes = self._n_begun + n_passes
+
+    def begin_pass(self, n_rows: int) -> None:
+        """Begin to read `n_rows` rows once more."""
+        self._n_begun += 1
+        self._n_passes = max(self._n_passes, self._n_begun)
+        self._n_rows, self._all_rows = 0, n_rows
+
+    def add(self, n_rows: int, text: str) -> None:
+        """Show that `n_rows` more rows were read."""
+        self._n_rows = min(self._n_rows + n_rows, self._all_rows)
+        share = (self._n_begun - 1 + self._n_rows / self._all_rows) / self._n_passes
+        rows = f"{self._n_rows:,} of {self._all_rows:,} rows"
+        if share > 0:
+            self.show(share, f"{text} · {rows}{self._losses}")
+
+    def update(self, epoch: int, loss: float, validation_loss: float | None) -> None:
+        """Remember the losses after an epoch."""
+        self._losses = losses_text(loss, validation_loss)
+
+
+class SearchProgress(ProgressLine):
+    """The line of a search, with fold, candidate and the best score so far.
+
+    Parameters
+    ----------
+    n_candidates, n_folds : int
+    may_drop : bool
+        Whether half of the candidates are dropped after each fold.
+    shown : bool
+    """
+
+    def __init__(self, n_candidates: int, n_folds: int, *, may_drop: bool, shown: bool) -> None:
+        super().__init__(shown=shown)
+        self._n_candidates, self._n_folds = n_candidates, n_folds
+        self._n_done, self._n_fits, running = 0, 0, n_candidates
+        for _ in range(n_folds):
+            self._n_fits += running
+            running = math.ceil(running / 2) if may_drop else running
+        self.begin(f"fold 1/{n_folds} · candidate 1/{n_candidates}")
+
+    def update(self, place: int, fold: int, scores: list[list[float]]) -> None:
+        """Show the state after a candidate has been trained and scored on a fold.
+
+        `scores` are the scores of every candidate so far.
+        """
+        self._n_done += 1
+        means = [float(np.mean(each)) if each else -math.inf for each in scores]
+        best = int(np.argmax(means))
+        self.show(
+            self._n_done / self._n_fits,
+            f"fold {fold + 1}/{self._n_folds} · candidate {place + 1}/{self._n_candidates} · "
+            f"best so far candidate {best + 1}, score {means[best]:.4g}",
+        )
+
+
+def bar_text(share: float) -> str:
+    """A bar that is filled to a share of its width."""
+    filled = round(WIDTH * share)
+    return "█" * filled + "░" * (WIDTH - filled)
+
+
+def losses_text(loss: float, validation_loss: float | None) -> str:
+    text = f" · loss {loss:.4f}"
+    return text if validation_loss is None else f"{text} · validation {validation_loss:.4f}"
 
 
 def duration(seconds: float) -> str:

@@ -16,10 +16,10 @@ from threadpoolctl import threadpool_limits
 from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import MAX_ROWS
 from neuralrules._data._survey import Survey
+from neuralrules._io._progress import RowProgress
 from neuralrules._rules._rules import Rules, margin_scores
 from neuralrules._rules._sources import target_means
 from neuralrules._stream._positions import GROWING, QUANTILES, chosen
-from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._rows import EncodedStream, RawRows, RowStream, at, joined
 from neuralrules._stream._targets import TargetSurvey
 

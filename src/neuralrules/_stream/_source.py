@@ -18,12 +18,12 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitting._fit import fit
 from neuralrules._fitting._settings import Settings, epochs
 from neuralrules._fitting._targets import check_y, class_factors, learn_task
+from neuralrules._io._progress import RowProgress
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._stream._checkpoint import Checkpoint
 from neuralrules._stream._parquet import NamedTable, ParquetTable
 from neuralrules._stream._passes import Gathered, counted, gathered, surveyed
-from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._rows import EncodedStream, RowStream
 from neuralrules._stream._targets import ClassSurvey, NumberSurvey, TargetSurvey
 from neuralrules._stream._training import StreamTraining

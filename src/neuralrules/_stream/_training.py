@@ -12,11 +12,11 @@ import numpy as np
 
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
+from neuralrules._io._progress import RowProgress
 from neuralrules._network._constraints import Constraints
 from neuralrules._stream._buffer import shuffled
 from neuralrules._stream._checkpoint import Checkpoint, Stage
 from neuralrules._stream._passes import Gathered
-from neuralrules._stream._progress import RowProgress
 from neuralrules._stream._rows import EncodedStream
 from neuralrules._training._training import (
     Best,
