@@ -415,6 +415,7 @@ any_rows = st.lists(st.tuples(text_cells, text_cells), min_size=1, max_size=12)
 @given(any_rows, st.sampled_from([".csv", ".tsv", ".csv.zst"]), st.integers(1, 5))
 @example([("a\rb", "c\nd"), ('"', "x\r\n"), ("", ""), (",\t", " ")], ".csv", 2)
 @example([("\0", "\ufeff")], ".csv", 1)
+@example([("\ufeffa", "b")], ".csv", 1)
 def test_text_comes_back_as_it_was_written(table, suffix, n_rows):
     frame = pd.DataFrame(table, columns=["ä,b", 'c"\n'], dtype=object)
     path = f"text{suffix}"

@@ -97,7 +97,7 @@ class RowBlocks:
         quote_inside = rf'(?<!{mark})(?<=[^\r\n])"'
         other = r'[^"\r\n]*+'
         cells = rf"{other}(?>(?>{quoted}(?={mark}|[\r\n])|{quote_inside}){other})*+"
-        row = rf"[\r\n]*+(?=[^\r\n]){cells}(?:\r\n?|\n)"
+        row = rf"[\r\n]*+{cells}(?:\r\n?|\n)"
         after = rf"(?=[\s\S]{{{len(delimiter.encode())}}})"  # a delimiter may be cut in two
         self._one_row = re.compile(row.encode())
         self._all_rows = re.compile(rf"(?>{row})++".encode())
