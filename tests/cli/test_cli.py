@@ -14,7 +14,7 @@ from platforms import unix
 
 import neuralrules
 from neuralrules._cli import _app
-from neuralrules._cli._completion import VARIABLE
+from neuralrules._cli._app import COMPLETION_VARIABLE
 from neuralrules._cli._console import bytes_text, json_text
 from neuralrules._cli._errors import in_options
 
@@ -222,7 +222,7 @@ def test_completion_prints_a_script_and_where_to_put_it(shell):
     ],
 )
 def test_commands_options_and_words_are_completed(words, start, expected):
-    completion = ShellComplete(_app.app, {}, "neuralrules", VARIABLE)
+    completion = ShellComplete(_app.app, {}, "neuralrules", COMPLETION_VARIABLE)
     assert {item.value for item in completion.get_completions(words, start)} == expected
 
 

@@ -462,7 +462,7 @@ def test_counterfactuals_of_numbers_and_of_several_classes():
         (
             ["--bounds", "age"],
             2,
-            "Invalid value for '--bounds': 'age' is not a column with what it gets, such as "
+            "Invalid value for '--bounds': 'age' is not a column with its value, such as "
             "age=18..65.",
         ),
         (

@@ -692,7 +692,7 @@ def test_columns_that_will_not_do(arguments, code, message):
 def test_a_table_needs_a_column_to_learn_from(here):
     (here / "y.csv").write_text("y\na\nb\n")
     assert refused("fit", "y.csv", "-t", "y", "-o", "m") == (
-        "y.csv has no column to learn from beside 'y'."
+        "y.csv has no column to learn from besides 'y'."
     )
 
 

@@ -304,7 +304,8 @@ def test_reports_of_the_training_rows_of_others_and_of_rows_without_target(here)
     assert size > (here / "without.html").stat().st_size
     assert done("report", "iris.nrules", "new.csv", "-o", "r.html").err == (
         "neuralrules: note: no target is known in new.csv (--target names it), so the page "
-        "tells of the training rows; these serve for the importance of columns only.\n"
+        "shows the performance on the training rows. The rows of DATA are used for the "
+        "importance of columns only.\n"
     )
     assert refused("report", "iris.nrules", "--examples", 3, "-o", "r.html", code=2) == (
         "--examples needs DATA, the table that it is about."

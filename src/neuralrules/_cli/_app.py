@@ -8,10 +8,9 @@ import sys
 from collections.abc import Sequence
 
 import click
-from click.shell_completion import shell_complete
+from click.shell_completion import get_completion_class, shell_complete
 
 from neuralrules._cli._compare import compare
-from neuralrules._cli._completion import VARIABLE, completion
 from neuralrules._cli._console import warnings_in_one_line
 from neuralrules._cli._counterfactual import counterfactual
 from neuralrules._cli._demo import demo
@@ -20,12 +19,43 @@ from neuralrules._cli._errors import NAME, exit_code
 from neuralrules._cli._evaluate import evaluate
 from neuralrules._cli._export import export
 from neuralrules._cli._fit import fit
+from neuralrules._cli._options import Command
 from neuralrules._cli._predict import predict
 from neuralrules._cli._report import report
 from neuralrules._cli._rules import explain, rules
 from neuralrules._cli._scorecard import scorecard
 from neuralrules._cli._simplify import simplify
 from neuralrules._version import __version__
+
+COMPLETION_VARIABLE = "_NEURALRULES_COMPLETE"
+# Where each shell looks for such scripts by itself.
+PLACES = {
+    "bash": "~/.local/share/bash-completion/completions/neuralrules",
+    "zsh": "~/.zfunc/_neuralrules  # with fpath+=~/.zfunc before compinit in ~/.zshrc",
+    "fish": "~/.config/fish/completions/neuralrules.fish",
+}
+
+
+@click.command(
+    "completion",
+    cls=Command,
+    arguments={"SHELL": "bash, zsh or fish."},
+    examples=[
+        "neuralrules completion bash > \\",
+        f"  {PLACES['bash']}",
+        f"neuralrules completion fish > {PLACES['fish']}",
+    ],
+)
+@click.argument("shell", type=click.Choice(list(PLACES)), metavar="SHELL")
+@click.pass_context
+def completion(context: click.Context, *, shell: str) -> None:
+    """Print a script by which a shell completes commands."""
+    kind = get_completion_class(shell)
+    assert kind is not None  # click knows these shells
+    script = kind(context.find_root().command, {}, NAME, COMPLETION_VARIABLE).source()
+    click.echo(f"{script.rstrip()}\n")
+    click.echo(f"# To install: neuralrules completion {shell} > {PLACES[shell]}")
+
 
 # In the order of their use, not of the alphabet.
 COMMANDS = (
@@ -72,9 +102,9 @@ def app(context: click.Context) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; its exit code."""
-    instruction = os.environ.get(VARIABLE)
+    instruction = os.environ.get(COMPLETION_VARIABLE)
     if instruction:
-        return shell_complete(app, {}, NAME, VARIABLE, instruction)
+        return shell_complete(app, {}, NAME, COMPLETION_VARIABLE, instruction)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character must not cost the result.
         sys.stdout.reconfigure(errors="replace")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +9,9 @@ import click
 
 from neuralrules._cli._console import Console, bytes_text
 from neuralrules._cli._errors import library_errors
-from neuralrules._cli._evaluate import target_option, weight_option
-from neuralrules._cli._help import Command, output_option, speaking
-from neuralrules._cli._inputs import read_if_given
+from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import checked_output, load_model
-from neuralrules._cli._reading import Reading, reading_options
+from neuralrules._cli._options import Command, console_options, output_option
 
 if TYPE_CHECKING:
     from neuralrules._compare._comparison import Comparison
@@ -40,19 +37,15 @@ FIRST_ROW = 1  # as `explain --row` counts
 @click.argument("other", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True), required=False)
 @output_option("A page to write.  [default: print as text]", metavar="OUT.html")
-@target_option
-@weight_option
-@reading_options
-@speaking
+@labelled_table_options
+@console_options
 def compare(
     *,
     model: str,
     other: str,
     data: str | None,
     output: str | None,
-    target: Sequence[str],
-    weight: str | None,
-    reading: Reading,
+    table: LabelledTable,
     console: Console,
 ) -> None:
     """Say what changed between two models, by rules and rows.
@@ -69,9 +62,7 @@ def compare(
         path = checked_output(output, "changes.html", [model, other, data])
     with library_errors():
         check_comparable(first.fitted_, second.fitted_)  # before a long table is read
-    rows = read_if_given(
-        first, data, reading, console, target=target, weight=weight, target_needed=False
-    )
+    rows = table.read(first, data, console, target_needed=False)
     with library_errors(), console.progress("Comparing"):
         compared = compare_models(first, second, rows.X, rows.y, sample_weight=rows.weights)
     named = f"A is {model}, B is {other}."

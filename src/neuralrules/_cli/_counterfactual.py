@@ -11,10 +11,10 @@ import click
 
 from neuralrules._cli._console import Console, without_c_output
 from neuralrules._cli._errors import InputError, library_errors, listed
-from neuralrules._cli._help import Command, option, speaking
-from neuralrules._cli._inputs import row_option, rows_by_number
+from neuralrules._cli._model_rows import rows_by_number
 from neuralrules._cli._models import label_of, load_model
-from neuralrules._cli._reading import Reading, reading_options
+from neuralrules._cli._options import Command, Parsed, console_options, option, row_option
+from neuralrules._cli._table_format import TableFormat, table_format_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,46 +35,51 @@ NUMBERS_ONLY = ("increase", "decrease", "whole", "bounds")
 SECTION = "What may change, each may be given several times"
 
 
-class Range(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
+def read_range(text: str) -> tuple[Any, Any]:
     """Two numbers, or dates, with two dots between them; either may be left out."""
-
-    name = "range"
-
-    def __init__(self, *, may_be_open: bool = False) -> None:
-        self.may_be_open = may_be_open  # on both sides
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[Any, Any]:
-        low, sign, high = value.partition("..")
-        if not sign or not (low or high or self.may_be_open):
-            self.fail(f"{value!r} is not a range, such as 10..20, 10.. or ..20.", param, ctx)
-        return end_of(low), end_of(high)
+    low, dots, high = text.partition("..")
+    if not dots:
+        raise ValueError(text)
+    return end_of_range(low), end_of_range(high)
 
 
-class Chance(Range):
+def read_closed_range(text: str) -> tuple[Any, Any]:
+    """A range with at least one end."""
+    low, high = read_range(text)
+    if low is None and high is None:
+        raise ValueError(text)
+    return low, high
+
+
+def read_probability(text: str) -> Any:
     """A probability that is the least, or a range of them."""
+    return read_closed_range(text) if ".." in text else float(text)
 
-    name = "probability"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
-        if ".." in value:
-            return super().convert(value, param, ctx)
-        try:
-            return float(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a probability, such as 0.5 or 0.2..0.4.", param, ctx)
+def end_of_range(text: str) -> Any:
+    """A number, None for nothing; anything else may be a date."""
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return text
+
+
+def read_categories(text: str) -> list[str]:
+    """Categories with commas between them; those with commas in quotes, as in a table."""
+    return next(csv.reader([text]), [])
+
+
+RANGE = Parsed(read_range, "a range, such as 10..20, 10.. or ..20")
+CLOSED_RANGE = Parsed(read_closed_range, "a range, such as 10..20, 10.. or ..20")
 
 
 class ForColumn(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
-    """A column and something for it, with an equals sign between them."""
+    """A column and a value for it, with an equals sign between them."""
 
     name = "column"
 
-    def __init__(self, what: click.ParamType[Any], example: str) -> None:
-        self.what, self.example = what, example
+    def __init__(self, value_type: click.ParamType[Any], example: str) -> None:
+        self.value_type, self.example = value_type, example
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -82,30 +87,11 @@ class ForColumn(click.ParamType):  # type: ignore[type-arg]  # not generic in al
         column, sign, given = value.rpartition("=")
         if not sign or not column or not given:
             self.fail(
-                f"{value!r} is not a column with what it gets, such as {self.example}.",
+                f"{value!r} is not a column with its value, such as {self.example}.",
                 param,
                 ctx,
             )
-        return column, self.what.convert(given, param, ctx)
-
-
-class Categories(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
-    """Categories with commas between them; those with commas in quotes, as in a table."""
-
-    name = "categories"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[str]:
-        return next(csv.reader([value]), [])
-
-
-def end_of(text: str) -> Any:
-    """A number, None for nothing; anything else may be a date."""
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return text
+        return column, self.value_type.convert(given, param, ctx)
 
 
 def column_option(name: str, text: str) -> Any:
@@ -140,7 +126,7 @@ def column_option(name: str, text: str) -> Any:
 @option(
     "--probability",
     metavar="P|LOW..HIGH",
-    type=Chance(),
+    type=Parsed(read_probability, "a probability, such as 0.5 or 0.2..0.4"),
     help="For two classes: the probability of the class wanted must become at least this, or "
     "lie in this range.",
 )
@@ -176,7 +162,7 @@ def column_option(name: str, text: str) -> Any:
     "--bounds",
     metavar="COL=LOW..HIGH",
     multiple=True,
-    type=ForColumn(Range(may_be_open=True), "age=18..65"),
+    type=ForColumn(RANGE, "age=18..65"),
     section=SECTION,
     help="Between which a column of numbers or dates must stay; COL=.. for no bounds.  "
     "[default: where it lay in training]",
@@ -185,7 +171,7 @@ def column_option(name: str, text: str) -> Any:
     "--allow",
     metavar="COL=NAME,…",
     multiple=True,
-    type=ForColumn(Categories(), "region=north,south"),
+    type=ForColumn(Parsed(read_categories, "categories"), "region=north,south"),
     section=SECTION,
     help="The categories that a column may switch to.",
 )
@@ -199,8 +185,8 @@ def column_option(name: str, text: str) -> Any:
     help="What change of a column costs 1.  [default: its standard deviation; a switch to "
     "another category costs 1]",
 )
-@reading_options
-@speaking
+@table_format_options
+@console_options
 def counterfactual(
     *,
     model: str,
@@ -211,7 +197,7 @@ def counterfactual(
     max_changes: int | None,
     answers: int,
     time_limit: float,
-    reading: Reading,
+    table_format: TableFormat,
     console: Console,
     **columns: Any,
 ) -> None:
@@ -224,7 +210,7 @@ def counterfactual(
     wished = column_wishes(loaded, columns)
     goal = target_of(loaded, target)
     always = WholeColumns(loaded)
-    with reading.open(data, loaded) as table:
+    with table_format.open(data, loaded) as table:
         rows = rows_by_number(loaded, table, numbers, console, always.look_at)
         chosen = dict(rows)
     wished["whole"] = [*wished["whole"], *always.names]
@@ -348,7 +334,7 @@ def target_of(model: NeuralRuleModel, given: Sequence[str]) -> Any:
         raise click.UsageError(
             f"The model predicts {task.n_outputs} number(s): give --to LOW..HIGH once for each."
         )
-    ranges = [Range().convert(one, None, None) for one in given]
+    ranges = [CLOSED_RANGE.convert(text, None, None) for text in given]
     return ranges[0] if len(ranges) == 1 else ranges
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from neuralrules._cli._console import Console, aligned, bytes_text, folded
 from neuralrules._cli._errors import InputError, library_errors
-from neuralrules._cli._help import Command, output_option, speaking
+from neuralrules._cli._options import Command, console_options, output_option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ FILES = {
     examples=["neuralrules demo", "neuralrules demo -o tour"],
 )
 @output_option(f"The folder to write into.  [default: {FOLDER}]", metavar="FOLDER")
-@speaking
+@console_options
 def demo(*, output: str | None, console: Console) -> None:
     """Show the method at work, in about a minute.
 

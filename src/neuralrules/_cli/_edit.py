@@ -14,35 +14,19 @@ import click
 from neuralrules._cli._compare import FIRST_ROW, comparison_record
 from neuralrules._cli._console import Console, bytes_text, folded
 from neuralrules._cli._errors import InputError, library_errors, say
-from neuralrules._cli._evaluate import target_option, weight_option
-from neuralrules._cli._help import Command, option, output_option, speaking
-from neuralrules._cli._inputs import read_if_given
+from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import checked_output, load_model
-from neuralrules._cli._reading import Reading, reading_options
+from neuralrules._cli._options import Command, Parsed, console_options, option, output_option
 
 EDITORS = ("VISUAL", "EDITOR")  # as Unix has it, in this order
 
 
-class ForRule(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
-    """The number of a rule and something for it, with an equals sign between them."""
-
-    name = "rule"
-
-    def __init__(self, example: str) -> None:
-        self.example = example
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, str]:
-        rule, sign, given = value.partition("=")
-        if not sign or not rule.strip().isdecimal() or not given.strip():
-            self.fail(
-                f"{value!r} is not the number of a rule with what it gets, such as "
-                f"{self.example}.",
-                param,
-                ctx,
-            )
-        return int(rule), given.strip()
+def read_change(text: str) -> tuple[int, str]:
+    """The number of a rule and what it gets, with an equals sign between them."""
+    rule, sign, given = text.partition("=")
+    if not sign or not rule.strip().isdecimal() or not given.strip():
+        raise ValueError(text)
+    return int(rule), given.strip()
 
 
 def rule_option(name: str, text: str) -> Any:
@@ -62,7 +46,7 @@ def given_option(name: str, metavar: str, example: str, text: str) -> Any:
     return option(
         name,
         metavar=metavar,
-        type=ForRule(example),
+        type=Parsed(read_change, f"the number of a rule with its new value, such as {example}"),
         multiple=True,
         section="Changes, each may be given several times",
         help=text,
@@ -108,10 +92,8 @@ def given_option(name: str, metavar: str, example: str, text: str) -> Any:
     section="Changes, each may be given several times",
     help="The whole model as `rules --exact` wrote it and you changed it.",
 )
-@target_option
-@weight_option
-@reading_options
-@speaking
+@labelled_table_options
+@console_options
 def edit(
     *,
     model: str,
@@ -123,9 +105,7 @@ def edit(
     replace: Sequence[tuple[int, str]],
     value: Sequence[tuple[int, str]],
     text: str | None,
-    target: Sequence[str],
-    weight: str | None,
-    reading: Reading,
+    table: LabelledTable,
     console: Console,
 ) -> None:
     """Change the rules of a model by hand, and say what changed.
@@ -146,9 +126,7 @@ def edit(
         raise click.UsageError("--text says the whole model. Give it alone, or other changes.")
     loaded = load_model(model)
     path = checked_output(output, "edited.nrules", [model, data, text])
-    rows = read_if_given(
-        loaded, data, reading, console, target=target, weight=weight, target_needed=False
-    )
+    rows = table.read(loaded, data, console, target_needed=False)
     draft = None
     if asked:
         with library_errors():

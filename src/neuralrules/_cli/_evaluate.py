@@ -9,22 +9,12 @@ import click
 
 from neuralrules._cli._console import Console, aligned, metric_pairs
 from neuralrules._cli._errors import library_errors
-from neuralrules._cli._help import Command, option, speaking
-from neuralrules._cli._inputs import read_table
+from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import load_model
-from neuralrules._cli._reading import Reading, reading_options
+from neuralrules._cli._options import Command, console_options
 
 if TYPE_CHECKING:
     import numpy as np
-
-target_option = option(
-    "--target",
-    "-t",
-    metavar="COL",
-    multiple=True,
-    help="The target, if it has another name than in the fit, or the model knows none.",
-)
-weight_option = option("--weight", metavar="COL", help="A column with the weight of each row.")
 
 
 @click.command(
@@ -42,17 +32,13 @@ weight_option = option("--weight", metavar="COL", help="A column with the weight
 )
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
-@target_option
-@weight_option
-@reading_options
-@speaking
+@labelled_table_options
+@console_options
 def evaluate(
     *,
     model: str,
     data: str,
-    target: Sequence[str],
-    weight: str | None,
-    reading: Reading,
+    table: LabelledTable,
     console: Console,
 ) -> None:
     """Measure a model on rows whose target is known."""
@@ -61,7 +47,7 @@ def evaluate(
     from neuralrules._reading._names import printable
 
     loaded = load_model(model)
-    rows = read_table(loaded, data, reading, console, target=target, weight=weight)
+    rows = table.read(loaded, data, console)
     with library_errors(), console.progress("Measuring"):
         encoded = encoded_rows(loaded, rows.X, rows.y, rows.weights)
         performance = perform(loaded.network_, encoded, engine_of(loaded))

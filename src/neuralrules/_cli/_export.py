@@ -9,8 +9,8 @@ import click
 
 from neuralrules._cli._console import Console, bytes_text
 from neuralrules._cli._errors import library_errors, option_name
-from neuralrules._cli._help import Command, option, output_option, speaking
 from neuralrules._cli._models import checked_output, label_of, load_model
+from neuralrules._cli._options import Command, console_options, option, output_option
 
 if TYPE_CHECKING:
     from neuralrules._estimators._base import NeuralRuleModel
@@ -111,7 +111,7 @@ EXAMPLES = {"onnx": "model.onnx", "sql": "model.sql", "python": "model.py"}
     section=BOTH,
     help="Count the points of each rule in so many levels, as on paper.",
 )
-@speaking
+@console_options
 def export(
     *,
     model: str,

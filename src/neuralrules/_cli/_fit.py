@@ -2,62 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
-from neuralrules._cli._column_notes import note_columns
-from neuralrules._cli._column_options import named_columns
-from neuralrules._cli._console import Console
-from neuralrules._cli._errors import InputError, library_errors, say
-from neuralrules._cli._fit_files import Roles, fit_files, is_streamed
-from neuralrules._cli._fitting import (
-    Learned,
-    estimator,
-    fit_with_progress,
-    say_fitted,
-    tell_task,
+from neuralrules._cli._console import Console, aligned, bytes_text, metric_pairs
+from neuralrules._cli._errors import InputError, in_options, library_errors, listed, say
+from neuralrules._cli._fit_data import (
+    FitData,
+    Roles,
+    data_in_files,
+    data_in_memory,
+    is_streamed,
 )
-from neuralrules._cli._help import option, output_option, speaking
 from neuralrules._cli._models import checked_output, note
+from neuralrules._cli._options import Parsed, console_options, option, output_option
 from neuralrules._cli._parameters import (
     FitCommand,
+    check_values,
+    estimators,
     given_parameters,
+    named_columns,
+    parameter_names,
 )
-from neuralrules._cli._reading import Reading, reading_options
-from neuralrules._cli._task import (
-    Training,
-    found_task,
-    read_training,
-    target_array,
-)
+from neuralrules._cli._signals import interrupts_raised
+from neuralrules._cli._table_format import TableFormat, table_format_options
 
 if TYPE_CHECKING:
-    pass
+    from neuralrules._estimators._base import NeuralRuleModel
 
 SEARCH = "Comparing candidates"
 
 
-class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
+def read_depths(text: str) -> tuple[int, ...]:
     """Whole numbers with commas between them."""
-
-    name = "depths"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        try:
-            depths = tuple(int(part) for part in value.split(","))
-        except ValueError:
-            depths = (0,)
-        if min(depths) < 1:
-            self.fail(
-                f"{value!r} is not a list of whole numbers of at least 1, such as 2,4,6.",
-                param,
-                ctx,
-            )
-        return depths
+    depths = tuple(int(part) for part in text.split(","))
+    if min(depths) < 1:
+        raise ValueError(text)
+    return depths
 
 
 @click.command(
@@ -128,7 +116,7 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
     help="For Parquet files, which then are read piece by piece: a file that says how far "
     "training has come. The same command line goes on from it after a kill.",
 )
-@reading_options
+@table_format_options
 @option(
     "--cv",
     is_flag=True,
@@ -145,7 +133,7 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
 @option(
     "--max-depths",
     metavar="N,N,…",
-    type=Depths(),
+    type=Parsed(read_depths, "a list of whole numbers of at least 1, such as 2,4,6"),
     section=SEARCH,
     help="Let the candidates be these depths.  [default: other ones, chosen by benchmarks]",
 )
@@ -156,7 +144,7 @@ class Depths(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
     help="Keep the mean of the best candidate's models of all folds, or fit one model on all "
     "rows.  [default: auto, the mean unless there is a limit of rules]",
 )
-@speaking
+@console_options
 @click.pass_context
 def fit(
     context: click.Context,
@@ -172,7 +160,7 @@ def fit(
     categories: Sequence[str],
     expert_rules: str | None,
     checkpoint: str | None,
-    reading: Reading,
+    table_format: TableFormat,
     cv: bool,
     folds: int | None,
     max_depths: Sequence[int] | None,
@@ -183,37 +171,48 @@ def fit(
     """Learn neural rules from a table, and write a model file."""
     parameters = given_parameters(context)
     search = search_parameters(cv, folds, max_depths, refit, parameters)
-    check_roles(target, drop, weight, task)
+    roles = Roles(target, drop, weight)
+    roles.check()
+    if len(target) > 1 and task == "classification":
+        raise click.UsageError(
+            "--task classification takes one --target. Fit a model for each of them."
+        )
     experts = None if expert_rules is None else read_expert_rules(expert_rules)
     path = checked_output(output, "model.nrules", [data, *filter(None, [expert_rules])])
-    kinds = told_kinds(dates, categories)
-    columns = Roles(target, drop, weight)
-    whole = {"--cv": cv, "--dates": dates, "--categories": categories, **reading.told}
-    if is_streamed(data, reading, parameters, whole, checkpoint):
-        learned = fit_files(data, columns, task, parameters, experts, checkpoint, console)
+    kinds = column_kinds(dates, categories)
+    by_text = {"--dates": dates, "--categories": categories}
+    in_memory = {"--cv": cv, **by_text, **table_format.options_for_text}
+    streamed = is_streamed(data, table_format, parameters, in_memory, checkpoint)
+    if streamed:
+        learned = data_in_files(data, roles, task, console)
     else:
-        with reading.open(data) as table:
-            named = {"--dates": dates, "--categories": categories, **named_columns(parameters)}
-            rows = read_training(table, target, drop, weight, named, kinds, console)
-        found = found_task(rows, task)
-        tell_task(found, task, console)
-        noted = note_columns(rows.X, console, reading.marks, kinds)
-        y = target_array(rows, found.name)
-        check_folds(rows, folds)
-        model = estimator(found.name, parameters, search, y)
-        model.set_params(expert_rules=experts, missing=reading.markers())
-        fit_with_progress(model, rows.X, y, rows.weights, console, noted)
-        learned = Learned(model, found, list(target), rows.name, *rows.X.shape)
-    note(learned.model, targets=list(target), **reading.notes())
+        named = {**by_text, **named_columns(parameters)}
+        learned = data_in_memory(data, table_format, roles, task, named, kinds, console)
+    if folds is not None and folds > learned.n_rows:
+        raise click.BadParameter(
+            f"{learned.table} has {learned.n_rows} rows, fewer than {folds} folds. Give fewer "
+            "folds.",
+            param_hint="'--folds'",
+        )
+    model = estimator(learned.task.name, parameters, search, learned.labels)
+    model.set_params(expert_rules=experts)
+    if streamed:
+        model.set_params(checkpoint=checkpoint)
+        fit_with_progress(model, learned, console)
+        model.set_params(checkpoint=None)  # the model file is the same with and without one
+    else:
+        model.set_params(missing=table_format.markers())
+        fit_with_progress(model, learned, console)
+    note(model, targets=list(target), **table_format.notes())
     with library_errors():
-        learned.model.save(path)
-    say_fitted(learned, str(path), console)
-    if learned.model.interrupted_:
+        model.save(path)
+    say_fitted(model, learned, list(target), path, console)
+    if model.interrupted_:
         say(f"interrupted: the model as far as it was trained is in {str(path)!r}.")
         context.exit(130)
 
 
-def told_kinds(dates: Sequence[str], categories: Sequence[str]) -> dict[str, str]:
+def column_kinds(dates: Sequence[str], categories: Sequence[str]) -> dict[str, str]:
     """What the user says is in some columns."""
     for name in dates:
         if name in categories:
@@ -270,26 +269,129 @@ def search_parameters(
     return told
 
 
-def check_folds(rows: Training, folds: int | None) -> None:
-    if folds is not None and folds > len(rows.X):
-        raise click.BadParameter(
-            f"{rows.name} has {len(rows.X)} rows, fewer than {folds} folds. Give fewer folds.",
-            param_hint="'--folds'",
-        )
+def estimator(
+    task: str, parameters: dict[str, Any], search: dict[str, Any] | None, y: np.ndarray
+) -> NeuralRuleModel:
+    """The estimator to fit: with a search, the one that compares candidates."""
+    from neuralrules import NeuralRuleClassifierCV, NeuralRuleRegressorCV
+
+    searching = {
+        "classification": NeuralRuleClassifierCV,
+        "regression": NeuralRuleRegressorCV,
+    }
+    check_values(task, parameters, estimators()[task]._parameter_constraints)
+    if isinstance(parameters.get("class_weight"), dict):
+        parameters |= {"class_weight": weights_by_label(parameters["class_weight"], y)}
+    kind = estimators()[task] if search is None else searching[task]
+    model: NeuralRuleModel = kind(**parameters, **(search or {}))
+    return model
 
 
-def check_roles(
-    target: Sequence[str], drop: Sequence[str], weight: str | None, task: str | None
+def weights_by_label(weights: dict[str, Any], y: np.ndarray) -> dict[Any, Any]:
+    """Weights of classes, whose labels JSON has as text only."""
+    labels = {str(label): label for label in np.unique(y).tolist()}
+    for name, weight in weights.items():
+        if name not in labels:
+            raise click.BadParameter(
+                f"{name!r} is none of the classes {listed(list(labels))}.",
+                param_hint="'--class-weight'",
+            )
+        is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+        if not is_number or not 0 <= weight < math.inf:
+            raise click.BadParameter(
+                f"{weight!r} is not a weight. Give each class a number of at least 0.",
+                param_hint="'--class-weight'",
+            )
+    return {labels[name]: weight for name, weight in weights.items()}
+
+
+def fit_with_progress(model: NeuralRuleModel, data: FitData, console: Console) -> None:
+    """Fit, with a bar for the epochs or for the steps of the search."""
+    names = [*parameter_names(), "expert_rules", "checkpoint", "missing"]
+    with library_errors(names), interrupts_raised():
+        model.set_params(verbose=int(console.shows_progress))
+        with warnings_as_notes(console, data.noted):
+            model.fit(data.X, data.y, data.weights)
+        model.set_params(verbose=0)  # the file is the same wherever it was made
+
+
+@contextmanager
+def warnings_as_notes(console: Console, noted: Collection[str]) -> Iterator[None]:
+    """Turn warnings of the library into notes that name options.
+
+    Of the columns `noted` a note has already said that they have many texts.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+
+    from neuralrules._data._encoder import RareCategoriesWarning
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ConvergenceWarning)
+        warnings.simplefilter("always", RareCategoriesWarning)
+        yield
+    for one in told:
+        if issubclass(one.category, ConvergenceWarning):
+            console.note(in_options(str(one.message), parameter_names()))
+        elif isinstance(one.message, RareCategoriesWarning):
+            shares = one.message.shares.items()
+            rest = {name: share for name, share in shares if name not in noted}
+            if rest:
+                console.note(str(RareCategoriesWarning(rest)))
+        else:
+            warnings.showwarning(one.message, one.category, one.filename, one.lineno)
+
+
+def say_fitted(
+    model: NeuralRuleModel, data: FitData, targets: list[str], path: Path, console: Console
 ) -> None:
-    """Refuse a column that is asked to be two things."""
-    roles: dict[str, str] = {}
-    named = [*(("--target", name) for name in target), *(("--drop", name) for name in drop)]
-    for role, name in [*named, *([] if weight is None else [("--weight", weight)])]:
-        if name in roles and (role, roles[name]) != ("--drop", "--drop"):
-            both = f"{roles[name]} and {role}" if roles[name] != role else f"{role} twice"
-            raise click.UsageError(f"The column {name!r} is given as {both}. Give it once.")
-        roles[name] = role
-    if len(target) > 1 and task == "classification":
-        raise click.UsageError(
-            "--task classification takes one --target. Fit a model for each of them."
-        )
+    """The summary: how large the model is, and how good on its own rows."""
+    from neuralrules._export._size import size_text
+
+    n_bytes = path.stat().st_size
+    metrics = model.fitted_.performance.metrics
+    record: dict[str, Any] = {
+        "model": str(path),
+        "bytes": n_bytes,
+        "estimator": type(model).__name__,
+        "task": data.task.name,
+        "targets": targets,
+        "n_rows": data.n_rows,
+        "n_columns": len(model.encoder_.names),
+        "n_rules": model.network_.n_rules,
+        "n_literals": model.network_.n_literals,
+        "n_parameters": model.network_.n_parameters,
+        "n_epochs": model.n_iter_,
+        "interrupted": model.interrupted_,
+        "training_metrics": metrics,
+    }
+    lines = [
+        f"Fitted {', '.join(targets)} on {data.n_rows:,} rows of {data.table}.",
+        size_text(model.fitted_),
+    ]
+    if hasattr(model, "candidates_"):
+        record |= {
+            "candidates": model.candidates_,
+            "best": model.best_index_,
+            "cv_scores": model.cv_scores_.tolist(),
+        }
+        lines.append(search_text(model))
+    lines += [
+        "On the training rows, which flatter a model:",
+        aligned(metric_pairs(metrics)),
+        f"Saved in {path}, {bytes_text(n_bytes)}.",
+    ]
+    console.summary("\n".join(lines), record)
+
+
+def search_text(model: Any) -> str:
+    """Which candidate was chosen, and by how much it is better than the next."""
+    words = ", ".join(f"{name}={value}" for name, value in model.best_params_.items())
+    n = len(model.candidates_)
+    met = np.isfinite(model.cv_scores_)
+    if not met.any():
+        return f"Kept {words or 'the defaults'}: the search was interrupted."
+    score = float(model.cv_scores_[model.best_index_][met[model.best_index_]].mean())
+    return (
+        f"Kept {words or 'the defaults'}: the best of {n} candidates on rows held out "
+        f"(mean score {score:.4g})."
+    )

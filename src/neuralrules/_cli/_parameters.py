@@ -1,11 +1,13 @@
-"""Options made of the estimators' parameters, so that none is forgotten."""
+"""The options of `fit` that are parameters of the estimators, made from their signatures."""
 
 from __future__ import annotations
 
+import csv
 import functools
 import inspect
 import json
 import math
+import re
 from collections.abc import Iterator
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,9 +16,8 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from neuralrules._cli._column_options import COLUMN_OPTIONS, as_parameter
 from neuralrules._cli._errors import option_name
-from neuralrules._cli._help import Command, Option
+from neuralrules._cli._options import Command, Option, Parsed
 
 if TYPE_CHECKING:
     from neuralrules._estimators._base import NeuralRuleModel
@@ -45,6 +46,60 @@ TEXTS = {
     "class_weight": (
         'Weight of each class, as in \'{"yes": 5, "no": 1}\'; balanced makes them inversely '
         "proportional to the classes' numbers of rows."
+    ),
+}
+
+
+class ColumnOption(NamedTuple):
+    """How a parameter that names columns is written on the command line."""
+
+    type: click.ParamType[Any]
+    metavar: str
+    text: str
+
+
+def read_direction(text: str) -> tuple[str, int, str | None]:
+    """A column and 1 or -1, with an equals sign between them, and perhaps a class."""
+    found = re.fullmatch(r"(.+?)=([+-]?1)(?::(.+))?", text)
+    if not found:
+        raise ValueError(text)
+    column, direction, label = found.groups()
+    return column, int(direction), label
+
+
+def read_names(text: str) -> list[str]:
+    """Names with commas between them; names with commas in quotes, as in a table."""
+    names = next(csv.reader([text]), [])
+    if not names or not all(names):
+        raise ValueError(text)
+    return names
+
+
+# Each may be given several times.
+COLUMN_OPTIONS = {
+    "monotone": ColumnOption(
+        Parsed(
+            read_direction,
+            "a column with its direction, such as age=1, income=-1, or income=-1:bad for the "
+            "class bad",
+        ),
+        "COL=1|-1[:CLASS]",
+        "A column of numbers or dates with a direction: with 1 the prediction never falls "
+        "when the column rises, with -1 it never rises. This holds for all rows, seen or not. "
+        "For classes, the prediction is the probability of the class that is named, as in "
+        "late_payments=1:bad, or of the second of two classes. May be given several times.",
+    ),
+    "interactions": ColumnOption(
+        Parsed(read_names, "a list of columns, such as age,income"),
+        "COL,COL,…",
+        "Columns that may occur together in a rule; may be given several times. A column that "
+        "is never named occurs with no other one.",
+    ),
+    "exclude": ColumnOption(
+        click.STRING,
+        "COL",
+        "A column that no rule may use; may be given several times. Unlike with --drop, tables "
+        "to predict need this column too.",
     ),
 }
 
@@ -291,3 +346,33 @@ def check_values(task: str, parameters: dict[str, Any], known: Any) -> None:
                 f"{value!r} is not for {task}. Give {words}.",
                 param_hint=f"'{option_name(name)}'",
             )
+
+
+def as_parameter(name: str, given: Any) -> Any:
+    """The parameter of the estimators for an option that was given several times."""
+    if name != "monotone":
+        return list(given)
+    directions: dict[str, dict[str | None, int]] = {}
+    for column, direction, label in given:
+        by_class = directions.setdefault(column, {})
+        if by_class.setdefault(label, direction) != direction:
+            raise click.UsageError(
+                f"--monotone gives {column!r} both directions. Give one, or none."
+            )
+        if None in by_class and len(by_class) > 1:
+            raise click.UsageError(
+                f"--monotone gives {column!r} directions with and without a class. Give one of "
+                "them."
+            )
+    return {column: by_class.get(None, by_class) for column, by_class in directions.items()}
+
+
+def named_columns(parameters: dict[str, Any]) -> dict[str, list[str]]:
+    """The columns that each of these options names."""
+    groups = parameters.get("interactions", [])
+    found = {
+        "monotone": list(parameters.get("monotone", {})),
+        "interactions": [column for group in groups for column in group],
+        "exclude": parameters.get("exclude", []),
+    }
+    return {option_name(name): columns for name, columns in found.items()}

@@ -10,10 +10,10 @@ import click
 
 from neuralrules._cli._console import Console
 from neuralrules._cli._errors import InputError, library_errors
-from neuralrules._cli._help import Command, option, output_option, speaking
-from neuralrules._cli._inputs import ModelColumns, find_columns, no_column
+from neuralrules._cli._model_rows import ModelColumns, find_columns, no_column
 from neuralrules._cli._models import checked_output, load_stored
-from neuralrules._cli._reading import Reading, reading_options
+from neuralrules._cli._options import Command, console_options, option, output_option
+from neuralrules._cli._table_format import TableFormat, table_format_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     "for formulas: texts that are no numbers and begin with =, +, -, @, a tab or a carriage "
     "return. Without it they are written as they are.",
 )
-@reading_options
-@speaking
+@table_format_options
+@console_options
 def predict(
     *,
     model: str,
@@ -75,7 +75,7 @@ def predict(
     proba: bool,
     decision: bool,
     spreadsheet_safe: bool,
-    reading: Reading,
+    table_format: TableFormat,
     console: Console,
 ) -> None:
     """Predict the target of every row of a table.
@@ -101,7 +101,7 @@ def predict(
         checked_output(out, "predictions.csv", [model, data])
     n_rows = 0
     unseen = UnseenCategories(loaded)
-    with reading.open(data, loaded) as table:
+    with table_format.open(data, loaded) as table:
         columns = find_columns(loaded, table, ids)
         check_ids(table, ids, output_columns(fitted, proba=proba, decision=decision))
         kinds = {**columns.kinds, **dict.fromkeys(ids, "as is")}

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from neuralrules._cli._console import Console, bytes_text
 from neuralrules._cli._errors import library_errors
-from neuralrules._cli._evaluate import target_option, weight_option
-from neuralrules._cli._help import Command, option, output_option, speaking
-from neuralrules._cli._inputs import GivenTable, read_table
+from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import checked_output, load_model
-from neuralrules._cli._reading import Reading, reading_options
+from neuralrules._cli._options import Command, console_options, option, output_option
 
 
 @click.command(
@@ -41,10 +38,8 @@ from neuralrules._cli._reading import Reading, reading_options
     help="So many rows of DATA become part of the page, for readers to try. None by default: "
     "a page that is passed on should not carry anyone's data.",
 )
-@target_option
-@weight_option
-@reading_options
-@speaking
+@labelled_table_options
+@console_options
 def report(
     *,
     model: str,
@@ -52,9 +47,7 @@ def report(
     output: str,
     title: str | None,
     examples: int,
-    target: Sequence[str],
-    weight: str | None,
-    reading: Reading,
+    table: LabelledTable,
     console: Console,
 ) -> None:
     """Write a model as one HTML page, to read and to try.
@@ -62,29 +55,17 @@ def report(
     Performance, importance of columns, all rules, and a panel that predicts what one
     types. The page loads nothing from anywhere else.
     """
-    if data is None:
-        given = {"--examples": examples, "--target": target, "--weight": weight}
-        for name, value in given.items():
-            if value:
-                raise click.UsageError(f"{name} needs DATA, the table that it is about.")
+    if data is None and examples:
+        raise click.UsageError("--examples needs DATA, the table that it is about.")
     loaded = load_model(model)
     path = checked_output(output, "report.html", [model, data])
-    rows = GivenTable(None, None, None, 0)
-    if data is not None:
-        rows = read_table(
-            loaded,
-            data,
-            reading,
-            console,
-            target=target,
-            weight=weight,
-            target_needed=weight is not None,
+    rows = table.read(loaded, data, console, target_needed=False)
+    if data is not None and rows.y is None:
+        console.note(
+            f"no target is known in {data} (--target names it), so the page shows the "
+            "performance on the training rows. The rows of DATA are used for the importance "
+            "of columns only."
         )
-        if rows.y is None:
-            console.note(
-                f"no target is known in {data} (--target names it), so the page tells of the "
-                "training rows; these serve for the importance of columns only."
-            )
     with library_errors(), console.progress("Writing the page"):
         loaded.report(
             path,

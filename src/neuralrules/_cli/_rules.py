@@ -9,10 +9,10 @@ import click
 
 from neuralrules._cli._console import Console, print_whole
 from neuralrules._cli._errors import library_errors
-from neuralrules._cli._help import Callback, Command, option, speaking
-from neuralrules._cli._inputs import row_option, rows_by_number
+from neuralrules._cli._model_rows import rows_by_number
 from neuralrules._cli._models import label_of, load_model
-from neuralrules._cli._reading import Reading, reading_options
+from neuralrules._cli._options import Callback, Command, console_options, option, row_option
+from neuralrules._cli._table_format import TableFormat, table_format_options
 
 if TYPE_CHECKING:
     from neuralrules._reading._explain import Explanation
@@ -71,7 +71,7 @@ def wording_options(function: Callback) -> Callback:
     is_flag=True,
     help="What was done to the model, by whom and when, instead of its rules.",
 )
-@speaking
+@console_options
 def rules(
     *,
     model: str,
@@ -161,8 +161,8 @@ def refuse_beside(name: str, others: dict[str, Any], what: str) -> None:
     help="The class to give reasons for, or high or low for a number.  [default: the rarest "
     "class; high]",
 )
-@reading_options
-@speaking
+@table_format_options
+@console_options
 def explain(
     *,
     model: str,
@@ -171,7 +171,7 @@ def explain(
     reasons: bool,
     max_reasons: int | None,
     adverse: str | None,
-    reading: Reading,
+    table_format: TableFormat,
     console: Console,
 ) -> None:
     """Explain predictions: which rules fire and what they add.
@@ -182,7 +182,7 @@ def explain(
         if value is not None and not reasons:
             raise click.UsageError(f"{name} is for --reasons. Give both, or neither.")
     loaded = load_model(model)
-    with reading.open(data, loaded) as table:
+    with table_format.open(data, loaded) as table:
         chosen = dict(rows_by_number(loaded, table, numbers, console))
     texts, records = [], []
     for number in numbers:

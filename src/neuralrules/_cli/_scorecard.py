@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +9,9 @@ import click
 
 from neuralrules._cli._console import Console, bytes_text
 from neuralrules._cli._errors import library_errors
-from neuralrules._cli._evaluate import target_option, weight_option
-from neuralrules._cli._help import Command, option, output_option, speaking
-from neuralrules._cli._inputs import read_if_given
+from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import checked_output, label_of, load_model
-from neuralrules._cli._reading import Reading, reading_options
+from neuralrules._cli._options import Command, console_options, option, output_option
 
 if TYPE_CHECKING:
     from neuralrules._reading._scorecard import ScoreCard
@@ -66,10 +63,8 @@ if TYPE_CHECKING:
     metavar="LABEL",
     help="The class that takes points.  [default: the rarest one]",
 )
-@target_option
-@weight_option
-@reading_options
-@speaking
+@labelled_table_options
+@console_options
 def scorecard(
     *,
     model: str,
@@ -80,9 +75,7 @@ def scorecard(
     unit: float | None,
     levels: int | None,
     adverse: str | None,
-    target: Sequence[str],
-    weight: str | None,
-    reading: Reading,
+    table: LabelledTable,
     console: Console,
 ) -> None:
     """Print a model as a score card: whole points for each rule.
@@ -94,7 +87,7 @@ def scorecard(
     path = None
     if output is not None:
         path = checked_output(output, "scorecard.html", [model, data])
-    rows = read_if_given(loaded, data, reading, console, target=target, weight=weight)
+    rows = table.read(loaded, data, console)
     classes = loaded.fitted_.task.are_classes
     for name, value in {"--points-to-double": points_to_double, "--base": base}.items():
         if value is not None and not classes:

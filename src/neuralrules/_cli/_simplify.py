@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,9 @@ import click
 
 from neuralrules._cli._console import Console, bytes_text
 from neuralrules._cli._errors import library_errors
-from neuralrules._cli._evaluate import target_option, weight_option
-from neuralrules._cli._help import Command, option, output_option, speaking
-from neuralrules._cli._inputs import read_table
+from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import checked_output, load_model
-from neuralrules._cli._reading import Reading, reading_options
+from neuralrules._cli._options import Command, console_options, option, output_option
 
 SHOWN = {
     "n_rules": "rules",
@@ -60,10 +58,8 @@ SHOWN = {
     help="A table of rows that the model has not seen, to measure on. Without it a twin is "
     "fitted on four fifths of DATA and measured on the last fifth.",
 )
-@target_option
-@weight_option
-@reading_options
-@speaking
+@labelled_table_options
+@console_options
 def simplify(
     *,
     model: str,
@@ -71,9 +67,7 @@ def simplify(
     output: str,
     tolerance: float,
     validation: str | None,
-    target: Sequence[str],
-    weight: str | None,
-    reading: Reading,
+    table: LabelledTable,
     console: Console,
 ) -> None:
     """Make a model smaller, and hardly worse.
@@ -88,10 +82,10 @@ def simplify(
         raise click.UsageError("DATA and --validation cannot both be standard input.")
     loaded = load_model(model)
     path = checked_output(output, "small.nrules", [data, validation])
-    rows = read_table(loaded, data, reading, console, target=target, weight=weight)
+    rows = table.read(loaded, data, console)
     unseen: dict[str, Any] = {}
     if validation is not None:
-        others = read_table(loaded, validation, reading, console, target=target)
+        others = replace(table, weight=None).read(loaded, validation, console)
         unseen = {"X_val": others.X, "y_val": others.y}
     with library_errors():
         loaded.set_params(verbose=int(console.shows_progress))
@@ -99,8 +93,8 @@ def simplify(
         loaded.set_params(verbose=0)  # the file is the same wherever it was made
         chosen = steps.within(tolerance)
         steps.model(chosen).save(path)
-    table = steps.to_frame()
-    before, after = table.iloc[0].to_dict(), table.iloc[chosen].to_dict()
+    sizes = steps.to_frame()
+    before, after = sizes.iloc[0].to_dict(), sizes.iloc[chosen].to_dict()
     n_bytes = Path(path).stat().st_size
     console.summary(
         f"{comparison_text(before, after)}\nSaved in {path}, {bytes_text(n_bytes)}.",

@@ -214,41 +214,42 @@ class CsvTable(Table):
         # Without any column, the rows are still to be counted.
         wanted = list(columns) or self.names[:1]
         held = pa.table({name: pa.chunked_array([], TEXT) for name in wanted})
-        more = True
-        while more or held.num_rows:
-            while more and held.num_rows < n_rows and held.nbytes <= CHUNK_BYTES:
-                block = self._next_block()
-                more = bool(block)
-                if more:
-                    held = pa.concat_tables([held, self._cells(block, wanted)])
-            chunk, held = held[:n_rows], held[n_rows:]
-            if chunk.num_rows:
+        for table in self._tables(wanted):
+            held = pa.concat_tables([held, table])
+            while held.num_rows >= n_rows or held.nbytes > CHUNK_BYTES:
+                chunk, held = held[:n_rows], held[n_rows:]
                 yield Batch(chunk.num_rows, {name: chunk[name] for name in columns})
+        if held.num_rows:
+            yield Batch(held.num_rows, {name: held[name] for name in columns})
 
-    def _next_block(self) -> bytes:
-        try:
-            return self._blocks.next()
-        except RowError as error:
-            raise self._error(str(error), self._n_rows + 1) from error
-
-    def _cells(self, block: bytes, columns: list[str]) -> Any:
-        """The cells of some columns in a block of rows, a pyarrow.Table of `TEXT`."""
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        """The cells of some columns, as a pyarrow.Table of `TEXT` for each block of rows."""
         ragged: list[Any] = []
 
         def note(row: Any) -> str:
             ragged.append(row)
             return "skip"
 
+        while block := self._next_block():
+            try:
+                table = split(block, self._delimiter, self.names, columns, TEXT, note)
+            except pa.ArrowInvalid as error:
+                if not ragged:
+                    raise self._not_utf8(block, columns) from error
+                table = None
+            if ragged:
+                if table is not None:  # what stands before a mistake can be used
+                    yield table[: ragged[0].number - 1]
+                row = self._n_rows + ragged[0].number
+                raise self._ragged(ragged[0].actual_columns, row)
+            self._n_rows += table.num_rows
+            yield table
+
+    def _next_block(self) -> bytes:
         try:
-            table = split(block, self._delimiter, self.names, columns, TEXT, note)
-        except pa.ArrowInvalid:  # not UTF-8, as will be said
-            table = None
-        if ragged:
-            raise self._ragged(ragged[0].actual_columns, self._n_rows + ragged[0].number)
-        if table is None:
-            raise self._not_utf8(block, columns)
-        self._n_rows += table.num_rows
-        return table
+            return self._blocks.next()
+        except RowError as error:
+            raise self._error(str(error), self._n_rows + 1) from error
 
     def _typed(self, column: Any) -> Any:
         return typed(with_holes(column, self._markers), self._marks)

@@ -1,4 +1,4 @@
-"""Commands whose help explains arguments, groups options and ends with examples."""
+"""What commands are made of: help with sections and examples, and the options they share."""
 
 from __future__ import annotations
 
@@ -19,6 +19,31 @@ class Option(click.Option):
     def __init__(self, *args: Any, section: str = "Options", **attributes: Any) -> None:
         super().__init__(*args, **attributes)
         self.section = section
+
+
+class Parsed(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
+    """Text that a function turns into a value.
+
+    Parameters
+    ----------
+    parse : callable
+        Takes the text, and raises a ValueError for text that is wrong.
+    what : str
+        What the text should be, with an example, for the error message.
+    """
+
+    name = "text"
+
+    def __init__(self, parse: Callable[[str], Any], what: str) -> None:
+        self._parse, self._what = parse, what
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        try:
+            return self._parse(value)
+        except ValueError:
+            return self.fail(f"{value!r} is not {self._what}.", param, ctx)
 
 
 class Command(click.Command):
@@ -70,31 +95,68 @@ def option(*names: str, **attributes: Any) -> Callable[[Callback], Callback]:
     return click.option(*names, cls=Option, **attributes)
 
 
-def speaking(function: Callback) -> Callback:
+def output_option(text: str, *, metavar: str, required: bool = False) -> Any:
+    return option(
+        "--output", "-o", metavar=metavar, required=required, type=click.Path(), help=text
+    )
+
+
+def row_option(what: str) -> Callable[[Callback], Callback]:
+    """The option for the rows that a command is about; `what` the command does with them."""
+    return option(
+        "--row",
+        "numbers",
+        metavar="N",
+        multiple=True,
+        required=True,
+        type=click.IntRange(1),
+        help=f"The row to {what}, 1 for the first one; may be given several times.",
+    )
+
+
+def console_options(function: Callback) -> Callback:
     """Add `--json` and `--quiet`; the command gets its `console`."""
 
     @functools.wraps(function)
     def command(*args: Any, as_json: bool, quiet: bool, **options: Any) -> Any:
         return function(*args, console=Console(quiet=quiet, as_json=as_json), **options)
 
-    section = "Other"
-    decorated = option(
+    quiet_option = option(
         "--quiet",
         "-q",
         is_flag=True,
-        section=section,
-        help="Say nothing but the result and what went wrong.",
-    )(command)
-    return option(
+        section="Other",
+        help="Print only the result and errors.",
+    )
+    json_option = option(
         "--json",
         "as_json",
         is_flag=True,
-        section=section,
+        section="Other",
         help="Print one JSON document, with all digits.",
-    )(decorated)
-
-
-def output_option(text: str, *, metavar: str, required: bool = False) -> Any:
-    return option(
-        "--output", "-o", metavar=metavar, required=required, type=click.Path(), help=text
     )
+    return json_option(quiet_option(command))
+
+
+def refuse_with(name: str, others: Mapping[str, Any], why: str) -> None:
+    """Refuse options that mean nothing together with another one.
+
+    Parameters
+    ----------
+    name : str
+        The option that was given.
+    others : mapping of str to object
+        The other options, each with its value; None if it was not given.
+    why : str
+        What the option `name` does, to follow "which".
+    """
+    for other, value in others.items():
+        if value is not None:
+            raise click.UsageError(f"{other} is not for {name}, which {why}.")
+
+
+def refuse_without(needed: str, given: bool, others: Mapping[str, Any]) -> None:
+    """Refuse options that need another option, if that one is not given."""
+    for other, value in others.items():
+        if value is not None and not given:
+            raise click.UsageError(f"{other} is for {needed}. Give both, or neither.")

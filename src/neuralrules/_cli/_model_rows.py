@@ -1,17 +1,19 @@
-"""What a model needs from a table: its columns, the target, the weights."""
+"""The rows of a table as a model needs them: its columns, the targets, the weights."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
 
 from neuralrules._cli._errors import InputError, listed
-from neuralrules._cli._help import Callback, option
 from neuralrules._cli._models import notes_of
-from neuralrules._cli._reading import Reading
+from neuralrules._cli._options import Callback, option
+from neuralrules._cli._table_format import TableFormat, table_format_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 
 
-class GivenTable(NamedTuple):
-    """A whole table as a model needs it.
+class ModelRows(NamedTuple):
+    """The rows of a whole table as a model needs them.
 
     Attributes
     ----------
@@ -40,6 +42,102 @@ class GivenTable(NamedTuple):
     y: np.ndarray | None
     weights: np.ndarray | None
     n_rows: int
+
+
+NO_ROWS = ModelRows(None, None, None, 0)
+
+
+@dataclass(frozen=True)
+class LabelledTable:
+    """How to read a table to measure a model on.
+
+    Attributes
+    ----------
+    table_format : TableFormat
+    target : sequence of str
+        The target columns; none for those that the model notes.
+    weight : str or None
+        The column of weights.
+    """
+
+    table_format: TableFormat
+    target: Sequence[str] = ()
+    weight: str | None = None
+
+    def read(
+        self,
+        model: NeuralRuleModel,
+        path: str | None,
+        console: Console,
+        *,
+        target_needed: bool = True,
+    ) -> ModelRows:
+        """Read a whole table for a model; without a path there are no rows.
+
+        `target_needed` refuses a table without the target, as does a weight.
+        """
+        import pandas as pd
+
+        weight = self.weight
+        if path is None:
+            for option_name, value in (("--target", self.target), ("--weight", weight)):
+                if value:
+                    raise click.UsageError(
+                        f"{option_name} needs DATA, the table that it is about."
+                    )
+            return NO_ROWS
+        with self.table_format.open(path, model) as table:
+            if weight is not None and weight not in table.names:
+                raise no_column(table, weight, "--weight")
+            noted = list(self.target) or notes_of(model, "targets")
+            others = [*noted, *([] if weight is None else [weight])]
+            columns = find_columns(model, table, others)
+            kinds = dict(columns.kinds)
+            targets: list[str] = []
+            needed = target_needed or weight is not None or bool(self.target)
+            if needed or (noted and set(noted) <= set(table.names)):
+                targets = target_names(model, self.target, table, list(columns.kinds))
+                kinds |= dict.fromkeys(targets, target_kind(model))
+            if weight is not None:
+                kinds[weight] = "number"
+            with console.progress(f"Reading {table.name}", lambda: table.done):
+                pieces = list(table.chunks(kinds))
+            if not sum(map(len, pieces)):
+                raise InputError(f"{table.name} has no rows. Give a table with at least one.")
+            frame = pd.concat(pieces, ignore_index=True)
+            return ModelRows(
+                columns.of(frame),
+                known_targets(model, frame, targets, table.name) if targets else None,
+                None if weight is None else checked_weights(frame[weight], table.name),
+                len(frame),
+            )
+
+
+def labelled_table_options(function: Callback) -> Callback:
+    """Add the options about a table with a target; the command gets its `table`."""
+
+    @functools.wraps(function)
+    def command(
+        *args: Any,
+        target: Sequence[str],
+        weight: str | None,
+        table_format: TableFormat,
+        **options: Any,
+    ) -> Any:
+        return function(*args, table=LabelledTable(table_format, target, weight), **options)
+
+    target_option = option(
+        "--target",
+        "-t",
+        metavar="COL",
+        multiple=True,
+        help="The target column, if it is not called as in the fit, or if the model notes no "
+        "target.",
+    )
+    weight_option = option(
+        "--weight", metavar="COL", help="A column with the weight of each row."
+    )
+    return target_option(weight_option(table_format_options(command)))
 
 
 class ModelColumns(NamedTuple):
@@ -152,80 +250,6 @@ def target_names(
             f"{listed(targets)}. Give --target once for each."
         )
     return targets
-
-
-def read_table(
-    model: NeuralRuleModel,
-    path: str,
-    reading: Reading,
-    console: Console,
-    *,
-    target: Sequence[str] = (),
-    weight: str | None = None,
-    target_needed: bool = True,
-) -> GivenTable:
-    """Read a whole table for a model, with its target and its weights."""
-    import pandas as pd
-
-    with reading.open(path, model) as table:
-        if weight is not None and weight not in table.names:
-            raise no_column(table, weight, "--weight")
-        noted = list(target) or notes_of(model, "targets")
-        others = [*noted, *([] if weight is None else [weight])]
-        columns = find_columns(model, table, others)
-        kinds = dict(columns.kinds)
-        targets: list[str] = []
-        if target_needed or target or (noted and set(noted) <= set(table.names)):
-            targets = target_names(model, target, table, list(columns.kinds))
-            kinds |= dict.fromkeys(targets, target_kind(model))
-        if weight is not None:
-            kinds[weight] = "number"
-        with console.progress(f"Reading {table.name}", lambda: table.done):
-            pieces = list(table.chunks(kinds))
-        if not sum(map(len, pieces)):
-            raise InputError(f"{table.name} has no rows. Give a table with at least one.")
-        frame = pd.concat(pieces, ignore_index=True)
-        return GivenTable(
-            columns.of(frame),
-            known_targets(model, frame, targets, table.name) if targets else None,
-            None if weight is None else checked_weights(frame[weight], table.name),
-            len(frame),
-        )
-
-
-def read_if_given(
-    model: NeuralRuleModel,
-    path: str | None,
-    reading: Reading,
-    console: Console,
-    *,
-    target: Sequence[str],
-    weight: str | None,
-    target_needed: bool = True,
-) -> GivenTable:
-    """Read a table that a command can do without; options about it need it."""
-    if path is not None:
-        needed = target_needed or weight is not None
-        return read_table(
-            model, path, reading, console, target=target, weight=weight, target_needed=needed
-        )
-    for name, value in {"--target": target, "--weight": weight}.items():
-        if value:
-            raise click.UsageError(f"{name} needs DATA, the table that it is about.")
-    return GivenTable(None, None, None, 0)
-
-
-def row_option(what: str) -> Callable[[Callback], Callback]:
-    """The option for the rows that a command is about, and what it does with them."""
-    return option(
-        "--row",
-        "numbers",
-        metavar="N",
-        multiple=True,
-        required=True,
-        type=click.IntRange(1),
-        help=f"The row to {what}, 1 for the first one; may be given several times.",
-    )
 
 
 def rows_by_number(

@@ -1,4 +1,4 @@
-"""How a table file is written: the options about it, and what a model remembers."""
+"""How a table file is written: the options that say so, and what a model remembers of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neuralrules._cli._errors import InputError
-from neuralrules._cli._help import Callback, option
 from neuralrules._cli._models import notes_of
+from neuralrules._cli._options import Callback, Parsed, option
 from neuralrules._cli._tables._streams import FORMAT_OPTION, FORMATS
 from neuralrules._data._cells import NUMBER
 
@@ -21,8 +21,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How a table file is written."""
+class TableFormat:
+    """How a table file is written.
+
+    Attributes
+    ----------
+    file_format : {"csv", "tsv", "parquet"} or None
+        None for what the file's name says.
+    delimiter : str or None
+        The character between cells.
+    missing : tuple of str
+        Texts that mean missing, besides the usual ones.
+    decimal, thousands : str or None
+        The marks before the decimals and between the thousands of numbers.
+    """
 
     file_format: str | None
     delimiter: str | None
@@ -31,49 +43,50 @@ class Reading:
     thousands: str | None = None
 
     def open(self, path: str, model: Any = None) -> AbstractContextManager[Table]:
-        """Open a table as it is written; what is not told is as it was in a model's fit."""
+        """Open a table; marks of numbers that are not given are those of the model's fit."""
         from neuralrules._cli._tables import open_table
 
         known = () if model is None else model.encoder_.missing
-        told = self._with_marks_of(model)
-        if told.thousands == (told.decimal or "."):
+        known_marks = self._with_marks_of(model)
+        decimal, thousands = known_marks.decimal or ".", known_marks.thousands
+        if thousands == decimal:
             raise click.UsageError(
-                f"--thousands {told.thousands!r} is the decimal mark as well. Give another "
-                f"one with --decimal, for example --decimal {other_mark(told.thousands)!r}."
+                f"--thousands {thousands!r} is the decimal mark as well. Give another "
+                f"one with --decimal, for example --decimal {',' if decimal == '.' else '.'!r}."
             )
         return open_table(
             path,
             file_format=self.file_format,
             delimiter=self.delimiter,
             missing=[*known, *self.missing],
-            decimal=told.decimal or ".",
-            thousands=told.thousands,
+            decimal=decimal,
+            thousands=thousands,
         )
 
-    def _with_marks_of(self, model: Any) -> Reading:
-        """The same with the marks of a model's fit, where none are told."""
+    def _with_marks_of(self, model: Any) -> TableFormat:
+        """The same with the marks of a model's fit in place of marks that are not given."""
         marks = {"decimal": self.decimal, "thousands": self.thousands}
-        for name, told in marks.items():
+        for name, given in marks.items():
             noted = next(iter(notes_of(model, name)), None)
             if noted is not None and not is_mark(noted):
                 raise InputError(
-                    f"The model notes {noted!r} as its {name} mark, which is none."
+                    f"The model notes {noted!r} as its {name} mark, which cannot be one."
                 )
-            marks[name] = noted if told is None else told
+            marks[name] = noted if given is None else given
         if self.decimal is not None and self.thousands is None:
             marks["thousands"] = None  # it may be what is now the decimal mark
         return replace(self, decimal=marks["decimal"], thousands=marks["thousands"])
 
     @property
     def marks(self) -> Marks:
-        """How numbers are written, as far as it is told."""
+        """How numbers are written, as far as options say it."""
         from neuralrules._cli._tables._cells import Marks
 
         return Marks(self.decimal or ".", self.thousands)
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What was said about cells of text, by its options."""
+    def options_for_text(self) -> dict[str, Any]:
+        """The options about cells of text, with what was given for each."""
         return {
             "--missing": self.missing,
             "--decimal": self.decimal,
@@ -81,12 +94,12 @@ class Reading:
         }
 
     def notes(self) -> dict[str, list[str]]:
-        """What a model remembers of how the table was written that it was fitted on."""
+        """What a model remembers of how the table of its fit was written."""
         marks = {"decimal": self.decimal, "thousands": self.thousands}
         return {name: [mark] for name, mark in marks.items() if mark is not None}
 
     def markers(self) -> list[str] | None:
-        """What else means missing, as an estimator takes it: numbers in Python's own marks."""
+        """The parameter `missing` of an estimator: numbers also as Python writes them."""
         found: list[str] = []
         for text in self.missing:
             plain = self.marks.plain(text) or text
@@ -96,8 +109,8 @@ class Reading:
         return list(dict.fromkeys(found)) or None
 
 
-def reading_options(function: Callback) -> Callback:
-    """Add the options about a table file; the command gets its `reading`."""
+def table_format_options(function: Callback) -> Callback:
+    """Add the options about a table file; the command gets its `table_format`."""
 
     @functools.wraps(function)
     def command(
@@ -109,82 +122,72 @@ def reading_options(function: Callback) -> Callback:
         thousands: str | None,
         **options: Any,
     ) -> Any:
-        reading = Reading(file_format, delimiter, missing, decimal, thousands)
-        return function(*args, reading=reading, **options)
+        table_format = TableFormat(file_format, delimiter, missing, decimal, thousands)
+        return function(*args, table_format=table_format, **options)
 
     section = "Reading the table"
+    number_mark = Parsed(
+        read_number_mark, "one character between digits. Give one, for example ',' or '.'"
+    )
     decorated: Callback = command
-    for one in (
+    for add_option in (
         option(
             "--thousands",
             metavar="CHAR",
-            callback=number_mark,
+            type=number_mark,
             section=section,
-            help="What stands between the thousands of numbers, for example ',' in 1,861.50.",
+            help="The mark between the thousands of numbers, for example ',' in 1,861.50.",
         ),
         option(
             "--decimal",
             metavar="CHAR",
-            callback=number_mark,
+            type=number_mark,
             section=section,
-            help="What stands before the decimals of numbers, for example ',' in 1861,50. A "
-            "model remembers both marks of its fit.  [default: .]",
+            help="The decimal mark of numbers, for example ',' in 1861,50. A model remembers "
+            "both marks of its fit.  [default: .]",
         ),
         option(
             "--missing",
             metavar="TEXT",
             multiple=True,
             section=section,
-            help="A text that means a missing value, beside the usual ones; may be given "
+            help="A text that means a missing value, besides the usual ones; may be given "
             "several times. A model remembers those of its fit.",
         ),
         option(
             "--delimiter",
             metavar="CHAR",
-            callback=one_character,
+            type=Parsed(read_delimiter, r"one character. Give one, for example ';' or '\t'"),
             section=section,
-            help=r"What stands between two cells, for example ';' or '\t'.",
+            help=r"The character between two cells, for example ';' or '\t'.",
         ),
         option(
             FORMAT_OPTION,
             "file_format",
             type=click.Choice(FORMATS),
             section=section,
-            help="What the table is, if its name does not say so.  [default for -: csv]",
+            help="The format of the table, if its name does not say it.  [default for -: csv]",
         ),
     ):
-        decorated = one(decorated)
+        decorated = add_option(decorated)
     return decorated
 
 
-def one_character(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> str | None:
+def read_delimiter(text: str) -> str:
     """A delimiter; a tab may be written as a backslash and a t."""
-    if value is None or len(value) == 1:
-        return value
-    if value == r"\t":
+    if text == r"\t":
         return "\t"
-    raise click.BadParameter(
-        f"{value!r} is not one character. Give one, for example ';' or '\\t'."
-    )
+    if len(text) != 1:
+        raise ValueError(text)
+    return text
 
 
-def number_mark(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> str | None:
-    """A mark between the digits of numbers."""
-    if value is None or (len(value) == 1 and not value.isalnum() and value not in '+-"\r\n'):
-        return value
-    raise click.BadParameter(
-        f"{value!r} is not one character between digits. Give one, for example ',' or '.'."
-    )
+def read_number_mark(text: str) -> str:
+    if not is_mark(text):
+        raise ValueError(text)
+    return text
 
 
 def is_mark(text: str) -> bool:
     """Whether a text may stand between the digits of numbers."""
     return len(text) == 1 and not text.isalnum() and text not in '+-"\r\n'
-
-
-def other_mark(mark: str) -> str:
-    return "," if mark == "." else "."
