@@ -174,8 +174,8 @@ def test_edits_that_cannot_be_leave_no_file(here):
         "Invalid value for '--value': 'x' is not a number, or several with commas between them."
     )
     assert refusal("--replace", "age > 3", code=2).startswith(
-        "Invalid value for '--replace': 'age > 3' is not the number of a rule with what it "
-        'gets, such as "3=income > 20000".'
+        "Invalid value for '--replace': 'age > 3' is not the number of a rule with its new "
+        'value, such as "3=income > 20000".'
     )
     assert refusal("--text", "a.txt", "--drop", 0, code=2) == (
         "--text says the whole model. Give it alone, or other changes."

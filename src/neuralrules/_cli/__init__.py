@@ -1,14 +1,19 @@
 """The command line `neuralrules`.
 
-`_app` holds the commands together and turns every mistake into one line and an exit code.
-Each command has a module of its own: `_fit`, `_evaluate`, `_predict`, `_rules`,
-`_counterfactual`, `_scorecard`, `_report`, `_simplify`, `_edit`, `_compare`, `_export`,
-`_demo`, `_completion`. Beneath them, `_parameters` makes
-options of the estimators' parameters, `_task` says what is to be learned from a table,
-`_reading` how one is written, `_inputs` what a model needs from it, `_models` is about model
-files, `_console` is what a command says, `_errors` what
-it says of mistakes, `_help` how it is explained, and `_signals` how it ends early. `_tables`
-is about files of tables.
+`_app` holds the commands together and gives every ending its exit code. Each command has a
+module of its own: `_fit`, `_evaluate`, `_predict`, `_rules` (with `explain`),
+`_counterfactual`, `_scorecard`, `_report`, `_simplify`, `_edit`, `_compare`, `_export` and
+`_demo`.
+
+The commands share these modules:
+
+- `_options`: the options that commands have in common, and how help is laid out.
+- `_parameters`: options made from the parameters of the estimators.
+- `_fit_data` and `_column_notes`: what `fit` learns from, and notes about columns.
+- `_table_format` and `_tables`: how table files are written, and reading and writing them.
+- `_model_rows`: the rows of a table as a model needs them.
+- `_models`: model files.
+- `_console`, `_errors` and `_signals`: what a command prints, and how it ends.
 """
 
 from __future__ import annotations
