@@ -27,6 +27,7 @@ from neuralrules._cli._scorecard import scorecard
 from neuralrules._cli._simplify import simplify
 from neuralrules._version import __version__
 
+HELP_WIDTH = 100  # characters, if the terminal is as wide
 COMPLETION_VARIABLE = "_NEURALRULES_COMPLETE"
 # Where each shell looks for such scripts by itself.
 PLACES = {
@@ -49,7 +50,7 @@ PLACES = {
 @click.argument("shell", type=click.Choice(list(PLACES)), metavar="SHELL")
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> None:
-    """Print a script by which a shell completes commands."""
+    """Print a script that lets a shell complete commands."""
     kind = get_completion_class(shell)
     assert kind is not None  # click knows these shells
     script = kind(context.find_root().command, {}, NAME, COMPLETION_VARIABLE).source()
@@ -88,7 +89,7 @@ class App(click.Group):
     cls=App,
     commands={str(command.name): command for command in COMMANDS},
     invoke_without_command=True,
-    context_settings={"help_option_names": ["--help", "-h"]},
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": HELP_WIDTH},
     epilog="`neuralrules COMMAND --help` explains a command, with examples.",
 )
 @click.version_option(__version__, prog_name=NAME, message="%(prog)s %(version)s")

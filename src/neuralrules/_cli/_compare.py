@@ -23,10 +23,9 @@ FIRST_ROW = 1  # as `explain --row` counts
     "compare",
     cls=Command,
     arguments={
-        "MODEL": "A model file that `fit` wrote: A.",
-        "OTHER": "Another one, of the same columns and the same target: B.",
-        "[DATA]": "Rows to compare on: which change class, by how much and by which rules; - "
-        "for standard input.",
+        "MODEL": "A model file that `fit` wrote; it is called A.",
+        "OTHER": "Another model file, of the same columns and the same target; it is called B.",
+        "[DATA]": "Rows to compare the predictions on; - for standard input.",
     },
     examples=[
         "neuralrules compare iris.nrules small.nrules",
@@ -50,8 +49,9 @@ def compare(
 ) -> None:
     """Say what changed between two models, by rules and rows.
 
-    Rules are the same if their numbers are, wherever they stand. With DATA, which rows change
-    class, and the rules that make the difference; with its target, how good both are.
+    Two rules are the same if their numbers are the same, wherever the rules stand in the
+    models. With DATA, the command says which rows change class, and which rules make the
+    difference. If DATA has the target, it also says how good both models are.
     """
     from neuralrules._compare._comparison import check_comparable, comparison_text, write_page
     from neuralrules._estimators._compare import compare as compare_models

@@ -11,7 +11,7 @@ import click
 
 from neuralrules._cli._console import Console, without_c_output
 from neuralrules._cli._errors import InputError, library_errors, listed
-from neuralrules._cli._model_rows import rows_by_number
+from neuralrules._cli._model_rows import kind_of, rows_by_number
 from neuralrules._cli._models import label_of, load_model
 from neuralrules._cli._options import Command, Parsed, console_options, option, row_option
 from neuralrules._cli._table_format import TableFormat, table_format_options
@@ -32,7 +32,7 @@ OPTIONS = {
     "fixed": "--fixed",
 }
 NUMBERS_ONLY = ("increase", "decrease", "whole", "bounds")
-SECTION = "What may change, each may be given several times"
+SECTION = "What may change (each option may be given several times)"
 
 
 def read_range(text: str) -> tuple[Any, Any]:
@@ -120,43 +120,45 @@ def column_option(name: str, text: str) -> Any:
     "target",
     metavar="LABEL|LOW..HIGH",
     multiple=True,
-    help="The class wanted or, for a number, the range; once for each of several numbers.  "
-    "[default: any other class]",
+    help="The class wanted; for a number, the range wanted. If the model predicts "
+    "several numbers, give --to once for each.  [default: any other class]",
 )
 @option(
     "--probability",
     metavar="P|LOW..HIGH",
     type=Parsed(read_probability, "a probability, such as 0.5 or 0.2..0.4"),
-    help="For two classes: the probability of the class wanted must become at least this, or "
-    "lie in this range.",
+    help="For two classes: the probability that the class wanted must reach, or the "
+    "range that it must lie in.",
 )
 @option(
     "--max-changes",
     metavar="N",
     type=click.IntRange(1),
-    help="How many columns may change at most.  [default: all]",
+    help="Most columns that may change.  [default: all]",
 )
 @option(
     "--answers",
     metavar="N",
     type=click.IntRange(1),
     default=1,
-    help="How many answers to look for: each further one leaves at least one column as it is "
-    "that each before it changes.  [default: 1]",
+    help="Number of answers to look for. Each further answer keeps at least one "
+    "column unchanged that every earlier answer changed.  [default: 1]",
 )
 @option(
     "--time-limit",
     metavar="SECONDS",
     type=click.FloatRange(0, min_open=True),
     default=60.0,
-    help="For each answer; then the best found so far is told.  [default: 60]",
+    help="Time to search for each answer. After that, the best change found so far is "
+    "printed.  [default: 60]",
 )
 @column_option("--fixed", "A column that may not change.")
 @column_option("--increase", "A column that may only grow.")
 @column_option("--decrease", "A column that may only shrink.")
 @column_option(
     "--whole",
-    "A column of numbers whose new value must be whole, besides those that are whole in DATA.",
+    "A column of numbers whose new value must be whole. Columns that hold only whole numbers "
+    "in DATA always stay whole.",
 )
 @option(
     "--bounds",
@@ -164,8 +166,8 @@ def column_option(name: str, text: str) -> Any:
     multiple=True,
     type=ForColumn(RANGE, "age=18..65"),
     section=SECTION,
-    help="Between which a column of numbers or dates must stay; COL=.. for no bounds.  "
-    "[default: where it lay in training]",
+    help="The range in which a column of numbers or dates must stay; COL=.. sets no "
+    "bounds.  [default: the range of the column in training]",
 )
 @option(
     "--allow",
@@ -173,7 +175,7 @@ def column_option(name: str, text: str) -> Any:
     multiple=True,
     type=ForColumn(Parsed(read_categories, "categories"), "region=north,south"),
     section=SECTION,
-    help="The categories that a column may switch to.",
+    help="The only categories that a column may switch to.",
 )
 @option(
     "--unit",
@@ -182,8 +184,8 @@ def column_option(name: str, text: str) -> Any:
     multiple=True,
     type=ForColumn(click.FLOAT, "age=10"),
     section=SECTION,
-    help="What change of a column costs 1.  [default: its standard deviation; a switch to "
-    "another category costs 1]",
+    help="The change of a column that costs 1.  [default: its standard deviation; a "
+    "switch to another category costs 1]",
 )
 @table_format_options
 @console_options
@@ -203,8 +205,9 @@ def counterfactual(
 ) -> None:
     """Find the smallest change of a row for another prediction.
 
-    The answer is proven smallest or, where time did not suffice, comes with a bound. Costs are
-    sums over the columns of the change in standard deviations.
+    The answer is proven to be the smallest change. If the time limit ends the search first,
+    the answer comes with a lower bound of the cost. The cost of a change is the sum of the
+    changes of all columns, each measured in standard deviations.
     """
     loaded = load_model(model)
     wished = column_wishes(loaded, columns)
@@ -286,7 +289,9 @@ class WholeColumns:
 
 def may_be_whole(column: EncodedColumn) -> bool:
     """Whether a column of numbers can have been whole in training, by what is known of it."""
-    if column.kind != "number" or column.is_date:  # dates are the library's concern
+    from neuralrules._data._columns import Date, Number
+
+    if not isinstance(column, Number) or isinstance(column, Date):  # the library rounds dates
         return False
     low, high = column.lowest, column.highest
     rounding = 1e-6 * column.scale  # rows that were kept as float32 may have widened it
@@ -301,7 +306,7 @@ def check_column(model: NeuralRuleModel, name: str, column: str) -> None:
     """Refuse a column that the model does not have, or that is of another kind."""
     names, option = model.encoder_.names, OPTIONS.get(name, f"--{name}")
     if column in names:
-        holds_numbers = model.encoder_.columns_of(names.index(column))[0].kind == "number"
+        holds_numbers = kind_of(model.encoder_.columns_of(names.index(column))[0]) != "category"
         if name in NUMBERS_ONLY and not holds_numbers:
             raise InputError(
                 f"{option}: {column!r} holds categories. Name columns of numbers; --allow says "

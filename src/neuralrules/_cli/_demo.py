@@ -42,8 +42,8 @@ FILES = {
 def demo(*, output: str | None, console: Console) -> None:
     """Show the method at work, in about a minute.
 
-    It is compared with other methods on two small tables, its rules are printed, and a
-    model is shipped: saved, scored, reported and exported.
+    The method is compared with other methods on two small tables, and its rules are
+    printed. Then a model is shipped: saved, scored, reported and exported.
     """
     from sklearn.datasets import load_breast_cancer
 

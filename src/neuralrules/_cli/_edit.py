@@ -18,6 +18,7 @@ from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import checked_output, load_model
 from neuralrules._cli._options import Command, Parsed, console_options, option, output_option
 
+SECTION = "Changes (each but --text may be given several times)"
 EDITORS = ("VISUAL", "EDITOR")  # as Unix has it, in this order
 
 
@@ -36,7 +37,7 @@ def rule_option(name: str, text: str) -> Any:
         metavar="N",
         type=click.IntRange(0),
         multiple=True,
-        section="Changes, each may be given several times",
+        section=SECTION,
         help=text,
     )
 
@@ -48,7 +49,7 @@ def given_option(name: str, metavar: str, example: str, text: str) -> Any:
         metavar=metavar,
         type=Parsed(read_change, f"the number of a rule with its new value, such as {example}"),
         multiple=True,
-        section="Changes, each may be given several times",
+        section=SECTION,
         help=text,
     )
 
@@ -58,8 +59,8 @@ def given_option(name: str, metavar: str, example: str, text: str) -> Any:
     cls=Command,
     arguments={
         "MODEL": "A model file that `fit` wrote.",
-        "[DATA]": "Rows to measure on what the change costs, best such as the model has not "
-        "seen; - for standard input.",
+        "[DATA]": "Rows to measure the change on, if possible rows that the model was not "
+        "fitted on; - for standard input.",
     },
     examples=[
         "neuralrules edit iris.nrules --drop 3 --freeze 0 -o edited.nrules",
@@ -70,27 +71,28 @@ def given_option(name: str, metavar: str, example: str, text: str) -> Any:
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True), required=False)
 @output_option("The model file to write.", metavar="OUT", required=True)
-@rule_option("--drop", "A rule to leave out, by its number in `rules`.")
-@rule_option("--freeze", "A rule that no training changes any more.")
-@rule_option("--unfreeze", "A rule that is free again.")
+@rule_option("--drop", "A rule to drop, by its number in `rules`.")
+@rule_option("--freeze", "A rule that later training must not change.")
+@rule_option("--unfreeze", "A frozen rule that later training may change again.")
 @given_option(
     "--replace",
     "N=RULE",
     '"3=income > 20000"',
-    'A rule to write anew, such as "3=income > 20000 and region = west".',
+    'A rule with its new conditions, such as "3=income > 20000 and region = west".',
 )
 @given_option(
     "--value",
     "N=X",
     "3=0.5",
-    "The value of a rule in the units of the outputs; with commas between several.",
+    "The new value of a rule, in the units of the outputs; for several outputs, values with "
+    "commas between them.",
 )
 @option(
     "--text",
     metavar="FILE",
     type=click.Path(),
-    section="Changes, each may be given several times",
-    help="The whole model as `rules --exact` wrote it and you changed it.",
+    section=SECTION,
+    help="A file with the whole model, as `rules --exact` wrote it and you changed it.",
 )
 @labelled_table_options
 @console_options
@@ -110,9 +112,9 @@ def edit(
 ) -> None:
     """Change the rules of a model by hand, and say what changed.
 
-    Without changes on the command line, $VISUAL or $EDITOR opens on the exact text of the
-    model. With DATA, the command says which rows change and what that costs. MODEL stays as it
-    is.
+    Without changes on the command line, the editor that $VISUAL or $EDITOR names opens the
+    exact text of the model. With DATA, the command says which predictions change, and
+    whether they get better or worse. MODEL itself is not changed.
     """
     changes = {
         "drop": list(drop),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     cls=Command,
     arguments={
         "MODEL": "A model file that `fit` wrote.",
-        "DATA": "A table with the target, best of rows that the model has not seen; - for "
-        "standard input.",
+        "DATA": "A table with the target, if possible of rows that the model was not fitted "
+        "on; - for standard input.",
     },
     examples=[
         "neuralrules evaluate iris.nrules iris_test.csv",

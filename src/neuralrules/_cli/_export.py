@@ -45,17 +45,20 @@ EXAMPLES = {"onnx": "model.onnx", "sql": "model.sql", "python": "model.py"}
     "form",
     type=click.Choice(list(EXAMPLES)),
     required=True,
-    help="An ONNX graph, a SQL query, or a Python module that needs no package.",
+    help="What to write: an ONNX graph, a SQL query, or a Python module that needs no package.",
 )
 @output_option("The file to write.  [default: standard output]", metavar="OUT")
 @option(
     "--missing-text",
     metavar="TEXT",
     section="For ONNX",
-    help="What stands for a missing category, because ONNX has none.  [default: empty]",
+    help="The text that stands for a missing category, because ONNX has no missing "
+    "texts.  [default: empty]",
 )
-@option("--table", metavar="NAME", section=SQL, help="The table to score, in the database.")
-@option("--schema", metavar="NAME", section=SQL, help="The schema of the table.")
+@option(
+    "--table", metavar="NAME", section=SQL, help="The table of the database that is scored."
+)
+@option("--schema", metavar="NAME", section=SQL, help="The schema of that table.")
 @option(
     "--dialect",
     type=click.Choice(["postgresql", "duckdb", "sqlite"]),
@@ -68,48 +71,48 @@ EXAMPLES = {"onnx": "model.onnx", "sql": "model.sql", "python": "model.py"}
     metavar="COL",
     multiple=True,
     section=SQL,
-    help="A column of the table to keep; may be given several times.",
+    help="A column of the table to copy to the result; may be given several times.",
 )
 @option(
     "--reasons",
     metavar="N",
     type=click.IntRange(1),
     section=BOTH,
-    help="Tell of each row so many reasons for the adverse outcome, the strongest first.",
+    help="Give this many reasons for the adverse outcome of each row, the strongest first.",
 )
 @option(
     "--points",
     is_flag=True,
     section=BOTH,
-    help="Count the whole points of the score card, and what they stand for.",
+    help="Give the whole points of the score card, and what they mean.",
 )
 @option(
     "--adverse",
     metavar="LABEL",
     section=BOTH,
-    help="The class to give reasons for, and that takes points; of reasons for a number, high "
-    "or low.  [default: the rarest class; high]",
+    help="The class that reasons are given for and that costs points; for the reasons "
+    "of a number, high or low.  [default: the rarest class; high]",
 )
 @option(
     "--points-to-double",
     metavar="N",
     type=float,
     section=BOTH,
-    help="With so many points more the odds against the adverse class double.  [default: 20]",
+    help="The number of points that doubles the odds against the adverse class.  [default: 20]",
 )
 @option(
     "--base",
     metavar="N",
     type=int,
     section=BOTH,
-    help="Points of a row on which no rule fires.  [default: 600]",
+    help="The points of a row on which no rule fires.  [default: 600]",
 )
 @option(
     "--levels",
     metavar="N",
     type=click.IntRange(1),
     section=BOTH,
-    help="Count the points of each rule in so many levels, as on paper.",
+    help="Divide the activation of each rule into this many levels, as on paper.",
 )
 @console_options
 def export(
@@ -122,7 +125,8 @@ def export(
 ) -> None:
     """Write a model as ONNX, SQL or plain Python.
 
-    The whole model, from raw columns to predictions, missing values included.
+    The export holds the whole model, from raw columns to predictions, missing values
+    included.
     """
     check_format(form, options)
     out = "-" if output is None else output

@@ -52,8 +52,9 @@ def read_depths(text: str) -> tuple[int, ...]:
     "fit",
     cls=FitCommand,
     arguments={
-        "DATA": "The table, with names in its first row; - for standard input. Parquet files "
-        "of more than a million rows, and folders of them, may be larger than memory."
+        "DATA": "The table, with the names of the columns in its first row; - for standard "
+        "input. Parquet files of more than a million rows, and folders of Parquet "
+        "files, may be larger than memory."
     },
     examples=[
         "neuralrules fit iris.csv --target species -o iris.nrules",
@@ -69,17 +70,17 @@ def read_depths(text: str) -> tuple[int, ...]:
     metavar="COL",
     multiple=True,
     required=True,
-    help="The column to predict; for a regression it may be given several times.",
+    help="The column to predict. For a regression, --target may be given several times.",
 )
 @output_option(
-    "The model file to write, by custom with the suffix .nrules.",
+    "The model file to write, usually with the suffix .nrules.",
     metavar="MODEL",
     required=True,
 )
 @option(
     "--task",
     type=click.Choice(["classification", "regression"]),
-    help="What to learn. By default text and up to 20 different whole numbers are classes.",
+    help="What to learn. By default, text and up to 20 different whole numbers are classes.",
 )
 @option(
     "--drop",
@@ -92,57 +93,59 @@ def read_depths(text: str) -> tuple[int, ...]:
     "--dates",
     metavar="COL",
     multiple=True,
-    help="A column of text that holds dates such as 2020-12-31, to be counted in days; may be "
-    "given several times.",
+    help="A column of text that holds dates such as 2020-12-31, to be counted in "
+    "days; may be given several times.",
 )
 @option(
     "--categories",
     metavar="COL",
     multiple=True,
-    help="A column of categories, though they may look like numbers; may be given several "
-    "times.",
+    help="A column of categories that look like numbers, such as postal codes; may be "
+    "given several times.",
 )
 @option(
     "--expert-rules",
     metavar="FILE",
     type=click.Path(),
-    help="A text file with rules to begin with, one on a line, such as: late > 2 and region = "
-    "north. Lines that start with # are comments.",
+    help="A text file of rules to begin with, one on each line, such as: late > 2 and "
+    "region = north. Lines that start with # are comments.",
 )
 @option(
     "--checkpoint",
     metavar="FILE",
     type=click.Path(),
-    help="For Parquet files, which then are read piece by piece: a file that says how far "
-    "training has come. The same command line goes on from it after a kill.",
+    help="A file that keeps the state of training on Parquet files that are read "
+    "piece by piece. If the command was killed, the same command line continues "
+    "from there.",
 )
 @table_format_options
 @option(
     "--cv",
     is_flag=True,
     section=SEARCH,
-    help="Compare candidates by cross-validation and keep the best; slower, more accurate.",
+    help="Compare candidates by cross-validation and keep the best one: slower, but "
+    "more accurate.",
 )
 @option(
     "--folds",
     metavar="N",
     type=click.IntRange(2),
     section=SEARCH,
-    help="Folds of the cross-validation.  [default: 5]",
+    help="Number of folds of the cross-validation.  [default: 5]",
 )
 @option(
     "--max-depths",
     metavar="N,N,…",
     type=Parsed(read_depths, "a list of whole numbers of at least 1, such as 2,4,6"),
     section=SEARCH,
-    help="Let the candidates be these depths.  [default: other ones, chosen by benchmarks]",
+    help="Compare these depths.  [default: candidates that benchmarks chose]",
 )
 @option(
     "--refit",
     type=click.Choice(["auto", "average", "single"]),
     section=SEARCH,
-    help="Keep the mean of the best candidate's models of all folds, or fit one model on all "
-    "rows.  [default: auto, the mean unless there is a limit of rules]",
+    help="Keep the mean of the models of all folds, or fit one model on all rows.  "
+    "[default: auto, which means average unless --max-rules is given]",
 )
 @console_options
 @click.pass_context

@@ -203,10 +203,12 @@ def find_columns(
 
 
 def kind_of(column: EncodedColumn) -> str:
-    """What a table must hold where a model has this column."""
-    if column.kind != "number":
-        return "category"
-    return "date" if column.is_date else "number"
+    """What a table must hold for this column of a model."""
+    from neuralrules._data._columns import Date, Number
+
+    if isinstance(column, Date):
+        return "date"
+    return "number" if isinstance(column, Number) else "category"
 
 
 def lacking_columns(

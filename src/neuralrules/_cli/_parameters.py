@@ -1,14 +1,14 @@
-"""The options of `fit` that are parameters of the estimators, made from their signatures."""
+"""The options of `fit` that are parameters of the estimators, made from their declarations."""
 
 from __future__ import annotations
 
 import csv
 import functools
-import inspect
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import Field, fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from neuralrules._cli._errors import option_name
+from neuralrules._cli._errors import in_options, option_name
 from neuralrules._cli._options import Command, Option, Parsed
 
 if TYPE_CHECKING:
@@ -112,8 +112,10 @@ class FitCommand(Command):
     """
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        *own, help_option = super().get_params(ctx)
-        return [*own, help_option, *estimator_options()]
+        own = super().get_params(ctx)
+        last = [option for option in own if getattr(option, "section", "Other") == "Other"]
+        first = [option for option in own if option not in last]
+        return [*first, *estimator_options(), *last]
 
 
 class Allowed(NamedTuple):
@@ -236,57 +238,74 @@ def estimators() -> dict[str, type[NeuralRuleModel]]:
 
 @functools.cache
 def estimator_options() -> tuple[Option, ...]:
-    """One option for each parameter of the estimators."""
-    from neuralrules._estimators._parameters import parameter_texts
-
-    defaults: dict[str, dict[str, Any]] = {}
-    constraints: dict[str, list[Any]] = {}
-    texts: dict[str, str] = {}
-    for task, estimator in reversed(estimators().items()):
-        for name, parameter in inspect.signature(estimator).parameters.items():
-            defaults.setdefault(name, {})[task] = parameter.default
-        for name, allowed in estimator._parameter_constraints.items():
-            constraints[name] = either(constraints.get(name, []), allowed)
-        texts |= {name: text for name, (_, text) in parameter_texts(estimator).items()}
-    order = [*inspect.signature(estimators()["classification"]).parameters, *defaults]
+    """One option for each parameter that the estimators declare."""
+    declared: dict[str, dict[str, Field[Any]]] = {}
+    for task, estimator in estimators().items():
+        # Parameters that may be given without their names come first, as in Python.
+        for parameter in sorted(fields(estimator), key=lambda one: bool(one.kw_only)):
+            declared.setdefault(parameter.name, {})[task] = parameter
     return tuple(
-        estimator_option(name, defaults[name], constraints[name], texts[name])
-        for name in dict.fromkeys(order)
+        estimator_option(name, by_task, declared)
+        for name, by_task in declared.items()
         if name not in NO_OPTIONS
     )
 
 
-def either(some: list[Any], others: list[Any]) -> list[Any]:
-    """What one or the other estimator allows: words of both, else what the others allow."""
+def estimator_option(
+    name: str, by_task: Mapping[str, Field[Any]], parameters: Collection[str]
+) -> Option:
+    """The option of one parameter; `by_task` are its declarations by the two estimators."""
+    names = [name, option_name(name)]
+    default = f"  [default: {default_text(name, by_task)}]"
+    if name in COLUMN_OPTIONS:
+        column_type, metavar, text = COLUMN_OPTIONS[name]
+        return Option(
+            names,
+            section=SECTION,
+            type=column_type,
+            metavar=metavar,
+            multiple=True,
+            help=text + default,
+        )
+    text = TEXTS.get(name)
+    if text is None:
+        text = for_command_line(next(iter(by_task.values())).metadata["text"], parameters)
+    if len(by_task) == 1:
+        text += f" For {next(iter(by_task))} only."
+    allowed = allowed_by_any([each.metadata["allowed"] for each in by_task.values()])
+    if "boolean" in allowed:  # if it has a word too, that is what it is without a flag
+        names[1] += f"/--no-{names[1][2:]}"
+        return Option(names, section=SECTION, default=None, help=text + default)
+    kind = ParameterType(allowed)
+    return Option(names, section=SECTION, type=kind, metavar=kind.metavar, help=text + default)
+
+
+def allowed_by_any(by_task: Sequence[Sequence[Any]]) -> list[Any]:
+    """What one of the estimators allows: the words of all, and what else the first allows."""
     from sklearn.utils._param_validation import StrOptions
 
-    words = [one.options for one in (*some, *others) if isinstance(one, StrOptions)]
-    rest = [one for one in others if not isinstance(one, StrOptions)]
-    return [*([StrOptions(set().union(*words))] if words else []), *rest]
+    words = {
+        word
+        for allowed in by_task
+        for constraint in allowed
+        if isinstance(constraint, StrOptions)
+        for word in constraint.options
+    }
+    others = [one for one in by_task[0] if not isinstance(one, StrOptions)]
+    return [*([StrOptions(words)] if words else []), *others]
 
 
-def estimator_option(
-    name: str, defaults: dict[str, Any], constraints: list[Any], text: str
-) -> Option:
-    """The option of one parameter, with its defaults by task."""
-    names, text = [name, option_name(name)], TEXTS.get(name, text)
-    if name in COLUMN_OPTIONS:
-        own = COLUMN_OPTIONS[name]
-        text = f"{own.text}  [default: {default_text(name, defaults)}]"
-        return Option(
-            names, section=SECTION, type=own.type, metavar=own.metavar, multiple=True, help=text
-        )
-    if len(defaults) == 1:
-        text += f" For {next(iter(defaults))} only."
-    text += f"  [default: {default_text(name, defaults)}]"
-    if "boolean" in constraints:  # if it has a word too, that is what it is without a flag
-        names[1] += f"/--no-{names[1][2:]}"
-        return Option(names, section=SECTION, default=None, help=text)
-    kind = ParameterType(constraints)
-    return Option(names, section=SECTION, type=kind, metavar=kind.metavar, help=text)
+def for_command_line(text: str, parameters: Collection[str]) -> str:
+    """A text about parameters that names options, and has no quotes around words."""
+
+    def option_of(found: re.Match[str]) -> str:
+        return option_name(found[1]) if found[1] in parameters else found[0]
+
+    named = re.sub(r"`(\w+)`", option_of, in_options(text, list(parameters)))
+    return re.sub(r'"(\w+)"', r"\1", named.replace("`", ""))
 
 
-def default_text(name: str, defaults: dict[str, Any]) -> str:
+def default_text(name: str, by_task: Mapping[str, Field[Any]]) -> str:
     """The default as it would be written on the command line."""
     if name == "random_state":
         return str(RANDOM_STATE)
@@ -296,10 +315,10 @@ def default_text(name: str, defaults: dict[str, Any]) -> str:
             return "yes" if value else "no"
         return "none" if value is None else str(value)
 
-    different = {text(value): task for task, value in defaults.items()}
-    if len(different) == 1:
-        return next(iter(different))
-    return ", ".join(f"{value} for {task}" for value, task in reversed(different.items()))
+    defaults = {task: text(parameter.default) for task, parameter in by_task.items()}
+    if len(set(defaults.values())) == 1:
+        return next(iter(defaults.values()))
+    return ", ".join(f"{value} for {task}" for task, value in defaults.items())
 
 
 def given_parameters(context: click.Context) -> dict[str, Any]:

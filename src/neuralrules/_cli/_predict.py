@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
 @output_option(
-    "The table to write, in the format that its name says: .csv, .tsv, .parquet, and .csv.gz "
-    "and the like.  [default: standard output, as CSV]",
+    "The table to write. Its name says the format: .csv, .tsv or .parquet, or compressed as in "
+    ".csv.gz.  [default: standard output, as CSV]",
     metavar="OUT",
 )
 @option(
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     "ids",
     metavar="COL",
     multiple=True,
-    help="A column of DATA to keep, as it is; may be given several times.",
+    help="A column of DATA to copy to the output; may be given several times.",
 )
 @option("--proba", is_flag=True, help="Add the probability of each class.")
 @option(
@@ -60,9 +60,9 @@ if TYPE_CHECKING:
 @option(
     "--spreadsheet-safe",
     is_flag=True,
-    help="Put an apostrophe before labels, names and kept cells that a spreadsheet would take "
-    "for formulas: texts that are no numbers and begin with =, +, -, @, a tab or a carriage "
-    "return. Without it they are written as they are.",
+    help="Put an apostrophe before every text that a spreadsheet would take for a "
+    "formula: labels, names and copied cells that are no numbers and begin with "
+    "=, +, -, @, a tab or a carriage return.",
 )
 @table_format_options
 @console_options
@@ -80,9 +80,10 @@ def predict(
 ) -> None:
     """Predict the target of every row of a table.
 
-    The table is read and written some rows at a time, so it may be of any length. The
-    output has the columns to keep, `prediction` (for several targets their names) and, if
-    asked for, `probability_LABEL` and `decision`. A file is written whole or not at all.
+    The table is read and written a number of rows at a time, so that it may be of any
+    length. The output holds the columns of --id, then `prediction` (several targets have
+    their own names) and, if you ask for them, `probability_LABEL` and `decision`. The
+    output file is written whole or not at all.
     """
     import numpy as np
 
@@ -144,11 +145,12 @@ class UnseenCategories:
     def __init__(self, model: StoredModel) -> None:
         from neuralrules._data._categories import spellings
         from neuralrules._data._cells import MISSING
+        from neuralrules._data._columns import Category
 
         self._known: dict[int, list[Any]] = {}
         for source in range(len(model.encoder_.names)):
             own = model.encoder_.columns_of(source)
-            if all(column.kind == "category" for column in own):
+            if all(isinstance(column, Category) for column in own):
                 known = spellings(column.category for column in own)
                 self._known[source] = [*known, *MISSING]
         self._names = model.encoder_.names

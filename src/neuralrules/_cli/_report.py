@@ -18,8 +18,9 @@ from neuralrules._cli._options import Command, console_options, option, output_o
     cls=Command,
     arguments={
         "MODEL": "A model file that `fit` wrote.",
-        "[DATA]": "Rows to measure on, best such as the model has not seen; without them the "
-        "page tells of the training rows. - for standard input.",
+        "[DATA]": "Rows to measure on, if possible rows that the model was not fitted on; - "
+        "for standard input. Without DATA the page shows the performance on the "
+        "training rows.",
     },
     examples=[
         "neuralrules report iris.nrules -o iris.html",
@@ -35,8 +36,9 @@ from neuralrules._cli._options import Command, console_options, option, output_o
     metavar="N",
     type=click.IntRange(0),
     default=0,
-    help="So many rows of DATA become part of the page, for readers to try. None by default: "
-    "a page that is passed on should not carry anyone's data.",
+    help="Number of rows of DATA that become part of the page, for readers to try. "
+    "None by default, because a page that is passed on should not carry anyone's "
+    "data.",
 )
 @labelled_table_options
 @console_options
@@ -52,8 +54,8 @@ def report(
 ) -> None:
     """Write a model as one HTML page, to read and to try.
 
-    Performance, importance of columns, all rules, and a panel that predicts what one
-    types. The page loads nothing from anywhere else.
+    The page shows the performance, the importance of columns and all rules. A panel
+    predicts for values that the reader types. The page loads nothing from anywhere else.
     """
     if data is None and examples:
         raise click.UsageError("--examples needs DATA, the table that it is about.")

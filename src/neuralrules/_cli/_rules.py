@@ -25,13 +25,13 @@ def wording_options(function: Callback) -> Callback:
         "--max-terms",
         metavar="N",
         type=click.IntRange(1),
-        help="Columns shown in one inequality, those of largest weight.  [default: 3]",
+        help="Most columns to show in one inequality, those of largest weight.  [default: 3]",
     )(function)
     return option(
         "--precision",
         metavar="N",
         type=click.IntRange(1, 17),
-        help="Significant digits.  [default: 3]",
+        help="Significant digits of numbers.  [default: 3]",
     )(decorated)
 
 
@@ -52,24 +52,25 @@ def wording_options(function: Callback) -> Callback:
     "--max-rules",
     metavar="N",
     type=click.IntRange(1),
-    help="How many rules, the most important ones first.  [default: all]",
+    help="Number of rules to print.  [default: all]",
 )
 @wording_options
 @option(
     "--style",
     type=click.Choice(["conditions", "sentences"]),
-    help="Inequalities, or sentences that say whom each rule concerns and what it adds, those "
-    "for the rarest class first.  [default: conditions]",
+    help="Print inequalities, or sentences that say whom a rule concerns and what it "
+    "adds. Sentences for the rarest class come first.  [default: conditions]",
 )
 @option(
     "--exact",
     is_flag=True,
-    help="The whole model as text without loss, which neuralrules.read_rules turns back.",
+    help="Print the whole model as text without any loss. neuralrules.read_rules "
+    "turns the text into a model again.",
 )
 @option(
     "--history",
     is_flag=True,
-    help="What was done to the model, by whom and when, instead of its rules.",
+    help="Print what was done to the model, by whom and when, instead of its rules.",
 )
 @console_options
 def rules(
@@ -85,7 +86,7 @@ def rules(
 ) -> None:
     """Print the rules of a model, the most important ones first.
 
-    They are in the columns and units of the table that the model was fitted on.
+    The rules use the columns and units of the table that the model was fitted on.
     """
     from neuralrules._fitted._lineage import lineage_text
 
@@ -146,20 +147,21 @@ def refuse_beside(name: str, others: dict[str, Any], what: str) -> None:
 @option(
     "--reasons",
     is_flag=True,
-    help="In sentences what speaks for the adverse outcome: rules that fire for it, and rules "
-    "against it that do not fire, with what the row lacks for them.",
+    help="Say in sentences what speaks for the adverse outcome: rules for it that "
+    "fire, and rules against it that do not fire, with what the row lacks for "
+    "them.",
 )
 @option(
     "--max-reasons",
     metavar="N",
     type=click.IntRange(1),
-    help="How many reasons a row, the strongest first.  [default: 4]",
+    help="Number of reasons for each row, the strongest first.  [default: 4]",
 )
 @option(
     "--adverse",
     metavar="LABEL",
-    help="The class to give reasons for, or high or low for a number.  [default: the rarest "
-    "class; high]",
+    help="The class to give reasons for; for a number, high or low.  [default: the "
+    "rarest class; high]",
 )
 @table_format_options
 @console_options

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     cls=Command,
     arguments={
         "MODEL": "A model file that `fit` wrote, of two classes or of one number.",
-        "[DATA]": "Rows to measure on what whole points cost, best such as the model has not "
-        "seen; - for standard input.",
+        "[DATA]": "Rows to measure the cost of whole points on, if possible rows that the "
+        "model was not fitted on; - for standard input.",
     },
     examples=[
         "neuralrules scorecard houses.nrules",
@@ -37,31 +37,32 @@ if TYPE_CHECKING:
     "--points-to-double",
     metavar="X",
     type=click.FloatRange(0, min_open=True),
-    help="With so many points more, the odds against the adverse class double.  [default: 20]",
+    help="The number of points that doubles the odds against the adverse class.  [default: 20]",
 )
 @option(
     "--base",
     metavar="N",
     type=int,
-    help="Points of a row on which no rule fires, for classes.  [default: 600]",
+    help="For classes: the points of a row on which no rule fires.  [default: 600]",
 )
 @option(
     "--unit",
     metavar="X",
     type=click.FloatRange(0, min_open=True),
-    help="What one point is, for a number.  [default: a power of ten]",
+    help="For a number: what one point is worth.  [default: a power of ten]",
 )
 @option(
     "--levels",
     metavar="N",
     type=click.IntRange(1),
-    help="Cut the activation of each rule into so many levels, for a card on paper.  [default: "
-    "points in proportion, which loses less]",
+    help="Divide the activation of each rule into this many levels, for a card on "
+    "paper.  [default: points in proportion, which loses less]",
 )
 @option(
     "--adverse",
     metavar="LABEL",
-    help="The class that takes points.  [default: the rarest one]",
+    help="The class that costs points: the more points, the less probable it is.  "
+    "[default: the rarest one]",
 )
 @labelled_table_options
 @console_options
@@ -80,8 +81,8 @@ def scorecard(
 ) -> None:
     """Print a model as a score card: whole points for each rule.
 
-    A row's points are the base plus those of the rules that fire on it. The card says what
-    points stand for and, with DATA, what it costs to count in whole points.
+    A row gets the base points, plus the points of the rules that fire on it. The card says
+    what points mean and, with DATA, what it costs to round them to whole points.
     """
     loaded = load_model(model)
     path = None

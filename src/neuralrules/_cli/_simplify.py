@@ -30,7 +30,7 @@ SHOWN = {
     cls=Command,
     arguments={
         "MODEL": "A model file that `fit` wrote.",
-        "DATA": "As a rule the table of the fit: the smaller model is trained on it; - for "
+        "DATA": "Rows to train the smaller model on, usually the table of the fit; - for "
         "standard input.",
     },
     examples=[
@@ -48,15 +48,16 @@ SHOWN = {
     type=click.FloatRange(0),
     default=0.02,
     show_default=True,
-    help="The share that may be lost of what the model gains over a constant: of the mean loss "
-    "of the best constant prediction less that of the model.",
+    help="The share of the gain that may be lost. The gain is the mean loss of the "
+    "best constant prediction minus the mean loss of MODEL.",
 )
 @option(
     "--validation",
     metavar="DATA2",
     type=click.Path(allow_dash=True),
-    help="A table of rows that the model has not seen, to measure on. Without it a twin is "
-    "fitted on four fifths of DATA and measured on the last fifth.",
+    help="A table of rows that the model was not fitted on, to measure on. Without "
+    "it, a second model is fitted on four fifths of DATA and measured on the "
+    "last fifth.",
 )
 @labelled_table_options
 @console_options
@@ -72,9 +73,9 @@ def simplify(
 ) -> None:
     """Make a model smaller, and hardly worse.
 
-    Rules, literals and weights that matter least are dropped and the rest is trained
-    again, step by step; the smallest model wins that has given up no more than a share
-    --tolerance of what the model knows.
+    Step by step, the rules, literals and weights that matter least are dropped, and the
+    rest is trained again. The smallest model is kept that loses at most the share
+    --tolerance of what MODEL gains over a constant prediction.
     """
     if math.isnan(tolerance):
         raise click.BadParameter("nan is not a number.", param_hint="'--tolerance'")
