@@ -267,9 +267,8 @@ def estimator_option(
             multiple=True,
             help=text + default,
         )
-    text = TEXTS.get(name)
-    if text is None:
-        text = for_command_line(next(iter(by_task.values())).metadata["text"], parameters)
+    declared_text = next(iter(by_task.values())).metadata["text"]
+    text = TEXTS.get(name, for_command_line(declared_text, parameters))
     if len(by_task) == 1:
         text += f" For {next(iter(by_task))} only."
     allowed = allowed_by_any([each.metadata["allowed"] for each in by_task.values()])
