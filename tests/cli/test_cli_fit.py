@@ -500,14 +500,14 @@ def test_scores_of_candidates_that_were_dropped_are_null(monkeypatch):
             ["--cv", "--max-depth", 3, "--max-depths", "3,4"],
             "--max-depth and --max-depths exclude each other: give the depths to choose from.",
         ),
-        (["--folds", 3], "--folds belongs to the comparison of candidates: add --cv."),
+        (["--folds", 3], "--folds is for --cv. Give both, or neither."),
         (
             ["--max-depths", "3"],
-            "--max-depths belongs to the comparison of candidates: add --cv.",
+            "--max-depths is for --cv. Give both, or neither.",
         ),
         (
             ["--refit", "single"],
-            "--refit belongs to the comparison of candidates: add --cv.",
+            "--refit is for --cv. Give both, or neither.",
         ),
     ],
 )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from neuralrules._cli._console import Console, bytes_text
+from neuralrules._cli._console import Console
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import checked_output, load_model
@@ -72,11 +71,7 @@ def compare(
         return
     with library_errors():
         write_page(compared, path, FIRST_ROW, named)
-    n_bytes = Path(path).stat().st_size
-    console.summary(
-        f"Wrote {path}, {bytes_text(n_bytes)}. Open it in a browser.",
-        {"output": str(path), "bytes": n_bytes, **comparison_record(compared)},
-    )
+    console.page(path, comparison_record(compared))
 
 
 def comparison_record(compared: Comparison) -> dict[str, Any]:

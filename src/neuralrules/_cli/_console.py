@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -27,16 +28,16 @@ SECONDS_BETWEEN = 0.1
 
 
 class Console:
-    """Where the words of one command go.
+    """Where the texts of one command go.
 
     The result goes to standard output; notes, progress and warnings go to standard error.
 
     Parameters
     ----------
     quiet : bool
-        Say nothing but the result and what went wrong.
+        Print only the result and errors.
     as_json : bool
-        Say the result as one JSON document.
+        Print the result as one JSON document.
     """
 
     def __init__(self, *, quiet: bool, as_json: bool) -> None:
@@ -70,6 +71,14 @@ class Console:
             print_whole(json_text(record))
         elif not self._quiet:
             click.echo(text, err=output_taken)
+
+    def page(self, path: Path, record: dict[str, Any]) -> None:
+        """The summary of a command that wrote a page."""
+        n_bytes = path.stat().st_size
+        self.summary(
+            f"Wrote {path}, {bytes_text(n_bytes)}. Open it in a browser.",
+            {"output": str(path), "bytes": n_bytes, **record},
+        )
 
     @contextmanager
     def progress(

@@ -10,7 +10,14 @@ import click
 from neuralrules._cli._console import Console, bytes_text
 from neuralrules._cli._errors import library_errors, option_name
 from neuralrules._cli._models import checked_output, label_of, load_model
-from neuralrules._cli._options import Command, console_options, option, output_option
+from neuralrules._cli._options import (
+    Command,
+    console_options,
+    option,
+    output_option,
+    refuse_mixed_output,
+    refuse_without,
+)
 
 if TYPE_CHECKING:
     from neuralrules._estimators._base import NeuralRuleModel
@@ -130,11 +137,7 @@ def export(
     """
     check_format(form, options)
     out = "-" if output is None else output
-    if out == "-" and console.as_json:
-        raise click.UsageError(
-            "--json needs --output FILE: standard output cannot hold both the export and a "
-            "JSON document."
-        )
+    refuse_mixed_output(output, "the export", console)
     if out == "-" and form == "onnx" and sys.stdout.isatty():
         raise click.UsageError(
             "An ONNX graph is no text for a terminal. Give a file with --output, for example "
@@ -172,11 +175,9 @@ def check_format(form: str, options: dict[str, Any]) -> None:
         raise click.UsageError(
             "--format sql needs --table NAME, the table to score in the database."
         )
-    for name in ("points_to_double", "base", "levels"):
-        if options[name] is not None and not options["points"]:
-            raise click.UsageError(
-                f"{option_name(name)} is for --points. Give both, or neither."
-            )
+    if not options["points"]:
+        names = ("points_to_double", "base", "levels")
+        refuse_without("--points", {option_name(name): options[name] for name in names})
     if options["adverse"] is not None and not options["points"] and not options["reasons"]:
         raise click.UsageError("--adverse is for --reasons and --points. Give one of them.")
 

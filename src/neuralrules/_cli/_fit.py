@@ -22,7 +22,13 @@ from neuralrules._cli._fit_data import (
     is_streamed,
 )
 from neuralrules._cli._models import checked_output, note
-from neuralrules._cli._options import Parsed, console_options, option, output_option
+from neuralrules._cli._options import (
+    Parsed,
+    console_options,
+    option,
+    output_option,
+    refuse_without,
+)
 from neuralrules._cli._parameters import (
     FitCommand,
     check_values,
@@ -253,10 +259,8 @@ def search_parameters(
             "--max-depth and --max-depths exclude each other: give the depths to choose from."
         )
     given = {"--folds": folds, "--max-depths": max_depths, "--refit": refit}
-    for name, value in given.items():
-        if value is not None and not cv:
-            raise click.UsageError(f"{name} belongs to the comparison of candidates: add --cv.")
     if not cv:
+        refuse_without("--cv", given)
         return None
     if "n_sample_rows" in parameters:
         raise click.UsageError(

@@ -155,8 +155,17 @@ def refuse_with(name: str, others: Mapping[str, Any], why: str) -> None:
             raise click.UsageError(f"{other} is not for {name}, which {why}.")
 
 
-def refuse_without(needed: str, given: bool, others: Mapping[str, Any]) -> None:
-    """Refuse options that need another option, if that one is not given."""
+def refuse_without(name: str, others: Mapping[str, Any]) -> None:
+    """Refuse options that mean nothing without another one, which was not given."""
     for other, value in others.items():
-        if value is not None and not given:
-            raise click.UsageError(f"{other} is for {needed}. Give both, or neither.")
+        if value is not None:
+            raise click.UsageError(f"{other} is for {name}. Give both, or neither.")
+
+
+def refuse_mixed_output(output: str | None, what: str, console: Console) -> None:
+    """Refuse `--json` without `--output` for a command that prints something else."""
+    if output in (None, "-") and console.as_json:
+        raise click.UsageError(
+            f"--json needs --output FILE: standard output cannot hold both {what} and a JSON "
+            "document."
+        )

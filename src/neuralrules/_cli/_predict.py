@@ -12,7 +12,13 @@ from neuralrules._cli._console import Console
 from neuralrules._cli._errors import InputError, library_errors
 from neuralrules._cli._model_rows import ModelColumns, find_columns, no_column
 from neuralrules._cli._models import checked_output, load_stored
-from neuralrules._cli._options import Command, console_options, option, output_option
+from neuralrules._cli._options import (
+    Command,
+    console_options,
+    option,
+    output_option,
+    refuse_mixed_output,
+)
 from neuralrules._cli._table_format import TableFormat, table_format_options
 
 if TYPE_CHECKING:
@@ -90,11 +96,7 @@ def predict(
     from neuralrules._cli._tables import open_output
 
     out = "-" if output is None else output
-    if out == "-" and console.as_json:
-        raise click.UsageError(
-            "--json needs --output FILE: standard output cannot hold both the predictions "
-            "and a JSON document."
-        )
+    refuse_mixed_output(output, "the predictions", console)
     loaded = load_stored(model)
     fitted, engine = loaded.fitted_, loaded.deciding_engine()
     check_wishes(fitted, proba=proba, decision=decision)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from neuralrules._cli._console import Console, bytes_text
+from neuralrules._cli._console import Console
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import checked_output, load_model
@@ -77,8 +75,4 @@ def report(
             title=title,
             n_examples=examples,
         )
-    n_bytes = Path(path).stat().st_size
-    console.summary(
-        f"Wrote {path}, {bytes_text(n_bytes)}. Open it in a browser.",
-        {"output": str(path), "bytes": n_bytes, "n_rows": rows.n_rows},
-    )
+    console.page(path, {"n_rows": rows.n_rows})

@@ -11,7 +11,15 @@ from neuralrules._cli._console import Console, print_whole
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._model_rows import rows_by_number
 from neuralrules._cli._models import label_of, load_model
-from neuralrules._cli._options import Callback, Command, console_options, option, row_option
+from neuralrules._cli._options import (
+    Callback,
+    Command,
+    console_options,
+    option,
+    refuse_with,
+    refuse_without,
+    row_option,
+)
 from neuralrules._cli._table_format import TableFormat, table_format_options
 
 if TYPE_CHECKING:
@@ -98,13 +106,13 @@ def rules(
         "--style": style,
     }
     if history:
-        refuse_beside("--history", {**given, "--exact": exact or None}, "shows no rules")
+        refuse_with("--history", {**given, "--exact": exact or None}, "shows no rules")
         events = load_model(model).fitted_.lineage
         console.result(lineage_text(events), [vars(one) for one in events], prose=True)
         return
     if exact:
         beside = {**given, "--json": console.as_json or None}
-        refuse_beside("--exact", beside, "is the whole model")
+        refuse_with("--exact", beside, "is the whole model")
         print_whole(load_model(model).exact_text())
         return
     loaded = load_model(model)
@@ -119,13 +127,6 @@ def rules(
                 max_rules=max_rules, style=style or "conditions", **wording
             )
         console.result(text, None, prose=True)
-
-
-def refuse_beside(name: str, others: dict[str, Any], what: str) -> None:
-    """Refuse options that mean nothing beside another one."""
-    for other, value in others.items():
-        if value is not None:
-            raise click.UsageError(f"{other} is not for {name}, which {what}.")
 
 
 @click.command(
@@ -180,9 +181,8 @@ def explain(
 
     The contributions of the rules and the intercept sum to the decision function exactly.
     """
-    for name, value in {"--max-reasons": max_reasons, "--adverse": adverse}.items():
-        if value is not None and not reasons:
-            raise click.UsageError(f"{name} is for --reasons. Give both, or neither.")
+    if not reasons:
+        refuse_without("--reasons", {"--max-reasons": max_reasons, "--adverse": adverse})
     loaded = load_model(model)
     with table_format.open(data, loaded) as table:
         chosen = dict(rows_by_number(loaded, table, numbers, console))

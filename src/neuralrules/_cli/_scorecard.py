@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from neuralrules._cli._console import Console, bytes_text
+from neuralrules._cli._console import Console
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import checked_output, label_of, load_model
@@ -111,11 +110,7 @@ def scorecard(
         return
     with library_errors():
         card.to_html(path)
-    n_bytes = Path(path).stat().st_size
-    console.summary(
-        f"Wrote {path}, {bytes_text(n_bytes)}. Open it in a browser.",
-        {"output": str(path), "bytes": n_bytes, **card_record(card)},
-    )
+    console.page(path, card_record(card))
 
 
 def card_record(card: ScoreCard) -> dict[str, Any]:
