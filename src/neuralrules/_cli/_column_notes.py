@@ -1,4 +1,4 @@
-"""What is worth a remark about the columns that a model is fitted on."""
+"""Notes about columns of a table that are probably not what they look like."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from neuralrules._cli._console import Console
     from neuralrules._cli._tables._cells import Marks
 
-LOOKED_AT = 1000  # texts of a column
+SAMPLE_TEXTS = 1000  # different texts of a column that are looked at
 OTHER_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d\d)( .*)?|\d{4}[./]\d\d[./]\d\d.*")
 
 
 def note_columns(
-    X: pd.DataFrame, console: Console, marks: Marks, told: Collection[str]
+    X: pd.DataFrame, console: Console, marks: Marks, known: Collection[str]
 ) -> set[str]:
-    """Point at columns that are probably not meant to be what they are taken for.
+    """Print a note about each column that probably has another type than its cells suggest.
 
-    Those `told` are what the user says that they are. Returns the columns of which it said
-    that they have many texts.
+    There is no note about the `known` columns, whose types the user gave. Returns the columns
+    with a note that they have many texts.
     """
     many = set()
     for name in X.columns if len(X) >= 3 else []:
-        if name in told:
+        if name in known:
             continue
         text = column_note(X[name], marks)
         if text is None:
@@ -42,7 +42,7 @@ def note_columns(
 
 
 def column_note(column: pd.Series, marks: Marks) -> str | None:
-    """The first remark that fits what the cells of a column look like."""
+    """The first note that fits what the cells of a column look like."""
     if column.dtype.kind in "iu" and bool((column.diff().iloc[1:] == 1).all()):
         return identifier_note(column, "counts the rows")
     if column.dtype != object or holds_dates(column):
@@ -57,7 +57,7 @@ def column_note(column: pd.Series, marks: Marks) -> str | None:
 
 
 def many_texts_note(column: pd.Series) -> str | None:
-    """For texts that are no categories, because each is in few rows."""
+    """The note about texts that are no categories, because each is in few rows."""
     if column.dtype.kind in "iufbM" or holds_dates(column):
         return None
     n_texts = column.dropna().astype(str).nunique()
@@ -80,22 +80,22 @@ def identifier_note(column: pd.Series, why: str) -> str:
 
 
 def other_numbers_note(cells: pd.Series, used: Marks) -> str | None:
-    """For numbers that are written with other marks than those in use."""
-    from neuralrules._cli._tables._cells import OTHER_MARKS, PLAIN, says_number
+    """The note about numbers that are written with other marks than `used`."""
+    from neuralrules._cli._tables._cells import OTHER_MARKS, PLAIN, is_number
 
-    texts = cells.drop_duplicates().head(LOOKED_AT)
+    texts = cells.drop_duplicates().head(SAMPLE_TEXTS)
 
     def are_numbers(marks: Marks) -> pd.Series:
-        return texts.map(lambda text: says_number(text, marks)).astype(bool)
+        return texts.map(lambda text: is_number(text, marks)).astype(bool)
 
     now = are_numbers(used)
-    # Who has named a decimal mark has not named it in vain: others come after those with it.
+    # If the user gave a decimal mark, marks with it are tried first.
     others = sorted((*OTHER_MARKS, PLAIN), key=lambda marks: marks.decimal != used.decimal)
     by_marks = {marks: are_numbers(marks) for marks in others if marks != used}
     marks, read = max(by_marks.items(), key=lambda item: item[1].sum())
     if 2 * read.sum() <= len(read) or not (read & ~now).any():
         return None
-    rest = "" if read.all() else f" {texts[~read].iloc[0]!r} will be left, which is no number."
+    rest = "" if read.all() else f" {texts[~read].iloc[0]!r} stays text: it is no number."
     return (
         f"the column {cells.name!r} holds numbers such as {texts[read & ~now].iloc[0]!r}, "
         f"which are taken for categories: give {marks.options} to read them.{rest}"
@@ -103,7 +103,7 @@ def other_numbers_note(cells: pd.Series, used: Marks) -> str | None:
 
 
 def codes_note(cells: pd.Series) -> str | None:
-    """For digits with leading zeros, which are taken for codes."""
+    """The note about digits with leading zeros, which are taken for codes."""
     codes = cells[cells.str.fullmatch(r"\s*[+-]?0[0-9]+\s*")]
     if 2 * cells.str.fullmatch(r"\s*[+-]?[0-9]+\s*").sum() <= len(cells) or not len(codes):
         return None
@@ -115,7 +115,7 @@ def codes_note(cells: pd.Series) -> str | None:
 
 
 def almost_numbers_note(cells: pd.Series) -> str | None:
-    """For categories that are mostly numbers."""
+    """The note about categories that are mostly numbers."""
     import pandas as pd
 
     is_number = pd.to_numeric(cells, errors="coerce").notna()
@@ -130,7 +130,7 @@ def almost_numbers_note(cells: pd.Series) -> str | None:
 
 
 def dates_note(cells: pd.Series) -> str | None:
-    """For dates, each of which would be a category."""
+    """The note about dates, each of which would be a category."""
     name = shlex.quote(str(cells.name))
     remedies = {
         ISO_DATE: f"give --dates {name} to count them in days",

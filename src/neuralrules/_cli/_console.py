@@ -1,4 +1,4 @@
-"""What a command says: results, summaries, notes and progress, each in its place."""
+"""What a command prints: results, summaries, notes and progress, each in its place."""
 
 from __future__ import annotations
 
@@ -49,31 +49,31 @@ class Console:
         return not self._quiet and sys.stderr.isatty()
 
     def note(self, text: str) -> None:
-        """Something worth knowing on the way."""
+        """Print something worth knowing, before the result."""
         if not self._quiet:
             say(f"note: {text}")
 
     def tell(self, text: str = "") -> None:
-        """One step of a story, for people only."""
+        """Print one step of a longer story, unless the output is for machines."""
         if not self._quiet and not self.as_json:
             click.echo(text)
 
     def result(self, text: str, record: Any, *, prose: bool = False) -> None:
-        """What the command was asked for; a terminal's width folds prose, not tables."""
+        """Print what the command was asked for; a terminal folds long lines of prose."""
         if self.as_json:
             print_whole(json_text(record))
         else:
             click.echo(folded(text) if prose and sys.stdout.isatty() else text)
 
     def summary(self, text: str, record: Any, *, output_taken: bool = False) -> None:
-        """What the command did; on standard error if standard output holds the result."""
+        """Print what the command did; on standard error if standard output has the result."""
         if self.as_json:
             print_whole(json_text(record))
         elif not self._quiet:
             click.echo(text, err=output_taken)
 
     def page(self, path: Path, record: dict[str, Any]) -> None:
-        """The summary of a command that wrote a page."""
+        """Print the summary of a command that wrote a page."""
         n_bytes = path.stat().st_size
         self.summary(
             f"Wrote {path}, {bytes_text(n_bytes)}. Open it in a browser.",
@@ -93,9 +93,9 @@ class Console:
         ----------
         label : str
         share : callable
-            How much is done, from 0 to 1, or None where that cannot be known.
+            The share of the work that is done, from 0 to 1, or None if it cannot be known.
         detail : callable
-            More to show beside it.
+            A text to show after the share.
         """
         if not self.shows_progress:
             yield
@@ -138,11 +138,10 @@ def draw(
 
 @contextmanager
 def without_c_output() -> Iterator[None]:
-    """Keep what a library of C prints, as solvers do, away from standard output.
+    """Discard what a C library, such as a solver, prints on standard output.
 
-    Standard output holds only the result, one JSON document. `discarded_c_output` does not
-    work on Windows, so the file descriptor itself is redirected; nobody else prints
-    meanwhile.
+    Standard output may hold only the result. `discarded_c_output` does not work on Windows,
+    so the file descriptor itself is redirected. Nothing else prints meanwhile.
     """
     try:
         kept, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
@@ -162,10 +161,10 @@ def without_c_output() -> Iterator[None]:
 
 
 def flush_c_output() -> None:
-    """Let C write what it holds back, or that would come out after all when it ends."""
+    """Let C write what it has buffered. Otherwise it would write that when the process ends."""
     import ctypes
 
-    with contextlib.suppress(OSError, TypeError, AttributeError):  # where C is found otherwise
+    with contextlib.suppress(OSError, TypeError, AttributeError):  # C is found otherwise
         ctypes.CDLL(None).fflush(None)
 
 
@@ -187,7 +186,7 @@ def print_whole(text: str) -> None:
 
 
 def json_text(record: Any) -> str:
-    """One JSON document: all digits, and null for what is no number."""
+    """One JSON document, with all digits, and null for numbers that are not finite."""
     return json.dumps(plain(record), ensure_ascii=False, allow_nan=False, indent=2)
 
 

@@ -210,13 +210,13 @@ def counterfactual(
     changes of all columns, each measured in standard deviations.
     """
     loaded = load_model(model)
-    wished = column_wishes(loaded, columns)
+    limits = column_limits(loaded, columns)
     goal = target_of(loaded, target)
     always = WholeColumns(loaded)
     with table_format.open(data, loaded) as table:
         rows = rows_by_number(loaded, table, numbers, console, always.look_at)
         chosen = dict(rows)
-    wished["whole"] = [*wished["whole"], *always.names]
+    limits["whole"] = [*limits["whole"], *always.names]
     texts, records = [], []
     for number in numbers:
         searching = console.progress(f"Searching for row {number}")
@@ -228,15 +228,15 @@ def counterfactual(
                 max_changes=max_changes,
                 n_answers=answers,
                 time_limit=time_limit,
-                **wished,
+                **limits,
             )
         texts.append(f"Row {number}: {found}")
         records.append({"row": number, **answer_record(found)})
     console.result("\n\n".join(texts), records, prose=True)
 
 
-def column_wishes(model: NeuralRuleModel, columns: dict[str, Any]) -> dict[str, Any]:
-    """What may change, as the library takes it."""
+def column_limits(model: NeuralRuleModel, columns: dict[str, Any]) -> dict[str, Any]:
+    """What may change, as parameters of `counterfactual`."""
     named = {
         name: [one[0] if isinstance(one, tuple) else one for one in given]
         for name, given in columns.items()
@@ -261,10 +261,10 @@ def column_wishes(model: NeuralRuleModel, columns: dict[str, Any]) -> dict[str, 
 
 
 class WholeColumns:
-    """The columns that hold whole numbers only, in the table and, it seems, in training.
+    """The columns that hold only whole numbers, in the table and probably in training.
 
-    Tables are read as floats, and a model knows no more of a column than its ends, its mean
-    and its deviation.
+    Tables are read as floats, and a model knows only the range, the mean and the standard
+    deviation of a column in training.
 
     Attributes
     ----------
@@ -280,7 +280,7 @@ class WholeColumns:
         ]
 
     def look_at(self, frame: pd.DataFrame) -> None:
-        """Leave out columns with other cells in some rows, as the model has its columns."""
+        """Leave out columns with other cells in some rows, whose columns are the model's."""
         for name in list(self.names):
             cells = frame.iloc[:, self._model_names.index(name)]
             if (cells.dropna() % 1 != 0).any():
@@ -288,22 +288,22 @@ class WholeColumns:
 
 
 def may_be_whole(column: EncodedColumn) -> bool:
-    """Whether a column of numbers can have been whole in training, by what is known of it."""
+    """Whether a column may have held only whole numbers in training."""
     from neuralrules._data._columns import Date, Number
 
     if not isinstance(column, Number) or isinstance(column, Date):  # the library rounds dates
         return False
     low, high = column.lowest, column.highest
-    rounding = 1e-6 * column.scale  # rows that were kept as float32 may have widened it
+    rounding = 1e-6 * column.scale  # the range may come from rows that were kept as float32
     if any(abs(end - round(end)) > rounding for end in (low, high)):
         return False
-    # Shares also go from 0 to 1, but only numbers that are one or the other vary this much.
+    # Shares range from 0 to 1 too, but only numbers that are 0 or 1 have this variance.
     variance = (column.mean - low) * (high - column.mean)
     return high - low > 1.5 or abs(column.scale**2 - variance) <= 1e-4 * variance
 
 
 def check_column(model: NeuralRuleModel, name: str, column: str) -> None:
-    """Refuse a column that the model does not have, or that is of another kind."""
+    """Refuse a column that the model does not have, or that does not fit the option."""
     names, option = model.encoder_.names, OPTIONS.get(name, f"--{name}")
     if column in names:
         holds_numbers = kind_of(model.encoder_.columns_of(names.index(column))[0]) != "category"
@@ -324,7 +324,7 @@ def check_column(model: NeuralRuleModel, name: str, column: str) -> None:
 
 
 def target_of(model: NeuralRuleModel, given: Sequence[str]) -> Any:
-    """The class or the ranges that are wanted."""
+    """The class wanted, or the range wanted of each number."""
     task = model.fitted_.task
     if task.are_classes:
         if len(given) > 1:

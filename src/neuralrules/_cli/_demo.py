@@ -74,7 +74,7 @@ def rotated_xor(n_rows: int = 2000) -> tuple[np.ndarray, np.ndarray]:
 
 
 def compile_kernels(X: Any, y: np.ndarray, console: Console) -> None:
-    """Compile before anything is timed."""
+    """Compile the kernels, before anything is timed."""
     from neuralrules import NeuralRuleClassifier
 
     start = time.perf_counter()
@@ -126,11 +126,11 @@ def compare(
 
 
 def verdict(scores: dict[str, dict[str, float]]) -> str:
-    """How ours compares with the others, whatever came out, in the digits that are shown."""
-    ours, others = scores[OURS], [own for label, own in scores.items() if label != OURS]
+    """How neural rules compare with the other methods, in the digits that are shown."""
+    ours, others = scores[OURS], [score for label, score in scores.items() if label != OURS]
 
     def standing(key: str, digits: int) -> str:
-        better = sum(round(own[key], digits) < round(ours[key], digits) for own in others)
+        better = sum(round(other[key], digits) < round(ours[key], digits) for other in others)
         return ("the lowest", "the second lowest", "the third lowest", "the highest")[better]
 
     forest = scores["random forest"]["n_parameters"] / ours["n_parameters"]
@@ -151,15 +151,15 @@ def n_parameters(model: Any) -> int:
 
 
 def read(model: Any, X: pd.DataFrame, y: np.ndarray, console: Console) -> Any:
-    """Simplify a model, then tell its rules, one explanation and one counterfactual."""
+    """Simplify a model, and print its rules, one explanation and one counterfactual."""
     with console.progress("Simplifying"):
         small = model.simplify(X, y)
     before, after = model.network_.n_parameters, small.network_.n_parameters
     console.tell(f"Simplified from {before} to {after} parameters, its rules are:\n")
     console.tell(folded(small.rules_text()))
-    console.tell("\nWhy the first row is what it is:\n")
+    console.tell("\nWhy the first row is predicted like that:\n")
     console.tell(folded(str(small.explain(X[:1]))))
-    console.tell("\nThe smallest change that would change that:\n")
+    console.tell("\nThe smallest change of the first row that changes its prediction:\n")
     console.tell(folded(str(small.counterfactual(X[:1]))))
     return small
 

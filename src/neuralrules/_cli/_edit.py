@@ -23,7 +23,7 @@ EDITORS = ("VISUAL", "EDITOR")  # as Unix has it, in this order
 
 
 def read_change(text: str) -> tuple[int, str]:
-    """The number of a rule and what it gets, with an equals sign between them."""
+    """The number of a rule and its new value, with an equals sign between them."""
     rule, sign, given = text.partition("=")
     if not sign or not rule.strip().isdecimal() or not given.strip():
         raise ValueError(text)
@@ -43,7 +43,7 @@ def rule_option(name: str, text: str) -> Any:
 
 
 def given_option(name: str, metavar: str, example: str, text: str) -> Any:
-    """An option that gives rules something."""
+    """An option that gives rules new values."""
     return option(
         name,
         metavar=metavar,
@@ -139,7 +139,7 @@ def edit(
     else:
         changed, draft = edited_by_hand(loaded)
     report_and_save(loaded, changed, rows, path, console)
-    if draft is not None:  # only now is what was written safe
+    if draft is not None:  # its text is in the model file now
         draft.unlink(missing_ok=True)
 
 
@@ -156,7 +156,7 @@ def numbers_of(given: str) -> float | list[float]:
 
 
 def read_text(path: str) -> str:
-    """A file of text as people write them."""
+    """The text of a file that a person wrote."""
     try:
         return Path(path).read_text("utf-8-sig")
     except UnicodeDecodeError:
@@ -164,9 +164,9 @@ def read_text(path: str) -> str:
 
 
 def edited_by_hand(model: Any) -> tuple[Any, Path]:
-    """The model that a person makes of it in an editor, and the file of what was written.
+    """The model that a person makes of this one in an editor, and the file that was edited.
 
-    The file stays, whatever happens, until its text is in a model: nothing is lost.
+    The file is kept until its text is in a model, so that nothing is lost.
     """
     check_editor()
     before = model.exact_text()
@@ -177,7 +177,7 @@ def edited_by_hand(model: Any) -> tuple[Any, Path]:
     while True:
         try:
             click.edit(filename=name)
-        except click.ClickException as error:  # of an editor that cannot be started, or fails
+        except click.ClickException as error:  # the editor cannot be started, or fails
             what = error.format_message().rstrip(".")
             raise InputError(f"{what}. The text is in {name}.") from None
         written = read_text(name)
@@ -197,7 +197,7 @@ def edited_by_hand(model: Any) -> tuple[Any, Path]:
 
 
 def check_editor() -> None:
-    """Refuse to open an editor where there is none, or nobody who could use it."""
+    """Refuse to edit if there is neither an editor nor a terminal."""
     if not any(os.environ.get(name) for name in EDITORS) and not sys.stdin.isatty():
         raise InputError(
             "no change is given, and there is no editor to make one with: neither $VISUAL nor "
@@ -207,7 +207,7 @@ def check_editor() -> None:
 
 
 def report_and_save(model: Any, changed: Any, rows: Any, path: Path, console: Console) -> None:
-    """Say what a change did, and what it costs; then write the file."""
+    """Write the file, and print what changed and what it costs."""
     from neuralrules._compare._comparison import comparison_text
     from neuralrules._estimators._compare import compare
 

@@ -1,4 +1,4 @@
-"""Mistakes of the user, in one line each."""
+"""Errors: one line for the user, and an exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 
 NAME = "neuralrules"
 TRACEBACK = "NEURALRULES_TRACEBACK"
-# Words of the library's messages that have another name on the command line.
+# Parameters in the library's messages that have another name on the command line.
 RENAMED = {
     "path": "--output",
     "sample_weight": "--weight",
@@ -23,7 +23,7 @@ RENAMED = {
     "keep": "--id",
     "n_answers": "--answers",
 }
-# Options named after the library's parameters, beside those of the estimators.
+# Parameters that have an option of the same name, besides those of the estimators.
 SAME = (
     "missing_text",
     "tolerance",
@@ -40,7 +40,7 @@ SHOWN_NAMES = 5
 
 
 class InputError(Exception):
-    """A file, column or model that will not do; the text is one line for the user."""
+    """A file, column or model that cannot be used; the text is one line for the user."""
 
 
 def option_name(parameter: str) -> str:
@@ -49,12 +49,16 @@ def option_name(parameter: str) -> str:
 
 
 def in_options(message: str, parameters: Iterable[str] = ()) -> str:
-    """A message of the library that names options, not parameters.
+    """A message of the library, with the names of options in place of parameters.
 
-    `parameters` are names of parameters, or a dict from these to options of other names.
+    Texts in quotes come from the user and stay as they are. A parameter whose name is a
+    common word is recognised by the equals sign after it.
 
-    What stands in quotes is the user's and stays. A parameter whose name is a common word
-    is recognised by the equals sign after it.
+    Parameters
+    ----------
+    message : str
+    parameters : collection of str, or mapping of str to str
+        Parameters that have options, or their options by name.
     """
     named = parameters if isinstance(parameters, Mapping) else {}
     for name in (*parameters, *RENAMED, *SAME):
@@ -69,7 +73,7 @@ def in_options(message: str, parameters: Iterable[str] = ()) -> str:
 
 @contextmanager
 def library_errors(parameters: Iterable[str] = ()) -> Iterator[None]:
-    """Take what the library refuses for a mistake of the user."""
+    """Turn errors of the library into mistakes of the user."""
     try:
         yield
     except (ValueError, TypeError, ImportError) as error:
@@ -77,7 +81,7 @@ def library_errors(parameters: Iterable[str] = ()) -> Iterator[None]:
 
 
 def exit_code(error: BaseException) -> int:
-    """Say in one line what went wrong; the exit code for it."""
+    """Print in one line what went wrong, and return the exit code for it."""
     if os.environ.get(TRACEBACK) and not isinstance(error, click.exceptions.Exit):
         traceback.print_exception(error)
     if isinstance(error, click.exceptions.Exit):
@@ -99,7 +103,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def error_text(error: BaseException) -> str:
-    """What to say of an error that is not about the use of the command line."""
+    """The message for an error that is not about the use of the command line."""
     from neuralrules._cli._tables import TableError
 
     if isinstance(error, InputError | TableError):
@@ -118,7 +122,7 @@ def error_text(error: BaseException) -> str:
 
 
 def os_error_text(error: OSError) -> str:
-    """What the system refused; without a name it is about standard output."""
+    """The message for what the system refused; without a file name, for standard output."""
     if error.strerror is None:
         return in_options(str(error))
     if error.filename is None:
@@ -127,7 +131,7 @@ def os_error_text(error: OSError) -> str:
 
 
 def say(text: str) -> None:
-    """One line on standard error, whatever a file or a column is called."""
+    """Print one line on standard error, whatever characters a file or a column name has."""
     line = " ".join(text.split("\n"))
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
     print(f"{NAME}: {shown}", file=sys.stderr, flush=True)

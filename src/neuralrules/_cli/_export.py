@@ -205,18 +205,18 @@ def asked_extras(
     adverse: str | None,
     **options: Any,
 ) -> dict[str, Any]:
-    """What the export is to answer beside predictions."""
-    wished = label_of(model, adverse)
+    """What the export gives besides predictions: reasons and points."""
+    label = label_of(model, adverse)
     card: Any = False
     if points:
         given = {name: options[name] for name in ("points_to_double", "base", "levels")}
         given = {name: value for name, value in given.items() if value is not None}
         # A regression has reasons for high or low, but its points have no adverse class.
-        taker = wished if model.fitted_.task.are_classes else None
-        card = model.scorecard(adverse=taker, **given)
+        adverse_class = label if model.fitted_.task.are_classes else None
+        card = model.scorecard(adverse=adverse_class, **given)
     return {
         "reasons": reasons,
-        "adverse": wished if reasons else None,
+        "adverse": label if reasons else None,
         "scorecard": card,
     }
 
@@ -224,7 +224,7 @@ def asked_extras(
 def say_exported(
     model: NeuralRuleModel, form: str, out: str, n_bytes: int, console: Console
 ) -> None:
-    """The summary: how large the file and the model in it are."""
+    """Print the summary: how large the file and the model in it are."""
     from neuralrules._export._size import size_text
 
     record: dict[str, Any] = {

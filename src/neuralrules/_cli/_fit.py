@@ -222,7 +222,7 @@ def fit(
 
 
 def column_kinds(dates: Sequence[str], categories: Sequence[str]) -> dict[str, str]:
-    """What the user says is in some columns."""
+    """What the user says that some columns hold: dates, or texts."""
     for name in dates:
         if name in categories:
             raise click.UsageError(
@@ -232,7 +232,7 @@ def column_kinds(dates: Sequence[str], categories: Sequence[str]) -> dict[str, s
 
 
 def read_expert_rules(path: str) -> list[str]:
-    """The lines of a file of rules, without blank ones and comments."""
+    """The lines of a file of rules, without blank lines and comments."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             lines = [line.strip() for line in file]
@@ -253,7 +253,7 @@ def search_parameters(
     refit: str | None,
     parameters: dict[str, Any],
 ) -> dict[str, Any] | None:
-    """What the search is told, None without one; refuses options that do not go together."""
+    """The parameters of the search, None without `--cv`; refuses options that do not fit."""
     if max_depths is not None and "max_depth" in parameters:
         raise click.UsageError(
             "--max-depth and --max-depths exclude each other: give the depths to choose from."
@@ -267,19 +267,19 @@ def search_parameters(
             "--n-sample-rows is for tables that are read piece by piece, and --cv needs the "
             "whole table in memory. Give one of them."
         )
-    told: dict[str, Any] = {} if folds is None else {"cv": folds}
+    found: dict[str, Any] = {} if folds is None else {"cv": folds}
     if refit is not None:
-        told["refit"] = refit
+        found["refit"] = refit
     if max_depths is not None:
         depths = dict.fromkeys(max_depths)
-        told["candidates"] = [{"max_depth": depth} for depth in depths]
-    return told
+        found["candidates"] = [{"max_depth": depth} for depth in depths]
+    return found
 
 
 def estimator(
     task: str, parameters: dict[str, Any], search: dict[str, Any] | None, y: np.ndarray
 ) -> NeuralRuleModel:
-    """The estimator to fit: with a search, the one that compares candidates."""
+    """The estimator to fit; with parameters of a search, one that compares candidates."""
     from neuralrules import NeuralRuleClassifierCV, NeuralRuleRegressorCV
 
     searching = {
@@ -295,7 +295,7 @@ def estimator(
 
 
 def weights_by_label(weights: dict[str, Any], y: np.ndarray) -> dict[Any, Any]:
-    """Weights of classes, whose labels JSON has as text only."""
+    """Weights of classes by label; JSON has labels as text only."""
     labels = {str(label): label for label in np.unique(y).tolist()}
     for name, weight in weights.items():
         if name not in labels:
@@ -332,26 +332,28 @@ def warnings_as_notes(console: Console, noted: Collection[str]) -> Iterator[None
 
     from neuralrules._data._encoder import RareCategoriesWarning
 
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         warnings.simplefilter("always", RareCategoriesWarning)
         yield
-    for one in told:
-        if issubclass(one.category, ConvergenceWarning):
-            console.note(in_options(str(one.message), parameter_names()))
-        elif isinstance(one.message, RareCategoriesWarning):
-            shares = one.message.shares.items()
+    for warning in caught:
+        if issubclass(warning.category, ConvergenceWarning):
+            console.note(in_options(str(warning.message), parameter_names()))
+        elif isinstance(warning.message, RareCategoriesWarning):
+            shares = warning.message.shares.items()
             rest = {name: share for name, share in shares if name not in noted}
             if rest:
                 console.note(str(RareCategoriesWarning(rest)))
         else:
-            warnings.showwarning(one.message, one.category, one.filename, one.lineno)
+            warnings.showwarning(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
 
 
 def say_fitted(
     model: NeuralRuleModel, data: FitData, targets: list[str], path: Path, console: Console
 ) -> None:
-    """The summary: how large the model is, and how good on its own rows."""
+    """Print the summary: how large the model is, and how good on the training rows."""
     from neuralrules._export._size import size_text
 
     n_bytes = path.stat().st_size
@@ -391,7 +393,7 @@ def say_fitted(
 
 
 def search_text(model: Any) -> str:
-    """Which candidate was chosen, and by how much it is better than the next."""
+    """Which candidate was chosen, and its score."""
     words = ", ".join(f"{name}={value}" for name, value in model.best_params_.items())
     n = len(model.candidates_)
     met = np.isfinite(model.cv_scores_)

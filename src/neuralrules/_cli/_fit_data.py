@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from neuralrules._cli._console import Console
     from neuralrules._stream._parquet import ParquetTable
 
-MOST_CLASSES = 20  # more different whole numbers are taken for a quantity
+MOST_CLASSES = 20  # a target with more different whole numbers is a quantity
 SAMPLE_ROWS = 1_000_000  # the default of n_sample_rows
 TIMES = (date, time, timedelta)
-LARGEST_LABEL = 2.0**53  # float64 does not tell whole numbers beyond it apart
+LARGEST_LABEL = 2.0**53  # beyond it, float64 does not have every whole number
 
 
 class Roles(NamedTuple):
@@ -81,7 +81,7 @@ class FitData(NamedTuple):
         The name of the table.
     n_rows : int
     noted : set of str
-        The columns of which a note has said that they have many texts.
+        The columns with a note that they have many texts.
     """
 
     X: Any

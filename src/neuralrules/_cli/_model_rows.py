@@ -146,9 +146,9 @@ class ModelColumns(NamedTuple):
     Attributes
     ----------
     kinds : dict of str to str
-        The table's names in the order of the model, and what is in them.
+        The names of the table's columns, in the order of the model, and what each holds.
     named : bool
-        Whether the model knows names, and not only the order.
+        Whether the model knows its columns by name, and not only by place.
     table : str
         The table's name.
     """
@@ -159,13 +159,13 @@ class ModelColumns(NamedTuple):
 
     def of(self, frame: pd.DataFrame) -> Any:
         """The model's columns of some rows, as it takes them."""
-        own = frame[list(self.kinds)]
-        check_finite(own, self.table)
-        return own if self.named else own.to_numpy()
+        columns = frame[list(self.kinds)]
+        check_finite(columns, self.table)
+        return columns if self.named else columns.to_numpy()
 
 
 def no_column(table: Table, name: str, option: str) -> InputError:
-    """The error for an option that names a column that is not there."""
+    """The error for an option that names a column that the table lacks."""
     return InputError(
         f"{option}: {table.name} has no column {name!r}. {table.similar_column(name)}"
     )
@@ -214,9 +214,9 @@ def kind_of(column: EncodedColumn) -> str:
 def lacking_columns(
     table: Table, lacking: Sequence[str], taken: Sequence[str] = ()
 ) -> InputError:
-    """The error for columns that a model needs and a table does not have.
+    """The error for columns that a model needs and a table lacks.
 
-    None of those `taken` can be what was meant: targets, and other columns of the model.
+    The columns `taken`, targets and other columns of the model, are not suggested instead.
     """
     what = f"column {lacking[0]!r}"
     if len(lacking) > 1:
@@ -230,7 +230,7 @@ def lacking_columns(
 def target_names(
     model: NeuralRuleModel, given: Sequence[str], table: Table, columns: Sequence[str]
 ) -> list[str]:
-    """The target columns: those given, or those that `fit` noted."""
+    """The target columns: those that are given, or those that `fit` noted."""
     targets = list(given) or notes_of(model, "targets")
     if not targets:
         raise InputError(
@@ -261,9 +261,9 @@ def rows_by_number(
     console: Console,
     look_at: Callable[[pd.DataFrame], None] | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """Each of the rows, as a table of one row; reads no further than the last of them.
+    """Each of the rows as a table of one row; reads no further than the last of the rows.
 
-    All rows that are read are given to `look_at`, with the model's columns in its order.
+    `look_at` gets all rows that are read, with the columns of the model in its order.
     """
     columns = find_columns(model, table, notes_of(model, "targets"))
     first = 1
@@ -326,7 +326,7 @@ def known_targets(
 
 
 def check_finite(frame: pd.DataFrame, name: str) -> None:
-    """Refuse numbers that cannot be computed with; the frame's index counts rows from 0."""
+    """Refuse numbers that are too large; the index of the frame counts the table's rows."""
     from neuralrules._data._numbers import LARGEST
 
     for column in frame.columns[frame.dtypes == np.float64]:
@@ -342,7 +342,7 @@ def check_finite(frame: pd.DataFrame, name: str) -> None:
 
 
 def check_complete(column: pd.Series, name: str, what: str) -> None:
-    """Refuse a column with holes."""
+    """Refuse a column with missing cells."""
     holes = column.isna().to_numpy()
     if holes.any():
         count = int(holes.sum())

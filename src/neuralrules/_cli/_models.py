@@ -1,4 +1,4 @@
-"""Model files that are read and files that are written, and what a model notes."""
+"""Model files, the notes in them, and checks of files that are to be written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def load_model(path: str) -> NeuralRuleModel:
 
 
 def load_stored(path: str) -> StoredModel:
-    """A model file to predict with, which takes a fraction of the time to load."""
+    """A model file to predict with, which loads in a fraction of the time of an estimator."""
     from neuralrules._files import stored_model
 
     model: StoredModel = opened(path, stored_model)
@@ -35,7 +35,7 @@ def load_stored(path: str) -> StoredModel:
 
 
 def opened(path: str, load: Callable[[str], Any]) -> Any:
-    """A model file, or an error that says whether a table was given instead."""
+    """What `load` makes of a model file; an error says if the file is a table."""
     if os.path.isdir(path):
         raise InputError(f"MODEL {path!r} is a folder. Give a file that `fit` wrote.")
     try:
@@ -55,23 +55,23 @@ def opened(path: str, load: Callable[[str], Any]) -> Any:
 
 
 def notes_of(model: NeuralRuleModel | StoredModel | None, key: str) -> list[str]:
-    """What `fit` noted beside the model; nothing for one that a program saved."""
+    """What `fit` noted in the model; nothing for a model that a program saved."""
     return [] if model is None else model.fitted_.notes.get(key, [])
 
 
 def note(model: NeuralRuleModel, **notes: list[str]) -> None:
-    """Keep with a model what the commands want to know of the table it came from."""
+    """Note in a model what commands need to know about the table of its fit."""
     model.fitted_ = replace(model.fitted_, notes=notes)
 
 
 def label_of(model: NeuralRuleModel, text: str | None) -> Any:
-    """The class that a text names; the text itself where there is none."""
+    """The class that a text names; the text itself if there is no such class."""
     labels = {str(label): label for label in model.fitted_.task.labels}
     return labels.get(text, text) if text is not None else None
 
 
 def checked_output(path: str, example: str, inputs: Sequence[str | None]) -> Path:
-    """A file to write, refused before any work, and if it is one that is read."""
+    """The path of a file to write; refused before any work, and if it is an input."""
     from neuralrules._io._writing import checked_path
 
     with library_errors():

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from neuralrules._estimators._base import NeuralRuleModel
 
 SECTION = "Parameters of the model"
-# The terminal decides whether there is a progress bar; each command line fits anew, and
-# compares candidates by their loss. Rules of experts come from a file, and where a checkpoint
-# is says the command itself. What means missing is said about the table that is read.
+# Parameters without an option. The terminal decides whether there is a progress bar. Every
+# command line fits anew, and compares candidates by their loss. The command itself has options
+# for rules of experts, the checkpoint and what means missing.
 NO_OPTIONS = ("verbose", "warm_start", "scoring", "expert_rules", "checkpoint", "missing")
 RANDOM_STATE = 0
-TOO_LARGE = 2**32  # for a count, and for what C calls an integer
-# Where the estimators' own text speaks of Python.
+TOO_LARGE = 2**32  # for a count, and for an integer of C
+# Texts for parameters whose declared text is about Python.
 TEXTS = {
     "max_depth": (
         "Depth of the trees, and so the largest number of literals of a rule. The parameter "
@@ -107,8 +107,8 @@ COLUMN_OPTIONS = {
 class FitCommand(Command):
     """A command with an option for each parameter of the estimators.
 
-    They are made when they are asked for: importing the estimators takes longer than the
-    help of all other commands.
+    The options are made only when they are needed, because importing the estimators takes
+    longer than the help of all other commands.
     """
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -167,7 +167,7 @@ class ParameterType(click.ParamType):  # type: ignore[type-arg]  # not in all of
 
 
 def readings(text: str) -> Iterator[Any]:
-    """What a text may stand for: a number, nothing, a dict, itself."""
+    """The values that a text may stand for: a number, a dict, None, or the text itself."""
     for read in (int, finite, json_object):
         try:
             yield read(text)
@@ -321,7 +321,7 @@ def default_text(name: str, by_task: Mapping[str, Field[Any]]) -> str:
 
 
 def given_parameters(context: click.Context) -> dict[str, Any]:
-    """The parameters that the command line names; the others keep their defaults."""
+    """The parameters that the command line gives; all others keep their defaults."""
     given = {
         name: context.params[name]
         for name in parameter_names()
@@ -342,7 +342,7 @@ def parameter_names() -> list[str]:
 
 
 def check_values(task: str, parameters: dict[str, Any], known: Any) -> None:
-    """Refuse what only the estimator of the other task allows.
+    """Refuse values that only the estimator of the other task allows.
 
     Parameters
     ----------

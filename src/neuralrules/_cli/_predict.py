@@ -99,7 +99,7 @@ def predict(
     refuse_mixed_output(output, "the predictions", console)
     loaded = load_stored(model)
     fitted, engine = loaded.fitted_, loaded.deciding_engine()
-    check_wishes(fitted, proba=proba, decision=decision)
+    check_columns_asked_for(fitted, proba=proba, decision=decision)
     if out != "-":
         checked_output(out, "predictions.csv", [model, data])
     n_rows = 0
@@ -122,14 +122,14 @@ def predict(
                 scores = predictions(fitted, outputs, proba=proba, decision=decision)
                 writer.write(chunk[list(ids)].assign(**scores))
                 n_rows += len(chunk)
-            if not n_rows:  # then the output has none either, and a header all the same
+            if not n_rows:  # then the output has a header and no rows
                 outputs = np.empty((0, fitted.network.n_outputs))
                 scores = predictions(fitted, outputs, proba=proba, decision=decision)
                 writer.write(table.no_rows(kinds)[list(ids)].assign(**scores))
     for text in unseen.texts():
         console.note(text)
     if out == "-":
-        sys.stdout.flush()  # or it would be said before it is so
+        sys.stdout.flush()  # before the summary says that all is written
     console.summary(
         f"Wrote predictions of {n_rows:,} rows to {'standard output' if out == '-' else out}.",
         {"output": out, "n_rows": n_rows},
@@ -138,10 +138,10 @@ def predict(
 
 
 class UnseenCategories:
-    """Cells with categories that the fit of a model did not see, counted on the way.
+    """Counts cells with categories that the fit of a model did not see.
 
-    Where rare categories share an indicator, a model does not know their names: such a
-    column is not looked at.
+    If rare categories of a column share an indicator, the model does not know their names,
+    and the column is left out.
     """
 
     def __init__(self, model: StoredModel) -> None:
@@ -151,9 +151,9 @@ class UnseenCategories:
 
         self._known: dict[int, list[Any]] = {}
         for source in range(len(model.encoder_.names)):
-            own = model.encoder_.columns_of(source)
-            if all(isinstance(column, Category) for column in own):
-                known = spellings(column.category for column in own)
+            columns = model.encoder_.columns_of(source)
+            if all(isinstance(column, Category) for column in columns):
+                known = spellings(column.category for column in columns)
                 self._known[source] = [*known, *MISSING]
         self._names = model.encoder_.names
         self._counts = dict.fromkeys(self._known, 0)
@@ -161,7 +161,7 @@ class UnseenCategories:
         self._n_rows = 0
 
     def look_at(self, rows: Any) -> None:
-        """Take in some rows, in the order of the model's columns."""
+        """Count the cells of some rows, whose columns are in the order of the model."""
         import pandas as pd
 
         from neuralrules._data._table import column_of
@@ -182,11 +182,11 @@ class UnseenCategories:
         ]
 
 
-def check_wishes(fitted: Fitted, *, proba: bool, decision: bool) -> None:
-    """Refuse columns that a model cannot give."""
+def check_columns_asked_for(fitted: Fitted, *, proba: bool, decision: bool) -> None:
+    """Refuse columns of the output that a model cannot give."""
     if not fitted.task.are_classes:
-        for name, wished in (("--proba", proba), ("--decision", decision)):
-            if wished:
+        for name, asked in (("--proba", proba), ("--decision", decision)):
+            if asked:
                 raise click.UsageError(
                     f"{name} is for classes, but the model is a regression. Leave it out."
                 )
@@ -198,7 +198,7 @@ def check_wishes(fitted: Fitted, *, proba: bool, decision: bool) -> None:
 
 
 def check_ids(table: Table, ids: Sequence[str], results: Sequence[str]) -> None:
-    """Refuse columns to keep that are not there, or that would be there twice."""
+    """Refuse columns to copy that the table lacks, or that the output would have twice."""
     for name in ids:
         if name not in table.names:
             raise no_column(table, name, "--id")
@@ -214,7 +214,7 @@ def check_ids(table: Table, ids: Sequence[str], results: Sequence[str]) -> None:
 def model_rows(
     table: Table, columns: ModelColumns, chunk: pd.DataFrame, ids: Sequence[str]
 ) -> Any:
-    """The model's columns of some rows, also of those that are kept as they are."""
+    """The model's columns of some rows, including columns that are copied to the output."""
     import pandas as pd
 
     shared = {}
@@ -222,13 +222,13 @@ def model_rows(
         if name in columns.kinds:
             held = chunk[name].array.__arrow_array__()
             cells = table.converted(held, columns.kinds[name], name, chunk.index[0])
-            # Counted from 0, rows of a later chunk would find none of their own.
+            # The index counts the rows of the table, as that of the chunk does.
             shared[name] = pd.Series(cells).set_axis(chunk.index)
     return columns.of(chunk.assign(**shared))
 
 
 def output_columns(fitted: Fitted, *, proba: bool, decision: bool) -> list[str]:
-    """The names of the columns that hold what a model says."""
+    """The names of the columns with predictions."""
     task = fitted.task
     if not task.are_classes:
         if task.n_outputs == 1:
@@ -248,9 +248,9 @@ def output_columns(fitted: Fitted, *, proba: bool, decision: bool) -> list[str]:
 def predictions(
     fitted: Fitted, outputs: np.ndarray, *, proba: bool, decision: bool
 ) -> dict[str, Any]:
-    """What a model says of some rows, by the names of `output_columns`.
+    """The predictions for some rows, by the names of `output_columns`.
 
-    `outputs` is (n_rows, n_outputs): of the network, which is asked only once.
+    `outputs` (n_rows, n_outputs) are those of the network, which computes them only once.
     """
     predicted = fitted.task.predictions(outputs)
     values = [predicted] if predicted.ndim == 1 else list(predicted.T)

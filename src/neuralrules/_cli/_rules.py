@@ -106,13 +106,13 @@ def rules(
         "--style": style,
     }
     if history:
-        refuse_with("--history", {**given, "--exact": exact or None}, "shows no rules")
+        refuse_with("--history", {**given, "--exact": exact or None}, "prints no rules")
         events = load_model(model).fitted_.lineage
         console.result(lineage_text(events), [vars(one) for one in events], prose=True)
         return
     if exact:
-        beside = {**given, "--json": console.as_json or None}
-        refuse_with("--exact", beside, "is the whole model")
+        others = {**given, "--json": console.as_json or None}
+        refuse_with("--exact", others, "prints the whole model")
         print_whole(load_model(model).exact_text())
         return
     loaded = load_model(model)
@@ -193,9 +193,9 @@ def explain(
         prediction = loaded.predict(chosen[number])[0]
         records.append(explanation_record(number, prediction, explanation))
         if reasons:
-            wished = label_of(loaded, adverse)
+            label = label_of(loaded, adverse)
             with library_errors(["adverse"]):
-                found = loaded.reasons(chosen[number], max_reasons or 4, adverse=wished)
+                found = loaded.reasons(chosen[number], max_reasons or 4, adverse=label)
             records[-1] |= reasons_record(found)
             texts.append(f"Row {number}: {found.row_text(0)}")
             continue
@@ -219,6 +219,6 @@ def explanation_record(
 
 def reasons_record(found: Reasons) -> dict[str, Any]:
     """One row's reasons for machines."""
-    told = found.to_frame().drop(columns="row").to_dict("records")
+    reasons = found.to_frame().drop(columns="row").to_dict("records")
     share = None if found.probabilities is None else found.probabilities[0]
-    return {"adverse": found.adverse, "probability": share, "reasons": told}
+    return {"adverse": found.adverse, "probability": share, "reasons": reasons}

@@ -95,7 +95,7 @@ def scorecard(
     if unit is not None and classes:
         raise click.UsageError("--unit is for numbers, and MODEL predicts classes.")
     given = {"points_to_double": points_to_double, "base": base, "unit": unit}
-    wished = {name: value for name, value in given.items() if value is not None}
+    chosen = {name: value for name, value in given.items() if value is not None}
     with library_errors([*given, "levels", "adverse", "loss"]):
         card = loaded.scorecard(
             rows.X,
@@ -103,7 +103,7 @@ def scorecard(
             levels=levels,
             adverse=label_of(loaded, adverse),
             sample_weight=rows.weights,
-            **wished,
+            **chosen,
         )
     if path is None:
         console.result(str(card), card_record(card), prose=True)

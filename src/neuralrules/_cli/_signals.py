@@ -1,8 +1,9 @@
-"""Signals that end the process, at any time: one line, an exit code, nothing half-written.
+"""Signals that end the process: one line, an exit code, and no half-written files.
 
-An exception could come at a bad moment: Python loses those that a finalizer raises, and an
-import may take them for a missing module. So the process ends where it is, imports and waits
-for standard input included, once the parts of unfinished files are gone.
+A signal does not raise an exception, which could come at a bad moment: Python loses exceptions
+that are raised in a finalizer, and an import may take them for a missing module. Instead, the
+process removes the parts of unfinished files and ends at once, also during imports and while it
+waits for standard input.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ WORDS = {  # by names, because Windows does not have all of these signals
 
 
 def answer_signals() -> None:
-    """From now on end the process on each of these signals, unless it was told otherwise."""
+    """End the process on each of these signals from now on, unless a signal is ignored."""
     if threading.current_thread() is not threading.main_thread():
         return  # which alone may handle signals
     owner = os.getpid()
@@ -49,7 +50,7 @@ def answer_signals() -> None:
 
 @contextmanager
 def interrupts_raised() -> Iterator[None]:
-    """Let Ctrl-C be a KeyboardInterrupt, for work that makes something of it."""
+    """Let Ctrl-C raise a KeyboardInterrupt, for work that handles it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -104,7 +104,7 @@ def simplify(
 
 
 def comparison_text(before: dict[str, float], after: dict[str, float]) -> str:
-    """Sizes and losses of two models beside each other."""
+    """Sizes and losses of two models, side by side."""
     width = max(map(len, SHOWN.values()))
     lines = [f"  {'':<{width}}  {'before':>8}  {'after':>8}"]
     for key, name in SHOWN.items():

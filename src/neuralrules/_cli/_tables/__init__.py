@@ -1,7 +1,7 @@
 """Table files, whatever their format: CSV, TSV and Parquet, compressed or not.
 
-`_streams` opens files and standard streams as bytes, `_csv` and `_parquet` make columns of
-them, which `_cells` turns into numbers and text for the frames that `_columns` gives out.
+`_streams` opens files and standard streams as bytes. `_csv` and `_parquet` split the bytes into
+columns, `_cells` turns the cells into numbers and text, and `_columns` makes frames of them.
 `_output` writes frames. pandas and pyarrow are loaded with the first table, not before.
 """
 
@@ -50,8 +50,8 @@ def open_table(
     delimiter : str, optional
         One character between the cells of text. By default a comma for CSV, a tab for TSV.
     missing : sequence of str
-        Texts that mean missing: for CSV and TSV beside the empty cell and the texts that
-        pandas takes for missing, for Parquet beside its own missing values.
+        Texts that mean missing, for CSV and TSV besides the empty cell and the texts that
+        pandas takes for missing, for Parquet besides its own missing values.
     decimal : str
         The mark before the decimals of numbers that are text.
     thousands : str, optional
@@ -60,7 +60,7 @@ def open_table(
     Raises
     ------
     TableError
-        For every mistake in the file or in an option, in one line.
+        For a mistake in the file or in an option, with one line for the user.
     """
     import_packages()
     check_is_file(path)
@@ -98,7 +98,7 @@ def open_output(
     Raises
     ------
     TableError, OSError, ValueError, TypeError
-        If the file cannot be written, in one line, before any work.
+        If the file cannot be written; before any work, with one line for the user.
     """
     import_packages()
     kind, compression = format_and_compression(path, file_format)

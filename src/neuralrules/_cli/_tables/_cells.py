@@ -19,13 +19,13 @@ TEXT = pa.large_string()  # a column may hold more than 2 GiB of text
 
 
 class Marks(NamedTuple):
-    """What a number's digits are written with: 1.861,50 has the marks "," and "."."""
+    """The marks in numbers: 1.861,50 has the decimal mark "," and the thousands mark "."."""
 
     decimal: str = "."
     thousands: str | None = None
 
     def plain(self, text: str) -> str:
-        """A number as Python writes it; another text that is none."""
+        """A number as Python writes it; any other text stays as it is."""
         if self == PLAIN:
             return text
         thousands = "" if self.thousands is None else re.escape(self.thousands)
@@ -87,7 +87,7 @@ class NotANumberError(UnreadableError):
 
 
 def number(text: str, names: Mapping[str, float], marks: Marks = PLAIN) -> float:
-    """The number that a cell's text says; `names` are of numbers, in small letters."""
+    """The number in the text of a cell; `names` are names of numbers, in small letters."""
     bare = marks.plain(text.strip(string.whitespace))
     if NUMBER.fullmatch(bare):
         return float(bare)
@@ -96,7 +96,7 @@ def number(text: str, names: Mapping[str, float], marks: Marks = PLAIN) -> float
     raise NotANumberError(text)
 
 
-def says_number(text: str, marks: Marks) -> bool:
+def is_number(text: str, marks: Marks) -> bool:
     """Whether a text is a number in these marks."""
     try:
         number(text, {}, marks)
@@ -113,13 +113,16 @@ def with_holes(column: Any, markers: Iterable[str]) -> Any:
     column : pyarrow.ChunkedArray
         Text, numbers or dates; other types are returned as they are.
     markers : texts
-        A number or a date is missing where one of them says the same.
+        A number or a date is missing if one of the texts means the same number or date.
     """
     if is_text(column.type):
         known, cells = pa.array(sorted(markers), column.type), column
     elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        said = [float(text) for text in markers if NUMBER.fullmatch(text)]
-        known, cells = pa.array(said, pa.float64()), pc.cast(column, pa.float64(), safe=False)
+        numbers_missing = [float(text) for text in markers if NUMBER.fullmatch(text)]
+        known, cells = (
+            pa.array(numbers_missing, pa.float64()),
+            pc.cast(column, pa.float64(), safe=False),
+        )
     elif pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         days = [day for day in map(days_of_text, markers) if day is not None]
         known = pa.array([round(day * DAY) for day in days], pa.int64())
@@ -145,7 +148,7 @@ def numbers(texts: Any, names: Mapping[str, float], marks: Marks = PLAIN) -> np.
     Raises
     ------
     NotANumberError
-        With the first text that says no number.
+        With the first text that is no number.
     """
     try:
         bare = pc.ascii_trim_whitespace(texts)
@@ -159,12 +162,12 @@ def numbers(texts: Any, names: Mapping[str, float], marks: Marks = PLAIN) -> np.
 
 
 def by_text(texts: Any, read: Callable[[str], float]) -> np.ndarray:
-    """What each text says, NaN for null; every different text is read once."""
+    """The value of each text, NaN for null; every different text is read once."""
     encoded = texts.combine_chunks().dictionary_encode()
-    # In the order of their first rows: the first text that fails is the first cell that does.
-    said = [read(text) for text in encoded.dictionary.to_pylist()]
-    places = encoded.indices.fill_null(len(said)).to_numpy()
-    return np.array([*said, np.nan])[places]
+    # In the order of first rows, so that the first text that fails is the first such cell.
+    values = [read(text) for text in encoded.dictionary.to_pylist()]
+    places = encoded.indices.fill_null(len(values)).to_numpy()
+    return np.array([*values, np.nan])[places]
 
 
 def dates(texts: Any) -> np.ndarray:
@@ -173,7 +176,7 @@ def dates(texts: Any) -> np.ndarray:
     Raises
     ------
     NotADateError
-        With the first text that says no date.
+        With the first text that is no date.
     """
 
     def read(text: str) -> float:
@@ -213,7 +216,7 @@ def typed(texts: Any, marks: Marks = PLAIN) -> Any:
 
 
 def objects(texts: Any) -> pd.Series:
-    """Text with None for null; pandas 3 would make it another type if it were not told."""
+    """Text with None for null, as objects: pandas 3 would choose another type."""
     return pd.Series(texts.to_numpy(), dtype=object)
 
 

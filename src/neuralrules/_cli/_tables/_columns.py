@@ -1,4 +1,4 @@
-"""What every table file gives, whatever its format: columns by name, read once."""
+"""A table file of any format: columns by name, read once."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from neuralrules._cli._tables._cells import (
     NotADateError,
     NotANumberError,
     dates,
+    is_number,
     is_text,
     numbers,
     objects,
     plain,
-    says_number,
     with_holes,
 )
 from neuralrules._cli._tables._streams import TableError
 from neuralrules._data._categories import all_spellings, category_name
 from neuralrules._data._cells import TRUTHS
 
-CHUNK_CELLS = 2**22  # of one chunk: a wide table comes in fewer rows at a time
+CHUNK_CELLS = 2**22  # of one chunk: chunks of a wide table have fewer rows
 SHOWN_CHARACTERS = 40  # of a cell in a message
 SHOWN_NAMES = 10  # columns that a message lists
 
@@ -52,11 +52,11 @@ class Table(ABC):
     names : list of str
         The names of the columns.
     missing : texts
-        What the user says means missing.
+        Texts that mean missing because the user says so.
     usual : texts
-        What means missing in any such file.
+        Texts that mean missing in every file of this format.
     marks : Marks
-        How numbers are written where they are text.
+        How numbers are written in columns of text.
     """
 
     def __init__(
@@ -69,9 +69,9 @@ class Table(ABC):
     ) -> None:
         self.name = name
         self.names = names
-        # A marker -999 is also -999.0, as it reads where a hole has made floats of integers.
-        self._told = frozenset(text for marker in missing for text in all_spellings(marker))
-        self._markers = self._told | frozenset(usual)
+        # The marker -999 also stands for -999.0, because a hole makes integers floats.
+        self._given = frozenset(text for marker in missing for text in all_spellings(marker))
+        self._markers = self._given | frozenset(usual)
         self._marks = marks
         self._begun = False
         self._check_names()
@@ -128,8 +128,8 @@ class Table(ABC):
         kinds : mapping of str to {"number", "date", "text", "category", "as is"}
             The columns, in the order that the frames will have. "number" gives float64
             with NaN; "date" datetime64; "text" objects with None; "category" the same, but
-            only what the user named is missing; "as is" what the file holds, in an Arrow
-            type of pandas: of CSV the very text, also where it means missing.
+            only the user's texts mean missing; "as is" what the file holds, in an Arrow type
+            of pandas: for CSV the very text, even if it means missing.
         n_rows : int
             Rows of a frame; the last one, and those of wide tables, have fewer.
 
@@ -154,11 +154,11 @@ class Table(ABC):
     @property
     @abstractmethod
     def done(self) -> float | None:
-        """Share of the file that has been read, 0 to 1; None where it cannot be known."""
+        """Share of the file that has been read, 0 to 1; None if it cannot be known."""
 
     @abstractmethod
     def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
-        """Rows of these columns in the file's own types, at most `n_rows` at a time."""
+        """Rows of these columns in the types of the file, at most `n_rows` at a time."""
 
     @abstractmethod
     def _typed(self, column: Any) -> Any:
@@ -179,12 +179,12 @@ class Table(ABC):
             first += batch.n_rows
 
     def converted(self, column: Any, kind: str, name: str, first: int) -> Any:
-        """A column of a chunk, which starts at row `first`, as its kind asks."""
+        """A column of a chunk, which starts at row `first`, as its kind says."""
         column = plain(column)
         if kind == "as is":
             return pd.Series(pd.arrays.ArrowExtensionArray(column))
-        # Of the usual texts for missing, a model itself knows which ones are its categories.
-        column = with_holes(column, self._told if kind == "category" else self._markers)
+        # The model itself knows which of the usual texts for missing are its categories.
+        column = with_holes(column, self._given if kind == "category" else self._markers)
         if kind in ("text", "category"):
             return objects(as_text(column))
         if kind == "date":
@@ -222,7 +222,7 @@ class Table(ABC):
 
     def _not_a_number(self, text: str, row: int, column: str) -> TableError:
         remedy = "Correct the cell."
-        other = [marks for marks in (PLAIN, *OTHER_MARKS) if says_number(text, marks)]
+        other = [marks for marks in (PLAIN, *OTHER_MARKS) if is_number(text, marks)]
         if other:
             remedy = f"Give {other[0].options} if numbers are written like that."
         elif len(text) <= SHOWN_CHARACTERS:
@@ -230,7 +230,7 @@ class Table(ABC):
         return self._error(f"{shown(text)} is not a number. {remedy}", row, column)
 
     def _begin(self, columns: Sequence[str]) -> list[str]:
-        """The columns to read, if all are there and nothing has been read yet."""
+        """The columns to read; refused if one is not there, or if the table was read already."""
         if self._begun:
             raise RuntimeError(f"{self.name} has been read already; open it once more.")
         for column in columns:
@@ -242,7 +242,7 @@ class Table(ABC):
         return list(columns)
 
     def similar_column(self, column: str, taken: Sequence[str] = ()) -> str:
-        """What might have been meant by a column that is not there; none of those `taken`."""
+        """Which column may be meant by a name that is not there; none of those `taken`."""
         free = {name.casefold(): name for name in self.names if name not in taken}
         similar = get_close_matches(column.casefold(), free, n=1)
         if similar:
@@ -271,7 +271,7 @@ class Table(ABC):
     def _error(
         self, text: str, row: int | None = None, column: str | None = None
     ) -> TableError:
-        """A mistake and where it is; rows count from 1, and row 0 is the header."""
+        """The error for a mistake and its place; rows count from 1, and row 0 is the header."""
         place = self.name
         if row is not None:
             place += f", row {row}" if row else ", header"

@@ -146,7 +146,7 @@ class RowBlocks:
             size = 2 * len(self._ahead)
 
     def _read(self, size: int) -> None:
-        """Read on until so many bytes are ahead, or all are; the last row gets its end."""
+        """Read until there are `size` bytes ahead, or all; the last row gets a line end."""
         pieces = [self._ahead]
         missing = size - len(self._ahead)
         while missing > 0 and not self._ended:
@@ -168,7 +168,7 @@ class CsvTable(Table):
     delimiter : str
         One character between cells.
     missing : sequence of str
-        Texts that mean missing, beside those of pandas.
+        Texts that mean missing, besides those of pandas.
     marks : Marks
         How numbers are written.
     """
@@ -258,7 +258,7 @@ class CsvTable(Table):
         return self._delimiter_hint() or super().similar_column(column, taken)
 
     def _delimiter_hint(self) -> str:
-        """The delimiter that is probably meant where the header has not been split."""
+        """The delimiter that is probably meant, if the header has not been split."""
         if len(self.names) > 1:
             return ""
         for other, option in DELIMITERS.items():
@@ -312,9 +312,9 @@ def split(
     kind : pyarrow.DataType
         Of these columns: text or binary.
     note_ragged : callable, optional
-        Takes what pyarrow says of a row that has not as many cells as there are names.
+        Takes pyarrow's record of each row with too few or too many cells, and says "skip".
     """
-    # pyarrow takes only ASCII for a delimiter: another one gives way to an unused character.
+    # pyarrow takes only ASCII delimiters: an unused character stands in for another one.
     mark = delimiter
     if not delimiter.isascii():
         unused = (chr(code) for code in range(1, 128) if chr(code) not in '"\r\n')

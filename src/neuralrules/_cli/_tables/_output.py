@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from neuralrules._data._cells import NUMBER
 
-# What makes a spreadsheet take a text for a formula, if the text begins with it.
+# A spreadsheet takes a text that begins with one of these for a formula.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -40,9 +40,9 @@ class UnixLines:
 
 
 class CsvWriter:
-    """Text, with as few quotes as will do, and every digit of a number.
+    """Writes text with every digit of a number, and with quotes only where they are needed.
 
-    If it is `spreadsheet_safe`, an apostrophe stands before texts that look like formulas.
+    With `spreadsheet_safe`, texts that look like formulas get an apostrophe in front.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ def cells(column: pd.Series) -> list[Any]:
 
 
 def without_formula(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula; numbers stay, also those of text."""
+    """A cell that no spreadsheet takes for a formula; numbers stay, also numbers as text."""
     if not isinstance(cell, str) or not cell.startswith(FORMULA_STARTS):
         return cell
     return cell if NUMBER.fullmatch(cell) else f"'{cell}"

@@ -30,7 +30,7 @@ def open_parquet(
     ----------
     source : Source
     missing : sequence of str
-        Texts that mean missing, beside Parquet's own missing values.
+        Texts that mean missing, besides Parquet's own missing values.
     """
     if source.in_place:
         yield ParquetTable(source.name, source.stream, missing, marks)
@@ -66,8 +66,8 @@ class ParquetTable(Table):
         batches = self._file.iter_batches(n_rows, columns=list(columns))
         while (batch := self._next(batches)) is not None:
             self._n_rows += batch.num_rows
-            own = {name: self._checked(batch.column(name), name) for name in columns}
-            yield Batch(batch.num_rows, own)
+            checked = {name: self._checked(batch.column(name), name) for name in columns}
+            yield Batch(batch.num_rows, checked)
 
     def _type_of(self, column: str) -> Any:
         return self._file.schema_arrow.field(column).type
@@ -122,7 +122,7 @@ KNOWN_TYPES = (
 
 
 def opened(name: str, file: BinaryIO) -> Any:
-    """A pyarrow.parquet.ParquetFile, or a line that says why it is none."""
+    """A pyarrow.parquet.ParquetFile; an error says if the file is none."""
     with reading(name):
         size = file.seek(0, os.SEEK_END)
         file.seek(0)

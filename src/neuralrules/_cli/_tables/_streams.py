@@ -23,11 +23,11 @@ from neuralrules._io._writing import checked_path, whole_file
 STANDARD = "-"  # the path of standard input and output
 STANDARD_INPUT = "standard input"  # its name in messages
 FORMATS = ("csv", "tsv", "parquet")
-FORMAT_OPTION = "--data-format"  # the option of the commands that says what a table is
+FORMAT_OPTION = "--data-format"  # of the commands, for the format of a table
 
 
 class TableError(Exception):
-    """A mistake in a user's table file; its text is one line for the user."""
+    """A mistake in a table file; the text is one line for the user."""
 
 
 def _zstd_reader(stream: BinaryIO) -> io.BufferedReader:
@@ -43,7 +43,7 @@ def _zstd_writer(stream: BinaryIO) -> Any:
 
 
 class _LeftOpen(io.RawIOBase):
-    """A stream to write into that stays open when this is closed, as pyarrow does."""
+    """A stream that stays open when pyarrow closes this wrapper around it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -103,9 +103,9 @@ class Source:
         For messages: the path as it was given, or "standard input".
     stream : buffered binary stream
     done : callable
-        Share of the file that has been read, 0 to 1; None where it cannot be known.
+        Share of the file that has been read, 0 to 1; None if it cannot be known.
     in_place : bool
-        The stream is a file's own bytes, in which one can go back and forth.
+        Whether the stream is the file itself, which can be read from any place.
     """
 
     name: str
@@ -155,14 +155,14 @@ def format_and_compression(
 
 @contextmanager
 def reading(name: str, damage: str = "decompressing it fails") -> Iterator[None]:
-    """Say in one line what goes wrong while bytes are read.
+    """Turn errors while bytes are read into one line for the user.
 
     Parameters
     ----------
     name : str
         What is read.
     damage : str
-        How it shows that the bytes are not what they were.
+        What fails if the bytes are damaged.
     """
     try:
         yield
@@ -209,7 +209,7 @@ def open_source(path: str, compression: Compression | None) -> Iterator[Source]:
 
 
 def _starts_with(file: Any, compression: Compression, path: str) -> bool:
-    """Whether there is something to decompress; refuses what is not compressed so."""
+    """Whether there is something to decompress; refused if it is compressed in another way."""
     with reading(path):
         start = file.peek(16)
     if start and not compression.magic.match(start):
@@ -239,7 +239,7 @@ def check_is_file(path: str) -> None:
 
 
 def _opened(path: str) -> Any:
-    """A file, or a line that says why it cannot be opened."""
+    """A file; an error says why it cannot be opened."""
     try:
         return open(path, "rb")
     except PermissionError as error:
@@ -251,7 +251,7 @@ def _opened(path: str) -> Any:
 
 
 def _similar_file(path: str) -> str:
-    """What might have been meant by the name of a file that is not there."""
+    """Which file may be meant by a name that is not there."""
     folder, name = os.path.split(path)
     try:
         neighbours = os.listdir(folder or ".")
