@@ -511,5 +511,5 @@ def test_the_history_of_a_file_that_has_none_and_beside_other_options():
         "What was done to this model is not known: its file does not say.\n"
     )
     assert refused("rules", "iris.nrules", "--history", "--exact", code=2) == (
-        "--exact is not for --history, which shows no rules."
+        "--exact is not for --history, which prints no rules."
     )

@@ -114,7 +114,7 @@ def test_notes_name_the_column_and_the_remedy():
     )
     assert note(["1.861,5", "526", "1,5", "?"]) == (
         "the column 'a b' holds numbers such as '1.861,5', which are taken for categories: "
-        "give --thousands '.' --decimal ',' to read them. '?' will be left, which is no number."
+        "give --thousands '.' --decimal ',' to read them. '?' stays text: it is no number."
     )
     assert note(["2020-01-31", "2021-01-31", "2021-01-31"]) == (
         "the column 'a b' holds dates such as '2020-01-31', each of which is taken for a "

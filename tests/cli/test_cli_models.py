@@ -202,7 +202,7 @@ def test_rules_in_sentences():
         "--style is for people, not for --json. Leave one out."
     )
     assert refused("rules", "mixed.nrules", "--style", "sentences", "--exact", code=2) == (
-        "--style is not for --exact, which is the whole model."
+        "--style is not for --exact, which prints the whole model."
     )
 
 
@@ -213,7 +213,7 @@ def test_exact_rules_can_be_read_back():
     assert (read_rules(text).predict(X) == load("mixed.nrules").predict(X)).all()
     for option in (["--json"], ["--max-rules", 2]):
         assert refused("rules", "mixed.nrules", "--exact", *option, code=2) == (
-            f"{option[0]} is not for --exact, which is the whole model."
+            f"{option[0]} is not for --exact, which prints the whole model."
         )
 
 

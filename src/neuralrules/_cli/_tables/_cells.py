@@ -25,7 +25,7 @@ class Marks(NamedTuple):
     thousands: str | None = None
 
     def plain(self, text: str) -> str:
-        """A number as Python writes it; any other text stays as it is."""
+        """A number as Python writes it; for any other text, one that is no number."""
         if self == PLAIN:
             return text
         thousands = "" if self.thousands is None else re.escape(self.thousands)

@@ -230,7 +230,7 @@ class Table(ABC):
         return self._error(f"{shown(text)} is not a number. {remedy}", row, column)
 
     def _begin(self, columns: Sequence[str]) -> list[str]:
-        """The columns to read; refused if one is not there, or if the table was read already."""
+        """The columns to read; refused if one is not there, or if the table has been read."""
         if self._begun:
             raise RuntimeError(f"{self.name} has been read already; open it once more.")
         for column in columns:
