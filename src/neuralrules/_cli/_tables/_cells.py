@@ -119,10 +119,8 @@ def with_holes(column: Any, markers: Iterable[str]) -> Any:
         known, cells = pa.array(sorted(markers), column.type), column
     elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         numbers_missing = [float(text) for text in markers if NUMBER.fullmatch(text)]
-        known, cells = (
-            pa.array(numbers_missing, pa.float64()),
-            pc.cast(column, pa.float64(), safe=False),
-        )
+        known = pa.array(numbers_missing, pa.float64())
+        cells = pc.cast(column, pa.float64(), safe=False)
     elif pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         days = [day for day in map(days_of_text, markers) if day is not None]
         known = pa.array([round(day * DAY) for day in days], pa.int64())
