@@ -109,7 +109,8 @@ class RowBlocks:
         """The first row, after a mark of UTF-8."""
         self._read(len(UTF8_MARK))
         self._ahead = self._ahead.removeprefix(UTF8_MARK)
-        return self._next(self._one_row)
+        # A pipe may give no more than the first row for a while.
+        return self._next(self._one_row, size=1)
 
     def next(self) -> bytes:
         """One or more rows, with blank lines before and between them; none at the end.
@@ -119,10 +120,9 @@ class RowBlocks:
         RowError
             For the first of the next rows.
         """
-        return self._next(self._all_rows)
+        return self._next(self._all_rows, BLOCK_BYTES)
 
-    def _next(self, rows: re.Pattern[bytes]) -> bytes:
-        size = BLOCK_BYTES
+    def _next(self, rows: re.Pattern[bytes], size: int) -> bytes:
         while True:
             self._read(min(size, LONGEST_ROW))
             if found := rows.match(self._ahead):
@@ -146,15 +146,16 @@ class RowBlocks:
             size = 2 * len(self._ahead)
 
     def _read(self, size: int) -> None:
-        """Read until there are `size` bytes ahead, or all; the last row gets a line end."""
+        """Read until at least `size` bytes are ahead, or all; the last row gets a line end."""
+        most = max(size, min(BLOCK_BYTES, LONGEST_ROW))
         pieces = [self._ahead]
-        missing = size - len(self._ahead)
-        while missing > 0 and not self._ended:
+        length = len(self._ahead)
+        while length < size and not self._ended:
             with reading(self._source.name):
-                piece = self._source.stream.read1(missing)
+                piece = self._source.stream.read1(most - length)
             self._ended = not piece
             pieces.append(piece or b"\n")
-            missing -= len(piece)
+            length += len(piece)
         self._ahead = b"".join(pieces)
 
 
