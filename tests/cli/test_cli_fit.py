@@ -73,8 +73,8 @@ def test_defaults_in_the_help_are_the_real_ones():
         assert described, name
         assert described[1] == words, name
     assert "[default: 5]" in shown
-    assert "[default: other ones, chosen by benchmarks]" in shown
-    assert "[default: auto, the mean unless there is a limit of rules]" in shown
+    assert "[default: candidates that benchmarks chose]" in shown
+    assert "[default: auto, which means average unless the number of rules is limited]" in shown
 
 
 def test_every_option_reaches_the_estimator():

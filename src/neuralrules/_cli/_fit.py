@@ -151,7 +151,7 @@ def read_depths(text: str) -> tuple[int, ...]:
     type=click.Choice(["auto", "average", "single"]),
     section=SEARCH,
     help="Keep the mean of the models of all folds, or fit one model on all rows.  "
-    "[default: auto, which means average unless --max-rules is given]",
+    "[default: auto, which means average unless the number of rules is limited]",
 )
 @console_options
 @click.pass_context
