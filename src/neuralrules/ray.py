@@ -14,6 +14,7 @@ from neuralrules._estimators._base import (
 )
 from neuralrules._estimators._classifier import NeuralRuleClassifier
 from neuralrules._estimators._regressor import NeuralRuleRegressor
+from neuralrules._io._checks import check_whole
 
 __all__ = ["fit"]
 
@@ -91,10 +92,10 @@ def fit(
         target,
         sample_weight,
         Workers(
-            checked("workers", workers, 1),
-            checked("cpus_per_worker", cpus_per_worker, 1),
+            check_whole("workers", workers, 1),
+            check_whole("cpus_per_worker", cpus_per_worker, 1),
             bool(gpu),
-            checked("max_failures", max_failures, 0),
+            check_whole("max_failures", max_failures, 0),
         ),
         address,
     )[0]
@@ -123,10 +124,3 @@ def fit_with_costs(
         del blocks
         fit_on_machines(estimator, table, target, sample_weight, cluster)
     return estimator, cluster
-
-
-def checked(name: str, value: Any, least: int) -> int:
-    """A whole number that is large enough."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
-    return value

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from sklearn.utils.validation import _check_sample_weight
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._io._checks import check_whole
 from neuralrules._io._frames import import_pandas
 from neuralrules._reading._names import column_label
 
@@ -106,11 +106,9 @@ def importances(
     """
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not one of {', '.join(map(repr, KINDS))}.")
-    for name, value in (("n_resamples", n_resamples), ("max_rows", max_rows)):
-        may_be_none = name == "max_rows"
-        whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= 2
-        if not whole and not (value is None and may_be_none):
-            raise ValueError(f"{name}={value!r} must be a whole number of at least 2.")
+    check_whole("n_resamples", n_resamples, 2)
+    if max_rows is not None:
+        check_whole("max_rows", max_rows, 2)
     if n_rows < 2:
         raise ValueError(f"X has {n_rows} row; importances need at least 2 to compare.")
     random_state = check_random_state(random_state)

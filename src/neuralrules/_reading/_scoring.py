@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import true_values
+from neuralrules._io._checks import is_whole
 from neuralrules._reading._outcomes import adverse_outcome
 from neuralrules._reading._scorecard import Band, RoundingCost, ScoreCard
 from neuralrules._reading._text import check_counts
@@ -139,7 +140,7 @@ def check_options(
         given = isinstance(value, Real) and not isinstance(value, bool)
         if not (given and 0 < value < np.inf) and not (name == "unit" and value is None):
             raise ValueError(f"{name}={value!r} must be a number above 0.")
-    if not isinstance(base, Integral) or isinstance(base, bool):
+    if not is_whole(base):
         raise ValueError(f"base={base!r} must be a whole number.")
     if levels is not None:
         check_counts(levels=levels)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._io._checks import check_whole
 from neuralrules._io._frames import import_pandas
 from neuralrules._network._network import Network
 from neuralrules._reading._along import activations_along, rules_that_use
@@ -177,10 +177,9 @@ def shapes(
     random_state: Any,
 ) -> list[Any]:
     """Shapes of columns and pairs; see `Answers.shapes`."""
-    for name, value, least in (("n_values", n_values, 2), ("max_rows", max_rows, 1)):
-        whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= least
-        if not whole and not (value is None and name == "max_rows"):
-            raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
+    check_whole("n_values", n_values, 2)
+    if max_rows is not None:
+        check_whole("max_rows", max_rows, 1)
     asked = asked_columns(fitted, columns)
     weights = _check_sample_weight(
         sample_weight, np.empty((X.shape[0], 0)), dtype=np.float64, ensure_non_negative=True

@@ -7,8 +7,6 @@ are left out, the text says what makes the rule fire more strongly.
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 
 from neuralrules._data._columns import Date, Indicator, Missing
@@ -16,6 +14,7 @@ from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._io._checks import check_whole
 from neuralrules._network._network import Network
 from neuralrules._reading._column_words import number_words, state_text, words_of
 from neuralrules._reading._conditions import LiteralSum, is_measured, sum_in_units
@@ -162,8 +161,7 @@ def date_texts(encoder: Encoder, text: str) -> list[str]:
 def check_counts(**counts: int) -> None:
     """Refuse counts that are no whole numbers of at least 1, and too many digits."""
     for name, value in counts.items():
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+        check_whole(name, value, 1)
         if name == "precision" and value > MAX_PRECISION:
             raise ValueError(
                 f"precision={value!r} must be at most {MAX_PRECISION}: a number has no more "
