@@ -21,7 +21,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._templates import digest, escaping_environment, page_bytes
 from neuralrules._io._writing import whole_file
 from neuralrules._reading._outcomes import outcome_of_class, rare_class
-from neuralrules._reading._sentences import rare_first, start_sentences, mentioned_rules
+from neuralrules._reading._sentences import mentioned_rules, rare_first, start_sentences
 from neuralrules._reading._text import rule_text
 from neuralrules._reading._wording import EVERY_ROW, rule_words
 from neuralrules._report._page_model import page_columns, page_formula, page_model

@@ -13,6 +13,7 @@ from neuralrules._charts._texts import (
     short_name,
     with_short_names,
 )
+from neuralrules._data._columns import Number
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._column_words import state_text
 from neuralrules._reading._rules_table import literal_angles
@@ -98,7 +99,7 @@ def input_text(fitted: Fitted, feature: int) -> str:
     """A column, or what an indicator says, with short names."""
     encoder = fitted.encoder
     column = encoder.columns[feature]
-    if column.kind == "number":
+    if isinstance(column, Number):
         return short_label(encoder.names[column.source])
     short = with_short_names(fitted).encoder
     return short_name(state_text(short, short.columns[feature]))

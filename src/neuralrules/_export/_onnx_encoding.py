@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neuralrules._data._columns import Category
 from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
@@ -347,7 +348,7 @@ def check_missing_text(encoder: Encoder, missing_text: Any) -> None:
     if not isinstance(missing_text, str):
         raise TypeError(f"missing_text={missing_text!r} must be a string.")
     for column in encoder.columns:
-        if column.kind == "category" and column.category == missing_text:
+        if isinstance(column, Category) and column.category == missing_text:
             raise ValueError(
                 f"missing_text={missing_text!r} is a category of column "
                 f"{encoder.names[column.source]!r}, and ONNX has no other way to say that a "
@@ -357,4 +358,5 @@ def check_missing_text(encoder: Encoder, missing_text: Any) -> None:
 
 
 def all_categories(encoder: Encoder) -> list[str]:
-    return [column.category for column in encoder.columns if column.kind == "category"]
+    columns = (column for column in encoder.columns if isinstance(column, Category))
+    return [column.category for column in columns if column.category is not None]

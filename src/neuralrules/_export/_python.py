@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from neuralrules._data._columns import EncodedColumn
+from neuralrules._data._columns import Category, EncodedColumn, Number, Rare
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
 from neuralrules._export._extras import NOTHING, Extras
@@ -147,7 +147,7 @@ def head_lines(fitted: Fitted, formula: Formula, extras: Extras) -> list[str]:
     if readings:
         lines.append("MISSING = None")
         lines.append(f"LARGEST = {float_code(LARGEST)}  # no number may be beyond it")
-    if any(x.column.kind == "rare" for x in formula.columns):
+    if any(isinstance(x.column, Rare) for x in formula.columns):
         lines.append("OTHER = object()  # every category that is not listed")
     markers = sorted({text for reading in readings for text in reading.missing_texts})
     if markers:
@@ -364,14 +364,16 @@ def product_code(factor: float, term: str) -> str:
 def term_code(encoder: Encoder, column: EncodedColumn) -> str:
     """An encoded column as rules name it."""
     name = text_code(encoder.names[column.source])
-    return f"x[{name}]" if column.kind == "number" else f"x[{name}, {category_code(column)}]"
+    if isinstance(column, Number):
+        return f"x[{name}]"
+    return f"x[{name}, {indicator_code(column)}]"
 
 
-def category_code(column: EncodedColumn) -> str:
+def indicator_code(column: EncodedColumn) -> str:
     """What an indicator stands for."""
-    if column.kind == "rare":
-        return "OTHER"
-    return "MISSING" if column.category is None else text_code(column.category)
+    if isinstance(column, Category) and column.category is not None:
+        return text_code(column.category)
+    return "MISSING" if column.means_missing else "OTHER"
 
 
 def label_code(label: Any) -> str:

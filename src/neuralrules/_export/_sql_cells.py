@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from neuralrules._data._cells import MISSING
-from neuralrules._data._columns import EncodedColumn
+from neuralrules._data._columns import Category, EncodedColumn, Number
 from neuralrules._export._sql_dialect import Dialect
 from neuralrules._fitted._formula import CellReading
 
@@ -63,13 +63,11 @@ def cell_name(reading: CellReading) -> str:
 def column_name(name: str, reading: CellReading, column: EncodedColumn) -> str:
     """What the subqueries call an encoded column; a number in it makes it unique."""
     name += slug(reading.name)
-    if column.kind == "number":
+    if isinstance(column, Number):
         return name
-    if column.kind == "rare":
-        return f"{name}_is_rare"
-    if column.category is None:
-        return f"{name}_is_missing"
-    return f"{name}_is{slug(column.category)}"
+    if isinstance(column, Category) and column.category is not None:
+        return f"{name}_is{slug(column.category)}"
+    return f"{name}_is_missing" if column.means_missing else f"{name}_is_rare"
 
 
 def slug(text: str) -> str:

@@ -256,7 +256,7 @@ def cell_reading(encoder: Encoder, source: int, decimal: str = ".") -> CellReadi
         kind, largest = "flag" if is_flag(column) else "number", column.furthest
         kind = "date" if isinstance(column, Date) else kind
     else:
-        names = [other.category for other in columns]
+        names = [other.category for other in columns if isinstance(other, Category)]
         kind = "code" if any(name and number_spellings(name) for name in names) else "text"
     markers = encoder.markers
     texts, numbers = tuple(sorted(markers.texts)), column.marked(markers)

@@ -222,8 +222,9 @@ class IndicatorWords:
         """The category as a sentence says it."""
         if self.column.means_missing:
             return "missing"
-        known = isinstance(self.column, Category)
-        return category_text(self.column.category) if known else "a rare value"
+        if isinstance(self.column, Category) and self.column.category is not None:
+            return category_text(self.column.category)
+        return "a rare value"
 
     def state(self, present: bool = True) -> str:
         """What the indicator says, or that it does not hold."""

@@ -29,7 +29,6 @@ from neuralrules._training._training import State
 
 # Smaller ones would lose their digits in float32, or vanish.
 SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)
-ORDER = ("number", "missing", "category", "rare")  # of encoded columns
 
 
 def fitted_from_text(exact: ExactRules, estimator: str, *, named: bool) -> Fitted:
@@ -97,7 +96,7 @@ def encoder_of(exact: ExactRules, *, named: bool) -> tuple[Encoder, dict[Term, i
         # Every number could be missing; whether it was is known only where a rule asks.
         if term.kind != "missing" or column.number is None or term in used
     ]
-    found.sort(key=lambda pair: (min(ORDER.index(pair[1].kind), 2), pair[1].source))
+    found.sort(key=lambda pair: (pair[1].rank, pair[1].source))
     names = [column.name for column in exact.columns]
     encoder = Encoder(names, [column for _, column in found], named, exact.missing)
     return encoder, {term: place for place, (term, _) in enumerate(found)}

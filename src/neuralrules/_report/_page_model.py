@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from neuralrules._charts._texts import finite, plain_text, short, short_resolved
-from neuralrules._data._columns import EncodedColumn
+from neuralrules._data._columns import Category, Date, EncodedColumn, Number
 from neuralrules._data._dates import date_text
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
@@ -116,7 +116,9 @@ def page_features(encoder: Encoder, features: list[int]) -> list[dict[str, Any]]
             "scale": column.in_sums.scale,
             "spread": max(map(abs, column.span)),
             "knots": page_knots(encoder, column),
-            "date": in_formula(encoder.names[column.source]) if column.is_date else None,
+            "date": in_formula(encoder.names[column.source])
+            if isinstance(column, Date)
+            else None,
         }
         for column in (encoder.columns[feature] for feature in features)
     ]
@@ -162,16 +164,17 @@ def page_columns(fitted: Fitted, X: Any, order: list[str] | None) -> list[dict[s
 def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
     own = encoder.columns_of(source)
     result: dict[str, Any] = {"name": column_label(encoder.names[source]), "source": source}
-    if own[0].kind == "number":
-        start, hint, full = usual_number(encoder, own[0], X)
-        holes = any(column.kind == "missing" for column in own)
+    first = own[0]
+    if isinstance(first, Number):
+        start, hint, full = usual_number(encoder, first, X)
+        holes = any(column.means_missing for column in own)
         result |= {"kind": "number", "start": start, "holes": holes, "input": "number"}
-        marked = own[0].marked(encoder.markers)
+        marked = first.marked(encoder.markers)
         result["marked"] = [number for number in marked if math.isfinite(number)]
-        if own[0].is_date:
+        if isinstance(first, Date):
             result |= date_input(start, encoder.numbers(X, source) if X is not None else None)
         return result | {"hint": hint, "hint_full": full}
-    known = [column for column in own if column.kind == "category"]
+    known = [column for column in own if isinstance(column, Category)]
     keys = [column.category for column in known]
     options = [MISSING if key is None else key for key in keys] + [OTHER]
     result |= {"kind": "category", "keys": keys, "options": options}
@@ -206,7 +209,7 @@ def usual_number(
 ) -> tuple[float | None, str, str]:
     """Where an input starts, and what is usual there: in short and in all digits."""
     scale = column.scale
-    if column.is_date:
+    if isinstance(column, Date):
         return usual_date(encoder, column, X)
     if X is None:
         # To a hundredth of the deviation: what is near zero compared with it is zero.

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from neuralrules._data._columns import Category, EncodedColumn, Number
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import counted
@@ -111,13 +112,19 @@ def places_of(encoder: Encoder) -> dict[Term, int]:
     """Where each term of the text is among the encoded columns."""
     places = {}
     for place, column in enumerate(encoder.columns):
-        kind, category = column.kind, column.category
-        if kind == "number" and column.knots is not None:
-            kind = "scaled"
-        if kind == "category" and category is None:
-            kind = "missing"  # among categories a hole is one
-        places[Term(encoder.names[column.source], kind, category)] = place
+        places[term_of(encoder.names[column.source], column)] = place
     return places
+
+
+def term_of(name: str, column: EncodedColumn) -> Term:
+    """The term by which the text names an encoded column of the column `name`."""
+    if isinstance(column, Number):
+        return Term(name, "number" if column.knots is None else "scaled")
+    if column.means_missing:
+        return Term(name, "missing")
+    if isinstance(column, Category):
+        return Term(name, "category", column.category)
+    return Term(name, "rare")
 
 
 def used_terms(rules: list[ParsedRule]) -> set[Term]:

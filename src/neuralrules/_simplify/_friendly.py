@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._data._columns import EncodedColumn
+from neuralrules._data._columns import Date, EncodedColumn, Number
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
@@ -91,7 +91,7 @@ class Thresholds:
         if self.alike and seen is not None and inside:
             alike = seen.around(threshold, rises=rises)
             low, high = min(low, alike[0]), max(high, alike[1])
-        if column.is_date:
+        if isinstance(column, Date):
             return roundest_day(threshold, low, high)
         whole = seen is not None and seen.whole
         return roundest(threshold, low, high, whole=whole)
@@ -140,10 +140,10 @@ def friendly_network(fitted: Fitted, rows: Rows, engine: Engine, tolerance: floa
     """
     network, encoder = fitted.state.network, fitted.encoder
     columns = {feature: encoder.columns[feature] for feature in network.features.tolist()}
-    seen = {
+    seen: dict[EncodedColumn, Seen] = {
         column: seen_numbers(rows, feature, column)
         for feature, column in columns.items()
-        if column.kind == "number"
+        if isinstance(column, Number)
     }
     before = rows.mean_loss(engine.decide(network, rows.X) + network.intercept)
     gain = rows.mean_loss(rows.best_constant()) - before
