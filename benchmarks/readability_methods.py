@@ -18,7 +18,7 @@ from sklearn.tree import export_text
 from benchmarks import frontier_methods as peers
 from benchmarks.frontier_protocol import Split, log_loss, shares
 
-PAGE = {"max_rules": 16, "max_literals": 2, "max_terms": 2}
+PAGE = {"max_rules": 16, "max_depth": 2, "max_terms": 2}
 SIZES = (8, 16, 32, 64, 128)  # of contracts that are the page's in all else
 N_MONOTONE = 3
 

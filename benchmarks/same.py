@@ -40,6 +40,7 @@ from neuralrules import (
     load,
     read_rules,
 )
+from neuralrules._estimators._candidates import default_candidates
 
 SCORED_ROWS = 200  # of each table, by every export
 QUICK: dict[str, Any] = {"random_state": 0, "n_epochs": 12, "n_trees": 4, "max_depth": 3}
@@ -170,14 +171,16 @@ def from_ray(table: Callable[[], Any]) -> Any:
     return model, X
 
 
-def by_command(*options: str) -> Any:
+def by_command(*options: str, max_depth: int | None = 3) -> Any:
     from neuralrules._cli import main
 
     X, y = applicants()
     with tempfile.TemporaryDirectory() as folder:
         table, file = Path(folder) / "table.csv", Path(folder) / "model.nrules"
         X.assign(target=y).to_csv(table, index=False)
-        quick = ["--n-epochs", "12", "--n-trees", "4", "--max-depth", "3", "--quiet"]
+        quick = ["--n-epochs", "12", "--n-trees", "4", "--quiet"]
+        if max_depth is not None:
+            quick += ["--max-depth", str(max_depth)]
         done = main(
             ["fit", str(table), "--target", "target", "-o", str(file), *quick, *options]
         )
@@ -189,6 +192,7 @@ CLASSES = partial(fitted, NeuralRuleClassifier)
 NUMBERS = partial(fitted, NeuralRuleRegressor)
 SEARCH: dict[str, Any] = {"candidates": [{}, {"max_depth": 2}], "cv": 2, "n_epochs": 8}
 EXPERT = ["late > 2 and debt > 0.6", "region = east and opened < 2016-01-01"]
+FREE = [f"free: {rule}" for rule in EXPERT]
 
 CASES: dict[str, Callable[[], Any]] = {
     **{
@@ -226,7 +230,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "quantiles, numbers": partial(NUMBERS, amounts, scaling="quantile"),
     "max_rules": partial(CLASSES, applicants, max_rules=6),
     "max_terms": partial(CLASSES, applicants, max_rules=8, max_terms=1),
-    "max_literals": partial(CLASSES, applicants, max_depth=4, max_literals=2),
+    "max_literals": partial(CLASSES, applicants, max_depth=2),
     "no intercept": partial(CLASSES, applicants, fit_intercept=False),
     "no dropout, constant rate": partial(
         CLASSES, applicants, rule_dropout=0.0, schedule="constant"
@@ -239,13 +243,9 @@ CASES: dict[str, Callable[[], Any]] = {
     "row weights, quantiles, tree": partial(
         weighted, applicants, scaling="quantile", rule_source="tree"
     ),
-    "expert rules": partial(CLASSES, applicants, expert_rules=EXPERT),
-    "expert rules frozen": partial(
-        CLASSES, applicants, expert_rules=EXPERT, frozen_rules="expert"
-    ),
-    "expert rules alone": partial(
-        CLASSES, applicants, expert_rules=EXPERT, rule_source="expert"
-    ),
+    "expert rules": partial(CLASSES, applicants, expert_rules=FREE),
+    "expert rules frozen": partial(CLASSES, applicants, expert_rules=EXPERT),
+    "expert rules alone": partial(CLASSES, applicants, expert_rules=FREE, rule_source="expert"),
     "monotone": partial(CLASSES, applicants, monotone={"late": -1, "debt": -1}),
     "monotone, one class": partial(CLASSES, grades, monotone={"debt": {"C": 1}}),
     "monotone, numbers": partial(NUMBERS, amounts, monotone={"debt": 1, "opened": -1}),
@@ -266,7 +266,16 @@ CASES: dict[str, Callable[[], Any]] = {
         fitted, NeuralRuleClassifierCV, applicants, max_rules=6, scoring="roc_auc", **SEARCH
     ),
     "search, own candidates": partial(
-        fitted, NeuralRuleClassifierCV, iris, cv=2, n_trees=1, n_epochs=3
+        fitted,
+        NeuralRuleClassifierCV,
+        iris,
+        candidates=[{"max_depth": 3}, *default_candidates(None, 3)[1:]],
+        cv=2,
+        n_trees=1,
+        n_epochs=3,
+    ),
+    "search, default candidates": partial(
+        fitted, NeuralRuleClassifierCV, iris, cv=2, n_trees=1, n_epochs=3, max_depth=None
     ),
     "simplify": partial(simplified, NeuralRuleClassifier, applicants),
     "simplify, tolerance": partial(simplified, NeuralRuleClassifier, grades, tolerance=0.1),
@@ -289,7 +298,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "Parquet files": partial(from_parquet, 3, NeuralRuleClassifier, grades),
     "Parquet files, numbers": partial(from_parquet, 2, NeuralRuleRegressor, amounts),
     "command": partial(by_command),
-    "command, search": partial(by_command, "--cv"),
+    "command, search of default candidates": partial(by_command, "--cv", max_depth=None),
     "command, missing": partial(by_command, "--missing", "north", "--missing", "0"),
     "Ray": partial(from_ray, applicants),
 }

@@ -137,7 +137,6 @@ experts = [
 alone = NeuralRuleClassifier(
     rule_source="expert",
     expert_rules=experts,
-    frozen_rules="expert",
     monotone=promised,
     **settings,
 ).fit(X_train, y_train)
@@ -146,15 +145,14 @@ print(alone.rules_text(style="sentences"))
 
 # %%
 # Then twelve other rules grow beside them. Each condition is about one column,
-# so the model stays on one page. ``frozen_rules="expert"`` keeps the
-# conditions of the experts exactly. Training learns only how much each of
-# their rules counts, together with all other rules.
+# so the model stays on one page. Training keeps the conditions of the experts
+# exactly. It learns only how much each of their rules counts, together with
+# all other rules.
 
 model = NeuralRuleClassifier(
     n_trees=3,
     max_terms=1,
     expert_rules=experts,
-    frozen_rules="expert",
     monotone=promised,
     **settings,
 ).fit(X_train, y_train)

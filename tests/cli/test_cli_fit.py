@@ -81,11 +81,9 @@ def test_every_option_reaches_the_estimator():
     options = {
         "--max-depth": ("3", 3),
         "--rule-source": ("forest", "forest"),
-        "--frozen-rules": ("expert", "expert"),
         "--n-trees": ("2", 2),
         "--tree-rate": ("0.3", 0.3),
         "--max-rules": ("7", 7),
-        "--max-literals": ("2", 2),
         "--max-terms": ("1", 1),
         "--min-samples-leaf": ("4", 4),
         "--literal-columns": ("own", "own"),

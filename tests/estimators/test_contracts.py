@@ -42,7 +42,7 @@ def n_conditions(model):
 @settings(max_examples=12, deadline=None)
 @given(
     max_terms=st.integers(1, 3),
-    max_literals=st.integers(1, 4),
+    max_depth=st.integers(1, 4),
     max_rules=st.sampled_from([3, 16]),
     options=st.fixed_dictionaries(
         {
@@ -51,17 +51,16 @@ def n_conditions(model):
             "start": st.sampled_from(["hinge", "leaf"]),
             "rule_source": st.sampled_from(["boosting", "tree", "forest"]),
             "engine": st.sampled_from(["numba", "numpy"]),
-            "max_depth": st.sampled_from([2, 5, None]),
         }
     ),
     classes=st.booleans(),
 )
-def test_a_fit_keeps_its_limits(max_terms, max_literals, max_rules, options, classes):
+def test_a_fit_keeps_its_limits(max_terms, max_depth, max_rules, options, classes):
     X, y = table()
     kind = NeuralRuleClassifier if classes else NeuralRuleRegressor
     model = kind(
         max_terms=max_terms,
-        max_literals=max_literals,
+        max_depth=max_depth,
         max_rules=max_rules,
         n_trees=4,
         n_epochs=4,
@@ -69,7 +68,7 @@ def test_a_fit_keeps_its_limits(max_terms, max_literals, max_rules, options, cla
         **options,
     ).fit(X, y > 0 if classes else y)
     assert n_terms(model).max() <= max_terms
-    assert n_conditions(model).max() <= max_literals
+    assert n_conditions(model).max() <= max_depth
     assert model.network_.n_rules <= max_rules
 
 
@@ -126,7 +125,7 @@ def test_what_follows_keeps_them_too(tmp_path):
 
 def test_a_search_keeps_them():
     X, y = load_breast_cancer(return_X_y=True)
-    limits = {"max_rules": 8, "max_terms": 2, "max_literals": 2}
+    limits = {"max_rules": 8, "max_terms": 2, "max_depth": 2}
     search = NeuralRuleClassifierCV(cv=2, n_epochs=6, random_state=0, **limits).fit(X, y)
     assert search.network_.n_rules <= 8
     assert n_terms(search).max() <= 2

@@ -1,6 +1,7 @@
 """scikit-learn's contract, the interface, and errors as part of it."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,7 @@ from neuralrules import (
     NeuralRuleRegressorCV,
 )
 from neuralrules._estimators import _base
+from neuralrules._task._task import Task
 
 CANCER = load_breast_cancer(return_X_y=True)
 IRIS = load_iris(return_X_y=True)
@@ -550,7 +552,6 @@ FORMER = {
     "max_depth": 6,
     "rule_source": "tree",
     "expert_rules": None,
-    "frozen_rules": None,
     "n_trees": 10,
     "max_rules": None,
     "min_samples_leaf": 1,
@@ -560,7 +561,7 @@ FORMER = {
     "learning_rate": 0.01,
     "schedule": "cosine",
     "n_epochs": 200,
-    "batch_size": "paper",  # then called "auto"
+    "batch_size": (128, 256),  # then called "auto"
     "early_stopping": False,
     "validation_fraction": 0.1,
     "patience": 10,
@@ -577,7 +578,6 @@ FORMER = {
     "fit_intercept": False,
     "scaling": "standard",
     "missing": None,
-    "max_literals": None,
     "max_terms": None,
 }
 
@@ -619,16 +619,26 @@ def test_the_papers_network_has_no_intercept_and_looks_at_all_columns_of_its_tre
         (100, "auto", 32),
         (1600, "auto", 100),
         (10**6, "auto", 256),
-        (100, "paper", 100),
-        (1000, "paper", 128),
-        (3200, "paper", 200),
-        (10**6, "paper", 256),
+        (100, (128, 256), 100),
+        (1000, (128, 256), 128),
+        (3200, (128, 256), 200),
+        (10**6, (128, 256), 256),
         (100, 7, 7),
         (5, 7, 5),
     ],
 )
 def test_rows_of_a_batch(n_rows, batch_size, rows):
-    assert NeuralRuleClassifier(batch_size=batch_size)._rows_per_batch(n_rows) == rows
+    settings = _base.settings_of(NeuralRuleClassifier(batch_size=batch_size))
+    assert settings.plan(Task.of_classes(np.arange(2), "logistic"), n_rows).batch_size == rows
+
+
+@pytest.mark.parametrize(
+    "batch_size", [(), (8,), (0, 8), (9, 8), (8, 9, 10), (8.0, 9), [1, "x"]], ids=repr
+)
+def test_bounds_of_a_batch_that_are_none(batch_size):
+    message = f"batch_size={batch_size!r} must be a whole number of at least 1, a pair (low, "
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        NeuralRuleClassifier(batch_size=batch_size).fit(*CANCER)
 
 
 @pytest.mark.parametrize(
@@ -653,4 +663,4 @@ def grown_by(model, n_rows=60, *, n_classes=2, weighted=None):
     """How trees grow on such rows."""
     weights = (np.arange(n_rows) < (weighted or n_rows)).astype(np.float32)
     rows = class_rows(np.zeros((n_rows, 1), np.float32), np.arange(n_rows) % n_classes, weights)
-    return model._source_options(rows, np.random.RandomState(0))
+    return _base.settings_of(model).source_options(rows, np.random.RandomState(0), None)

@@ -51,7 +51,6 @@ def test_frozen_literals_keep_their_bits_while_values_train(loans, deep, engine,
         "start": start,
         "random_state": 0,
         "expert_rules": RULES,
-        "frozen_rules": "expert",
     }
     before, after = (
         NeuralRuleClassifier(n_epochs=n, **options).fit(*loans).network_ for n in (0, 3)
@@ -60,8 +59,11 @@ def test_frozen_literals_keep_their_bits_while_values_train(loans, deep, engine,
         assert literals_of(before, rule) == literals_of(after, rule)
     assert (before.values[:2] != after.values[:2]).all()
     assert literals_of(before, 2) != literals_of(after, 2)
-    free = NeuralRuleClassifier(n_epochs=3, **{**options, "frozen_rules": None}).fit(*loans)
-    assert literals_of(free.network_, 0) != literals_of(before, 0)
+    one_free = {**options, "expert_rules": [RULES[0], f"free: {RULES[1]}"]}
+    trained = NeuralRuleClassifier(n_epochs=3, **one_free).fit(*loans)
+    assert trained.rules_.frozen[:3].tolist() == [1, 0, 0]
+    assert literals_of(trained.network_, 0) == literals_of(before, 0)
+    assert literals_of(trained.network_, 1) != literals_of(before, 1)
 
 
 def test_rules_stand_alone_or_before_those_that_grow(loans):
@@ -79,7 +81,7 @@ def test_rules_stand_alone_or_before_those_that_grow(loans):
 
 
 def test_further_training_and_a_search_keep_frozen_literals(loans):
-    options = {"expert_rules": RULES, "frozen_rules": "expert", "n_trees": 2, "random_state": 0}
+    options = {"expert_rules": RULES, "n_trees": 2, "random_state": 0}
     model = NeuralRuleClassifier(n_epochs=2, **options).fit(*loans)
     first = literals_of(model.network_, 0)
     model.partial_fit(*loans)
@@ -90,24 +92,26 @@ def test_further_training_and_a_search_keep_frozen_literals(loans):
 
 
 def test_files_remember_experts_and_what_is_frozen(loans, tmp_path):
-    options = {"expert_rules": RULES, "n_trees": 2, "random_state": 0, "n_epochs": 1}
-    model = NeuralRuleClassifier(frozen_rules="expert", **options).fit(*loans)
+    options = {"n_trees": 2, "random_state": 0, "n_epochs": 1}
+    model = NeuralRuleClassifier(expert_rules=RULES, **options).fit(*loans)
     model.save(tmp_path / "model.nrules")
     loaded = load(tmp_path / "model.nrules")
     assert list(loaded.expert_rules) == RULES
     assert loaded.rules_.frozen.tolist() == model.rules_.frozen.tolist()
     loaded.partial_fit(*loans)
     assert literals_of(loaded.network_, 1) == literals_of(model.network_, 1)
-    NeuralRuleClassifier(**options).fit(*loans).save(tmp_path / "free.nrules")
+    free = [f"free: {text}" for text in RULES]
+    model = NeuralRuleClassifier(expert_rules=free, **options).fit(*loans)
+    model.save(tmp_path / "free.nrules")
     assert load(tmp_path / "free.nrules").rules_.frozen is None
+    assert list(load(tmp_path / "free.nrules").expert_rules) == free
 
 
 @pytest.mark.parametrize("deep", [False, True])
 def test_texts_say_who_wrote_a_rule_and_what_is_fixed(loans, deep, tmp_path):
     X, y = loans
     options = {"n_trees": 2, "n_epochs": 8, "random_state": 0, "deep": deep}
-    experts = {"expert_rules": RULES, "frozen_rules": "expert"}
-    model = NeuralRuleClassifier(**options, **experts).fit(X, y).edit(freeze=[2])
+    model = NeuralRuleClassifier(expert_rules=RULES, **options).fit(X, y).edit(freeze=[2])
     model.warm_start = True
     model.fit(X, y).save(tmp_path / "m.nrules")
     for one in (model, load(tmp_path / "m.nrules")):
@@ -132,7 +136,7 @@ def test_frozen_rules_and_directions(loans, deep):
     """Rules that no value can make obey are refused; others get a value that does."""
     X, y = loans
     options = {"n_trees": 2, "n_epochs": 8, "random_state": 0, "deep": deep}
-    options |= {"frozen_rules": "expert", "expert_rules": ["late > 1", "late < 4"]}
+    options |= {"expert_rules": ["late > 1", "late < 4"]}
     for direction in (1, -1):  # one of them is against what the rows say
         model = NeuralRuleClassifier(monotone={"late": {"good": direction}}, **options).fit(
             X, y
@@ -187,13 +191,13 @@ def test_the_command_line_reads_them_from_a_file(loans, tmp_path):
     frame, y = loans
     data, rules, model = (tmp_path / name for name in ("t.csv", "rules.txt", "m.nrules"))
     frame.assign(y=y).to_csv(data, index=False)
-    rules.write_text(f"# by hand\n\n{RULES[0]}\n  {RULES[1]}\n", "utf-8")
+    rules.write_text(f"# by hand\n\n{RULES[0]}\n  {RULES[1]}\nfree: late > 1\n", "utf-8")
     options = ["--dates", "opened", "--n-epochs", 1, "--n-trees", 2, "-o", model]
     arguments = ["fit", data, "--target", "y", "--expert-rules", rules, *options]
-    done(*arguments, "--frozen-rules", "expert")
+    done(*arguments)
     loaded = load(model)
-    assert list(loaded.expert_rules) == RULES
-    assert loaded.rules_.frozen[:3].tolist() == [1, 1, 0]
+    assert list(loaded.expert_rules) == [*RULES, "free: late > 1"]
+    assert loaded.rules_.frozen[:4].tolist() == [1, 1, 0, 0]
     rules.write_text("lates > 2", "utf-8")
     text = "--expert-rules[0] cannot be read at the mark in '-->lates > 2': there is no column"
     assert text in refused(*arguments)
@@ -212,7 +216,7 @@ def test_a_free_rule_against_what_the_rows_say_keeps_its_words(loans):
         model = NeuralRuleClassifier(
             n_trees=1,
             n_epochs=0,
-            expert_rules=["late > 2"],
+            expert_rules=["free: late > 2"],
             monotone={"late": {"bad": direction}},
         ).fit(X, y)
         assert model.check_monotone() == []

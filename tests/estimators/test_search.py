@@ -166,9 +166,11 @@ def test_bad_candidates(candidates, message):
 
 @pytest.mark.parametrize("n_outputs", [1, 3, 20])
 @pytest.mark.parametrize("max_rules", [None, 1, 2, 16, 64, 256])
-@pytest.mark.parametrize("max_literals", [None, 1, 2, 5])
-def test_default_candidates_are_valid_and_differ(max_literals, max_rules, n_outputs):
-    candidates = default_candidates(max_rules, n_outputs, max_literals)
+@pytest.mark.parametrize("max_depth", [None, 1, 2, 5])
+def test_default_candidates_are_valid_and_differ(max_depth, max_rules, n_outputs):
+    candidates = default_candidates(max_rules, n_outputs, max_depth)
+    if max_depth is not None:
+        assert all(one.get("max_depth", 0) <= max_depth for one in candidates)
     assert len(candidates) == len({str(sorted(one.items())) for one in candidates})
     for one in candidates:
         NeuralRuleClassifier(**one)._validate_params()

@@ -272,7 +272,7 @@ def test_a_file_of_the_first_version_stays_readable():
     parameters = NeuralRuleClassifier.paper(model.max_depth).get_params()
     for name in ("literal_columns", "start", "fit_intercept", "scaling", "tree_rate"):
         assert model.get_params()[name] == parameters[name]
-    assert model.batch_size == "paper"
+    assert model.batch_size == (128, 256)
     model.set_params(early_stopping=False).partial_fit(*mixed_table())
 
 

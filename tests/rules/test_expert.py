@@ -97,13 +97,13 @@ def test_values_are_those_of_the_rows_covered():
     targets = np.array([0, 0, 1, 1, 0, 1], np.float32)[:, None]
     rows = Rows(X, targets, weights, weights, TASK)
     texts = ["late >= 2 and late < 5", "late = true", "late > 2 and region != north"]
-    rules = expert_rules([texts[0], texts[2]], encoder, rows, frozen=True)
+    rules = expert_rules([texts[0], texts[2]], encoder, rows)
     assert rules.n.tolist() == [4, 1]
     assert rules.totals.tolist() == [[2, 2], [0, 1]]
     assert rules.values[:, 0].tolist() == [0, 1]
     assert rules.scores.tolist() == [0, 1]
     assert rules.frozen.tolist() == [LITERALS_FROZEN] * 2
-    assert expert_rules(texts[:1], encoder, rows).frozen is None
+    assert expert_rules([f"free: {texts[0]}"], encoder, rows).frozen is None
     message = (
         "expert_rules[0], 'late > 9', holds for none of the training rows: its value stays 0."
     )

@@ -137,7 +137,7 @@ def test_weights_count_rows_as_often(tmp_path):
         {"deep": True},
         {"max_terms": 1, "literal_columns": "tree"},
         {"rule_source": "tree", "max_depth": 3},
-        {"expert_rules": ["a > 0 and city = Rome"], "frozen_rules": "expert"},
+        {"expert_rules": ["a > 0 and city = Rome", "free: a < 1"]},
         {"monotone": {"a": {"yes": 1}}, "exclude": ["d"]},
         {"class_weight": "balanced", "scaling": "quantile"},
         {"class_weight": {"yes": 3.0}, "fit_intercept": False, "loss": "hinge"},

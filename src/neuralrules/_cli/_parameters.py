@@ -33,7 +33,7 @@ TOO_LARGE = 2**32  # for a count, and for an integer of C
 TEXTS = {
     "max_depth": (
         "Depth of the trees, and so the largest number of literals of a rule. The parameter "
-        "that matters most; --cv chooses it."
+        "that matters most; --cv chooses it, up to the depth given."
     ),
     "n_jobs": (
         "Threads to train with (for --cv, processes to search with); -1 means all cores. The "
@@ -197,6 +197,8 @@ def allowed_values(constraint: Any) -> Iterator[Allowed]:
     made = make_constraint(constraint)
     if constraint is None:
         yield Allowed("none", "none", made)
+    elif constraint in (tuple, list):
+        return  # pairs are for programs
     elif constraint is dict:
         yield Allowed("JSON", "a JSON object from classes to weights", made)
     elif constraint == "boolean":

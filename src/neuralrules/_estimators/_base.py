@@ -22,7 +22,7 @@ from neuralrules._estimators._sklearn import BaseEstimator, ClassifierMixin
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import IN_PARTS, REFITTED, TRAINED
 from neuralrules._fitting._fit import fit, train_further
-from neuralrules._fitting._settings import Settings, n_threads
+from neuralrules._fitting._settings import Settings, check_batch_size, n_threads
 from neuralrules._fitting._table import TableSource
 from neuralrules._fitting._targets import (
     check_weights,
@@ -87,6 +87,7 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
     def _validate_params(self) -> None:
         super()._validate_params()
         marker_texts(self.missing)  # refuses what is neither a number nor a text
+        check_batch_size(self.batch_size)
 
     def _settings(self) -> Settings:
         """How to fit."""

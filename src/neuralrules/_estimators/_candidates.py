@@ -1,4 +1,4 @@
-"""What the CV estimators compare if they are not told."""
+"""The default candidates of the CV estimators."""
 
 from __future__ import annotations
 
@@ -49,32 +49,44 @@ DEEPEST_SHORT = 3  # literals of candidates with a limit on them
 
 
 def default_candidates(
-    max_rules: int | None, n_outputs: int, max_literals: int | None = None
+    max_rules: int | None, n_outputs: int, max_depth: int | None = None
 ) -> list[dict[str, Any]]:
-    """Candidates for a network of any size, or of at most `max_rules` rules."""
+    """Candidates for a network of any size, or of at most `max_rules` rules.
+
+    No candidate names a depth above `max_depth`.
+    """
     if max_rules is None:
-        return [several_outputs(candidate, n_outputs) for candidate in WHOLE]
-    if max_literals is not None and 2**max_literals < max_rules:
-        return short_candidates(max_rules, n_outputs, max_literals)
-    return small_candidates(max_rules, n_outputs)
+        found = [several_outputs(candidate, n_outputs) for candidate in WHOLE]
+    elif max_depth is not None and 2**max_depth < max_rules:
+        found = short_candidates(max_rules, n_outputs, max_depth)
+    else:
+        found = small_candidates(max_rules, n_outputs)
+    return [within_depth(candidate, max_depth) for candidate in found]
+
+
+def within_depth(candidate: dict[str, Any], max_depth: int | None) -> dict[str, Any]:
+    """A candidate whose trees are no deeper than the limit, if there is one."""
+    if max_depth is None or candidate.get("max_depth", 0) <= max_depth:
+        return candidate
+    return candidate | {"max_depth": max_depth}
 
 
 def several_outputs(candidate: dict[str, Any], n_outputs: int) -> dict[str, Any]:
-    """A candidate with fewer rounds where each of them grows one tree an output."""
+    """A candidate with fewer rounds if each round grows one tree for each output."""
     n_trees = candidate.get("n_trees")
     if n_trees is None or n_outputs == 1:
         return candidate
     return {**candidate, "n_trees": max(1, min(n_trees, round(2 * n_trees / n_outputs)))}
 
 
-def short_candidates(max_rules: int, n_outputs: int, max_literals: int) -> list[dict[str, Any]]:
-    """Of rules too short for one tree to have so many: few boosted trees, and the best rules
-    of twice as many and of the usual number.
+def short_candidates(max_rules: int, n_outputs: int, max_depth: int) -> list[dict[str, Any]]:
+    """Candidates for more rules than one tree of this depth has leaves.
 
-    Against trees and forests cut to this depth, which have too few leaves then, the loss of
+    Few boosted trees; and the best rules of twice as many trees, and of the usual number. Trees
+    and forests that are cut to this depth have too few leaves: compared with them, the loss of
     16 rules of two literals fell by 7.5 % over 15 tables.
     """
-    depth = min(max_literals, DEEPEST_SHORT)
+    depth = min(max_depth, DEEPEST_SHORT)
     n_trees = max(1, max_rules // (2**depth * n_outputs))
     return [
         {"n_trees": n_trees, "max_depth": depth, "tree_rate": rate(5, n_trees)},
@@ -84,12 +96,12 @@ def short_candidates(max_rules: int, n_outputs: int, max_literals: int) -> list[
 
 
 def rate(whole: float, n_trees: int) -> float:
-    """What a tree has to say of so many that share it: the fewer, the more."""
+    """Learning rate per tree: fewer trees get a higher rate."""
     return min(max(whole / n_trees, 0.15), 0.6)
 
 
 def small_candidates(max_rules: int, n_outputs: int) -> list[dict[str, Any]]:
-    """Boosted trees that have so many leaves in all, and one tree, and several of a forest."""
+    """One tree, boosted trees and a forest, each with at most `max_rules` leaves in all."""
     depth = max(1, int(math.log2(max_rules)))
     tree = {"rule_source": "tree", "max_depth": depth, "min_samples_leaf": 5}
     found: list[dict[str, Any]] = [tree, tree | {"literal_columns": "tree"}]
@@ -98,7 +110,7 @@ def small_candidates(max_rules: int, n_outputs: int) -> list[dict[str, Any]]:
         if n_trees:
             one = {"n_trees": n_trees, "max_depth": depth, "tree_rate": rate(5, n_trees)}
             found.append(one)
-    if n_outputs > 1 and max_rules >= 8:  # whose leaves speak of all outputs at once
+    if n_outputs > 1 and max_rules >= 8:  # the leaves of a forest are for all outputs at once
         forest = {"rule_source": "forest", "max_depth": 3, "min_samples_leaf": 5}
         found.append(forest | {"n_trees": max_rules // 8})
     return found

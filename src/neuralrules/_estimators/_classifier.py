@@ -165,7 +165,7 @@ class NeuralRuleClassifier(ClassRules, OneModelParameters):
         """Train the present rules further, but for those that are frozen.
 
         As `fit` does with ``warm_start=True``: none grow, the columns keep their scale, and
-        frozen rules, of `edit` or `frozen_rules`, keep their bits.
+        frozen rules keep their bits.
 
         Parameters
         ----------

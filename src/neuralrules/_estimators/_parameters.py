@@ -128,17 +128,11 @@ class RuleParameters:
         text="Rules that people wrote. They stand before the rules that grow, and `max_rules` "
         'does not count them. A rule is one condition, or several with "and" between them, '
         "such as 'late_payments > 2 and region = north', 'opened < 2019-01-01' or '\"loan "
-        "amount\" is missing', in the table's own columns and units. The value of a rule "
-        "starts from the rows that the rule holds for. A missing number counts as the mean of "
-        "its column, as everywhere.",
-    )
-    frozen_rules: str | None = parameter(
-        default=None,
-        allowed=[StrOptions({EXPERT}), None],
-        kind='{"expert"} or None',
-        text='With "expert", training keeps the literals of `expert_rules`, bit for bit. The '
-        "values of these rules are trained: experts know when a rule applies, the rows show "
-        "how much it should count.",
+        "amount\" is missing', in the table's own columns and units. Training keeps the "
+        "conditions of these rules, bit for bit, and trains their values: experts know when a "
+        "rule applies, the rows show how much it should count. A rule that begins with "
+        "'free: ' is free: training may change its conditions like those of any other rule. A "
+        "missing number counts as the mean of its column, as everywhere.",
     )
     n_trees: int | str = parameter(
         default="auto",
@@ -161,14 +155,6 @@ class RuleParameters:
         allowed=[COUNT, None],
         kind="int or None",
         text="Keep only this many rules, those with the highest margin score m^2 (equation 8).",
-    )
-    max_literals: int | None = parameter(
-        default=None,
-        allowed=[COUNT, None],
-        kind="int or None",
-        text="Most literals of a rule, and so the depth of the trees if `max_depth` is "
-        "larger. The cap of a rule that starts as its leaf is not counted, because it looks "
-        "at no column.",
     )
     max_terms: int | None = parameter(
         default=None,
@@ -302,12 +288,12 @@ class RuleParameters:
         "to 80,000 rows. Above that, it means as many as visit 24 million rows in all, but at "
         "least 3.",
     )
-    batch_size: int | str = parameter(
+    batch_size: int | tuple[int, int] | str = parameter(
         default="auto",
-        allowed=[COUNT, StrOptions({"auto", "paper"})],
-        kind='int, "auto" or "paper"',
-        text='Rows in a mini-batch. "auto" means a sixteenth of the training rows, but at '
-        'least 32 and at most 256; "paper" means at least 128.',
+        allowed=[COUNT, tuple, list, AUTO],
+        kind='int, pair of int, or "auto"',
+        text="Rows in a mini-batch. A pair (low, high) means a sixteenth of the training rows, "
+        'within these bounds. "auto" means (32, 256).',
     )
     early_stopping: bool | str = parameter(
         default="auto",
@@ -426,8 +412,10 @@ class SearchParameters:
         "table is encoded per fold. Targets are always encoded per fold.",
     )
     max_depth: int | None = parameter(
-        default=2,
+        default=None,
         allowed=[COUNT, None],
         kind="int or None",
-        text=parameter_texts(OneModelParameters)["max_depth"][1],
+        text="The largest depth of the trees of the default candidates, and so the largest "
+        "number of literals of a rule. It is also the depth of candidates that name none. None "
+        "sets no limit, and means 2 for candidates that name none.",
     )

@@ -103,7 +103,7 @@ class NeuralRuleRegressor(NumberRules, OneModelParameters):
         """Train the present rules further, but for those that are frozen.
 
         As `fit` does with ``warm_start=True``: none grow, the columns and the targets keep
-        their scale, and frozen rules, of `edit` or `frozen_rules`, keep their bits.
+        their scale, and frozen rules keep their bits.
 
         Parameters
         ----------

@@ -125,7 +125,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
     def _check_candidates(self, n_outputs: int) -> list[dict[str, Any]]:
         """What is compared: dicts of parameters, each of which makes a valid estimator."""
         if self.candidates is None:
-            return default_candidates(self.max_rules, n_outputs, self.max_literals)
+            return default_candidates(self.max_rules, n_outputs, self.max_depth)
         given = self.candidates
         found: list[Any] = list(ParameterGrid(given) if isinstance(given, dict) else given)
         allowed = sorted(set(self._base().get_params(deep=False)) - {*FIXED, "warm_start"})
@@ -148,6 +148,8 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         """The estimator that a candidate stands for."""
         own = self.get_params(deep=False)
         common = {name: value for name, value in own.items() if name not in OWN_PARAMETERS}
+        if self.max_depth is None:
+            del common["max_depth"]  # the default of a single estimator
         one_thread = {"n_jobs": 1, "verbose": 0, "random_state": seed}
         return self._base(**{**common, **candidate, **one_thread, **changes})
 

@@ -155,8 +155,7 @@ def grow(
                 f"{sorted(SOURCES)}."
             )
         return grown, order
-    frozen = settings.frozen_rules == EXPERT
-    written = expert_rules(texts, table.encoder, rows, frozen=frozen)
+    written = expert_rules(texts, table.encoder, rows)
     return written if grown is None else Rules.join([written, grown]), order
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +38,8 @@ FEWEST_IN_LEAF, MOST_IN_LEAF = 5, 20
 # stopping used 94 or more: docs/speed.md has the numbers.
 ROW_VISITS = 24_000_000
 FEWEST_EPOCHS, MOST_EPOCHS = 3, 300
+# With batch_size="auto" a batch has a sixteenth of the rows, within these bounds.
+BATCH_BOUNDS = (32, 256)
 # With early_stopping="auto" a smaller table holds no rows out: a fifth of its rows says less
 # about when to stop than training loses without these rows.
 STOPPING_ROWS = 200
@@ -62,12 +65,10 @@ class Settings:
     loss: str
     rule_source: str
     expert_rules: Any
-    frozen_rules: str | None
     n_trees: int | str
     tree_rate: float
     max_depth: int | None
     max_rules: int | None
-    max_literals: int | None
     max_terms: int | None
     min_samples_leaf: int | str
     literal_columns: str
@@ -84,7 +85,7 @@ class Settings:
     learning_rate: float
     schedule: str
     n_epochs: int | str
-    batch_size: int | str
+    batch_size: int | tuple[int, int] | str
     early_stopping: bool | str
     validation_fraction: float
     patience: int
@@ -134,10 +135,8 @@ class Settings:
             n_trees = trees(n_rows, rows.task.n_outputs)
         if isinstance(in_leaf, str):
             in_leaf = int(np.clip(n_rows // 50, FEWEST_IN_LEAF, MOST_IN_LEAF))
-        # Every split on the way to a leaf becomes a literal.
-        limits = [limit for limit in (self.max_depth, self.max_literals) if limit is not None]
         return SourceOptions(
-            max_depth=min(limits, default=None),
+            max_depth=self.max_depth,
             min_samples_leaf=in_leaf,
             n_trees=n_trees,
             tree_rate=float(self.tree_rate),
@@ -209,12 +208,26 @@ def epochs(n_epochs: int | str, n_rows: int) -> int:
     return n_epochs
 
 
-def rows_per_batch(batch_size: int | str, n_rows: int) -> int:
+def rows_per_batch(batch_size: int | tuple[int, int] | str, n_rows: int) -> int:
     """The number of rows in a mini-batch of a table of this many rows."""
     if isinstance(batch_size, str):
-        smallest = 128 if batch_size == "paper" else 32
-        return int(min(np.clip(n_rows // 16, smallest, 256), n_rows))
-    return int(min(batch_size, n_rows))
+        batch_size = BATCH_BOUNDS
+    if not isinstance(batch_size, tuple | list):
+        return int(min(batch_size, n_rows))
+    low, high = batch_size
+    return int(min(np.clip(n_rows // 16, low, high), n_rows))
+
+
+def check_batch_size(batch_size: Any) -> None:
+    """Refuse bounds of a batch that are not two whole numbers in their order."""
+    if not isinstance(batch_size, tuple | list):
+        return
+    whole = [isinstance(one, Integral) and not isinstance(one, bool) for one in batch_size]
+    if not all(whole) or len(whole) != 2 or not 1 <= batch_size[0] <= batch_size[1]:
+        raise ValueError(
+            f"batch_size={batch_size!r} must be a whole number of at least 1, a pair (low, "
+            'high) of such numbers with low <= high, or "auto". For example (32, 256).'
+        )
 
 
 def n_threads(n_jobs: int | None) -> int:

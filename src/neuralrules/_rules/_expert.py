@@ -6,7 +6,8 @@
 
 A rule is one condition, or several with "and" between them. Numbers and dates are compared by
 <, <=, > and >=, categories by = and !=, booleans by = true or = false. Names and categories
-that are not one word stand in quotes. Each rule starts with the value that a leaf of its rows
+that are not one word stand in quotes. Training keeps the conditions of a rule, unless the rule
+begins with "free: ". Each rule starts with the value that a leaf of its rows
 would have.
 """
 
@@ -45,10 +46,14 @@ ORDER, EQUALITY = ("<", "<=", ">", ">="), ("=", "!=")
 TRUTHS = {"true": True, "false": False}
 
 
-def expert_rules(
-    texts: Sequence[str], encoder: Encoder, rows: Rows, *, frozen: bool = False
-) -> Rules:
-    """Rules that people wrote; each starts with the value that a leaf of its rows would have.
+FREE_MARK = "free: "  # a rule that begins with it is trained like a rule that grew
+
+
+def expert_rules(texts: Sequence[str], encoder: Encoder, rows: Rows) -> Rules:
+    """Rules that people wrote. Each starts with the value that a leaf of its rows would have.
+
+    Training keeps the literals of all rules but those marked as free. The values of all rules
+    are trained: an expert knows when a rule applies, the rows show how much it should count.
 
     Parameters
     ----------
@@ -56,15 +61,18 @@ def expert_rules(
         See the top of this module for their grammar.
     encoder : Encoder
     rows : Rows
-        Those without training weight take no part.
-    frozen : bool, default=False
-        Whether training must keep their literals. Their values are trained all the same:
-        an expert knows when a rule speaks, the rows how much it should count.
+        Rows without training weight do not count.
     """
     if isinstance(texts, str):
         raise TypeError(f"expert_rules must be a list of rules, got the text {texts!r}.")
+    free = [isinstance(text, str) and text.startswith(FREE_MARK) for text in texts]
+    conditions = [
+        text.removeprefix(FREE_MARK) if is_free else text
+        for text, is_free in zip(texts, free, strict=True)
+    ]
     paths = [
-        read_rule(text, encoder, f"expert_rules[{place}]") for place, text in enumerate(texts)
+        read_rule(text, encoder, f"expert_rules[{place}]")
+        for place, text in enumerate(conditions)
     ]
     rules = measured(paths, rows)
     for place, text in enumerate(texts):
@@ -74,9 +82,7 @@ def expert_rules(
             f"expert_rules[{place}], {text!r}, holds for none of the training rows: its value "
             "stays 0. Check its numbers and categories, or leave it out."
         )
-    if frozen:
-        rules = rules.freezing(np.arange(rules.n_rules), LITERALS_FROZEN)
-    return rules
+    return rules.freezing(np.flatnonzero(np.logical_not(free)), LITERALS_FROZEN)
 
 
 def measured(paths: Sequence[Sequence[Literal]], rows: Rows) -> Rules:
