@@ -505,11 +505,7 @@ def test_numbers_need_a_range_each():
 # history
 
 
-def test_the_history_of_a_file_that_has_none_and_beside_other_options():
-    kept = Path(__file__).parents[1] / "files" / "version_2.nrules"
-    assert done("rules", kept, "--history").out == (
-        "What was done to this model is not known: its file does not say.\n"
-    )
+def test_the_history_beside_other_options():
     assert refused("rules", "iris.nrules", "--history", "--exact", code=2) == (
         "--exact is not for --history, which prints no rules."
     )

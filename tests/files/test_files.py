@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from models import EVERY_MODEL, fitted, mixed_table, network_outputs, with_fitted, with_labels
+from models import EVERY_MODEL, fitted, network_outputs, with_fitted, with_labels
 from platforms import unix
 from safetensors.numpy import load_file, save_file
 from sklearn.datasets import load_iris
@@ -30,7 +30,7 @@ from neuralrules import (
     NeuralRuleRegressorCV,
     load,
 )
-from neuralrules._files import _save, stored_model
+from neuralrules._files import stored_model
 from neuralrules._files._container import (
     DTYPES,
     MAX_HEADER_BYTES,
@@ -40,7 +40,6 @@ from neuralrules._files._container import (
     unpack,
 )
 
-KEPT = Path(__file__).parent
 DAMAGED = "Copy or save the file again."
 
 
@@ -200,19 +199,6 @@ def test_parameters_come_back_and_objects_fall_back_to_their_default(tmp_path):
     assert load(path).cv == 5
 
 
-def test_a_file_from_before_columns_could_be_limited(tmp_path, monkeypatch):
-    X, y = load_iris(return_X_y=True)
-    model = NeuralRuleClassifier(1, n_trees=1, n_epochs=1).fit(X, y)
-    later = ("monotone", "interactions", "exclude", "device")
-
-    def before(told):
-        return {key: value for key, value in as_now(told).items() if key not in later}
-
-    as_now = _save.plain_parameters
-    monkeypatch.setattr(_save, "plain_parameters", before)
-    assert load(model.save(tmp_path / "m")).get_params() == model.get_params()
-
-
 def test_notes_stay_with_the_model(tmp_path):
     model, _, _ = fitted("mixed")
     assert load(model.save(tmp_path / "m")).fitted_.notes == {}
@@ -251,62 +237,6 @@ def test_rules_keep_the_columns_they_own(deep, tmp_path):
         assert same(getattr(again.network_, name), getattr(small.network_, name))
     assert same(again.decision_function(X), small.decision_function(X))
     again.partial_fit(X, y)
-
-
-def test_a_file_of_the_first_version_stays_readable():
-    """The file is as release 0.1.0 wrote it, and must never be written again."""
-    model = load(KEPT / "version_1.nrules")
-    expected = json.loads((KEPT / "version_1.json").read_text())
-    X, _ = mixed_table()
-    some = X.iloc[:40]
-    assert model.predict(some).tolist() == expected["predictions"]
-    np.testing.assert_allclose(model.predict_proba(some), expected["probabilities"], rtol=1e-5)
-    assert model.rules_text() == expected["rules"]
-    assert model.get_params()["class_weight"] == {"high": 1.0, "low": 1.0, "middle": 2.0}
-    assert model.fitted_.notes == {"targets": ["wealth"], "missing": ["?"]}
-    assert model.encoder_.missing == ("?",)  # which was a note only
-    holes = some.assign(city=some["city"].astype(object).where(some.index % 2 == 0, None))
-    marked = holes.fillna({"city": "?"})
-    assert (model.predict_proba(marked) == model.predict_proba(holes)).all()
-    # Parameters that are new since, or have changed their meaning, are what they were then.
-    parameters = NeuralRuleClassifier.paper(model.max_depth).get_params()
-    for name in ("literal_columns", "start", "fit_intercept", "scaling", "tree_rate"):
-        assert model.get_params()[name] == parameters[name]
-    assert model.batch_size == (128, 256)
-    model.set_params(early_stopping=False).partial_fit(*mixed_table())
-
-
-def test_a_file_that_does_not_say_how_strongly_rules_fired_stays_so(tmp_path):
-    model = load(KEPT / "version_2.nrules")
-    again = load(model.save(tmp_path / "m"))
-    for one in (model, again):
-        assert one.fitted_.activity.highest is None
-        assert " on average.\n" in one.rules_text(style="sentences")
-    new, _, _ = fitted("two classes")
-    assert same(
-        load(new.save(tmp_path / "n")).fitted_.activity.highest, new.fitted_.activity.highest
-    )
-
-
-def test_a_file_of_the_second_version_stays_readable():
-    """A search, simplified, as the code at commit b2a3c77 wrote it; never written again."""
-    model = load(KEPT / "version_2.nrules")
-    expected = json.loads((KEPT / "version_2.json").read_text())
-    X = mixed_table()[0].drop(columns="code")
-    np.testing.assert_allclose(model.predict(X[:40]), expected["predictions"], rtol=1e-6)
-    assert model.rules_text() == expected["rules"]
-    assert np.diff(model.network_.column_offsets).tolist() == [2, 2, 2, 2, 0]
-    # What was a search for a depth compares candidates now.
-    depths = [{"max_depth": 1}, {"max_depth": 2}, {"max_depth": 3}]
-    assert list(model.candidates) == model.candidates_ == depths
-    assert (model.best_index_, model.best_params_) == (2, {"max_depth": 3})
-    np.testing.assert_allclose(model.cv_scores_, expected["cv_scores"])
-    told = {
-        **{"cv": 3, "n_epochs": 20, "n_trees": 4, "random_state": 0, "max_depth": 3},
-        **{"early_stopping": True, "validation_fraction": 0.25, "candidates": model.candidates},
-    }
-    then = NeuralRuleRegressorCV.paper((3, 1, 2), **told)
-    assert model.get_params() == then.get_params()
 
 
 def test_saving_an_unfitted_model():
@@ -488,16 +418,16 @@ def test_a_safetensors_file_of_something_else(tmp_path):
     ("version", "message"),
     [
         (
-            "4",
-            "it has version 4 of the file format, written by neuralrules '0.1.0'; this release "
-            "reads versions up to 3. Upgrade neuralrules.",
+            "2",
+            "it has version 2 of the file format, written by neuralrules '0.1.0'; this release "
+            "reads version 1. Upgrade neuralrules.",
         ),
         ("", f"it does not say which version of the file format it has. {DAMAGED}"),
         (1, f"it does not say which version of the file format it has. {DAMAGED}"),
     ],
 )
 def test_other_versions(version, message, whole, tmp_path):
-    arrays, text, _ = unpack(whole)
+    arrays, text = unpack(whole)
     assert refusal(sealed(arrays, text, version=version), tmp_path) == message
 
 
@@ -526,7 +456,7 @@ def test_a_file_that_was_altered(whole, tmp_path):
     spelled = whole[:place] + b"\\u00%02x" % whole[place] + whole[place + 1 :]
     longer = int.from_bytes(whole[:8], "little") + 5
     assert refusal(longer.to_bytes(8, "little") + spelled[8:], tmp_path) == message
-    arrays, text, _ = unpack(whole)
+    arrays, text = unpack(whole)
     for digest in (None, "", "x" * 64, "\ud800" * 64):
         none = f"it has no digest of its content. {DAMAGED}"
         assert refusal(sealed(arrays, text, sha256=digest), tmp_path) == none
@@ -607,19 +537,15 @@ def test_an_absurd_shape_asks_for_no_memory(whole, tmp_path):
     tracemalloc.stop()
 
 
-def test_files_before_expert_rules_are_read_and_frozen_parts_are_checked(tmp_path):
+def test_frozen_parts_are_checked(tmp_path):
     model = fitted("two classes")[0].edit(freeze=[1])
     path = model.save(tmp_path / "model.nrules")
     assert stored_model(path).fitted_.rules.frozen.tolist() == model.rules_.frozen.tolist()
-    arrays, text, _ = unpack(path.read_bytes())
-    document = json.loads(text)
-    for name in ("expert_rules", "frozen_rules"):
-        del document["parameters"][name]
+    arrays, text = unpack(path.read_bytes())
     before = arrays.pop("rules.frozen")
-    path.write_bytes(sealed(arrays, document))
-    old = load(path)
-    assert (old.expert_rules, old.frozen_rules, old.rules_.frozen) == (None, None, None)
+    path.write_bytes(sealed(arrays, text))
+    assert load(path).rules_.frozen is None  # files of models without frozen rules leave it out
     for frozen in (before + 2, before[1:], before.astype(np.int64)):
-        path.write_bytes(sealed(arrays | {"rules.frozen": frozen}, document))
+        path.write_bytes(sealed(arrays | {"rules.frozen": frozen}, text))
         with pytest.raises(ModelFileError, match=r"rules\.frozen"):
             load(path)

@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from models import fitted
 from sklearn.datasets import load_iris
-from test_files import DAMAGED, KEPT, loaded, refusal, saved_bytes, sealed, with_header
+from test_files import DAMAGED, loaded, refusal, saved_bytes, sealed, with_header
 
 from neuralrules import ModelFileError, NeuralRuleClassifierCV, load
 from neuralrules._estimators._load import model_from
@@ -47,7 +47,7 @@ def searched(tmp_path_factory) -> bytes:
 
 
 def contents(whole: bytes):
-    arrays, text, _ = unpack(whole)
+    arrays, text = unpack(whole)
     return json.loads(text), arrays
 
 
@@ -606,69 +606,6 @@ def test_content_that_no_search_has(change, message, searched, tmp_path):
     document, arrays = contents(searched)
     change(document, arrays)
     assert refusal(sealed(arrays, document), tmp_path).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (say("max_depth", None), "'max_depth' is None, not the chosen depth"),
-        (say("max_depth", 4), "'max_depth' is 4, not the chosen depth"),
-        (say("max_depth", "3"), "'max_depth' is '3', not of type int"),
-        (say("parameters", "max_depths", 3), "'max_depth' is 3, not the chosen depth"),
-        (say("parameters", "max_depths", [3, "x"]), "'max_depth' is 3, not the chosen depth"),
-        (say("parameters", "max_depths", [3, [1]]), "'max_depth' is 3, not the chosen depth"),
-        (say("parameters", "max_depths", [0, 3]), "its parameters are not valid ("),
-        (say("parameters", "max_depths", None), "'max_depth' is 3, but nothing was searched"),
-        (drop("max_depth"), "it does not say 'max_depth'"),
-        (say("parameters", "refits", 1), "its parameters are not those of a NeuralRuleRegres"),
-        (say("search", None), "it holds an unknown value, 'search'"),
-    ],
-)
-def test_content_that_no_search_of_the_second_version_has(change, message, tmp_path):
-    document, arrays = contents((KEPT / "version_2.nrules").read_bytes())
-    loaded(sealed(arrays, document, version="2"), tmp_path)
-    change(document, arrays)
-    assert refusal(sealed(arrays, document, version="2"), tmp_path).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (put("network.features", 1, 0), "the array 'network.features' does not ascend"),
-        (put("network.features", -1, 10**6), "the array 'network.features' points outside"),
-        (become("network.weights", np.ravel), "the array 'network.weights' has shape "),
-        (become("network.weights", lambda a: a[1:]), "the array 'network.weights' has shape "),
-        (put("network.offsets", -1, 2**60), "the array 'network.weights' has shape "),
-        (become("network.offsets", lambda a: a[:1]), "the array 'network.offsets' does not "),
-        (become("means.weights", np.ravel), "the array 'means.weights' has shape "),
-        (put("squares.weights", (0, 0), np.inf), "the array 'squares.weights' holds NaN or "),
-        (drop("network.features"), "the array 'network.features' is missing"),
-        (drop("squares.weights"), "the array 'squares.weights' is missing"),
-    ],
-)
-def test_content_that_no_model_of_the_first_version_has(change, message, tmp_path):
-    document, arrays = contents((KEPT / "version_1.nrules").read_bytes())
-    loaded(sealed(arrays, document, version="1"), tmp_path)
-    change(document, arrays)
-    assert refusal(sealed(arrays, document, version="1"), tmp_path).startswith(message)
-
-
-@pytest.mark.parametrize("version", ["1", "2", "3"])
-def test_arrays_of_another_version(version, files, tmp_path):
-    """Of both at once, or under the wrong number."""
-    written = {
-        "1": (KEPT / "version_1.nrules").read_bytes(),
-        "2": (KEPT / "version_2.nrules").read_bytes(),
-        "3": files[MIXED],
-    }
-    document, arrays = contents(written[version])
-    arrays["network.other" if version == "1" else "network.weights"] = np.ones((1, 1), "f4")
-    message = "it holds an unknown array, 'network."
-    assert refusal(sealed(arrays, document, version=version), tmp_path).startswith(message)
-    for other in set(written) - {version}:
-        document, arrays = contents(written[other])
-        text = refusal(sealed(arrays, document, version=version), tmp_path)
-        assert " is missing" in text or "it does not say " in text or " are not those " in text
 
 
 @pytest.mark.parametrize("loss", ["poisson", "hing", 3, None])

@@ -1,17 +1,12 @@
 """Model files read for their predictions alone."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
-from models import EVERY_MODEL, fitted, mixed_table
+from models import EVERY_MODEL, fitted
 
 from neuralrules import ModelFileError
 from neuralrules._estimators._base import checked_table
 from neuralrules._files import stored_model
-
-KEPT = Path(__file__).parent
 
 
 @pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
@@ -32,16 +27,6 @@ def test_the_engine_of_the_model_is_kept(tmp_path):
     assert (stored.engine, stored.n_jobs) == ("numpy", 2)
     outputs = stored.fitted_.decide(X, stored.deciding_engine())
     np.testing.assert_array_equal(outputs, plain.fitted_.decide(X, plain._engine()))
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_files_of_before_are_read(version):
-    stored = stored_model(KEPT / f"version_{version}.nrules")
-    expected = json.loads((KEPT / f"version_{version}.json").read_text())
-    if version == 1:
-        X, _ = mixed_table()
-        predicted = stored.fitted_.predict(X.iloc[:40], stored.deciding_engine())
-        assert predicted.tolist() == expected["predictions"]
 
 
 def test_a_damaged_file_is_refused_with_its_name(tmp_path):

@@ -364,18 +364,6 @@ def test_classes_that_are_weighted_in_training_are_counted_as_they_are():
     assert float(start) > 30  # as the model was made to believe
 
 
-def test_a_file_without_the_highest_activation_is_told_by_the_mean():
-    model, X, _ = credit()
-    activity = replace(model.fitted_.activity, highest=None)
-    text = with_fitted(model, activity=activity).rules_text(style="sentences")
-    active = activations(model, X)
-    for rule, (_, rest) in blocks(text).items():
-        own = active[:, rule]
-        mean = abs(model.network_.values[rule, 0]) * own[own > 0].mean()
-        shown = re.search(rf"Odds of bad (?:times|divided by) ({NUMBER}) on average\.", rest)
-        assert close(float(shown[1]) - 1, np.expm1(mean))
-
-
 def test_what_is_refused():
     model, _, _ = credit()
     with pytest.raises(ValueError, match=r"style='prose' must be 'conditions' or 'sentences'"):

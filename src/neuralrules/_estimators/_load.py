@@ -14,7 +14,6 @@ from neuralrules._estimators._classifier import (
     NeuralRuleClassifier,
     NeuralRuleClassifierCV,
 )
-from neuralrules._estimators._paper import PAPER
 from neuralrules._estimators._regressor import NeuralRuleRegressor, NeuralRuleRegressorCV
 from neuralrules._estimators._search import RuleSearch
 from neuralrules._files import Contents, ModelFileError, contents_of, fitted_from, read_bytes
@@ -31,24 +30,6 @@ ESTIMATORS: dict[str, type[Any]] = {
     )
 }
 
-# What parameters that version 3 of the file format brought mean for files of before: there
-# was no other way than the paper's.
-LATER_PARAMETERS = {
-    name: PAPER[name]
-    for name in ("tree_rate", "literal_columns", "start", "fit_intercept", "scaling")
-}
-# And those that came without a new version of the format: they have their defaults.
-NEWEST_PARAMETERS = (
-    "monotone",
-    "interactions",
-    "exclude",
-    "max_terms",
-    "expert_rules",
-    "n_sample_rows",
-    "device",
-    "checkpoint",
-    "missing",
-)
 MAX_CANDIDATES = 10_000  # of a search: a few lists of values have more combinations than memory
 DEEPEST = 4  # lists within lists of a parameter: a list of candidates, each a dict of lists
 
@@ -106,7 +87,7 @@ def model_from(contents: Contents) -> Any:
     """A fitted estimator of contents, which are checked here."""
     model = estimator_from(contents)
     classes = isinstance(model, ClassRules)
-    model.fitted_ = fitted_from(contents, type(model).__name__, model.loss, classes=classes)
+    model.fitted_ = fitted_from(contents, type(model).__name__, classes=classes)
     search_from(contents, model)
     contents.nothing_left()
     encoder = model.fitted_.encoder
@@ -122,10 +103,7 @@ def estimator_from(contents: Contents) -> Any:
     if name not in ESTIMATORS:
         refuse(f"it holds a {shown(name)}, not one of {', '.join(ESTIMATORS)}")
     defaults = ESTIMATORS[name]().get_params(deep=False)
-    newest = {key: defaults[key] for key in NEWEST_PARAMETERS if key in defaults}
-    parameters = newest | contents.value("parameters", dict)
-    if contents.version < 3:
-        parameters = upgraded_parameters(contents, parameters)
+    parameters = contents.value("parameters", dict)
     if parameters.keys() != defaults.keys():
         refuse(f"its parameters are not those of a {name}")
     model = ESTIMATORS[name](**{key: restored(item) for key, item in parameters.items()})
@@ -137,35 +115,6 @@ def estimator_from(contents: Contents) -> Any:
     except (TypeError, ValueError) as error:
         refuse(f"its parameters are not valid ({shown(str(error))})")
     return model
-
-
-def upgraded_parameters(contents: Contents, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of version 3 from those of a file of before; a search was one for a depth."""
-    result = LATER_PARAMETERS | parameters
-    if result.get("batch_size") == "auto":  # what that meant is the paper's size by now
-        result["batch_size"] = PAPER["batch_size"]
-    depths, chosen = result.pop("max_depths", None), contents.optional("max_depth", int)
-    if "search" in contents.document:
-        refuse("it holds an unknown value, 'search'")
-    contents.document["search"] = None
-    if depths is not None:
-        try:
-            compared = sorted(set(depths))
-            best = compared.index(chosen)
-        except (TypeError, ValueError):
-            refuse(f"'max_depth' is {shown(chosen)}, not the chosen depth")
-        candidates = [{"pairs": [["max_depth", depth]]} for depth in compared]
-        classes = "class_weight" in result
-        result |= {
-            "candidates": candidates,
-            "scoring": "accuracy" if classes else "r2",
-            "refit": "single",
-            "max_depth": chosen,
-        }
-        contents.document["search"] = {"candidates": candidates, "best": best}
-    elif chosen is not None:
-        refuse(f"'max_depth' is {shown(chosen)}, but nothing was searched")
-    return result
 
 
 def restored(item: Any, depth: int = 0) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from neuralrules._files._container import DAMAGED, VERSION, ModelFileError
+from neuralrules._files._container import DAMAGED, ModelFileError
 
 T = TypeVar("T")
 # Rows count by their weights, which are float32: no number of rows has a larger sum.
@@ -30,16 +30,12 @@ class Contents:
         What is left of the text.
     arrays : dict of str to ndarray
         What is left of the arrays.
-    version : int
-        Of the file format that they were written in.
     """
 
-    def __init__(
-        self, document: Any, arrays: dict[str, np.ndarray], version: int = VERSION
-    ) -> None:
+    def __init__(self, document: Any, arrays: dict[str, np.ndarray]) -> None:
         if not isinstance(document, dict):
             refuse("its text does not describe a model")
-        self.document, self.arrays, self.version = document, arrays, version
+        self.document, self.arrays = document, arrays
 
     def value(self, key: str, kind: type[T]) -> T:
         """A value of the text; exactly of that type, so True is no integer."""

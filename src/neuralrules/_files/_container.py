@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-VERSION = 3
-READABLE = ("1", "2", "3")  # versions of files that can be read
+VERSION = 1
 MAX_HEADER_BYTES = 2**23  # parsed, JSON takes some twenty times as much memory
 MAX_DIMENSIONS = 3
 ALIGNMENT = 8
@@ -111,8 +110,8 @@ def digest_of(whole: bytes, named: str) -> str:
     return digest.hexdigest()
 
 
-def unpack(whole: bytes) -> tuple[dict[str, np.ndarray], str, int]:
-    """Arrays, text and version of a file; refuses whatever `pack` would not have written."""
+def unpack(whole: bytes) -> tuple[dict[str, np.ndarray], str]:
+    """Arrays and text of a file; refuses whatever `pack` would not have written."""
     if len(whole) < 8:
         raise ModelFileError(f"it holds {len(whole)} bytes, too few for a model. {DAMAGED}")
     length = int.from_bytes(whole[:8], "little")
@@ -129,7 +128,7 @@ def unpack(whole: bytes) -> tuple[dict[str, np.ndarray], str, int]:
             "it is a safetensors file of something else than a neuralrules model. Give a file "
             "written by model.save(path)."
         )
-    version = checked_version(metadata)
+    check_version(metadata)
     arrays = unpack_arrays(header, memoryview(whole)[8 + length :])
     digest = metadata.get("sha256")
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
@@ -141,18 +140,18 @@ def unpack(whole: bytes) -> tuple[dict[str, np.ndarray], str, int]:
     text = metadata.get("model")
     if not isinstance(text, str):
         raise ModelFileError(f"its header says nothing about the model. {DAMAGED}")
-    return arrays, text, version
+    return arrays, text
 
 
-def checked_version(metadata: dict[str, Any]) -> int:
-    """The version of the file format, if it is one that can be read."""
+def check_version(metadata: dict[str, Any]) -> None:
+    """Refuse a version of the file format that this release cannot read."""
     version, writer = metadata.get("version"), metadata.get("writer")
-    if version in READABLE:
-        return int(version)
+    if version == str(VERSION):
+        return
     if isinstance(version, str) and version.isascii() and version.isdigit():
         raise ModelFileError(
             f"it has version {version[:9]} of the file format, written by neuralrules "
-            f"{str(writer)[:20]!r}; this release reads versions up to {VERSION}. "
+            f"{str(writer)[:20]!r}; this release reads version {VERSION}. "
             "Upgrade neuralrules."
         )
     raise ModelFileError(f"it does not say which version of the file format it has. {DAMAGED}")

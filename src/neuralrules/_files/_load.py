@@ -23,7 +23,6 @@ from neuralrules._files._parts import (
     performance_from,
     rules_from,
     state_from,
-    upgrade_network,
 )
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import DEEDS, FORMAT, LONGEST, MOST_EVENTS, Event
@@ -35,8 +34,8 @@ from neuralrules._task._task import Task
 
 def contents_of(whole: bytes) -> Contents:
     """What the bytes of a file hold, before it is checked."""
-    arrays, text, version = unpack(whole)
-    return Contents(parse_json(text, "its text"), arrays, version)
+    arrays, text = unpack(whole)
+    return Contents(parse_json(text, "its text"), arrays)
 
 
 def read_bytes(path: str, max_bytes: int) -> bytes:
@@ -55,7 +54,7 @@ def read_bytes(path: str, max_bytes: int) -> bytes:
         return file.read(status.st_size)
 
 
-def fitted_from(contents: Contents, estimator: str, parameter: str, *, classes: bool) -> Fitted:
+def fitted_from(contents: Contents, estimator: str, *, classes: bool) -> Fitted:
     """A fitted model of contents, which are checked here.
 
     Parameters
@@ -63,25 +62,18 @@ def fitted_from(contents: Contents, estimator: str, parameter: str, *, classes: 
     contents : Contents
     estimator : str
         Name of the class that was saved.
-    parameter : str
-        Its parameter `loss`. Files of version 1 say nothing else of the loss that the model
-        was trained by.
     classes : bool
         Whether it predicts classes.
     """
     encoder = encoder_from(contents)
-    loss: LossDocument = parameter
-    if contents.version > 1:
-        has_parameters = isinstance(contents.document.get("loss"), dict)
-        loss = contents.value("loss", dict) if has_parameters else contents.value("loss", str)
+    has_parameters = isinstance(contents.document.get("loss"), dict)
+    loss: LossDocument = contents.value("loss", dict if has_parameters else str)
     try:
         loss_from(loss, CLASS_LOSSES if classes else NUMBER_LOSSES)
     except ValueError:
         refuse(f"it has the loss {shown(loss)}, which is none that it could have")
     task = task_from(contents, loss, classes=classes)
     n_columns, n_targets = len(encoder.columns), len(task.centre)
-    if contents.version == 1:
-        upgrade_network(contents, n_columns)
     network = network_from(contents, n_columns, task.n_outputs)
     rules = rules_from(contents, network, n_columns, task.n_classes, n_targets)
     state = state_from(contents, network)
@@ -164,9 +156,7 @@ def notes_from(contents: Contents) -> dict[str, list[str]]:
 
 
 def lineage_from(contents: Contents) -> tuple[Event, ...]:
-    """What was done to the model; files from before it was kept say nothing of it."""
-    if "lineage" not in contents.document:
-        return ()
+    """What was done to the model."""
     records = contents.value("lineage", list)
     if len(records) > MOST_EVENTS:
         refuse(f"it tells of {len(records):,} changes, more than the {MOST_EVENTS} it may")

@@ -56,13 +56,8 @@ def encoder_from(contents: Contents) -> Encoder:
 
 
 def missing_from(contents: Contents) -> tuple[str, ...]:
-    """What else means missing; the command line noted it in files from before the key."""
-    if "missing" in contents.document:
-        markers = contents.texts("missing")
-    else:
-        notes = contents.document.get("notes")
-        markers = notes.get("missing", []) if isinstance(notes, dict) else []
-        markers = Contents({"missing": markers}, {}).texts("missing")
+    """The texts that mean missing, beside empty cells."""
+    markers = contents.texts("missing")
     if len(markers) > MOST_MARKERS or any(len(text) > LONGEST_MARKER for text in markers):
         refuse(
             f"it names more than {MOST_MARKERS:,} texts that mean missing, or one of more than "
@@ -72,13 +67,10 @@ def missing_from(contents: Contents) -> tuple[str, ...]:
 
 
 def ranges_from(contents: Contents, n_columns: int) -> list[list[float]]:
-    """Between which the encoded columns lay in training; files may leave that out."""
-    names = ("encoder.lowest", "encoder.highest")
-    if not any(name in contents.arrays for name in names):
-        return [[end] * n_columns for end in (-float(LARGEST), float(LARGEST))]
+    """The lowest and the highest number of each encoded column in training."""
     lowest, highest = (
         contents.array(name, np.float64, (n_columns,), low=-FURTHEST, high=FURTHEST)
-        for name in names
+        for name in ("encoder.lowest", "encoder.highest")
     )
     if (lowest > highest).any():
         refuse("the lowest number of a column is above the highest")
@@ -150,30 +142,6 @@ def check_columns(columns: list[EncodedColumn], n_names: int) -> None:
         or not n_names
     ):
         refuse("its columns are not those of a table")
-
-
-def upgrade_network(contents: Contents, n_columns: int) -> None:
-    """Put the arrays of later versions into contents of version 1.
-
-    There every rule owned all features, and the weights were one matrix
-    (n_literals, n_features).
-    """
-    offsets = contents.offsets("network.offsets", empty=False)
-    features = contents.indices("network.features", np.int32, None, 0, n_columns)
-    if (features[:-1] >= features[1:]).any():
-        refuse("the array 'network.features' does not ascend")
-    shape = (int(offsets[-1]), len(features))
-    weights = contents.array("network.weights", np.float32, shape)
-    n_rules = len(offsets) - 1  # at most as many as literals: the copies below stay small
-    contents.arrays |= {
-        "network.offsets": offsets,
-        "network.own_weights": weights.ravel(),
-        "network.columns": np.tile(features, n_rules),
-        "network.column_offsets": np.arange(n_rules + 1, dtype=np.int64) * len(features),
-    }
-    for name in ("means.weights", "squares.weights"):
-        if name in contents.arrays:
-            contents.arrays[name] = contents.array(name, np.float32, shape).ravel()
 
 
 def network_from(contents: Contents, n_columns: int, n_outputs: int) -> Network:
@@ -263,11 +231,6 @@ def state_from(contents: Contents, network: Network) -> State:
     own = network.parameters
     means, squares = own.zeros(), own.zeros()
     if any(name.startswith(("means.", "squares.")) for name in contents.arrays):
-        if contents.version < 3:  # the intercept was not trained
-            contents.arrays |= {
-                "means.intercept": means.intercept,
-                "squares.intercept": squares.intercept,
-            }
         means, squares = (
             Parameters(
                 *(
@@ -305,7 +268,6 @@ def activity_from(
     activations = {
         name: contents.array(f"activity.{name}", np.float64, (n_rules,), low=0)
         for name in ("activation", "highest")
-        if name != "highest" or "activity.highest" in contents.arrays  # files may leave it out
     }
     return Activity(
         n_rows=n_rows,

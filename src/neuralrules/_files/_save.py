@@ -133,7 +133,7 @@ def model_document(fitted: Fitted, configuration: Configuration) -> dict[str, An
         "names": fitted.encoder.names,
         "named": fitted.encoder.named,
         "columns": [column.record for column in fitted.encoder.columns],
-        **missing_record(fitted.encoder),
+        "missing": list(fitted.encoder.missing),
         "loss": fitted.task.loss.document(),
         "labels": plain_labels(fitted),
         "flat": None if fitted.task.are_classes else fitted.task.flat,
@@ -147,18 +147,8 @@ def model_document(fitted: Fitted, configuration: Configuration) -> dict[str, An
         # As text, because a metric may be NaN.
         "metrics": {name: repr(value) for name, value in performance.metrics.items()},
         "notes": fitted.notes,
-        **lineage_record(fitted),
+        "lineage": [asdict(one) for one in fitted.lineage],
     }
-
-
-def missing_record(encoder: Encoder) -> dict[str, list[str]]:
-    """What else means missing, beside empty cells; nothing is said of nothing."""
-    return {"missing": list(encoder.missing)} if encoder.missing else {}
-
-
-def lineage_record(fitted: Fitted) -> dict[str, list[dict[str, Any]]]:
-    """What was done to the model; nothing is said of nothing."""
-    return {"lineage": [asdict(one) for one in fitted.lineage]} if fitted.lineage else {}
 
 
 def plain_labels(fitted: Fitted) -> dict[str, Any] | None:

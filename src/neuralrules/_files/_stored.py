@@ -20,7 +20,6 @@ from neuralrules._fitted._fitted import Fitted
 
 CLASSIFIERS = ("NeuralRuleClassifier", "NeuralRuleClassifierCV")
 REGRESSORS = ("NeuralRuleRegressor", "NeuralRuleRegressorCV")
-TRAINING = ("search", "max_depth")  # what a file says about training alone
 
 
 @dataclass(frozen=True)
@@ -81,10 +80,9 @@ def model_from(contents: Contents) -> StoredModel:
         refuse(f"its engine is {shown(engine)}, not one of {', '.join(ENGINES)}")
     if not (n_jobs is None or (type(n_jobs) is int and n_jobs != 0)):
         refuse("its parameters are not valid")
-    for key in TRAINING:
-        contents.document.pop(key, None)
+    contents.document.pop("search", None)
     contents.arrays.pop("cv_scores", None)
     classes = name in CLASSIFIERS
-    fitted = fitted_from(contents, name, parameters.get("loss", ""), classes=classes)
+    fitted = fitted_from(contents, name, classes=classes)
     contents.nothing_left()
     return StoredModel(fitted, engine, n_jobs)

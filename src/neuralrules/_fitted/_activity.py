@@ -36,9 +36,8 @@ class Activity:
         Rows inside both.
     activation : (n_rules,) float64
         Mean of the activation over all rows.
-    highest : (n_rules,) float64 or None
-        The highest activation on any row; None where a file of an earlier version does not
-        say.
+    highest : (n_rules,) float64
+        The highest activation on any row.
     """
 
     n_rows: float
@@ -48,7 +47,7 @@ class Activity:
     in_leaf: np.ndarray
     in_both: np.ndarray
     activation: np.ndarray
-    highest: np.ndarray | None = None
+    highest: np.ndarray
 
 
 def activation_chunks(

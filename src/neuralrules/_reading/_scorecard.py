@@ -146,9 +146,7 @@ class ScoreCard:
         return np.rint(self.rates * self._highest()).astype(np.int64)
 
     def _highest(self) -> np.ndarray:
-        highest = self._fitted.activity.highest
-        assert highest is not None  # or there would be no card
-        return highest
+        return self._fitted.activity.highest
 
     def probability(self, points: Any) -> Any:
         """The probability of the adverse class for points, a number or an array."""
@@ -261,7 +259,6 @@ def level_texts(card: ScoreCard, rule: int) -> list[tuple[str, int]]:
     fitted = card._fitted
     if card.levels is None:
         return []
-    assert fitted.activity.highest is not None
     top = float(fitted.activity.highest[rule])
     result = []
     for level, points in enumerate(card.level_points()[rule, 1:].tolist()):

@@ -37,8 +37,7 @@ def scorecard(
     adverse: Any,
 ) -> ScoreCard:
     """See `Documents.scorecard`; `check` checks tables that the card is to score."""
-    known = fitted.activity.n_rows and fitted.activity.highest is not None
-    if rows is not None and not known:
+    if rows is not None and not fitted.activity.n_rows:
         seen = measure(fitted.network, fitted.rules, rows, engine)
         fitted = replace(fitted, activity=seen)
     check_options(fitted, points_to_double, base, unit, levels, adverse)
@@ -129,12 +128,10 @@ def check_options(
             f"{task.loss.link.output_words}, and points must add up to the prediction itself. "
             "Fit it with loss='squared' or 'huber'."
         )
-    if fitted.activity.highest is None or not fitted.activity.n_rows:
-        old = "read from a file of an earlier version"
-        was = old if fitted.activity.n_rows else fitted.why_no_rows
+    if not fitted.activity.n_rows:
         raise ValueError(
             "The model does not remember how strongly its rules fired in training, since it "
-            f"was {was}. Give X and y to measure it on, or refit(X, y) it first."
+            f"was {fitted.why_no_rows}. Give X and y to measure it on, or refit(X, y) it first."
         )
     for name, value in {"points_to_double": points_to_double, "unit": unit}.items():
         given = isinstance(value, Real) and not isinstance(value, bool)

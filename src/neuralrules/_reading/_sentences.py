@@ -68,8 +68,7 @@ def rules_sentences(
 def mentioned_rules(fitted: Fitted) -> list[int]:
     """The rules that are worth a sentence, the most important first."""
     activity = fitted.activity
-    strength = mean_activation(fitted) if activity.highest is None else activity.highest
-    most = strength[:, None] * fitted.network.values
+    most = activity.highest[:, None] * fitted.network.values
     faint = np.all(
         [np.abs(one.effects(most)) < one.faint for one in possible_outcomes(fitted)], axis=0
     )
@@ -210,9 +209,6 @@ def addition_sentence(fitted: Fitted, rule: int, precision: int, max_terms: int)
     outcomes, highest = named_outcomes(fitted, rule), fitted.activity.highest
     values = fitted.network.values[[rule]]
     mean = [float(one.effects(values)[0] * mean_activation(fitted)[rule]) for one in outcomes]
-    if highest is None:  # a file of an earlier version does not say
-        parts = [one.usual(effect) for one, effect in zip(outcomes, mean, strict=True)]
-        return capital(f"{', '.join(parts)} on average.")
     most = [float(one.effects(values)[0]) * float(highest[rule]) for one in outcomes]
     effect = abs(float(outcomes[0].effects(values)[0]))
     grows = growth(fitted, rule, effect, precision, max_terms, outcomes[0].growth)
@@ -242,7 +238,6 @@ def growth(
     """
     if fitted.network.deep:
         return AT_MOST
-    assert fitted.activity.highest is not None
     top = float(fitted.activity.highest[rule])
     asked = literal_conditions(fitted, rule, precision, max_terms, top)
     if any(isinstance(condition, Bound) and condition.moves for condition in asked):

@@ -176,6 +176,5 @@ def network_value(fitted: Fitted, rule: int, given: Any) -> np.ndarray:
 
 def activity_of(activity: Activity, kept: np.ndarray) -> Activity:
     """What some of the rules do, which does not hang on the others."""
-    each = ["covered", "totals", "in_leaf", "in_both", "activation"]
-    each += [] if activity.highest is None else ["highest"]
+    each = ("covered", "totals", "in_leaf", "in_both", "activation", "highest")
     return replace(activity, **{name: getattr(activity, name)[kept] for name in each})

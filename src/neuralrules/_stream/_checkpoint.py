@@ -78,7 +78,7 @@ class Checkpoint:
         if not target.exists():
             return cls(target, seed)
         try:
-            arrays, text, _ = unpack(target.read_bytes())
+            arrays, text = unpack(target.read_bytes())
             document = json.loads(text)
             if document.get("kind") != KIND:
                 raise ModelFileError("it is a model.")
