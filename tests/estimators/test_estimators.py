@@ -26,6 +26,7 @@ from neuralrules import (
     NeuralRuleRegressorCV,
 )
 from neuralrules._estimators import _base
+from neuralrules._fitting import _table
 from neuralrules._task._task import Task
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -174,7 +175,7 @@ def test_targets_far_from_zero():
 def test_rows_held_out_to_stop_on_do_not_scale_the_targets(loss, monkeypatch):
     X, y = DIABETES
     held = np.arange(442) >= 350
-    monkeypatch.setattr(_base, "held_out", lambda *_: held)
+    monkeypatch.setattr(_table, "held_out", lambda *_: held)
     tasks = [
         NeuralRuleRegressor(n_epochs=1, loss=loss).fit(X, np.where(held, far, y)).fitted_.task
         for far in (y, 1000 * y)

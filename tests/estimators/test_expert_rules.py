@@ -68,7 +68,8 @@ def test_frozen_literals_keep_their_bits_while_values_train(loans, deep, engine,
 
 def test_rules_stand_alone_or_before_those_that_grow(loans):
     frame, y = loans
-    alone = NeuralRuleClassifier(rule_source="expert", expert_rules=RULES, random_state=0)
+    free = [f"free: {rule}" for rule in RULES]
+    alone = NeuralRuleClassifier(rule_source="expert", expert_rules=free, random_state=0)
     assert alone.fit(frame, y).network_.n_rules == 2
     assert alone.score(frame, y) > 0.95
     assert "late > 2 and region = north" in alone.rules_text()

@@ -146,7 +146,20 @@ def test_parameters_are_those_of_the_plain_estimators():
         ours, theirs = plain.get_params(), search.get_params()
         assert set(theirs) - set(ours) == {"candidates", "cv", "scoring", "refit"}
         assert set(ours) - set(theirs) == {"warm_start", "n_sample_rows", "checkpoint"}
-        assert all(ours[name] == theirs[name] for name in set(ours) & set(theirs))
+        different = {name for name in set(ours) & set(theirs) if ours[name] != theirs[name]}
+        assert different == {"max_depth"}
+        assert theirs["max_depth"] is None  # which limits no candidate
+
+
+def test_candidates_that_name_no_depth_have_the_search_s_or_the_default():
+    options = {"cv": 2, "n_trees": 1, "n_epochs": 1, "refit": "single", "random_state": 0}
+    for max_depth, literals in ((None, 2), (3, 3)):
+        search = NeuralRuleClassifierCV([{}], max_depth=max_depth, **options).fit(*CANCER)
+        assert np.diff(search.rules_.offsets).max() == literals
+    deeper = NeuralRuleClassifierCV([{"max_depth": 3}], max_depth=1, **options).fit(*CANCER)
+    assert np.diff(deeper.rules_.offsets).max() == 3
+    best = NeuralRuleClassifierCV(max_depth=1, **options).fit(*CANCER)
+    assert np.diff(best.rules_.offsets).max() == 1
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ def fitted_from(contents: Contents, estimator: str, *, classes: bool) -> Fitted:
     """
     encoder = encoder_from(contents)
     has_parameters = isinstance(contents.document.get("loss"), dict)
-    loss: LossDocument = contents.value("loss", dict if has_parameters else str)
+    loss: LossDocument
+    loss = contents.value("loss", dict) if has_parameters else contents.value("loss", str)
     try:
         loss_from(loss, CLASS_LOSSES if classes else NUMBER_LOSSES)
     except ValueError:
