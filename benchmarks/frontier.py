@@ -13,13 +13,12 @@ import argparse
 import sys
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from benchmarks import frontier_summary, runner
-from benchmarks.datasets import VARIABLE, DataError, data_folder
+from benchmarks.datasets import data_folder
 from benchmarks.frontier_methods import METHODS, STAGES
 from benchmarks.frontier_numbers import lacking
 from benchmarks.frontier_protocol import (
@@ -37,7 +36,7 @@ from benchmarks.frontier_protocol import (
 from benchmarks.frontier_tables import first_look
 from benchmarks.pages import commit
 from benchmarks.protocol import Task
-from benchmarks.records import Records, SettingsError
+from benchmarks.records import Records
 
 FOLDER = runner.FOLDER / "frontier"
 QUICK = ("titanic", "sonar", "505_tecator")
@@ -87,38 +86,8 @@ def describe(record: dict[str, Any]) -> str:
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.frontier",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--data-sets",
-        nargs="+",
-        choices=DATA,
-        default=list(DATA),
-        metavar="NAME",
-        help=f"of {', '.join(DATA)} (default all)",
-    )
-    parser.add_argument(
-        "--methods",
-        nargs="+",
-        choices=list(METHODS),
-        default=list(METHODS),
-        metavar="NAME",
-        help=f"of {', '.join(METHODS)} (default all)",
-    )
-    parser.add_argument("--splits", type=runner.positive, help="only so many of the three")
-    parser.add_argument("--data", help=f"folder of the data sets, instead of ${VARIABLE}")
-    parser.add_argument("--records", type=Path, help="folder of the records, to resume from")
-    parser.add_argument(
-        "--n-jobs", type=runner.jobs, default=-1, help="tasks at a time, -1 for one a core"
-    )
-    parser.add_argument(
-        "--write",
-        action="store_true",
-        help="put the records into docs/frontier.csv and renew docs/frontier.md",
-    )
+    parser = runner.command_parser("frontier", __doc__, DATA, METHODS)
+    parser.add_argument("--splits", type=runner.positive, help="number of splits, at most 3")
     parser.add_argument(
         "--quick",
         action="store_true",
@@ -134,39 +103,35 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
     console = Console(stderr=True)
-    protocol = FrontierProtocol()
-    tasks = plan(options.data_sets, options.methods, options.splits)
-    try:
+
+    def measure_all() -> runner.Measured:
         folder = data_folder(options.data)
         for name in options.data_sets:
             table(name, folder)  # downloads and checks, before hours are spent
-        records = Records((options.records or FOLDER).resolve(), protocol)
-        found, failed = runner.run(
+        records = Records((options.records or FOLDER).resolve(), FrontierProtocol())
+        return runner.run(
             records,
-            tasks,
+            plan(options.data_sets, options.methods, options.splits),
             partial(measure_unless_too_slow, records=records, folder=folder, commit=commit()),
             options.n_jobs,
             console,
             seconds={},
             describe=describe,
         )
-    except (DataError, SettingsError, OSError) as error:
-        console.print(f"error: {error}", style="red", soft_wrap=True, highlight=False)
-        return 2
-    except KeyboardInterrupt:
-        console.print("Stopped. The same command goes on from here.")
-        return 130
-    if found:
-        print(first_look(frontier_summary.frame(found.values())))
-    if options.write and found:
-        from benchmarks import frontier_page  # draws, so it loads matplotlib
 
-        frontier_summary.merge(found.values())
-        if absent := lacking(frontier_summary.read()):
-            console.print(f"{frontier_summary.PATH} is renewed. The page needs {absent}.")
-        else:
-            frontier_page.write()
-    return 1 if failed else 0
+    def finish(found: list[dict[str, Any]]) -> None:
+        if found:
+            print(first_look(frontier_summary.frame(found)))
+        if options.write and found:
+            from benchmarks import frontier_page  # draws, so it loads matplotlib
+
+            frontier_summary.merge(found)
+            if absent := lacking(frontier_summary.read()):
+                console.print(f"{frontier_summary.PATH} is renewed. The page needs {absent}.")
+            else:
+                frontier_page.write()
+
+    return runner.exit_code(console, measure_all, finish)
 
 
 if __name__ == "__main__":

@@ -19,13 +19,13 @@ from rich.console import Console
 from threadpoolctl import threadpool_limits
 
 from benchmarks import readability_page, runner
-from benchmarks.datasets import DataError, data_folder
+from benchmarks.datasets import data_folder
 from benchmarks.frontier_protocol import FrontierProtocol, constant_loss, split, table
 from benchmarks.limits import OverTime, within
 from benchmarks.pages import commit, environment
 from benchmarks.protocol import Task
 from benchmarks.readability_methods import METHODS
-from benchmarks.records import Records, SettingsError
+from benchmarks.records import Records
 
 FOLDER = runner.FOLDER / "readability"
 # Chosen before anything was measured: real tables of people, signals and machines, two of
@@ -77,25 +77,8 @@ def describe(record: dict[str, Any]) -> str:
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.readability",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    for option, names in (("--data-sets", DATA), ("--methods", tuple(METHODS))):
-        parser.add_argument(
-            option,
-            nargs="+",
-            choices=names,
-            default=list(names),
-            metavar="NAME",
-            help=f"of {', '.join(names)} (default all)",
-        )
+    parser = runner.command_parser("readability", __doc__, DATA, METHODS)
     parser.add_argument("--splits", type=runner.positive, default=N_SPLITS)
-    parser.add_argument("--data", help="folder of the data sets")
-    parser.add_argument("--records", type=Path, default=FOLDER, help="to resume from")
-    parser.add_argument("--n-jobs", type=runner.jobs, default=-1, help="tasks at a time")
-    parser.add_argument("--write", action="store_true", help="renew docs/readability.md")
     return parser.parse_args(arguments)
 
 
@@ -108,11 +91,11 @@ def main(arguments: list[str] | None = None) -> int:
         for method in options.methods
         for data in options.data_sets
     ]
-    try:
+
+    def measure_all() -> runner.Measured:
         folder, code = data_folder(options.data), commit()
-        records = Records(options.records.resolve(), ReadabilityProtocol())
-        found, failed = runner.run(
-            records,
+        return runner.run(
+            Records((options.records or FOLDER).resolve(), ReadabilityProtocol()),
             tasks,
             lambda protocol, task: measure(protocol, task, folder, code),
             options.n_jobs,
@@ -120,16 +103,13 @@ def main(arguments: list[str] | None = None) -> int:
             seconds={},
             describe=describe,
         )
-    except (DataError, SettingsError, OSError) as error:
-        console.print(f"error: {error}", style="red", soft_wrap=True, highlight=False)
-        return 2
-    except KeyboardInterrupt:
-        console.print("Stopped. The same command goes on from here.")
-        return 130
-    if options.write and found:
-        readability_page.merge(found.values())
-        readability_page.write()
-    return 1 if failed else 0
+
+    def finish(found: list[dict[str, Any]]) -> None:
+        if options.write and found:
+            readability_page.merge(found)
+            readability_page.write()
+
+    return runner.exit_code(console, measure_all, finish)
 
 
 if __name__ == "__main__":

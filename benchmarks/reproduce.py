@@ -20,16 +20,17 @@ import pandas as pd
 from rich.console import Console
 
 from benchmarks import runner, summary
-from benchmarks.datasets import TABLES, VARIABLE, DataError, data_folder, load
+from benchmarks.datasets import TABLES, data_folder, load
 from benchmarks.methods import METHODS
 from benchmarks.pages import commit
 from benchmarks.protocol import MEASURABLE, Protocol, Task, measure
-from benchmarks.records import Records, SettingsError
+from benchmarks.records import Records
 from benchmarks.runner import (
     FOLDER,
-    ClusterError,
     Failure,
-    jobs,
+    Measured,
+    command_parser,
+    exit_code,
     positive,
     whole_number,
     workers,
@@ -68,28 +69,8 @@ def run(
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.reproduce",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("reproduce", __doc__, TABLES, MEASURABLE, default_methods=METHODS)
     parser.add_argument("--protocol", choices=("paper", "holdout"), default="paper")
-    parser.add_argument(
-        "--data-sets",
-        nargs="+",
-        choices=list(TABLES),
-        default=list(TABLES),
-        metavar="NAME",
-        help=f"of {', '.join(TABLES)} (default all)",
-    )
-    parser.add_argument(
-        "--methods",
-        nargs="+",
-        choices=list(MEASURABLE),
-        default=list(METHODS),
-        metavar="NAME",
-        help=f"of {', '.join(MEASURABLE)} (default {' '.join(METHODS)})",
-    )
     parser.add_argument("--folds", type=positive, help="only so many folds or hold-outs")
     parser.add_argument(
         "--tune-rows",
@@ -98,20 +79,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         help="choose the parameter on a sample of at most so many rows, 0 for all "
         "(default %(default)s)",
     )
-    parser.add_argument("--data", help=f"folder of the data sets, instead of ${VARIABLE}")
-    parser.add_argument("--records", type=Path, help="folder of the records, to resume from")
-    parser.add_argument(
-        "--n-jobs", type=jobs, default=-1, help="tasks at a time, -1 for one a core (default)"
-    )
     parser.add_argument(
         "--scheduler",
         help="address of a Dask scheduler to run on; its workers must be able to import "
         "benchmarks and to reach the folders of data and records",
-    )
-    parser.add_argument(
-        "--write",
-        action="store_true",
-        help="put the records into docs/reproduction.csv and renew docs/reproduction.md",
     )
     parser.add_argument(
         "--quick",
@@ -138,29 +109,29 @@ def main(arguments: list[str] | None = None) -> int:
     tasks = plan(
         options.data_sets, options.methods, n_repeats, summary.seconds_per_task(protocol)
     )
-    try:
+
+    def measure_all() -> Measured:
         folder = data_folder(options.data)
         for name in options.data_sets:
             load(name, folder)  # downloads and checks, before hours are spent
         records = Records((options.records or FOLDER / protocol.label).resolve(), protocol)
         with workers(options.scheduler):
-            found, failed = run(records, tasks, folder, options.n_jobs, console)
-    except (DataError, SettingsError, ClusterError, OSError) as error:
-        console.print(f"error: {error}", style="red", soft_wrap=True, highlight=False)
-        return 2
-    except KeyboardInterrupt:
-        console.print("Stopped. The same command goes on from here.")
-        return 130
-    print(means_table(list(found.values())))
-    if options.write and found:
-        from benchmarks import reproduction_page  # draws, so it loads matplotlib
+            return run(records, tasks, folder, options.n_jobs, console)
 
-        summary.merge(protocol, found.values())
-        if lacking := reproduction_page.lacking(summary.read()):
-            console.print(f"{summary.PATH} is renewed. The page is not: it needs {lacking}.")
-        else:
-            reproduction_page.write()
-    return 1 if failed else 0
+    def finish(found: list[dict[str, Any]]) -> None:
+        print(means_table(found))
+        if options.write and found:
+            from benchmarks import reproduction_page  # draws, so it loads matplotlib
+
+            summary.merge(protocol, found)
+            if lacking := reproduction_page.lacking(summary.read()):
+                console.print(
+                    f"{summary.PATH} is renewed. The page is not: it needs {lacking}."
+                )
+            else:
+                reproduction_page.write()
+
+    return exit_code(console, measure_all, finish)
 
 
 def means_table(records: list[dict[str, Any]]) -> str:

@@ -13,9 +13,10 @@ from joblib import Parallel, delayed, parallel_config
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from benchmarks.datasets import VARIABLE, DataError
 from benchmarks.pages import environment
 from benchmarks.protocol import Task
-from benchmarks.records import Records
+from benchmarks.records import Records, SettingsError
 
 FOLDER = Path(__file__).resolve().parent / "records"
 UNKNOWN_SECONDS = 60.0
@@ -180,6 +181,90 @@ def workers(scheduler: str | None) -> Iterator[None]:
         ) from error
     with client, parallel_config("dask"):
         yield
+
+
+def command_parser(
+    module: str,
+    text: str | None,
+    data_sets: Iterable[str],
+    methods: Iterable[str],
+    *,
+    default_methods: Iterable[str] | None = None,
+) -> argparse.ArgumentParser:
+    """The options that the commands of all comparisons share.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module in this folder. It writes docs/MODULE.csv and docs/MODULE.md, unless
+        the command says otherwise.
+    text : str
+        What `--help` says.
+    data_sets, methods
+        Names to choose from.
+    default_methods
+        The methods without `--methods`; all of them by default.
+    """
+    parser = argparse.ArgumentParser(
+        prog=f"python -m benchmarks.{module}",
+        description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    chosen = (("--data-sets", data_sets, None), ("--methods", methods, default_methods))
+    for option, names, usual in chosen:
+        parser.add_argument(
+            option,
+            nargs="+",
+            choices=list(names),
+            default=list(usual or names),
+            metavar="NAME",
+            help=f"of {', '.join(names)} (default {' '.join(usual) if usual else 'all'})",
+        )
+    parser.add_argument("--data", help=f"folder of the data sets, instead of ${VARIABLE}")
+    parser.add_argument("--records", type=Path, help="folder of the records, to resume from")
+    parser.add_argument(
+        "--n-jobs",
+        type=jobs,
+        default=-1,
+        help="number of tasks at a time, -1 for one on each core (default)",
+    )
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="put the records into the CSV file of the page in docs/, and renew the page",
+    )
+    return parser
+
+
+Measured = tuple[dict[Task, dict[str, Any]], dict[Task, Failure]]
+
+
+def exit_code(
+    console: Console,
+    measure_all: Callable[[], Measured],
+    finish: Callable[[list[dict[str, Any]]], None],
+) -> int:
+    """Measure all tasks, finish with their records, and return the exit code of a command.
+
+    Parameters
+    ----------
+    console : Console
+        For errors.
+    measure_all : callable () -> (records, failures)
+        As `run` returns them.
+    finish : callable (records)
+        Prints the records and writes pages.
+    """
+    try:
+        found, failed = measure_all()
+    except (DataError, SettingsError, ClusterError, OSError) as error:
+        console.print(f"error: {error}", style="red", soft_wrap=True, highlight=False)
+        return 2
+    except KeyboardInterrupt:
+        console.print("Stopped. The same command continues from here.")
+        return 130
+    finish(list(found.values()))
+    return 1 if failed else 0
 
 
 def whole_number(text: str, allowed: Callable[[int], bool], wanted: str) -> int:

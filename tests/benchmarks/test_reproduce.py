@@ -137,7 +137,7 @@ def test_ctrl_c_says_how_to_go_on(tables, tmp_path, undisturbed):
         stopped.send_signal(signal.SIGINT)
         _, trouble = stopped.communicate(timeout=HANG)
     assert stopped.returncode == 130
-    assert trouble.rstrip().endswith("Stopped. The same command goes on from here.")
+    assert trouble.rstrip().endswith("Stopped. The same command continues from here.")
     assert "Traceback" not in trouble
     # What is there is whole; the test above goes on from such a folder.
     found, damage = Records(tmp_path, Protocol()).survey(TASKS)
