@@ -45,6 +45,14 @@ def test_an_operation(node, expected):
     assert evaluate(node, CELLS, {"x1": 0.5}) == pytest.approx(expected, nan_ok=True)
 
 
+def test_every_node_of_an_expression_is_found():
+    total = ops.Sum(((2.0, ops.Cell(0)), (1.0, ops.Positive(ops.Named("x")))), 1.0)
+    inside = ops.Indicator(ops.Not(ops.IsAnyOf(ops.Cell(1), ("a",))))
+    found = list(ops.operations(ops.Smallest((total, inside))))
+    names = "Smallest Sum Cell Positive Named Indicator Not IsAnyOf Cell"
+    assert [type(node).__name__ for node in found] == names.split()
+
+
 def test_a_line_is_that_of_the_encoder():
     knots = Knots((-1.0, 0.5, 0.6, 8.0), (-2.0, -1.5, 0.25, 3.0))
     for value in (*np.linspace(-3, 10, 131).tolist(), *knots.x, math.nan):

@@ -159,7 +159,7 @@ def label_array(labels: list[Any]) -> np.ndarray:
 def check_texts(fitted: Fitted, missing_text: str) -> None:
     """Refuse text that is not Unicode: ONNX keeps all of it in UTF-8."""
     labels = [label for label in fitted.task.labels if isinstance(label, str)]
-    categories = [text for text in all_categories(fitted.encoder) if text is not None]
+    categories = all_categories(fitted.encoder)
     markers = fitted.encoder.missing
     for text in (*fitted.encoder.names, *categories, *labels, *markers, missing_text):
         try:

@@ -129,8 +129,9 @@ def head_lines(fitted: Fitted, formula: Formula, extras: Extras) -> list[str]:
     """What stands before the first function."""
     readings = formula.readings.values()
     lines = [docstring(fitted, extras), ""]
-    link = fitted.task.loss.link.function
-    if fitted.task.gives_probabilities or link or extras.card is not None:
+    expressions = [x.standardised for x in formula.columns] + formula.predictions
+    calls = any(isinstance(one, ops.Call) for x in expressions for one in ops.operations(x))
+    if calls or fitted.task.gives_probabilities or extras.card is not None:
         lines += ["import math"]
     if any(reading.is_date for reading in readings):
         lines += ["import re", "from datetime import date, datetime, timedelta"]
@@ -364,16 +365,17 @@ def product_code(factor: float, term: str) -> str:
 def term_code(encoder: Encoder, column: EncodedColumn) -> str:
     """An encoded column as rules name it."""
     name = text_code(encoder.names[column.source])
-    if isinstance(column, Number):
-        return f"x[{name}]"
-    return f"x[{name}, {indicator_code(column)}]"
-
-
-def indicator_code(column: EncodedColumn) -> str:
-    """What an indicator stands for."""
-    if isinstance(column, Category) and column.category is not None:
-        return text_code(column.category)
-    return "MISSING" if column.means_missing else "OTHER"
+    match column:
+        case Number():
+            return f"x[{name}]"
+        case Rare():
+            return f"x[{name}, OTHER]"
+        case Category(category=str(category)):
+            return f"x[{name}, {text_code(category)}]"
+        case _ if column.means_missing:
+            return f"x[{name}, MISSING]"
+        case _:
+            return f"x[{name}, {text_code(column.stored_as)}]"
 
 
 def label_code(label: Any) -> str:

@@ -63,11 +63,15 @@ def cell_name(reading: CellReading) -> str:
 def column_name(name: str, reading: CellReading, column: EncodedColumn) -> str:
     """What the subqueries call an encoded column; a number in it makes it unique."""
     name += slug(reading.name)
-    if isinstance(column, Number):
-        return name
-    if isinstance(column, Category) and column.category is not None:
-        return f"{name}_is{slug(column.category)}"
-    return f"{name}_is_missing" if column.means_missing else f"{name}_is_rare"
+    match column:
+        case Number():
+            return name
+        case Category(category=str(category)):
+            return f"{name}_is{slug(category)}"
+        case _ if column.means_missing:
+            return f"{name}_is_missing"
+        case _:
+            return f"{name}_is_{column.stored_as}"
 
 
 def slug(text: str) -> str:

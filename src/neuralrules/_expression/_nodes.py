@@ -4,14 +4,15 @@ An expression is a tree of these nodes. `evaluate` computes it, slowly; printers
 other languages: each has one branch per operation. A kind of column or literal is an
 expression, so that it needs no code of its own in any of them.
 
-Numbers may be missing: `Filled` replaces a missing number, and an operation on a missing
-number is missing.
+A cell may be missing. `Filled` replaces a missing number. Before that, only `Standardised` and
+`Line` may be applied to it, in units of the table and everywhere: they leave it missing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True)
@@ -168,3 +169,14 @@ Number: TypeAlias = (
     | Call
 )
 Condition: TypeAlias = IsMissing | IsAnyOf | Not
+
+
+def operations(node: Any) -> Iterator[Any]:
+    """The nodes of an expression: itself first, then those of its parts."""
+    yield node
+    for field in fields(node):
+        inner = getattr(node, field.name)
+        for part in inner if isinstance(inner, tuple) else (inner,):
+            child = part[1] if isinstance(part, tuple) else part  # a sum pairs it with a factor
+            if is_dataclass(child):
+                yield from operations(child)
