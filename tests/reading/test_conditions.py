@@ -1,13 +1,16 @@
 """Conditions as values: where a literal begins to hold, and where a rule is reached in full."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from models import credit_table
+from models import credit_table, with_fitted
 
-from neuralrules import NeuralRuleClassifier
+from neuralrules import NeuralRuleClassifier, compare
+from neuralrules._data._columns import Number
+from neuralrules._reading._column_words import NUMBER_WORDS, NumberWords
 from neuralrules._reading._conditions import (
     Bound,
     Choice,
@@ -104,3 +107,49 @@ def test_bounds_that_something_moves_stay_apart(credit):
     )
     moved = replace(first, moves=(object(),))
     assert merged(credit.encoder_, [moved, first]) == [first, moved]
+
+
+class Percent(Number):
+    """Shares, as a kind of column that is made up for this test."""
+
+
+class PercentWords(NumberWords):
+    def resolved(self, value, precision, sign=""):
+        return f"{super().resolved(100 * value, precision, sign)} %"
+
+    def rounded(self, value, precision, sign=""):
+        return f"{super().rounded(100 * value, precision, sign)} %"
+
+    def cell(self, value):
+        return f"{super().cell(100 * value)} %"
+
+
+@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+def test_a_kind_of_column_gets_its_words_in_one_place(monkeypatch, scaling):
+    X, y = credit_table(1500)
+    options = {"n_trees": 8, "random_state": 0, "literal_columns": "own", "scaling": scaling}
+    model = NeuralRuleClassifier(2, n_epochs=10, **options).fit(X, y)
+    longer = NeuralRuleClassifier(2, n_epochs=20, **options).fit(X, y)
+    place = list(X).index("utilisation")
+    columns = [
+        Percent(**vars(column)) if column.source == place else column
+        for column in model.encoder_.columns
+    ]
+    encoder = replace(model.encoder_, columns=columns)
+    other, longer = (with_fitted(own, encoder=encoder) for own in (model, longer))
+    assert other.rules_text() == model.rules_text()  # as its base, without its own words
+    monkeypatch.setitem(NUMBER_WORDS, Percent, PercentWords)
+    texts = {
+        "conditions": other.rules_text(),
+        "sentences": other.rules_text(style="sentences"),
+        "reasons": str(other.reasons(X[:60], k=5)),
+        "explanation": str(other.explain(X[:60])),
+        "card": str(other.scorecard(levels=3)),
+        "comparison": str(compare(other, longer)),
+    }
+    for kind, text in texts.items():
+        numbers = re.findall(
+            r"utilisation (?:[<>≤]|is|above|below|at least|at most|between) ([\d.]+)( %)?", text
+        )
+        assert numbers, kind
+        assert all(percent for _, percent in numbers), kind

@@ -248,8 +248,9 @@ def words_of(encoder: Encoder, column: EncodedColumn) -> NumberWords | Indicator
 
 
 def number_words(encoder: Encoder, column: EncodedColumn) -> NumberWords:
-    """The words of a column of numbers, dates or truth values."""
-    return NUMBER_WORDS[type(column)](column, in_formula(encoder.names[column.source]))
+    """The words of a column of numbers; without its own words a kind has those of its base."""
+    words = next(NUMBER_WORDS[kind] for kind in type(column).__mro__ if kind in NUMBER_WORDS)
+    return words(column, in_formula(encoder.names[column.source]))
 
 
 def indicator_words(encoder: Encoder, column: EncodedColumn) -> IndicatorWords:

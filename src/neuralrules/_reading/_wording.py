@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neuralrules._data._columns import Date, Flag
+from neuralrules._data._columns import Flag, Number
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._column_words import (
@@ -85,10 +85,8 @@ def inequality(
         if truth is not None:
             name = words_of(encoder, main.column).name
             return plain_statement(state_text(encoder, main.column, present=truth), name)
-    unscaled_date = isinstance(main.column, Date) and main.column.knots is None
-    if len(literal.terms) == 1 and (
-        unscaled_date or lies_between_knots(main, literal.constant)
-    ):
+    unscaled = isinstance(main.column, Number) and main.column.knots is None
+    if len(literal.terms) == 1 and (unscaled or lies_between_knots(main, literal.constant)):
         return threshold_statement(encoder, main, literal.constant, precision)
     shown = literal.largest(max_terms)
     main = shown.terms[0]
