@@ -1,4 +1,4 @@
-"""Fits by many machines together, on a Ray cluster; a module to be imported by its name."""
+"""Fits by many machines together, on a Ray cluster. Import this module by its name."""
 
 from __future__ import annotations
 
@@ -33,49 +33,50 @@ def fit(
 ) -> Any:
     """Fit an estimator on a Ray cluster.
 
-    The rows are divided among the workers, which train one network in step: each computes the
-    gradient of its share of a batch, the gradients are added up over all workers once a step,
-    and all take the same step. What comes back is an ordinary fitted estimator. The result
-    hangs on the table, the seed and the number of workers alone.
+    The workers share the rows and train one network together. In each step every worker
+    computes the gradient of its part of a batch, the gradients of all workers are added up, and
+    all workers take the same step. The result is an ordinary fitted estimator. It depends only
+    on the table, the seed and the number of workers.
 
     Parameters
     ----------
     estimator : NeuralRuleClassifier or NeuralRuleRegressor
-        Its `batch_size` is that of all workers together: they have the more to do between two
-        reductions, the larger it is. Whatever its `engine`, workers on CPUs train by numba,
-        those on GPUs by torch. With `checkpoint`, a path on this machine, a fit that was
-        killed here goes on from there.
+        Its `batch_size` counts the rows of all workers together: with larger batches workers
+        spend less of their time on adding up gradients. Whatever its `engine`, workers on CPUs
+        train with numba and workers on GPUs with torch. With `checkpoint`, a path on this
+        machine, a fit that was killed here continues from that file.
     dataset : ray.data.Dataset or path
         A table, or the path of Parquet files that every machine can read.
     target : str or, for regression, str or list of str
-        The column to learn, or columns.
+        The column to learn, or several columns.
     sample_weight : str, optional
         The column of weights.
     workers : int, default=2
-        Processes that train, on whatever machines have room.
+        The number of processes that train. They run on machines that have room.
     cpus_per_worker : int, default=1
     gpu : bool, default=False
         Whether each worker takes a GPU.
     address : str, optional
-        Of the cluster's head, such as "10.0.0.1:6379". By default the cluster that the program
-        is connected with, or that `ray.init` finds; if there is none, one on this machine.
+        The address of the cluster's head, such as "10.0.0.1:6379". By default the cluster that
+        the program is connected to, or the one that `ray.init` finds. If there is none, a
+        cluster on this machine is started.
     max_failures : int, default=3
-        How often workers that are lost may be replaced; training goes on from its last
-        checkpoint, of each epoch and of each minute.
+        How often lost workers may be replaced. Training then continues from its last
+        checkpoint, which is made after each epoch and each minute.
 
     Returns
     -------
     estimator
-        The same object, fitted. After an error it is as it was.
+        The same object, fitted. After an error it is unchanged.
 
     Raises
     ------
     ValueError
-        If the cluster has no room for so many workers.
+        If the cluster has no room for this many workers.
     ConnectionError
         If there is no cluster at the address.
     RuntimeError
-        If machines are lost, and too few are left to go on.
+        If machines are lost and too few are left to go on.
 
     Examples
     --------
@@ -109,12 +110,12 @@ def fit_with_costs(
     workers: Workers,
     address: str | None,
 ) -> tuple[Any, Cluster]:
-    """See `fit`; with the cluster, which knows what training cost."""
+    """The same as `fit`, but also return the cluster, which knows what training cost."""
     if not isinstance(estimator, NeuralRuleClassifier | NeuralRuleRegressor):
         raise TypeError(
             f"estimator is a {type(estimator).__name__}, but must be a NeuralRuleClassifier or "
-            "a NeuralRuleRegressor. A search spreads over a cluster by joblib: call its fit "
-            'inside of joblib.parallel_config("ray").'
+            "a NeuralRuleRegressor. A search uses a cluster through joblib: call its fit "
+            'inside joblib.parallel_config("ray").'
         )
     with unchanged_on_error(estimator), connected(address):
         check_can_begin(estimator)

@@ -20,7 +20,7 @@ import neuralrules.ray
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor, load
 from neuralrules._cluster import _training
 from neuralrules._cluster._connection import Workers
-from neuralrules._cluster._keeper import Keeper
+from neuralrules._cluster._training import Keeper
 from neuralrules._stream import _parquet
 from neuralrules._stream._checkpoint import Checkpoint
 

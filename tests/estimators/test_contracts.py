@@ -13,7 +13,7 @@ from neuralrules import (
     NeuralRuleRegressor,
     load,
 )
-from neuralrules._training._sparse import with_largest_weights
+from neuralrules._training._training import with_largest_weights
 
 
 def table(n=240):

@@ -21,8 +21,7 @@ from neuralrules._fitting._targets import check_labels
 from neuralrules._io._progress import RowProgress
 from neuralrules._stream import _parquet
 from neuralrules._stream._parquet import ParquetTable
-from neuralrules._stream._positions import VALIDATION, chosen
-from neuralrules._stream._rows import RowStream
+from neuralrules._stream._rows import VALIDATION, RowStream, chosen
 from neuralrules._stream._source import OneMachine, encoded_stream
 
 QUIET = OneMachine(RowProgress(shown=False))

@@ -11,8 +11,8 @@ from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRule
 from neuralrules._data._rows import Rows
 from neuralrules._io._progress import RowProgress
 from neuralrules._stream import _parquet, _training
-from neuralrules._stream._buffer import shuffled
-from neuralrules._stream._positions import chosen
+from neuralrules._stream._rows import chosen
+from neuralrules._stream._training import shuffled
 from neuralrules._task._task import Task
 
 

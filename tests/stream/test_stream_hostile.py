@@ -12,7 +12,7 @@ from parquet_tables import plain, written, written_folder
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._stream import _parquet, _training
-from neuralrules._stream._positions import VALIDATION, chosen
+from neuralrules._stream._rows import VALIDATION, chosen
 
 
 def refusal(table, y="y", error=ValueError, estimator=NeuralRuleClassifier, **parameters):

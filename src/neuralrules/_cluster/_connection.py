@@ -1,4 +1,4 @@
-"""A cluster: how to reach it, whether there is room on it, and what it is when it is lost."""
+"""A Ray cluster: connecting to it, checking that it has room, and wording its errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXTRA = 'pip install "neuralrules[ray]"'
 
 
 def load_ray() -> Any:
-    """The module ray; a plain word where it, or torch, is not installed."""
+    """The module ray, or an error that says what is not installed."""
     try:
         import ray
         import ray.data
@@ -30,25 +30,25 @@ def load_ray() -> Any:
 
 @contextmanager
 def connected(address: str | None) -> Iterator[None]:
-    """A connection to the cluster: the one there is, or a new one that ends with the block."""
+    """Use the present connection to a cluster, or open one that ends with the block."""
     ray = load_ray()
     if address is not None and address.startswith("ray://"):
         raise ValueError(
-            f"address={address!r} is one of Ray Client, which Ray Train does not work over. "
+            f"address={address!r} belongs to Ray Client, which does not work with Ray Train. "
             "Give the address of the head, such as '10.0.0.1:6379', or run the program on the "
-            "cluster by `ray job submit`."
+            "cluster with `ray job submit`."
         )
     if ray.is_initialized():
         known = ray.get_runtime_context().gcs_address
         if address not in {None, "auto", known}:
             raise ValueError(
                 f"address={address!r} is another cluster than {known!r}, which this program is "
-                "connected with. Call ray.shutdown() first, or leave address out."
+                "connected to. Call ray.shutdown() first, or leave address out."
             )
         yield
         return
     try:
-        answers(address)
+        check_listening(address)
         ray.init(address=address, log_to_driver=False, logging_level="warning")
     except (OSError, ValueError, RuntimeError) as error:
         raise ConnectionError(
@@ -61,8 +61,8 @@ def connected(address: str | None) -> Iterator[None]:
         ray.shutdown()
 
 
-def answers(address: str | None) -> None:
-    """See to it that someone listens at an address; Ray would try for minutes."""
+def check_listening(address: str | None) -> None:
+    """Refuse an address at which nobody listens; Ray would try for minutes."""
     host, _, port = (address or "").rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
@@ -70,15 +70,15 @@ def answers(address: str | None) -> None:
 
 @dataclass(frozen=True)
 class Workers:
-    """Who trains.
+    """The processes that train.
 
     Attributes
     ----------
     number : int
     cpus : int
-        Cores of each.
+        Cores of each worker.
     gpu : bool
-        Whether each has a GPU.
+        Whether each worker has a GPU.
     max_failures : int
         How often workers may be lost and replaced.
     """
@@ -90,11 +90,11 @@ class Workers:
 
     @property
     def resources(self) -> dict[str, float]:
-        """What each takes, in Ray's words."""
+        """What each worker takes, as Ray names it."""
         return {"CPU": self.cpus, **({"GPU": 1} if self.gpu else {})}
 
     def check_room(self) -> None:
-        """Refuse a cluster that could never run as many, whoever else uses it now."""
+        """Refuse a cluster that could not run all workers even if nobody else used it."""
         ray = load_ray()
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         room = sum(
@@ -113,21 +113,21 @@ class Workers:
 
 
 @contextmanager
-def failing_plainly() -> Iterator[None]:
-    """Say in one line what went wrong on the cluster: an error of ours as it is, or a loss."""
+def plain_cluster_errors() -> Iterator[None]:
+    """Raise our own errors on the cluster as they are, and others as a short RuntimeError."""
     ray = load_ray()
     try:
         yield
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, ValueError | TypeError | OSError):
             raise error.cause from None
-        raise lost(error.cause) from error
+        raise lost_cluster(error.cause) from error
     except (ray.exceptions.RayError, ray.train.TrainingFailedError) as error:
-        raise lost(error) from error
+        raise lost_cluster(error) from error
 
 
-def lost(error: BaseException) -> RuntimeError:
-    """The error of a cluster that cannot go on, with the first reason that Ray names."""
+def lost_cluster(error: BaseException) -> RuntimeError:
+    """The error for a cluster that cannot go on, with the first reason that Ray names."""
     reasons = [
         getattr(error, "controller_failure", None),
         *getattr(error, "worker_failures", {}).values(),
@@ -142,7 +142,7 @@ def lost(error: BaseException) -> RuntimeError:
 
 
 def one_line(error: BaseException) -> str:
-    """The first line of a message that says something, not too long."""
+    """The first line of a message that is not empty, shortened if it is long."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else type(error).__name__
     return text[:200].rstrip(".: ") or type(error).__name__

@@ -1,7 +1,7 @@
-"""The passes of `neuralrules._stream._passes`, each piece of the table by a task of its own.
+"""The passes of `neuralrules._stream._passes`, with one Ray task for each piece of the table.
 
-What comes back is joined in the order of the pieces, so that every sum is rounded as on one
-machine that reads the same pieces, however many machines there are.
+The results of the tasks are joined in the order of the pieces. So every sum is rounded as on
+one machine that reads the same pieces, whatever the number of machines.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from neuralrules._cluster._connection import Workers, failing_plainly, load_ray
+from neuralrules._cluster._connection import Workers, load_ray, plain_cluster_errors
 from neuralrules._cluster._table import Blocks, DatasetTable, Part, Piece
 from neuralrules._cluster._training import ClusterTraining
 from neuralrules._data._rows import Rows
@@ -28,7 +28,7 @@ from neuralrules._stream._passes import (
 )
 from neuralrules._stream._rows import EncodedStream, RawRows, RowStream, without_held
 from neuralrules._stream._targets import TargetSurvey
-from neuralrules._training._sparse import Training
+from neuralrules._training._training import Training
 
 
 class Cluster:
@@ -39,12 +39,12 @@ class Cluster:
     blocks : Blocks
         The table's rows.
     workers : Workers
-        Those that train; the passes take what cores there are.
+        The processes that train. The passes use all cores that are free.
 
     Attributes
     ----------
     trainings : list of ClusterTraining
-        What training cost, in the end.
+        The trainings, which say what they cost.
     """
 
     def __init__(self, blocks: Blocks, workers: Workers) -> None:
@@ -55,10 +55,10 @@ class Cluster:
 
     def surveyed(self, stream: RowStream, targets: TargetSurvey, *, keeps: bool) -> Survey:
         found = Survey(stream.features, stream.missing)
-        with failing_plainly():
-            for survey, own_targets in self._of_pieces(surveyed_task, stream, targets, keeps):
+        with plain_cluster_errors():
+            for survey, seen in self._of_pieces(surveyed_task, stream, targets, keeps):
                 found.join(survey)
-                targets.join(own_targets)
+                targets.join(seen)
         return found
 
     def gathered(self, rows: EncodedStream, n_sample: int) -> Gathered:
@@ -69,17 +69,17 @@ class Cluster:
             task.remote(shipped, n_sample, piece, cuts(parts), *(part.ref for part in parts))
             for piece, parts in self._blocks.pieces(len(rows.stream.columns))
         ]
-        with failing_plainly():
+        with plain_cluster_errors():
             pieces = ray.get([kept for kept, _ in made])
         self._refs = [training for _, training in made]
         self._lengths = [piece.n_training for piece in pieces]
-        self._blocks = Blocks([], [])  # what is needed of it is encoded
+        self._blocks = Blocks([], [])  # they are no longer needed
         return joined_pieces(pieces)
 
     def counted(self, rules: Rules, rows: EncodedStream, kept: Gathered) -> Rules:
         ray = load_ray()
         task, shipped = ray.remote(counted_task), ray.put(rules)
-        with failing_plainly():
+        with plain_cluster_errors():
             pieces = ray.get([task.remote(shipped, ref) for ref in self._refs])
         return with_counts(rules, pieces, kept)
 
@@ -106,20 +106,20 @@ class Cluster:
 
 
 def cuts(parts: Sequence[Part]) -> list[slice]:
-    """Which rows of each block a piece has."""
+    """Which rows of each block belong to a piece."""
     return [slice(part.start, part.stop) for part in parts]
 
 
 def raw_rows(
     stream: RowStream, piece: Piece, cut: Sequence[slice], tables: Sequence[Any]
 ) -> RawRows:
-    """A piece of the table, from the blocks that it is in."""
-    own = [
+    """A piece of the table, from the blocks that hold it."""
+    parts = [
         table.slice(one.start, one.stop - one.start)
         for table, one in zip(tables, cut, strict=True)
     ]
     assert isinstance(stream.table, DatasetTable)
-    return stream.raw(stream.table.chunk(piece, stream.columns, own))
+    return stream.raw(stream.table.chunk(piece, stream.columns, parts))
 
 
 def surveyed_task(
@@ -129,8 +129,8 @@ def surveyed_task(
     cut: Sequence[slice],
     *tables: Any,
 ) -> tuple[Survey, TargetSurvey]:
-    """What is in one piece."""
-    stream, targets = shipped  # a copy of the driver's, that has seen nothing
+    """What the columns and the targets of one piece hold."""
+    stream, targets = shipped  # a copy of the driver's survey, which is empty
     survey = Survey(stream.features, stream.missing)
     survey_piece(stream, raw_rows(stream, piece, cut, tables), survey, targets, keeps=keeps)
     return survey, targets

@@ -1,6 +1,6 @@
-"""How workers share a step: each has the gradient of its own rows, all take the same step.
+"""How workers share a step: each computes the gradient of its rows, all take the same step.
 
-On a CPU the numba engine takes the gradient, on a GPU plain torch.
+On a CPU the numba engine computes the gradient, on a GPU plain torch does.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from neuralrules._task._loss import Loss
 
 
 class Sharing:
-    """Adds up what the workers have, by one reduction a step.
+    """Adds up the gradients of the workers, with one reduction for each step.
 
-    One buffer of float32 goes round: every parameter's slope times the weight of the
-    worker's rows, for each rule whether it was active, that weight, and the loss.
+    The workers add up one float32 buffer. It holds the slope of every parameter times the
+    weight of the worker's rows, for each rule whether it was active, this weight, and the loss.
 
     Attributes
     ----------
     n_reductions : int
-        Steps so far, each of one reduction.
+        The number of reductions so far, one for each step.
     n_bytes : int
-        Of the buffer.
+        The size of the buffer.
     seconds : float
-        Spent on reductions so far, waiting for the slowest worker included; of a GPU's, which
-        go on by themselves, only what it takes to begin them.
+        The time spent on reductions so far, including the wait for the slowest worker. On a GPU
+        only the time to begin them, because they continue by themselves.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Sharing:
     ) -> tuple[Any, PerParameter, Any]:
         """Implements `neuralrules._engine._torch._plain.Share`.
 
-        A worker whose rows are used up has an empty batch: zeros, and no weight.
+        A worker without rows left has an empty batch: zeros, and the weight 0.
         """
         slopes = torch.cat([array.reshape(-1) for array in gradient]) * weight
         buffer: Any = torch.cat(
@@ -67,7 +67,7 @@ class Sharing:
     def of_arrays(
         self, loss: float, gradient: Parameters, active: np.ndarray, weight: float
     ) -> tuple[float, Parameters, np.ndarray]:
-        """The same of arrays."""
+        """The same for NumPy arrays."""
         slopes = np.concatenate([array.ravel() for array in gradient]) * weight
         buffer = np.concatenate([slopes, active, [weight, loss]]).astype(np.float32)
         self._reduce(torch.from_numpy(buffer))
@@ -84,7 +84,7 @@ class Sharing:
 
 
 def like(flat: np.ndarray, parameters: Parameters) -> Parameters:
-    """Numbers one after the other as arrays of the shapes of some parameters."""
+    """Split a flat array into arrays with the shapes of some parameters."""
     parts = np.split(flat, np.cumsum([array.size for array in parameters])[:-1])
     return Parameters(
         *(part.reshape(array.shape) for part, array in zip(parts, parameters, strict=True))
@@ -92,16 +92,16 @@ def like(flat: np.ndarray, parameters: Parameters) -> Parameters:
 
 
 def summed(numbers: list[float], device: Any) -> np.ndarray:
-    """Numbers added up over the workers, float64."""
+    """Numbers added up over all workers, float64."""
     tensor = torch.tensor(numbers, dtype=torch.float64, device=device)
     dist.all_reduce(tensor)
     return tensor.cpu().numpy()
 
 
 def align(tensors: Sequence[Any]) -> None:
-    """Give all workers the numbers of the first.
+    """Give all workers the numbers of the first worker.
 
-    The same step on another kind of processor may be rounded in another way; without this the
+    Different kinds of processors may round the same step differently. Without this, the
     workers of a mixed cluster would drift apart.
     """
     buffer: Any = torch.cat([tensor.reshape(-1) for tensor in tensors])
@@ -114,8 +114,8 @@ def align(tensors: Sequence[Any]) -> None:
 class SharedSession(NumbaSession):
     """A session of the numba engine whose steps are taken by all workers together."""
 
-    def __init__(self, sharing: Sharing, constraints: Constraints | None, *told: Any) -> None:
-        super().__init__(*told)
+    def __init__(self, sharing: Sharing, constraints: Constraints | None, *rest: Any) -> None:
+        super().__init__(*rest)
         self._sharing, self._constraints = sharing, constraints
         self._settings = self._settings._replace(moves=False)
 
@@ -174,8 +174,8 @@ class SharedNumba(NumbaEngine):
         moments: Moments | None = None,
         fit_intercept: bool = True,
     ) -> SharedSession:
-        told = (self, network, rows, loss, constraints, l2, moments, fit_intercept)
-        self._session = SharedSession(self._sharing, constraints, *told)
+        rest = (self, network, rows, loss, constraints, l2, moments, fit_intercept)
+        self._session = SharedSession(self._sharing, constraints, *rest)
         return self._session
 
     def align(self) -> None:
@@ -198,7 +198,7 @@ class SharedTorch(TorchEngine):
 
 
 def shared_engine(sharing: Sharing, n_threads: int, device: str) -> SharedNumba | SharedTorch:
-    """The engine of a worker on a CPU, or on a GPU."""
+    """The engine of a worker, on a CPU or on a GPU."""
     if device == "cpu":
         return SharedNumba(sharing, n_threads)
     return SharedTorch(sharing, n_threads, device)

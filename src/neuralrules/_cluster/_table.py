@@ -1,8 +1,8 @@
-"""A Ray dataset as a table: its rows have positions, and come in pieces of told length.
+"""A Ray dataset as a table whose rows have positions and come in pieces of fixed length.
 
-Which rows are held out, or are in a sample, hangs on their position. So the dataset is read
-once, in order, and stays in the cluster's object store, which spills to disks; a piece names
-the blocks that its rows are in, whatever they are.
+The position of a row decides whether the row is held out and whether it is in a sample. So the
+dataset is read once, in order, and stays in the object store of the cluster, which spills to
+disks. A piece names the blocks that hold its rows.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._cluster._connection import failing_plainly, load_ray
+from neuralrules._cluster._connection import load_ray, plain_cluster_errors
 from neuralrules._stream import _parquet
 from neuralrules._stream._parquet import Chunk, NamedTable, frame_of
 
 
 class Part(NamedTuple):
-    """Some rows of something in the object store."""
+    """Some rows of an object in the object store."""
 
     ref: Any
     start: int
@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Piece:
-    """Rows one after the other: the position of the first, and their number."""
+    """Consecutive rows: the position of the first row, and the number of rows."""
 
     first: int
     n_rows: int
@@ -41,14 +41,14 @@ class Piece:
 
 
 class DatasetTable(NamedTable):
-    """What is known of a dataset without its rows; it goes to every worker.
+    """A dataset without its rows: names, types and length. It is sent to every worker.
 
     Parameters
     ----------
     schema : pyarrow.Schema
     n_rows : int
     n_workers : int
-        Among whom the rows are divided.
+        The number of workers that share the rows.
     """
 
     where = "in a dataset"
@@ -59,7 +59,7 @@ class DatasetTable(NamedTable):
 
     @property
     def identity(self) -> list[list[Any]]:
-        # By other workers the rows would be trained on in another order.
+        # Another number of workers would train on the rows in another order.
         return [["dataset", self.n_rows, self._n_workers]]
 
     def chunk(self, piece: Piece, columns: Sequence[str], tables: Sequence[Any]) -> Chunk:
@@ -71,7 +71,7 @@ class DatasetTable(NamedTable):
         return Chunk(piece, piece.first, frame_of(batch, columns, self.schema, {}))
 
     def chunks(self, columns: Sequence[str]) -> Iterator[Chunk]:
-        raise NotImplementedError  # no one machine has all rows
+        raise NotImplementedError  # no machine has all rows
 
     def mixed_chunks(
         self, columns: Sequence[str], random: np.random.RandomState
@@ -81,21 +81,21 @@ class DatasetTable(NamedTable):
 
 @dataclass(frozen=True)
 class Blocks:
-    """The rows of a dataset where they are: pyarrow tables in the object store.
+    """The rows of a dataset, as pyarrow tables in the object store.
 
     Attributes
     ----------
     refs : list of ray.ObjectRef
     lengths : list of int
-        Rows of each.
+        The number of rows of each table.
     """
 
     refs: list[Any]
     lengths: list[int]
 
     def pieces(self, n_columns: int) -> Iterator[tuple[Piece, list[Part]]]:
-        """All rows in pieces as long as those that one machine reads, and where they are."""
-        # Through the module: tests let even small tables have many pieces.
+        """All rows in pieces as long as the pieces that one machine reads, with their parts."""
+        # Read from the module, so that tests can give small tables many pieces.
         n_rows = max(1, _parquet.CHUNK_CELLS // max(1, n_columns))
         for first in range(0, sum(self.lengths), n_rows):
             parts = parts_between(self.refs, self.lengths, first, first + n_rows)
@@ -105,7 +105,10 @@ class Blocks:
 def parts_between(
     refs: Sequence[Any], lengths: Sequence[int], first: int, last: int
 ) -> list[Part]:
-    """Where the rows from `first` to before `last` are, among things of such lengths."""
+    """The parts that hold the rows from `first` to before `last`.
+
+    The rows are in objects with these references and these lengths.
+    """
     parts, begin = [], 0
     for ref, length in zip(refs, lengths, strict=True):
         start, stop = max(first - begin, 0), min(last - begin, length)
@@ -116,7 +119,7 @@ def parts_between(
 
 
 def read(dataset: Any, n_workers: int) -> tuple[DatasetTable, Blocks]:
-    """A dataset, or Parquet files by their path, read into the object store in order."""
+    """Read a dataset, or Parquet files by their path, into the object store in order."""
     ray = load_ray()
     import pyarrow as pa
 
@@ -127,7 +130,7 @@ def read(dataset: Any, n_workers: int) -> tuple[DatasetTable, Blocks]:
             f"dataset is of type {type(dataset).__name__}, but must be a ray.data.Dataset or "
             "the path of Parquet files. ray.data.from_pandas and others make one."
         )
-    with failing_plainly(), in_order(dataset):
+    with plain_cluster_errors(), in_order(dataset):
         refs = dataset.materialize().to_arrow_refs()
         look = ray.remote(num_cpus=0)(length_and_schema)
         seen = ray.get([look.remote(ref) for ref in refs])
@@ -144,13 +147,13 @@ def read_files(path: str) -> Any:
     path = os.path.expanduser(path)
     if "://" not in path and not os.path.exists(path):
         raise FileNotFoundError(f"There is no file or folder {path!r} to fit on.")
-    with failing_plainly():
+    with plain_cluster_errors():
         return ray.data.read_parquet(path)
 
 
 @contextmanager
 def in_order(dataset: Any) -> Iterator[None]:
-    """Let a dataset be read in the order of its rows, without bars of Ray's own."""
+    """Let a dataset be read in the order of its rows, without Ray's own progress bars."""
     context = dataset.context
     before = context.execution_options.preserve_order, context.enable_progress_bars
     context.execution_options.preserve_order, context.enable_progress_bars = True, False
@@ -161,5 +164,5 @@ def in_order(dataset: Any) -> Iterator[None]:
 
 
 def length_and_schema(table: Any) -> tuple[int, Any]:
-    """Rows of a pyarrow table, and the types of its columns."""
+    """The number of rows of a pyarrow table, and the types of its columns."""
     return table.num_rows, table.schema.remove_metadata()

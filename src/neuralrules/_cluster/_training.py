@@ -10,42 +10,113 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from neuralrules._cluster._connection import Workers, failing_plainly, load_ray
-from neuralrules._cluster._keeper import Keeper, Told
+from neuralrules._cluster._connection import Workers, load_ray, plain_cluster_errors
 from neuralrules._cluster._table import parts_between
-from neuralrules._cluster._worker import Cost, Job, work
+from neuralrules._cluster._worker import Job, SharingCost, work
 from neuralrules._io._progress import Progress
 from neuralrules._network._constraints import Constraints
 from neuralrules._stream._checkpoint import Checkpoint, Stage
 from neuralrules._stream._passes import Gathered
 from neuralrules._training._training import Outcome, Plan, State
 
-# How often workers that found no room are started again, each time after Ray's minute: a
-# machine that was lost may come back, or another in its place.
+# How often workers that found no room are started again. Ray waits a minute before each start:
+# a lost machine may come back, or another machine may replace it.
 STARTS = 2
 SECONDS_BETWEEN_LOOKS = 0.5
 
 
+class StageReport(NamedTuple):
+    """The result of a stage of training.
+
+    Attributes
+    ----------
+    outcome : Outcome or None
+    cost : SharingCost or None
+    error : ValueError or None
+        Why there is no outcome.
+    begun : list of int
+        The number of epochs done at each start of the workers.
+    checkpoint : Checkpoint
+        The checkpoint with this stage.
+    """
+
+    outcome: Outcome | None
+    cost: SharingCost | None
+    error: ValueError | None
+    begun: list[int]
+    checkpoint: Checkpoint
+
+
+class Keeper:
+    """An actor that remembers where training stands while workers come and go.
+
+    It runs on the machine of the program that fits, which is the only machine that must not be
+    lost. A network is small, so no storage is needed that all machines can reach. If the
+    checkpoint has a path, it is also written there, in case this machine is lost too.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+    number : int
+        The number of the stage of training.
+    stage : Stage
+        Where the stage begins.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, number: int, stage: Stage) -> None:
+        self._checkpoint, self._number, self._stage = checkpoint, number, stage
+        self._outcome: Outcome | None = None
+        self._cost: SharingCost | None = None
+        self._error: ValueError | None = None
+        self._begun: list[int] = []
+
+    def begin(self, rank: int) -> Stage:
+        """Where a worker, or its replacement, begins."""
+        if rank == 0:
+            outcome = self._stage.outcome
+            self._begun.append(0 if outcome is None else outcome.n_epochs)
+        return self._stage
+
+    def latest(self) -> Outcome | None:
+        """The result of the whole epochs so far."""
+        return self._stage.outcome
+
+    def keep(self, stage: Stage) -> None:
+        self._stage = stage
+        self._checkpoint.write(self._number, stage)
+
+    def finish(self, outcome: Outcome, cost: SharingCost) -> None:
+        self._outcome, self._cost = outcome, cost
+
+    def fail(self, error: ValueError) -> None:
+        self._error = error
+
+    def report(self) -> StageReport:
+        return StageReport(
+            self._outcome, self._cost, self._error, self._begun, self._checkpoint
+        )
+
+
 @dataclass
 class ClusterTraining:
-    """The training of networks by workers, each of which has as many rows as any other.
+    """The training of networks by workers that have equally many rows.
 
     Attributes
     ----------
     refs : list of ray.ObjectRef of Rows
         Encoded rows to train on, piece by piece.
     lengths : list of int
-        Rows of each piece.
+        The number of rows of each piece.
     kept : Gathered
     seed : int
     workers : Workers
     checkpoint : Checkpoint
-    costs : list of Cost
+    costs : list of SharingCost
         What sharing cost in each stage.
     begun : list of list of int
-        For each stage, the epochs that were done each time that its workers began.
+        For each stage, the number of epochs done at each start of its workers.
     """
 
     refs: list[Any]
@@ -54,30 +125,30 @@ class ClusterTraining:
     seed: int
     workers: Workers
     checkpoint: Checkpoint
-    costs: list[Cost] = field(default_factory=list, init=False)
+    costs: list[SharingCost] = field(default_factory=list, init=False)
     begun: list[list[int]] = field(default_factory=list, init=False)
 
     def __call__(self, state: State, plan: Plan, constraints: Constraints | None) -> Outcome:
         """Train the network of `state` by a plan, within constraints."""
         number = len(self.costs)
         stage = self.checkpoint.stage(number, state)
-        with failing_plainly(), own_interrupts():
-            told = self._run(number, stage, plan, constraints)
-        if told.error is not None:
-            raise told.error
-        assert told.outcome is not None  # the workers came to an end
-        assert told.cost is not None
-        self.checkpoint.arrays = told.checkpoint.arrays
-        self.checkpoint.document = told.checkpoint.document
-        self.costs.append(told.cost)
-        self.begun.append(told.begun)
+        with plain_cluster_errors(), interrupts_restored():
+            report = self._run(number, stage, plan, constraints)
+        if report.error is not None:
+            raise report.error
+        assert report.outcome is not None  # the workers came to an end
+        assert report.cost is not None
+        self.checkpoint.arrays = report.checkpoint.arrays
+        self.checkpoint.document = report.checkpoint.document
+        self.costs.append(report.cost)
+        self.begun.append(report.begun)
         many = "1 worker" if self.workers.number == 1 else f"{self.workers.number} workers"
-        return replace(told.outcome, where=f" by {many} of a Ray cluster")
+        return replace(report.outcome, where=f" by {many} of a Ray cluster")
 
     def _run(
         self, number: int, stage: Stage, plan: Plan, constraints: Constraints | None
-    ) -> Told:
-        """Let the workers train one stage; what their keeper was told."""
+    ) -> StageReport:
+        """Let the workers train one stage; return what they reported to their keeper."""
         ray = load_ray()
         from ray.train.torch import TorchConfig, TorchTrainer
 
@@ -95,7 +166,7 @@ class ClusterTraining:
             self.workers.cpus,
             "cuda" if self.workers.gpu else "cpu",
         )
-        with tempfile.TemporaryDirectory() as folder, followed(keeper, plan):
+        with tempfile.TemporaryDirectory() as folder, progress_shown(keeper, plan):
             TorchTrainer(
                 lambda: work(job),
                 torch_config=TorchConfig(backend="nccl" if self.workers.gpu else "gloo"),
@@ -105,17 +176,17 @@ class ClusterTraining:
                     resources_per_worker=self.workers.resources,
                 ),
                 run_config=ray.train.RunConfig(
-                    storage_path=folder,  # of Ray's notes; the keeper has what matters
+                    storage_path=folder,  # for Ray's own notes; the keeper has what matters
                     failure_config=ray.train.FailureConfig(
                         max_failures=self.workers.max_failures,
                         controller_failure_limit=STARTS,
                     ),
                 ),
             ).fit()
-        return ray.get(keeper.told.remote())
+        return ray.get(keeper.report.remote())
 
     def _keeper(self, number: int, stage: Stage) -> Any:
-        """An actor on this machine."""
+        """A new keeper on this machine."""
         ray = load_ray()
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -125,7 +196,7 @@ class ClusterTraining:
         return actor.remote(self.checkpoint, number, stage)
 
     def _shards(self) -> list[Any]:
-        """The rows of each worker, of which none has more than one row more than another."""
+        """The rows of each worker. Their numbers differ by one row at most."""
         n_workers, n_rows = self.workers.number, self.kept.n_training
         ends = [n_rows * place // n_workers for place in range(n_workers + 1)]
         return [
@@ -134,15 +205,15 @@ class ClusterTraining:
         ]
 
     def _n_batches(self, plan: Plan) -> int:
-        """Steps of an epoch: as many as the worker with most rows has batches."""
+        """The steps of an epoch: the number of batches of the worker with most rows."""
         n_workers = self.workers.number
-        own_rows = math.ceil(self.kept.n_training / n_workers)
-        return math.ceil(own_rows / math.ceil(plan.batch_size / n_workers))
+        most_rows = math.ceil(self.kept.n_training / n_workers)
+        return math.ceil(most_rows / math.ceil(plan.batch_size / n_workers))
 
 
 @contextmanager
-def followed(keeper: Any, plan: Plan) -> Iterator[None]:
-    """Show meanwhile how far the workers have come, where that is asked for."""
+def progress_shown(keeper: Any, plan: Plan) -> Iterator[None]:
+    """Show how far the workers have come, if the plan asks for it."""
     ended = threading.Event()
 
     def follow() -> None:
@@ -168,8 +239,8 @@ def followed(keeper: Any, plan: Plan) -> Iterator[None]:
 
 
 @contextmanager
-def own_interrupts() -> Iterator[None]:
-    """Let Ctrl-C be what it was, after Ray Train has made it end the program."""
+def interrupts_restored() -> Iterator[None]:
+    """Restore the meaning of Ctrl-C, which Ray Train changes to end the program."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

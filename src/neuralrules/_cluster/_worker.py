@@ -1,4 +1,4 @@
-"""What each worker does: it trains on its rows, in step with the others."""
+"""The work of one worker: it trains on its rows, in step with the other workers."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ SECONDS_BETWEEN_CHECKPOINTS = 60
 
 @dataclass(frozen=True)
 class Job:
-    """What all workers are told.
+    """What every worker has to know.
 
     Attributes
     ----------
     keeper : actor handle of Keeper
     number : int
-        Of the stage of training.
+        The number of the stage of training.
     shards : list of list of Part
-        The rows of each worker: all of one length, or one less.
+        The rows of each worker. Their numbers differ by one row at most.
     validation : ray.ObjectRef of Rows
-        What training stops early on; may be empty.
+        The rows that training stops early on; may be empty.
     plan : Plan
     constraints : Constraints or None
     n_batches : int
-        Steps of an epoch.
+        The number of steps of an epoch.
     weight : float
-        Of all rows in training.
+        The sum of the training weights of all rows.
     seed : int
     n_threads : int
     device : str
@@ -70,13 +70,13 @@ class Job:
     device: str
 
     @property
-    def own_plan(self) -> Plan:
-        """The plan of one worker: its share of each batch, rounded up."""
+    def plan_of_worker(self) -> Plan:
+        """The plan of one worker, with its share of each batch, rounded up."""
         return replace(self.plan, batch_size=math.ceil(self.plan.batch_size / len(self.shards)))
 
 
 def work(job: Job) -> None:
-    """Train to the end, from wherever the workers before have come to."""
+    """Train to the end, from where earlier workers stopped."""
     ray = load_ray()
     import torch.distributed as dist
 
@@ -84,20 +84,20 @@ def work(job: Job) -> None:
 
     rank = ray.train.get_context().get_world_rank()
     stage = ray.get(job.keeper.begin.remote(rank))
-    dist.barrier()  # all begin at this stage, before the first one keeps another
+    dist.barrier()  # all workers begin at this stage, before the first one stores another
     sharing = Sharing()
     try:
         outcome = trained(job, rank, stage, sharing)
-    except ValueError as error:  # ours, such as of a training that diverges: it would again
+    except ValueError as error:  # our own: a training that diverged would diverge again
         ray.get(job.keeper.fail.remote(error))
         return
     if rank == 0:
-        cost = Cost(sharing.n_reductions, sharing.n_bytes, sharing.seconds)
+        cost = SharingCost(sharing.n_reductions, sharing.n_bytes, sharing.seconds)
         ray.get(job.keeper.finish.remote(outcome, cost))
 
 
 @dataclass(frozen=True)
-class Cost:
+class SharingCost:
     """What sharing cost the first worker: see `neuralrules._cluster._sharing.Sharing`."""
 
     n_reductions: int
@@ -106,16 +106,16 @@ class Cost:
 
 
 def trained(job: Job, rank: int, stage: Stage, sharing: Any) -> Outcome:
-    """The outcome of going on from a stage, which is the same on every worker."""
+    """Train on from a stage. The outcome is the same on every worker."""
     ray = load_ray()
     from neuralrules._cluster._sharing import shared_engine, summed
 
-    own = job.shards[rank]
-    pieces = ray.get([part.ref for part in own])
+    parts = job.shards[rank]
+    pieces = ray.get([part.ref for part in parts])
     rows = joined(
         [
             rows.take(slice(part.start, part.stop))
-            for rows, part in zip(pieces, own, strict=True)
+            for rows, part in zip(pieces, parts, strict=True)
         ]
     )
     del pieces
@@ -133,7 +133,7 @@ def trained(job: Job, rank: int, stage: Stage, sharing: Any) -> Outcome:
             return float(summed([total_loss(network)], engine.device)[0]) / weight
 
     bar = Progress(job.plan.n_run, shown=False)
-    return run_epochs(trainer, job.own_plan, measured, bar, stage.outcome, stage.best)
+    return run_epochs(trainer, job.plan_of_worker, measured, bar, stage.outcome, stage.best)
 
 
 class ShardTrainer:
@@ -163,10 +163,10 @@ class ShardTrainer:
         self._store()
 
     def train_epoch(self, epoch: int, interrupted: Callable[[], bool]) -> float:
-        """Train on all rows once, in random order; return the mean loss of all workers'."""
-        job, plan = self._job, self._job.own_plan
+        """Train on all rows once, in random order; return the mean loss of all workers."""
+        job, plan = self._job, self._job.plan_of_worker
         places = [job.seed, job.number, epoch]
-        # Each worker mixes its own rows, but all of them drop the same rules.
+        # Each worker shuffles its own rows, but all workers drop the same rules.
         row_random = np.random.RandomState([*places, 1 + self._rank])
         gate_random = np.random.RandomState([*places, 0])
         rows = shuffled_batches(self._order, plan.batch_size, row_random)
@@ -176,7 +176,7 @@ class ShardTrainer:
         for number, batches in enumerate(
             calls(rows, rates, plan, network, gate_random, per_call)
         ):
-            if number < done:  # before workers were lost
+            if number < done:  # trained on before workers were lost
                 continue
             total = self._stage.total + self._session.run(batches)
             self._stage = replace(self._stage, n_blocks=number + 1, total=total)
@@ -188,7 +188,7 @@ class ShardTrainer:
         return self._stage.total / job.weight
 
     def _store(self) -> None:
-        """Note where training stands: the first worker does it for all."""
+        """Store where training stands. The first worker does it for all."""
         if self._rank == 0:
             stage = replace(self._stage, state=self.state())
             load_ray().get(self._job.keeper.keep.remote(stage))

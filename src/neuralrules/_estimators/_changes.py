@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 
-from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import (
     NeuralRuleModel,
@@ -31,7 +30,6 @@ from neuralrules._simplify._path import (
     simplification_path,
 )
 from neuralrules._simplify._rounding import Rounding
-from neuralrules._training._training import Plan
 
 
 class Changes(NeuralRuleModel):
@@ -208,25 +206,19 @@ class Changes(NeuralRuleModel):
                 raise KeyboardInterrupt
             return twin.fitted_, encoded_rows(twin, X, y, sample_weight)
 
-        settings = settings_of(self._chosen())
-
-        def plan_for(n_rows: int) -> Plan:
-            return settings.plan(given.task, n_rows)
-
-        def restrictions_for(fitted: Fitted) -> Restrictions | None:
-            return settings.restrictions(fitted.encoder, fitted.task)
-
+        settings = dataclasses.replace(
+            settings_of(self._chosen()),
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            verbose=self.verbose,
+        )
         return simplification_path(
             fitted,
             given,
             validation,
             fit_twin=fit_twin,
-            plan_for=plan_for,
-            restrictions_for=restrictions_for,
-            engine=engine_of(self),
-            random_state=check_random_state(self.random_state),
+            settings=settings,
             estimator_of=self._with,
-            verbose=bool(self.verbose),
         )
 
     def round_numbers(

@@ -1,12 +1,13 @@
-"""The settings of the paper, which the estimators' `paper` gives."""
+"""The parameters of the paper, which the method `paper` of the estimators sets."""
 
 from __future__ import annotations
 
 from typing import Any
 
-DEPTHS = (2, 4, 6, 8, 10)  # that the paper chooses from
+DEPTHS = (2, 4, 6, 8, 10)  # the paper chooses one of these
 
-# Where the paper is silent, what reproduces its errors best: see docs/reproduction.md.
+# If the paper does not name a value, the value that reproduces its errors best: see
+# docs/reproduction.md.
 PAPER: dict[str, Any] = {
     "rule_source": "tree",
     "min_samples_leaf": 1,
@@ -22,7 +23,7 @@ PAPER: dict[str, Any] = {
     "n_epochs": 200,
     "batch_size": (128, 256),
     "early_stopping": False,
-    # These do nothing until another rule source or early stopping is asked for.
+    # These have no effect unless a user asks for another rule source or for early stopping.
     "n_trees": 10,
     "tree_rate": 0.1,
     "validation_fraction": 0.1,

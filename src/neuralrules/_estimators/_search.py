@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 
 from neuralrules._data._encoder import warn_of_rare
 from neuralrules._data._rows import Rows
-from neuralrules._estimators._base import NeuralRuleModel, unchanged_on_error
+from neuralrules._estimators._base import NeuralRuleModel, settings_of, unchanged_on_error
 from neuralrules._estimators._candidates import default_candidates
 from neuralrules._estimators._parameters import SearchParameters
 from neuralrules._fitting._fit import measured, train_rules
@@ -48,12 +48,12 @@ FIXED = (
 )
 
 
-# Candidates are dropped early only where each fold trains on so many rows.
+# Candidates are dropped early only if each fold trains on at least this many rows.
 DROPPING_ROWS = 1_500
 
 
 class RuleSearch(NeuralRuleModel, SearchParameters):
-    """Compare candidates by cross-validation; keep the best one's models, or fit it anew."""
+    """Compare candidates by cross-validation; keep the models of the best, or refit it."""
 
     _base: ClassVar[type[NeuralRuleModel]]
 
@@ -102,13 +102,13 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
 
     @property
     def _averages(self) -> bool:
-        """Whether the models of the folds are kept, and not one of all rows."""
+        """Whether the models of the folds are kept instead of one model of all rows."""
         return self.refit == "average" or (self.refit == "auto" and not self._limits_rules)
 
     @property
     def _limits_rules(self) -> bool:
-        """Whether any candidate may have only so many rules."""
-        limits = (one.get("max_rules", self.max_rules) for one in self.candidates_)
+        """Whether any candidate has a largest number of rules."""
+        limits = (found.get("max_rules", self.max_rules) for found in self.candidates_)
         return any(limit is not None for limit in limits)
 
     @property
@@ -123,7 +123,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
             )
 
     def _check_candidates(self, n_outputs: int) -> list[dict[str, Any]]:
-        """What is compared: dicts of parameters, each of which makes a valid estimator."""
+        """The dicts of parameters to compare; each must make a valid estimator."""
         if self.candidates is None:
             return default_candidates(self.max_rules, n_outputs, self.max_depth)
         given = self.candidates
@@ -146,8 +146,8 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
 
     def _model(self, candidate: dict[str, Any], seed: int, **changes: Any) -> NeuralRuleModel:
         """The estimator that a candidate stands for."""
-        own = self.get_params(deep=False)
-        common = {name: value for name, value in own.items() if name not in OWN_PARAMETERS}
+        told = self.get_params(deep=False)
+        common = {name: value for name, value in told.items() if name not in OWN_PARAMETERS}
         if self.max_depth is None:
             del common["max_depth"]  # the default of a single estimator
         one_thread = {"n_jobs": 1, "verbose": 0, "random_state": seed}
@@ -165,17 +165,17 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         weights = weigh_classes(task, targets, source.weights, settings.class_weight)
         no_columns = np.empty((len(targets), 0), np.float32)  # each scaling has its own
         rows = Rows(no_columns, targets, source.weights, weights, task)
-        scalings = {one.get("scaling", self.scaling) for one in self.candidates_}
+        scalings = {found.get("scaling", self.scaling) for found in self.candidates_}
         tables = {
             scaling: ScaledTable.of(source, rows, scaling, settings.missing)
             for scaling in scalings
         }
-        # Once: every scaling has the same categories.
+        # Warn once, because every scaling has the same categories.
         warn_of_rare(next(iter(tables.values())).encoder)
         return tables
 
     def _splits(self, X: Any, y: Any, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Training and held-out rows of each fold."""
+        """The training rows and the held-out rows of each fold."""
         cv, n_rows = self.cv, X.shape[0]
         if not isinstance(cv, Integral):
             splitter = check_cv(cv, y, classifier=is_classifier(self))
@@ -189,7 +189,8 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
             folds = KFold(int(cv), shuffle=True, random_state=seed)
             return list(folds.split(np.empty((n_rows, 0))))
         _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-        # A class that a model never saw it could only guess: lone rows are always trained on.
+        # A class that training never saw could only be guessed at, so the only row of a class
+        # is always trained on.
         lone = np.flatnonzero(counts[codes] < 2)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The least populated class")
@@ -203,11 +204,11 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         splits: list[tuple[np.ndarray, np.ndarray]],
         seed: int,
     ) -> tuple[list[list[Member]], bool]:
-        """Members of each candidate, fold after fold, and whether Ctrl-C ended it.
+        """The members of each candidate, fold after fold, and whether Ctrl-C ended the search.
 
-        Of long tables, the worse half of the candidates is dropped after each fold until one
-        is left. Folds of short tables say too little for that, and scores such as accuracy are
-        too coarse: many candidates tie.
+        On long tables the worse half of the candidates is dropped after each fold until one is
+        left. Folds of short tables say too little for that. Scores such as accuracy are too
+        coarse for it: many candidates tie.
         """
         members: list[list[Member]] = [[] for _ in self.candidates_]
         running = list(range(len(self.candidates_)))
@@ -218,7 +219,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         )
         with contextlib.suppress(KeyboardInterrupt), bar:
             while folds:
-                # Where nothing more is dropped, all other folds may be met at once.
+                # If no more candidates are dropped, all other folds can run at once.
                 drops = may_drop and len(running) > 1
                 now = folds[:1] if drops else folds
                 folds = folds[len(now) :]
@@ -227,11 +228,13 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
                 for (place, fold), member in zip(jobs, trained, strict=True):
                     self._check_score(member.score)
                     members[place].append(member)
-                    scores = [[one.score for one in own] for own in members]
+                    scores = [[member.score for member in done] for done in members]
                     bar.update(place, fold, scores)
                 if not drops:
                     break
-                means = [-np.mean([one.score for one in members[place]]) for place in running]
+                means = [
+                    -np.mean([member.score for member in members[place]]) for place in running
+                ]
                 n_kept = math.ceil(len(running) / 2)
                 running = sorted(running[i] for i in np.argsort(means, kind="stable")[:n_kept])
             return members, False
@@ -252,14 +255,14 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         jobs: list[tuple[int, int]],
         seed: int,
     ) -> Iterator[Member]:
-        """Trained members of (candidate, fold) pairs, in their order."""
+        """The trained members of (candidate, fold) pairs, in the order of the pairs."""
         scorer = None
         if self.scoring is not None:
             scorer = check_scoring(self._base(), scoring=self.scoring)
         models = [self._model(self.candidates_[place], seed + fold) for place, fold in jobs]
         tasks = (
             delayed(train_member)(
-                model._settings(),
+                settings_of(model),
                 tables[model.scaling],
                 *splits[fold],
                 None if scorer is None else Scoring(scorer, model._with),
@@ -267,13 +270,13 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
             )
             for model, (_, fold) in zip(models, jobs, strict=True)
         )
-        # One after the other as they are done; some backends, such as Ray's, give all at last.
+        # A generator gives members as they are done. Some backends, such as Ray's, have none.
         backend, _ = get_active_backend()
         kind = "generator" if backend.supports_return_generator else "list"
         yield from Parallel(n_jobs=self.n_jobs, return_as=kind)(tasks)
 
     def _choose(self, interrupted: bool) -> int:
-        """The candidate of the highest mean score among those that met most folds."""
+        """The candidate with the highest mean score among those that ran on most folds."""
         met = np.isfinite(self.cv_scores_)
         n_met = met.sum(axis=1)
         sums = np.where(met, self.cv_scores_, 0).sum(axis=1)
@@ -306,11 +309,11 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         if self._averages and members:
             rules, outcome = joined(members)
         else:
-            best = self._model(
-                self.best_params_, seed, n_jobs=self.n_jobs, verbose=self.verbose
-            )._settings()
-            if members and any("validation_loss" in one.outcome.history for one in members):
-                # As many epochs as were best for the members: then no row need be held out.
+            best = settings_of(
+                self._model(self.best_params_, seed, n_jobs=self.n_jobs, verbose=self.verbose)
+            )
+            if any("validation_loss" in member.outcome.history for member in members):
+                # Train as many epochs as were best for the members. Then no row is held out.
                 n_epochs = round(np.mean([member.outcome.best_epoch for member in members]))
                 best = replace(best, early_stopping=False, stop_after=n_epochs)
             rules, outcome = train_rules(table.all_rows(best), best, engine)
@@ -332,7 +335,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
 def with_weighted_rows(
     splits: list[tuple[np.ndarray, np.ndarray]], weights: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The folds, of whose rows only those with a weight are measured on."""
+    """The folds, which are measured only on held-out rows that have a weight."""
     measured = [(train, test[weights[test] > 0]) for train, test in splits]
     for fold, (_, test) in enumerate(measured):
         if not test.size:
@@ -344,8 +347,8 @@ def with_weighted_rows(
 
 
 def scores_of(members: list[list[Member]], n_folds: int) -> np.ndarray:
-    """Scores (n_candidates, n_folds) float64, NaN for the folds that were not met."""
+    """Scores (n_candidates, n_folds) float64; NaN for folds that a candidate did not run on."""
     scores = np.full((len(members), n_folds), np.nan)
-    for place, own in enumerate(members):
-        scores[place, : len(own)] = [member.score for member in own]
+    for place, done in enumerate(members):
+        scores[place, : len(done)] = [member.score for member in done]
     return scores

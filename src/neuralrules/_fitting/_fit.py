@@ -30,8 +30,14 @@ from neuralrules._network._restricted import restricted
 from neuralrules._rules._expert import expert_rules
 from neuralrules._rules._rules import Rules, select
 from neuralrules._rules._sources import SOURCES
-from neuralrules._training._sparse import Training, train_sparse, within_terms
-from neuralrules._training._training import Outcome, State, train
+from neuralrules._training._training import (
+    Outcome,
+    State,
+    Training,
+    train,
+    train_sparse,
+    within_terms,
+)
 
 # If the first call of `partial_fit` has fewer rows for each rule, its rules rather fit these
 # rows than the rows to come: the rule of thumb of ten observations for each parameter.

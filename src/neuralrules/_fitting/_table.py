@@ -22,8 +22,7 @@ from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._task._task import Task
-from neuralrules._training._sparse import Training
-from neuralrules._training._training import Outcome, Plan, State, train
+from neuralrules._training._training import Outcome, Plan, State, Training, train
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Smaller models: error against size, and the smallest one that is good enough."""
+"""Smaller models: their error against their size, and the smallest that is good enough."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import SIMPLIFIED
 from neuralrules._fitted._performance import unexplained_of_each
+from neuralrules._fitting._settings import Settings
 from neuralrules._io._frames import import_pandas
 from neuralrules._io._progress import ProgressLine
 from neuralrules._io._warn import warn
@@ -29,26 +30,27 @@ from neuralrules._simplify._pruning import drop_idle, prune
 from neuralrules._task._task import chosen_classes
 from neuralrules._training._training import Plan, State, train
 
-# Each step takes out this share of the parameters, a larger one while there are many,
+# Each step removes the share SHARE of the parameters, or LARGE_SHARE while there are more than
+# LARGE parameters.
 SHARE = 0.2
 LARGE, LARGE_SHARE = 20_000, 0.5
-# then trains the rest for at least so many epochs and so many Adam steps,
+# After each step the network is trained for at least EPOCHS epochs and UPDATES Adam steps, at
+# the share RATE of the model's learning rate.
 EPOCHS = 30
 UPDATES = 500
-# at this share of the model's learning rate.
 RATE = 0.3
-# The path ends when this share of the parameters is left, and no more than so many.
+# The path ends when at most the share SMALLEST of the parameters, and at most FEW, are left.
 SMALLEST = 0.03
 FEW = 300
-# Share of what a model gains over a constant that `simplify` may give up. Of two classes of
-# equal size, told apart well, it is a log loss of about 0.013.
+# The share of a model's gain over a constant that `simplify` may give up. For two classes of
+# equal size that the model separates well, this is a log loss of about 0.013.
 TOLERANCE = 0.02
-# Share of the rows that a twin is measured on and not fitted on.
+# The share of the rows that a twin is measured on and not fitted on.
 VALIDATION_SHARE = 0.2
 
 
 class Losses(NamedTuple):
-    """Mean loss and error of a network on some rows, and the error's standard error."""
+    """The mean loss and the error of a network on some rows, with its standard error."""
 
     loss: float
     error: float
@@ -56,17 +58,17 @@ class Losses(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One model on the way from the whole to the smallest.
+    """One model of a path from the whole model to the smallest.
 
     Attributes
     ----------
     network : Network
-        In units of standardised targets.
+        For standardised targets.
     rules : Rules
     given : Losses
-        On the rows that the network is trained on.
+        Measured on the rows that the network is trained on.
     validation : Losses
-        On rows that it has not seen.
+        Measured on rows that the network has not seen.
     """
 
     network: Network
@@ -76,9 +78,10 @@ class Step(NamedTuple):
 
 
 class ConstantLosses(NamedTuple):
-    """Mean losses of the best constant: what one knows without looking at a row.
+    """The mean losses of the best constant, which knows nothing about a row.
 
-    It is the best one on the rows to train on; on both kinds of rows it is only measured.
+    The constant is the best one for the rows to train on; on the other rows it is only
+    measured.
     """
 
     given: float
@@ -92,10 +95,10 @@ class ConstantLosses(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimplificationPath:
-    """Models of falling size, from the one given to a few percent of it.
+    """Models of falling size, from a whole model to a few percent of its parameters.
 
-    Step 0 is the model as it is; step 1 has lost only what never mattered on the rows
-    given; each further step loses a fifth of its parameters and is trained again.
+    Step 0 is the model as it is. Step 1 has lost only what never mattered on the rows given.
+    Each further step loses a fifth of its parameters and is trained again.
 
     Attributes
     ----------
@@ -103,7 +106,7 @@ class SimplificationPath:
     origin : Fitted
         The model that the path began with.
     constant : ConstantLosses
-        What a tolerance is measured by.
+        The losses that the gain of a model is measured from.
     """
 
     steps: tuple[Step, ...]
@@ -147,10 +150,10 @@ class SimplificationPath:
         return pandas.DataFrame(table).rename_axis("step")
 
     def within(self, tolerance: float) -> int:
-        """The smallest step that gives up no more than a share of what the model knows.
+        """The smallest step that gives up no more than a share of the model's gain.
 
-        That is the loss of the best constant less the loss of the model. A step may lose
-        `tolerance` times it, on either kind of rows.
+        The gain is the loss of the best constant minus the loss of the model. The loss of a
+        step may exceed that of the model by `tolerance` times the gain, on both kinds of rows.
         """
         check_tolerance(tolerance)
         first = self.steps[0]
@@ -191,7 +194,7 @@ class SimplificationPath:
 
 
 def highest_loss(loss: float, constant: float, tolerance: float, rows: str) -> float:
-    """What a step may lose; without any gain to take a share of, no more than the model."""
+    """The highest loss that a step may have; without any gain, that of the model itself."""
     if loss < constant:
         return loss + tolerance * (constant - loss)
     warn(
@@ -219,54 +222,43 @@ def simplification_path(
     validation: Rows | None,
     *,
     fit_twin: Callable[[np.ndarray], tuple[Fitted, Rows]],
-    plan_for: Callable[[int], Plan],
-    restrictions_for: Callable[[Fitted], Restrictions | None],
-    engine: Engine,
-    random_state: np.random.RandomState,
+    settings: Settings,
     estimator_of: Callable[[Fitted], Any],
-    verbose: bool,
 ) -> SimplificationPath:
-    """Prune and train a model step by step, measuring it on rows it has not seen.
+    """Prune and train a model step by step, and measure it on rows that it has not seen.
 
     Parameters
     ----------
     fitted : Fitted
         Stays as it is.
     given : Rows
-        Rows to train on.
+        The rows to train on.
     validation : Rows or None
-        Rows that the model has not seen. Without them there may be none: the model may have
-        seen all rows given. Then a twin is fitted without a fifth of the rows and pruned
-        beside the model; what it loses on them says what the model, pruned as far, would
-        lose.
+        Rows that the model has not seen. With None the model may have seen all rows. Then a
+        twin is fitted without a fifth of the rows and pruned in the same way. What the twin
+        loses on this fifth says what the model would lose when it is pruned as far.
     fit_twin : callable
-        Fits a model like this one on the rows of the given numbers; returns it, and all rows
-        given in the twin's own encoding.
-    plan_for : callable
-        How the model would be trained on so many rows.
-    restrictions_for : callable
-        What the rules of a model or its twin may not do with their columns.
-    engine : Engine
-    random_state : RandomState
+        Fits a model like this one on the rows with the given numbers; returns the model, and
+        all rows given as the model encodes them.
+    settings : Settings
+        How the model was trained, and how to show the steps while they are made.
     estimator_of : callable
-        What the path makes of a step.
-    verbose : bool
-        Whether to show the steps while they are made.
+        Makes the estimator of a step from its fitted model.
     """
+    engine, random_state = settings.new_engine(), check_random_state(settings.random_state)
     if validation is not None:
-        restrictions = restrictions_for(fitted)
-        steps = walk(fitted, given, validation, plan_for, restrictions, engine, random_state)
-        with PathProgress(shown=verbose) as bar:
+        steps = walk(fitted, given, validation, settings, engine, random_state)
+        with PathProgress(shown=bool(settings.verbose)) as bar:
             own_steps = tuple(map(bar.passing, steps))
         constant = ConstantLosses.of(given, validation)
         return SimplificationPath(own_steps, fitted, constant, given, engine, estimator_of)
     rest, held = held_out(given, random_state)
-    with PathProgress(shown=verbose) as bar:
+    with PathProgress(shown=bool(settings.verbose)) as bar:
         bar.begin("fitting a twin without a fifth of the rows, to measure on them")
         twin, rows = fit_twin(rest)
         seen, unseen = rows.take(rest), rows.take(held)
         shown, own = (
-            walk(model, *both, plan_for, restrictions_for(model), engine, random_state)
+            walk(model, *both, settings, engine, random_state)
             for model, both in ((twin, (seen, unseen)), (fitted, (given, given)))
         )
         own_steps = tuple(
@@ -280,9 +272,9 @@ def simplification_path(
 
 
 class PathProgress(ProgressLine):
-    """The line of a path, with what is left of the model.
+    """The progress bar of a path, which says what is left of the model.
 
-    Steps take a share of the parameters each, so what is done is told by their logarithm.
+    Each step removes a share of the parameters, so progress is measured by their logarithm.
     """
 
     _n_steps = 0
@@ -303,7 +295,7 @@ class PathProgress(ProgressLine):
 
 
 def held_out(rows: Rows, random_state: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to fit a twin on and rows to measure it on, the same share of each class."""
+    """Rows to fit a twin on, and the same share of each class to measure the twin on."""
     counted = np.flatnonzero(rows.training_weights)
     groups = rows.codes[counted] if rows.task.are_classes else counted * 0
     held: list[np.ndarray] = []
@@ -323,12 +315,11 @@ def walk(
     fitted: Fitted,
     given: Rows,
     validation: Rows,
-    plan_for: Callable[[int], Plan],
-    restrictions: Restrictions | None,
+    settings: Settings,
     engine: Engine,
     random_state: np.random.RandomState,
 ) -> Iterator[Step]:
-    """Steps from the whole model down, measured on both kinds of rows."""
+    """The steps from the whole model to the smallest, measured on both kinds of rows."""
     network, rules = fitted.state.network, fitted.rules
 
     def step() -> Step:
@@ -337,9 +328,10 @@ def walk(
 
     yield step()
     whole = network.n_parameters
-    plan = plan_for(int(np.count_nonzero(given.training_weights)))
+    plan = settings.plan(given.task, int(np.count_nonzero(given.training_weights)))
+    restrictions = settings.restrictions(fitted.encoder, fitted.task)
     directions = None if restrictions is None else restrictions.directions
-    # A model may have been told more since its fit.
+    # The user may have added restrictions since the fit.
     network = restricted(network, restrictions, rules.frozen)
     network, kept = around_frozen(
         network,
@@ -348,8 +340,8 @@ def walk(
     )
     rules = rules.take(kept)
     yield step()
-    # Rules without any weight are the end: what they add goes to the intercept, and comes back
-    # when they are trained.
+    # The path ends when no free rule has a weight left. What such rules add goes to the
+    # intercept, and would come back when they are trained.
     while network.n_parameters > smallest_size(whole) and free_part(network, rules).any():
         share = LARGE_SHARE if network.n_parameters > LARGE else SHARE
         shrink = partial(shrunk, rows=given, share=share, directions=directions)
@@ -366,14 +358,14 @@ def walk(
 def shrunk(
     network: Network, rows: Rows, share: float, directions: np.ndarray | None
 ) -> tuple[Network, np.ndarray]:
-    """A network without about a share of its parameters, and the rules that are left."""
+    """A network that has lost about a share of its parameters, and the rules left in it."""
     smaller, kept = prune(network, rows.X, rows.training_weights, share)
     smaller, still = drop_idle(smaller, rows.X, rows.training_weights, directions)
     return smaller, kept[still]
 
 
 def smallest_size(whole: int) -> float:
-    """So many parameters of a model are few enough to end its path."""
+    """The number of parameters at which a path ends."""
     return min(SMALLEST * whole, FEW)
 
 
@@ -385,7 +377,7 @@ def trained(
     random_state: np.random.RandomState,
     limits: Constraints | None = None,
 ) -> Network:
-    """Train what is left of a network; weights that are zero, and frozen rules, stay so."""
+    """Train what is left of a network; zero weights and frozen rules stay as they are."""
     order = np.flatnonzero(rows.training_weights).astype(np.int32)
     n_batches = math.ceil(len(order) / plan.batch_size)
     plan = replace(
@@ -411,7 +403,7 @@ def trained(
 
 
 def mean_losses(network: Network, rows: Rows, engine: Engine) -> Losses:
-    """Mean loss and error of a network for standardised targets."""
+    """The mean loss and the error of a network for standardised targets."""
     outputs = engine.decide(network, rows.X) + network.intercept
     weights = rows.weights.astype(np.float64)
     if rows.task.are_classes:

@@ -1,8 +1,8 @@
-"""A file that says where a training stands, so that a killed one can go on.
+"""A file that says where a training stands, so that a killed fit can go on.
 
-What comes before training, the encoding and the rules, follows from the table, the
-parameters and the seed, and is made again. The file holds the numbers that training changes,
-and a digest of all that it must have begun from.
+The steps before training, the encoding and the rules, follow from the table, the parameters
+and the seed; a fit that goes on repeats these steps. The file holds the numbers that training
+changes, and a digest of everything that training began from.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Stage:
     ----------
     state : State
     outcome : Outcome or None
-        What whole epochs have come to; None before the first.
+        The result of the whole epochs so far; None before the first.
     best : Best or None
     n_blocks : int
-        Blocks of rows that the epoch under way has been trained on.
+        How many blocks of rows of the present epoch are done.
     total : float
-        The sum of their losses.
+        The sum of the losses of these blocks.
     """
 
     state: State
@@ -50,17 +50,17 @@ class Stage:
 
 @dataclass
 class Checkpoint:
-    """What a file holds, and where to write it.
+    """The content of a checkpoint file, and where to write the file.
 
     Attributes
     ----------
     path : Path or None
-        None writes nothing.
+        With None nothing is written.
     seed : int
     arrays, document : dict
-        Of the stages so far.
+        The numbers and the description of the stages so far.
     digest : str
-        Of what training begins from: set before the first stage.
+        A digest of what training begins from, set before the first stage.
     """
 
     path: Path | None
@@ -71,7 +71,7 @@ class Checkpoint:
 
     @classmethod
     def at(cls, path: str | os.PathLike[str] | None, seed: int) -> Checkpoint:
-        """The checkpoint in a file, if there is one, else a new one."""
+        """The checkpoint in a file if the file exists, else a new checkpoint."""
         if path is None:
             return cls(None, seed)
         target = checked_path(path, "fit.checkpoint")
@@ -113,14 +113,14 @@ class Checkpoint:
         state, best = State(network, moments), Best()
         if said["has_best"]:
             best.loss, best.epoch = said["best_loss"], said["best_epoch"]
-            best.network = start.network  # whose intercept is not rounded to float32 yet
+            best.network = start.network  # its intercept is not rounded to float32 yet
             if best.epoch >= 0:
                 best.network = start.network.with_parameters(self._parameters(number, "best"))
         outcome = Outcome(state, said["history"], said["n_epochs"])
         return Stage(state, outcome, best, said["n_blocks"], said["total"])
 
     def write(self, number: int, stage: Stage) -> None:
-        """Put a stage into the file, which is replaced at once."""
+        """Write a stage into the file, which is replaced as a whole."""
         if self.path is None:
             return
         assert stage.outcome is not None  # training has begun
@@ -156,7 +156,7 @@ class Checkpoint:
             file.write(pack(self.arrays, json.dumps(document), __version__))
 
     def finish(self) -> None:
-        """Remove the file: there is nothing left to go on with."""
+        """Remove the file, because the fit is complete."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 

@@ -1,6 +1,6 @@
-"""Tables in Parquet files, which are read a number of rows at a time.
+"""Tables in Parquet files, read a number of rows at a time.
 
-pyarrow is loaded when such a table is opened, and not before.
+pyarrow is loaded when such a table is opened, not before.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 from neuralrules._data._table import check_names
 
 CHUNK_CELLS = 2**20  # read at a time: 8 MiB of float64
-# Row groups that are read at once, so that a sorted table is mixed. Each takes a page of every
-# column, a MiB or two.
+# Row groups that are read at the same time, so that the rows of a sorted table are mixed. Each
+# takes a page of every column, a MiB or two.
 OPEN_GROUPS = 4
 SHOWN_NAMES = 10  # columns that a message lists
-# How much of a column is read ahead of what is asked for.
+# How much of a column is read ahead.
 BUFFER_BYTES = 2**18
 
 
@@ -33,7 +33,7 @@ class Group(NamedTuple):
     fragment : pyarrow.dataset.ParquetFileFragment
         The file.
     number : int
-        Of the row group in its file.
+        The number of the row group in its file.
     first : int
         The position of its first row in the table.
     n_rows : int
@@ -50,12 +50,12 @@ class Group(NamedTuple):
 
 
 class Columns:
-    """Some rows as a frame of few words, which an encoder takes: much less work than pandas.
+    """Some rows as a minimal frame for an encoder, much quicker to make than a pandas frame.
 
     Parameters
     ----------
     cells : dict of str to column
-        Arrays of numbers, dates or objects; pandas' categories where there is text.
+        Arrays of numbers, dates or objects; text as categories of pandas.
     """
 
     def __init__(self, cells: dict[str, Any]) -> None:
@@ -77,16 +77,16 @@ class Columns:
 
 
 class Place(Protocol):
-    """Where some rows are, for messages: a row group, or a part of a dataset."""
+    """Where some rows come from, for messages: a row group, or a part of a dataset."""
 
     @property
     def name(self) -> str: ...
 
 
 class Chunk(NamedTuple):
-    """Some rows: the place they are from, and the position of the first."""
+    """Some rows, the place they come from, and the position of the first row."""
 
-    group: Place
+    place: Place
     first: int
     frame: Columns
 
@@ -99,14 +99,14 @@ def is_files(table: Any) -> bool:
 
 
 class NamedTable(ABC):
-    """A table that is not in memory: what its columns are called, and how long it is.
+    """A table that is not in memory: the names of its columns, and its number of rows.
 
     Attributes
     ----------
     names : list of str
     n_rows : int
     where : str
-        Where its rows are, in words.
+        Where its rows are, in words for messages.
     """
 
     where: ClassVar[str]
@@ -116,20 +116,20 @@ class NamedTable(ABC):
     @property
     @abstractmethod
     def identity(self) -> list[list[Any]]:
-        """What tells this table from others."""
+        """What distinguishes this table from others."""
 
     @abstractmethod
     def chunks(self, columns: Sequence[str]) -> Iterator[Chunk]:
-        """All rows, from the first to the last, in frames of these columns."""
+        """All rows from the first to the last, as frames of these columns."""
 
     @abstractmethod
     def mixed_chunks(
         self, columns: Sequence[str], random: np.random.RandomState
     ) -> Iterator[Chunk]:
-        """All rows in frames, from several parts of the table in turns."""
+        """All rows as frames. Several parts of the table take turns."""
 
     def check_column(self, name: Any, role: str) -> str:
-        """The name of a column that is there."""
+        """The name of a column, or an error if the table has no such column."""
         if isinstance(name, str) and name in self.names:
             return name
         if not isinstance(name, str):
@@ -181,18 +181,18 @@ class ParquetTable(NamedTable):
 
     @property
     def identity(self) -> list[list[Any]]:
-        """What tells this table from others: names, sizes and times of its files."""
+        """What distinguishes this table: names, sizes and times of its files."""
         return [[os.path.basename(path), *map(str, own)] for path, own in self._stamps.items()]
 
     def chunks(self, columns: Sequence[str]) -> Iterator[Chunk]:
-        """All rows, from the first to the last, in frames of these columns."""
+        """All rows from the first to the last, as frames of these columns."""
         for group in self.groups:
             yield from self._chunks(group, columns)
 
     def mixed_chunks(
         self, columns: Sequence[str], random: np.random.RandomState
     ) -> Iterator[Chunk]:
-        """All rows in frames, row groups in random order and several of them in turns."""
+        """All rows as frames. Row groups come in random order, and several take turns."""
         waiting = [self.groups[place] for place in random.permutation(len(self.groups))]
         open_ones: list[Iterator[Chunk]] = []
         while waiting or open_ones:
@@ -240,10 +240,10 @@ class ParquetTable(NamedTable):
 def frame_of(
     batch: Any, columns: Sequence[str], schema: Any, fixed: Mapping[str, Any]
 ) -> Columns:
-    """Some columns of a batch of pyarrow's, in the types that they have in all batches.
+    """Some columns of a pyarrow batch, each with the type that it has in all batches.
 
-    `fixed` are cells that are the same in all rows, by the name of their column; what is
-    neither there nor in the batch is missing.
+    `fixed` holds columns with the same cell in all rows. The cells of a column that is neither
+    in `fixed` nor in the batch are missing.
     """
     import pyarrow as pa
 
@@ -253,7 +253,7 @@ def frame_of(
         if name in batch.schema.names:
             column = batch.column(name)
             column = column if column.type == kind else column.cast(kind)
-        else:  # of the folder's name, or not in this file
+        else:  # a part of the folder's name, or not in this file
             column = pa.repeat(pa.scalar(fixed.get(name), kind), batch.num_rows)
         own[name] = cells(column)
     return Columns(own)
@@ -267,7 +267,7 @@ def cells(column: Any) -> Any:
     if pa.types.is_dictionary(kind):
         return column.to_pandas()
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        # Each text once, and where it is; a column without any has no kind yet.
+        # Dictionaries hold each text once. A column without any text has no kind yet.
         all_missing = column.null_count == len(column)
         return (column if all_missing else column.dictionary_encode()).to_pandas()
     if pa.types.is_timestamp(kind):
@@ -278,7 +278,7 @@ def cells(column: Any) -> Any:
 
 
 def opened(table: Any) -> Any:
-    """A table as a pyarrow dataset, or an error that says why it is none."""
+    """A table as a pyarrow dataset, or an error that says why it is not one."""
     try:
         import pandas  # noqa: F401
         import pyarrow as pa
@@ -305,7 +305,7 @@ def opened(table: Any) -> Any:
     path = os.path.expanduser(os.fspath(table))
     if not os.path.exists(path):
         raise FileNotFoundError(f"There is no file or folder {path!r} to fit on.")
-    if os.path.isfile(path):  # which pyarrow would refuse in words of its own
+    if os.path.isfile(path):  # pyarrow would refuse it in other words
         with suppress(OSError, pa.ArrowException):
             check_names(pq.read_schema(path).names)
     with reading(path):
@@ -317,7 +317,7 @@ def opened(table: Any) -> Any:
 
 
 def stamp(fragment: Any) -> tuple[Any, Any]:
-    """Size and time of a file."""
+    """The size and the time of a file."""
     with suppress(OSError):
         found = fragment.filesystem.get_file_info(fragment.path)
         return found.size, found.mtime_ns
@@ -330,7 +330,7 @@ def shown(table: Any) -> str:
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Say in one line which file or row group cannot be read; pyarrow has many errors."""
+    """Turn the many errors of pyarrow into one that names the file or row group."""
     import pyarrow as pa
 
     try:

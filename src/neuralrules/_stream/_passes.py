@@ -1,7 +1,7 @@
-"""Passes over a table in files that come before its training.
+"""The passes over a table that come before its training.
 
-Their products of matrices are small: several threads of a BLAS would rather wait for each
-other than help, so each pass has one.
+Each pass uses a single BLAS thread: its matrix products are so small that several threads
+would wait for each other instead of helping.
 """
 
 from __future__ import annotations
@@ -19,17 +19,25 @@ from neuralrules._data._survey import Survey
 from neuralrules._io._progress import RowProgress
 from neuralrules._rules._rules import Rules, margin_scores
 from neuralrules._rules._sources import target_means
-from neuralrules._stream._positions import GROWING, QUANTILES, chosen
-from neuralrules._stream._rows import EncodedStream, RawRows, RowStream, at, joined
+from neuralrules._stream._rows import (
+    GROWING,
+    QUANTILES,
+    EncodedStream,
+    RawRows,
+    RowStream,
+    chosen,
+    joined,
+    naming,
+)
 from neuralrules._stream._targets import TargetSurvey
 
 
 def surveyed(
     stream: RowStream, targets: TargetSurvey, *, keeps: bool, bar: RowProgress
 ) -> Survey:
-    """The first pass: what is in the columns, and in the targets.
+    """The first pass: learn what the columns and the targets hold.
 
-    With `keeps`, numbers of a sample are kept for their quantiles.
+    With `keeps`, the numbers of a sample of rows are kept, to compute quantiles.
     """
     survey = Survey(stream.features, stream.missing)
     bar.begin_pass(stream.table.n_rows)
@@ -43,32 +51,33 @@ def surveyed(
 def survey_piece(
     stream: RowStream, raw: RawRows, survey: Survey, targets: TargetSurvey, *, keeps: bool
 ) -> None:
-    """Take some rows into what is known of the columns and of the targets."""
+    """Add some rows to the surveys of the columns and of the targets."""
     share = MAX_ROWS / stream.table.n_rows if keeps else 0.0
     kept = chosen(raw.first, len(raw.weights), share, stream.seed, QUANTILES)
-    kept &= raw.own_weights > 0
-    with at(raw.group):
-        survey.add(raw.X, raw.own_weights, kept)
-        targets.add(raw.y, raw.own_weights, kept)
+    weights = raw.scaling_weights
+    kept &= weights > 0
+    with naming(raw.place):
+        survey.add(raw.X, weights, kept)
+        targets.add(raw.y, weights, kept)
 
 
 class Gathered(NamedTuple):
-    """Rows that are kept in memory.
+    """The rows of a table that are kept in memory, and counts of all rows.
 
     Attributes
     ----------
     sample : Rows
-        What trees grow from, and what a model is measured on in the end.
+        The rows that trees grow from, and that the fitted model is measured on.
     held : (n_sample,) bool
-        Which of them trees must not see.
+        Which rows of the sample trees must not see.
     validation : Rows
-        What training stops early on; may be empty.
+        The rows that training stops early on; may be empty.
     n_training : int
-        All rows to train on.
+        The number of all rows to train on.
     weight : float
-        Their weight in training.
+        The sum of the training weights of all rows to train on.
     all_weight : float
-        That of all rows outside of it.
+        The sum of the weights of all rows of the table.
     """
 
     sample: Rows
@@ -80,7 +89,7 @@ class Gathered(NamedTuple):
 
 
 def gathered(encoded: EncodedStream, n_sample: int, bar: RowProgress) -> Gathered:
-    """The second pass: a sample of about `n_sample` rows, and those held out."""
+    """The second pass: keep a sample of about `n_sample` rows, and the rows held out."""
     bar.begin_pass(encoded.stream.table.n_rows)
     pieces = []
     for raw in encoded.stream.rows():
@@ -90,24 +99,24 @@ def gathered(encoded: EncodedStream, n_sample: int, bar: RowProgress) -> Gathere
 
 
 def gathered_piece(encoded: EncodedStream, raw: RawRows, rows: Rows, n_sample: int) -> Gathered:
-    """What is kept of some rows, which are given as they are in the table and encoded."""
+    """What is kept of some rows. They are given before encoding (`raw`) and encoded."""
     stream = encoded.stream
     share = n_sample / stream.table.n_rows
     counted = rows.training_weights > 0
     kept = counted & chosen(raw.first, len(rows), share, stream.seed, GROWING)
-    own = counted & ~raw.held
+    training = counted & ~raw.held
     return Gathered(
         rows.take(np.flatnonzero(kept)),
         raw.held[kept],
         rows.take(np.flatnonzero(counted & raw.held)),
-        int(np.count_nonzero(own)),
-        float(rows.training_weights[own].sum(dtype=np.float64)),
+        int(np.count_nonzero(training)),
+        float(rows.training_weights[training].sum(dtype=np.float64)),
         float(rows.weights.sum(dtype=np.float64)),
     )
 
 
 def joined_pieces(pieces: Iterable[Gathered]) -> Gathered:
-    """What is kept of a table, from what is kept of its pieces in their order."""
+    """What is kept of a table, from what is kept of each of its pieces, in their order."""
     samples, held, validation, n_training, weights, all_weights = zip(*pieces, strict=True)
     return Gathered(
         joined(samples),
@@ -120,12 +129,14 @@ def joined_pieces(pieces: Iterable[Gathered]) -> Gathered:
 
 
 class Counts(NamedTuple):
-    """Of training rows: the weight inside of each rule, with their targets, and of all.
+    """Sums over some training rows.
 
     Attributes
     ----------
     inside : (n_rules, 1 + n_classes or n_targets) float64
+        For each rule the weight of the rows inside it, then their weighted targets.
     all : float
+        The weight of all these rows.
     """
 
     inside: np.ndarray
@@ -133,7 +144,7 @@ class Counts(NamedTuple):
 
 
 def counted(rules: Rules, encoded: EncodedStream, kept: Gathered, bar: RowProgress) -> Rules:
-    """The third pass: the rules with the training rows that each of them covers."""
+    """The third pass: count the training rows that each rule covers."""
     bar.begin_pass(kept.n_training)
 
     def pieces() -> Iterator[Counts]:
@@ -146,7 +157,7 @@ def counted(rules: Rules, encoded: EncodedStream, kept: Gathered, bar: RowProgre
 
 @threadpool_limits.wrap(limits=1, user_api="blas")
 def counted_piece(rules: Rules, rows: Rows) -> Counts:
-    """What rules cover of some training rows."""
+    """Count what rules cover of some training rows."""
     weights = rows.training_weights.astype(np.float64)
     sums = weights[:, None] * np.hstack([np.ones((len(rows), 1)), rows.one_column_each()])
     covered = rules.covers(rows.X).T
@@ -155,7 +166,7 @@ def counted_piece(rules: Rules, rows: Rows) -> Counts:
 
 
 def with_counts(rules: Rules, pieces: Iterable[Counts], kept: Gathered) -> Rules:
-    """The rules with what they cover of all training rows, from that of each piece."""
+    """The rules with the counts of all training rows, from the counts of each piece."""
     sums, n_training = np.zeros((rules.n_rules, 1 + rules.totals.shape[1])), 0.0
     for piece in pieces:
         sums, n_training = sums + piece.inside, n_training + piece.all
@@ -166,6 +177,6 @@ def with_counts(rules: Rules, pieces: Iterable[Counts], kept: Gathered) -> Rules
         n[covering],
         totals[covering],
         classes=rules.n_classes > 0,
-        mean=target_means(kept.sample),  # 0, or that of some rows
+        mean=target_means(kept.sample),  # 0, or the mean of the sample
     )
     return replace(rules, n=n, totals=totals, scores=scores, n_training=n_training)

@@ -1,4 +1,4 @@
-"""The rows of a table in files: read, checked, split and encoded piece by piece."""
+"""The rows of a table that is not in memory: read, checked, split and encoded in pieces."""
 
 from __future__ import annotations
 
@@ -14,8 +14,47 @@ from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._fitting._targets import encode_targets
 from neuralrules._stream._parquet import Chunk, Columns, NamedTable, Place
-from neuralrules._stream._positions import VALIDATION, chosen
 from neuralrules._task._task import Task
+
+# What a sample is for. Each purpose has its own sample.
+VALIDATION, GROWING, QUANTILES = range(3)
+# The constants of splitmix64 by Steele, Lea and Flood.
+STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+def chosen(first: int, n_rows: int, share: float, seed: int, purpose: int) -> np.ndarray:
+    """Which of the rows from position `first` on are in a sample of all rows.
+
+    A hash of its position decides whether a row is in a sample. So the sample is the same in
+    every pass over the table and for pieces of any size, and nothing has to be kept for it.
+
+    Parameters
+    ----------
+    first, n_rows : int
+    share : float
+        The share of all rows that are in the sample, from 0 to 1.
+    seed : int
+    purpose : int
+        Samples for different purposes are drawn independently.
+
+    Returns
+    -------
+    (n_rows,) bool
+    """
+    if share >= 1:
+        return np.ones(n_rows, bool)
+    start = mixed(np.array([seed * 4 + purpose], np.uint64))
+    positions = np.arange(first, first + n_rows, dtype=np.uint64)
+    # The upper 53 bits as a number from 0 to 1.
+    return (mixed(start + positions) >> np.uint64(11)) * 2.0**-53 < share
+
+
+def mixed(numbers: np.ndarray) -> np.ndarray:
+    """Numbers (n,) uint64 turned into numbers that look random, by splitmix64."""
+    z = (numbers + np.uint64(1)) * np.uint64(STEP)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(FIRST)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(SECOND)
+    return z ^ (z >> np.uint64(31))
 
 
 class RawRows(NamedTuple):
@@ -23,18 +62,18 @@ class RawRows(NamedTuple):
 
     Attributes
     ----------
-    group : Place
-        Where they are from.
+    place : Place
+        Where the rows are from.
     first : int
-        Position of the first of them in the table.
+        The position of the first row in the table.
     X : Columns
     y : (n_rows,) or (n_rows, n_targets)
     weights : (n_rows,) float32
     held : (n_rows,) bool
-        Which of them are set aside to stop early on.
+        Which rows are set aside to stop early on.
     """
 
-    group: Place
+    place: Place
     first: int
     X: Any
     y: np.ndarray
@@ -42,8 +81,8 @@ class RawRows(NamedTuple):
     held: np.ndarray
 
     @property
-    def own_weights(self) -> np.ndarray:
-        """What each row counts in the scale of columns and targets, (n_rows,) float64."""
+    def scaling_weights(self) -> np.ndarray:
+        """What each row counts for the scale of columns and targets, (n_rows,) float64."""
         return np.where(self.held, 0.0, self.weights)
 
 
@@ -56,17 +95,17 @@ class RowStream:
     table : NamedTable
     features : list of str
     targets : str or list of str
-        One name gives y one dimension, a list two.
+        With one name y has one dimension, with a list of names it has two.
     weight : str or None
     check_y : callable
-        From cells of the targets to y, or to an error.
+        Turns the cells of the targets into y, or refuses them.
     seed : int
     held_share : float
-        Share of the rows that are set aside to stop early on.
+        The share of the rows that are set aside to stop early on.
     never_held : (n,) array
-        Classes so rare that all of their rows are trained on.
+        Classes so rare that training sees all of their rows.
     missing : tuple of str
-        What else means missing in the features, beside empty cells.
+        What else means missing in the features, besides empty cells.
     """
 
     table: NamedTable
@@ -88,7 +127,7 @@ class RowStream:
         check_y: Callable[[Any], np.ndarray],
         seed: int,
     ) -> RowStream:
-        """A table whose targets and weights are named, checked to be there."""
+        """A table whose columns of targets and weights are named; refuses unknown names."""
         targets: str | list[str]
         if isinstance(y, list | tuple):
             targets = [table.check_column(name, "y") for name in y]
@@ -101,28 +140,28 @@ class RowStream:
         features = [name for name in table.names if name not in taken]
         if not features:
             raise ValueError(
-                f"The table has no column to learn from beside {sorted(filter(None, taken))}."
+                f"The table has no column to learn from besides {sorted(filter(None, taken))}."
             )
         return cls(table, features, targets, weight, check_y, seed)
 
     @property
     def columns(self) -> list[str]:
-        """All columns that are read."""
+        """The columns that are read."""
         targets = [self.targets] if isinstance(self.targets, str) else self.targets
         return [*self.features, *targets, *filter(None, [self.weight])]
 
     def rows(self) -> Iterator[RawRows]:
-        """All rows in their order."""
+        """All rows in the order of the table."""
         return map(self.raw, self.table.chunks(self.columns))
 
     def mixed_rows(self, random: np.random.RandomState) -> Iterator[RawRows]:
-        """All rows, row groups in random order and several of them in turns."""
+        """All rows. Row groups come in random order, and several of them take turns."""
         return map(self.raw, self.table.mixed_chunks(self.columns, random))
 
     def raw(self, chunk: Chunk) -> RawRows:
         """Some rows, with their targets and weights checked."""
         frame, first = chunk.frame, chunk.first
-        with at(chunk.group):
+        with naming(chunk.place):
             y = self._checked_y(frame)
             weights = np.ones(len(frame), np.float32)
             if self.weight is not None:
@@ -130,13 +169,13 @@ class RowStream:
         held = chosen(first, len(frame), self.held_share, self.seed, VALIDATION)
         if len(self.never_held):
             held &= ~np.isin(y, self.never_held)
-        return RawRows(chunk.group, first, frame.take(self.features), y, weights, held)
+        return RawRows(chunk.place, first, frame.take(self.features), y, weights, held)
 
     def _checked_y(self, frame: Columns) -> np.ndarray:
         if not isinstance(self.targets, str):
             return self.check_y(np.stack([frame[name] for name in self.targets], axis=1))
         column = frame[self.targets]
-        if str(column.dtype) == "category":  # each label once, and where it is
+        if str(column.dtype) == "category":  # which holds each label once
             codes = column.cat.codes.to_numpy()
             if (codes >= 0).all():
                 return self.check_y(column.cat.categories.to_numpy(object))[codes]
@@ -145,7 +184,7 @@ class RowStream:
 
 @dataclass(frozen=True)
 class EncodedStream:
-    """A table in files as rows that rules work on.
+    """A table that is not in memory, as rows that rules work on.
 
     Attributes
     ----------
@@ -162,7 +201,8 @@ class EncodedStream:
     factors: np.ndarray | None
 
     def encoded(self, raw: RawRows) -> Rows:
-        with at(raw.group):
+        """Some rows, encoded."""
+        with naming(raw.place):
             X = self.encoder.transform(raw.X)
             targets = self._targets(raw.y)
         training = raw.weights
@@ -184,16 +224,16 @@ class EncodedStream:
         return {label: place for place, label in enumerate(self.task.labels)}
 
     def training_rows(self) -> Iterator[Rows]:
-        """The rows to train on in their order."""
+        """The rows to train on, in the order of the table."""
         return (without_held(raw, self.encoded(raw)) for raw in self.stream.rows())
 
     def mixed_training_rows(self, random: np.random.RandomState) -> Iterator[Rows]:
-        """The rows to train on, row groups in random order and several of them in turns."""
+        """The rows to train on, mixed as in `RowStream.mixed_rows`."""
         return (without_held(raw, self.encoded(raw)) for raw in self.stream.mixed_rows(random))
 
 
 def without_held(raw: RawRows, rows: Rows) -> Rows:
-    """Those of some rows that are trained on."""
+    """The rows among these that training uses."""
     return rows.take(np.flatnonzero((rows.training_weights > 0) & ~raw.held))
 
 
@@ -224,9 +264,9 @@ def joined(pieces: Sequence[Rows]) -> Rows:
 
 
 @contextmanager
-def at(group: Place) -> Iterator[None]:
-    """Say in which file and row group something is wrong with the cells."""
+def naming(place: Place) -> Iterator[None]:
+    """Let errors about cells say in which file and row group the cells are."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise type(error)(f"{group.name}: {error}") from error
+        raise type(error)(f"{place.name}: {error}") from error

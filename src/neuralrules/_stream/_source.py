@@ -29,7 +29,7 @@ from neuralrules._stream._targets import ClassSurvey, NumberSurvey, TargetSurvey
 from neuralrules._stream._training import StreamTraining
 from neuralrules._task._class_losses import CLASS_LOSSES
 from neuralrules._task._number_losses import NUMBER_LOSSES
-from neuralrules._training._sparse import Training
+from neuralrules._training._training import Training
 from neuralrules._version import __version__
 
 # Held-out rows stay in memory; more of them would hardly change when training stops.

@@ -1,4 +1,4 @@
-"""What a task has to know of the targets, gathered while a table passes by once."""
+"""What a task has to know about the targets, gathered in one pass over a table."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import numpy as np
 from neuralrules._data._moments import ColumnMoments
 from neuralrules._task._task import Task
 
-MOST_CLASSES = 10_000  # more different labels are none
+MOST_CLASSES = 10_000  # a column with more different labels is not a target of classes
 
 
 class TargetSurvey(Protocol):
-    """The targets as far as they have been seen."""
+    """What is known of the targets so far."""
 
     def add(self, y: np.ndarray, weights: np.ndarray, kept: np.ndarray) -> None:
-        """Take in some rows, with their weights in training; those of `kept` stay."""
+        """Add some rows with their training weights; targets of the rows in `kept` stay."""
 
     def join(self, other: Self) -> None:
-        """Take in what was seen of the targets elsewhere."""
+        """Add what another survey knows of other rows."""
 
     def examples(self) -> np.ndarray:
-        """Few targets of which the same is learned as of all: classes, or the range."""
+        """A few targets that give the same task as all of them: the classes, or the range."""
 
     def scaled(self, task: Task) -> Task:
         """A task with the centre and the scale of the rows that have weight."""
 
 
 class ClassSurvey:
-    """Labels, with the rows of each of them."""
+    """The labels, and the number of rows of each label."""
 
     def __init__(self) -> None:
         self._labels: np.ndarray | None = None
@@ -45,7 +45,7 @@ class ClassSurvey:
             self._add_counts(other._labels, other._counts)
 
     def _add_counts(self, found: np.ndarray, counts: np.ndarray) -> None:
-        """Add labels, in their order, with rows and weight of each."""
+        """Add sorted labels with the rows and the weight of each label."""
         if self._labels is None:
             self._labels, self._counts = found, counts
             return
@@ -69,17 +69,17 @@ class ClassSurvey:
 
     @property
     def all_held(self) -> np.ndarray:
-        """Classes of which no row has weight in training, (n,)."""
+        """The classes without any row that has weight in training, (n,)."""
         return self.examples()[self._counts[:, 1] == 0]
 
     @property
     def n_rows(self) -> np.ndarray:
-        """Rows of each class, (n_classes,) int64."""
+        """The number of rows of each class, (n_classes,) int64."""
         return self._counts[:, 0].astype(np.int64)
 
 
 class NumberSurvey:
-    """Moments and ranges of numbers."""
+    """The moments and the ranges of numbers."""
 
     def __init__(self) -> None:
         self._moments: ColumnMoments | None = None

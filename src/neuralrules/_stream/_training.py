@@ -1,10 +1,10 @@
-"""Training on a table in files: epochs over shuffled row groups, and where they stand."""
+"""Training on a table in files: epochs over shuffled row groups, and checkpoints of them."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,7 +14,6 @@ from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._io._progress import RowProgress
 from neuralrules._network._constraints import Constraints
-from neuralrules._stream._buffer import shuffled
 from neuralrules._stream._checkpoint import Checkpoint, Stage
 from neuralrules._stream._passes import Gathered
 from neuralrules._stream._rows import EncodedStream
@@ -30,9 +29,76 @@ from neuralrules._training._training import (
     shuffled_batches,
 )
 
-BUFFER_BYTES = 2**27  # of rows that wait to be trained on
-BLOCK_ROWS = 2**16  # that are trained on at a time
+BUFFER_BYTES = 2**27  # the size of the buffer of rows that wait to be trained on
+BLOCK_ROWS = 2**16  # rows that are trained on at a time
 SECONDS_BETWEEN_CHECKPOINTS = 120
+
+
+class Buffer:
+    """Rows that wait until they are drawn at random.
+
+    Parameters
+    ----------
+    like : Rows
+        Rows of the same table, for the shapes of the arrays.
+    capacity : int
+        The number of rows that the buffer can hold.
+    """
+
+    def __init__(self, like: Rows, capacity: int) -> None:
+        self._task = like.task
+        self._arrays = [
+            np.empty((capacity, *array.shape[1:]), array.dtype)
+            for array in (like.X, like.targets, like.weights, like.training_weights)
+        ]
+        self.capacity, self.n_rows = capacity, 0
+
+    def put(self, rows: Rows, first: int) -> int:
+        """Add the rows from number `first` on while there is room; return how many."""
+        n = min(len(rows) - first, self.capacity - self.n_rows)
+        added = (rows.X, rows.targets, rows.weights, rows.training_weights)
+        for array, values in zip(self._arrays, added, strict=True):
+            array[self.n_rows : self.n_rows + n] = values[first : first + n]
+        self.n_rows += n
+        return n
+
+    def draw(self, n: int, random: np.random.Generator) -> Rows:
+        """Take out n random rows, in random order."""
+        drawn = random.choice(self.n_rows, n, replace=False)
+        X, targets, weights, training_weights = (array[drawn] for array in self._arrays)
+        rows = Rows(X, targets, weights, training_weights, self._task)
+        # The last rows take the places of the rows that were taken out.
+        left = self.n_rows - n
+        is_gone = np.zeros(n, bool)
+        is_gone[drawn[drawn >= left] - left] = True
+        holes, movers = drawn[drawn < left], left + np.flatnonzero(~is_gone)
+        for array in self._arrays:
+            array[holes] = array[movers]
+        self.n_rows = left
+        return rows
+
+
+def shuffled(
+    pieces: Iterable[Rows],
+    *,
+    capacity: int,
+    block: int,
+    random: np.random.Generator,
+) -> Iterator[Rows]:
+    """All rows of some pieces in random order, `block` rows at a time; the last may be fewer.
+
+    Rows wait in a buffer of `capacity` rows, so that neighbours in a file do not stay
+    neighbours. If all rows fit into the buffer, every order is equally likely.
+    """
+    buffer: Buffer | None = None
+    for rows in pieces:
+        if buffer is None:
+            buffer = Buffer(rows, max(capacity, block))
+        first = 0
+        while (first := first + buffer.put(rows, first)) < len(rows):
+            yield buffer.draw(block, random)
+    while buffer is not None and buffer.n_rows:
+        yield buffer.draw(min(block, buffer.n_rows), random)
 
 
 @dataclass
@@ -43,12 +109,12 @@ class StreamTraining:
     ----------
     rows : EncodedStream
     kept : Gathered
-        Rows that are in memory, and how many there are in all.
+        The rows in memory, and counts of all rows.
     engine : Engine
     seed : int
     bar : RowProgress
     checkpoint : Checkpoint
-        What an earlier run that was killed had come to, and where this one writes.
+        Where an earlier run that was killed stood, and where this run writes.
     """
 
     rows: EncodedStream
@@ -71,13 +137,13 @@ class StreamTraining:
 
     @property
     def row_bytes(self) -> int:
-        """What a row takes, encoded, with targets and weights."""
+        """The bytes of an encoded row with its targets and weights."""
         sample = self.kept.sample
         return sample.X.itemsize * (sample.X.shape[1] + sample.targets.shape[1] + 2)
 
     @cached_property
     def all_rows(self) -> list[Rows]:
-        """All rows to train on, read once, of a table that is not large after all."""
+        """All rows to train on, read once. Only a table that is not large asks for them."""
         return list(self.rows.training_rows())
 
 
@@ -112,10 +178,10 @@ class StreamTrainer:
         done = self._stage.n_blocks
         for number, block in enumerate(self._blocks(epoch)):
             n_steps = math.ceil(len(block) / plan.batch_size)
-            # Blocks of before a kill come again in the same order, and are passed over.
+            # Blocks that were trained on before a kill come again in the same order.
             if number >= done:
-                own = rates[step : step + n_steps]
-                self._train_block(block, own, [self._number, epoch, number])
+                block_rates = rates[step : step + n_steps]
+                self._train_block(block, block_rates, [self._number, epoch, number])
             step += n_steps
             training.bar.add(len(block), f"Epoch {epoch + 1}/{plan.n_run}")
             if interrupted():
@@ -125,11 +191,11 @@ class StreamTrainer:
         return self._stage.total / training.kept.weight
 
     def _blocks(self, epoch: int) -> Iterator[Rows]:
-        """The training rows in an order that depends on the seed and the epoch alone."""
+        """The training rows, in an order that depends on the seed and the epoch alone."""
         training, size = self._training, self._plan.batch_size
         places = [training.seed, self._number, epoch]
         capacity = max(2 * size, BUFFER_BYTES // training.row_bytes)
-        # Whole batches, but for the last one.
+        # All batches but the last one are whole.
         block = max(size, min(BLOCK_ROWS, capacity // 2) // size * size)
         pieces = training.rows.mixed_training_rows(np.random.RandomState(places))
         return shuffled(

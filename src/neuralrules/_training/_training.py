@@ -7,8 +7,8 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._task._loss import Loss
 
-GATES_PER_CALL = 1e6  # bounds their memory when batches are small and rules are many
+GATES_PER_CALL = 1e6  # limits the memory of gates when batches are small and rules are many
 VALIDATION_CHUNK = 8192  # rows scored at a time
 
 
@@ -42,7 +42,7 @@ class Plan:
 
     @property
     def n_run(self) -> int:
-        """Epochs that are run, of a schedule made for `n_epochs`."""
+        """The number of epochs that are run, of a schedule made for `n_epochs`."""
         return self.n_epochs if self.stop_after is None else self.stop_after
 
     def rates(self, epoch: int, n_batches: int) -> np.ndarray:
@@ -55,7 +55,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class State:
-    """Where training stands: enough to go on from here."""
+    """Where training stands: all that is needed to continue."""
 
     network: Network
     moments: Moments
@@ -73,15 +73,15 @@ class Outcome:
     ----------
     state : State
     history : dict of str to list of float
-        One entry an epoch: "loss" and, with early stopping, "validation_loss".
+        One entry for each epoch: "loss" and, with early stopping, "validation_loss".
     n_epochs : int
-        Epochs that were completed.
+        The number of completed epochs.
     best_epoch : int
-        Epochs after which the network was as it is in `state`.
+        The number of epochs after which the network was as it is in `state`.
     interrupted : bool
         Whether Ctrl-C ended training.
     where : str
-        Where it was trained, in words, if not on one machine.
+        Where the network was trained, in words, if not on one machine.
     """
 
     state: State
@@ -107,10 +107,10 @@ def train(
     Parameters
     ----------
     state : State
-        Left as it is; the outcome holds a new one.
+        Stays unchanged; the outcome holds a new one.
     rows : Rows
     order : (n_train,) int32
-        Training rows, neighbours in the tree next to each other.
+        Training rows; rows of neighbouring leaves are next to each other.
     validation : (n_validation,) int32
         Rows to stop early on; may be empty.
     plan : Plan
@@ -125,7 +125,7 @@ def train(
 
 
 class EpochTrainer(Protocol):
-    """What takes a network through one epoch after the other."""
+    """What trains a network for one epoch after the other."""
 
     def train_epoch(self, epoch: int, interrupted: Callable[[], bool]) -> float:
         """Train on all rows once; return their mean loss."""
@@ -134,7 +134,7 @@ class EpochTrainer(Protocol):
         """Where training stands."""
 
     def keep(self, outcome: Outcome, best: Best) -> None:
-        """Note what there is between two epochs, so that training may go on from there."""
+        """Store where training stands between two epochs, so that it may continue there."""
 
 
 class EpochBar(AbstractContextManager[Any], Protocol):
@@ -159,10 +159,10 @@ def run_epochs(
     trainer : EpochTrainer
     plan : Plan
     measured : callable, optional
-        From a network to its loss on held-out rows, to stop early on.
+        Gives the loss of a network on held-out rows, to stop early on.
     bar : EpochBar
     outcome, best : optional
-        Those of an earlier training that goes on here.
+        The outcome and the best network so far of an earlier training that continues here.
     """
     if outcome is None or best is None:
         start = trainer.state()
@@ -207,7 +207,7 @@ def divergence(plan: Plan, epoch: int) -> ValueError:
 
 
 class Trainer:
-    """Takes a network through one epoch after the other."""
+    """Implements `EpochTrainer` on rows in memory."""
 
     def __init__(
         self,
@@ -220,8 +220,9 @@ class Trainer:
         constraints: Constraints | None,
     ) -> None:
         self._start, self._order, self._plan = state.network, order, plan
-        # Two streams: how many rows are shuffled must not change which rules are dropped.
-        # And others in each continued fit, or it would drop the same rules again.
+        # Two streams of random numbers, because the number of shuffled rows must not change
+        # which rules are dropped. A continued fit has other streams, or it would drop the same
+        # rules again.
         self._row_random, self._gate_random = (
             np.random.RandomState([random_state.randint(2**31 - 1), state.moments.n_steps])
             for _ in range(2)
@@ -258,7 +259,7 @@ class Trainer:
         return State(self.session.network(), self.session.moments())
 
     def keep(self, outcome: Outcome, best: Best) -> None:
-        """Nothing: a training in memory is as quickly done again."""
+        """Store nothing: a training in memory can be repeated as quickly."""
 
 
 def calls(
@@ -269,18 +270,18 @@ def calls(
     gate_random: np.random.RandomState,
     operations_per_call: float,
 ) -> Iterator[Batches]:
-    """Split rows into runs of batches that each take a fraction of a second.
+    """Split rows into runs of batches. Each run takes a fraction of a second.
 
     Parameters
     ----------
     rows : (n,) int32
         Row numbers, batch after batch.
     rates : (n_batches,) float64
-        Learning rate of each step.
+        The learning rate of each step.
     plan : Plan
     network : Network
     gate_random : RandomState
-        What rules are dropped by.
+        Decides which rules are dropped.
     operations_per_call : float
         See `Engine`.
     """
@@ -315,8 +316,8 @@ def shuffled_batches(
 ) -> np.ndarray:
     """The rows in random batches, each batch sorted by place in `order`.
 
-    Which rows make a batch is random; their order within it only decides which
-    rows share a tile of the fast engine.
+    The rows of a batch are random. Their order within the batch only decides which rows share
+    a tile of the fast engine.
     """
     places = random_state.permutation(len(order)).astype(np.int32)
     whole = len(order) // batch_size * batch_size
@@ -361,9 +362,9 @@ def mean_loss_on(rows: Rows, engine: Decider) -> Callable[[Network], float]:
 
 @contextmanager
 def interrupt_flag() -> Iterator[Callable[[], bool]]:
-    """Turn Ctrl-C into a flag, so that it cannot strike in the middle of a step.
+    """Turn Ctrl-C into a flag, so that it cannot interrupt a step.
 
-    Only the main thread may handle signals; elsewhere the flag stays down.
+    Only the main thread may handle signals. In other threads the flag stays down.
     """
     raised = threading.Event()
 
@@ -378,3 +379,62 @@ def interrupt_flag() -> Iterator[Callable[[], bool]]:
         yield raised.is_set
     finally:
         signal.signal(signal.SIGINT, previous or signal.SIG_DFL)
+
+
+# For this share of the epochs literals may look at all columns of their rule, which shows which
+# columns matter.
+FREE_SHARE = 1 / 3
+
+
+# Trains a state by a plan, within constraints.
+Training: TypeAlias = Callable[[State, Plan, Constraints | None], Outcome]
+
+
+def train_sparse(
+    trained: Training,
+    state: State,
+    plan: Plan,
+    constraints: Constraints | None,
+    max_terms: int | None,
+) -> Outcome:
+    """Train by `trained` so that in the end no literal has more than `max_terms` weights.
+
+    Literals are first trained without this limit, for a third of the epochs of the plan. Then
+    each literal keeps its largest weights, and the network is trained for all epochs of the
+    plan. The best epoch is counted from there.
+    """
+    if max_terms is None or np.diff(state.network.column_offsets).max() <= max_terms:
+        return trained(state, plan, constraints)
+    n_free = int(np.ceil(FREE_SHARE * plan.n_epochs))
+    free = trained(state, replace(plan, n_epochs=n_free, stop_after=None), constraints)
+    network = with_largest_weights(free.state.network, max_terms)
+    start = State.start(network)
+    if free.interrupted:
+        return replace(free, state=start)
+    limits = Constraints.keep_columns(network)
+    if constraints is not None:
+        limits = constraints.also(limits)
+    sparse = trained(start, plan, limits)
+    return replace(
+        sparse,
+        history={name: free.history[name] + losses for name, losses in sparse.history.items()},
+        n_epochs=free.n_epochs + sparse.n_epochs,
+    )
+
+
+def within_terms(state: State, max_terms: int | None) -> State:
+    """The same state or, if a literal has too many terms, the start of a smaller network."""
+    n_terms = np.count_nonzero(state.network.weights, axis=1)
+    if max_terms is None or n_terms.max(initial=0) <= max_terms:
+        return state
+    return State.start(with_largest_weights(state.network, max_terms))
+
+
+def with_largest_weights(network: Network, max_terms: int) -> Network:
+    """The network in which each literal keeps only its `max_terms` largest weights."""
+    weights = network.own_weights.copy()
+    for rule in range(network.n_rules):
+        of_rule = network.layout.weights_of(weights, rule)  # a view
+        order = np.argsort(-np.abs(of_rule), axis=1, kind="stable")
+        np.put_along_axis(of_rule, order[:, max_terms:], 0, axis=1)
+    return replace(network, own_weights=weights)
