@@ -1,11 +1,14 @@
 """The command line in processes of its own: entry points, signals, pipes, terminals."""
 
+import fcntl
 import io
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import textwrap
 import threading
 from contextlib import contextmanager
@@ -19,7 +22,8 @@ from waiting import HANG, wait_until
 
 from neuralrules import load
 from neuralrules._cli import _console
-from neuralrules._cli._console import Console
+from neuralrules._cli._console import Console, folded
+from neuralrules._cli._errors import say
 
 
 @pytest.fixture(scope="module")
@@ -381,3 +385,27 @@ def test_a_short_table_is_scored_without_what_is_slow_to_load(here, options):
         cwd=here,
     )
     assert (shown.stdout, shown.stderr) == ("0 []\n", "")
+
+
+def test_notes_are_folded_between_words_on_a_narrow_terminal(monkeypatch):
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+    text = "note: --task overrides what the target looks like, however long this note is."
+    with open(follower, "w", encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        say(text)
+        lines = os.read(leader, 1000).decode().splitlines()
+    os.close(leader)
+    assert max(map(len, lines)) <= 40
+    assert all(line.startswith("  ") for line in lines[1:])
+    assert " ".join(line.strip() for line in lines) == f"neuralrules: {text}"
+
+
+def test_long_lines_go_on_under_their_last_column(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    text = "Every row\n  leaf  income > 20000 and debt < 1000 and age > 30"
+    assert folded(text).splitlines() == [
+        "Every row",
+        "  leaf  income > 20000 and debt < 1000",
+        "        and age > 30",
+    ]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
 from types import SimpleNamespace
 
 import pytest
+from platforms import unix
 
 from neuralrules._io import _progress
 from neuralrules._io._progress import Progress, ProgressLine, duration
@@ -173,3 +176,22 @@ def test_a_log_is_told_of_steps_alone(clock, log):
 )
 def test_durations_in_words(seconds, text):
     assert duration(seconds) == text
+
+
+@unix
+def test_a_line_is_no_longer_than_the_terminal(monkeypatch):
+    """A longer one would go on in the next line, and could not be redrawn."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+    with open(follower, "w", encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        with ProgressLine(shown=True) as line:
+            line.begin("epoch 1 of very many epochs that do not fit in one line")
+        shown = os.read(leader, 1000).decode().split("\r\x1b[K")
+    os.close(leader)
+    assert {len(text.strip()) for text in shown[1:]} == {40}

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -21,7 +22,7 @@ import click
 import numpy as np
 
 from neuralrules._cli._errors import say
-from neuralrules._io._progress import bar_text, duration
+from neuralrules._io._progress import bar_text, duration, terminal_width
 
 SECONDS_BEFORE = 0.5  # short work shows no bar
 SECONDS_BETWEEN = 0.1
@@ -70,7 +71,8 @@ class Console:
         if self.as_json:
             print_whole(json_text(record))
         elif not self._quiet:
-            click.echo(text, err=output_taken)
+            stream = sys.stderr if output_taken else sys.stdout
+            click.echo(folded(text) if stream.isatty() else text, err=output_taken)
 
     def page(self, path: Path, record: dict[str, Any]) -> None:
         """Print the summary of a command that wrote a page."""
@@ -128,7 +130,8 @@ def draw(
         bar = "" if part is None else f" {bar_text(part)} {part:4.0%}"
         more = f" · {detail()}" if detail() else ""
         elapsed = duration(time.monotonic() - start)
-        stream.write(f"\r\x1b[K{label}{bar}{more} · {elapsed}")
+        line = f"{label}{bar}{more} · {elapsed}"
+        stream.write(f"\r\x1b[K{line[: terminal_width(stream)]}")
         stream.flush()
         if done.wait(SECONDS_BETWEEN):
             stream.write("\r\x1b[K")
@@ -205,12 +208,16 @@ def plain(value: Any) -> Any:
 
 
 def folded(text: str) -> str:
-    """Lines that are too long for the terminal, continued in the next one."""
+    """Fold lines that are too long for the terminal.
+
+    A line goes on under the text after its last gap, so that columns stay columns.
+    """
     width = min(shutil.get_terminal_size((96, 24)).columns, 96)
     lines = []
     for line in text.splitlines():
-        indent = " " * 10 if line.startswith(" ") else ""
-        lines += textwrap.wrap(line, width, subsequent_indent=indent) or [""]
+        after_gaps = [gap.end() for gap in re.finditer(" {2,}", line)]
+        indent = max((end for end in after_gaps if end <= width // 2), default=0)
+        lines += textwrap.wrap(line, width, subsequent_indent=" " * indent) or [""]
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from neuralrules._cli._compare import FIRST_ROW, comparison_record
-from neuralrules._cli._console import Console, bytes_text, folded
+from neuralrules._cli._console import Console, bytes_text
 from neuralrules._cli._errors import InputError, library_errors, say
 from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import checked_output, load_model
@@ -216,8 +216,6 @@ def report_and_save(model: Any, changed: Any, rows: Any, path: Path, console: Co
         changed.save(path)
     n_bytes = path.stat().st_size
     text = comparison_text(compared, FIRST_ROW)
-    if sys.stdout.isatty():
-        text = folded(text)
     done = changed.lineage_[-1].summary
     console.summary(
         f"A is the model before, B the one after. Done: {done}.\n{text}\n\nSaved in {path}, "

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
+import textwrap
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import click
+
+from neuralrules._io._progress import terminal_width
 
 NAME = "neuralrules"
 TRACEBACK = "NEURALRULES_TRACEBACK"
@@ -134,7 +137,19 @@ def say(text: str) -> None:
     """Print one line on standard error, whatever characters a file or a column name has."""
     line = " ".join(text.split("\n"))
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
-    print(f"{NAME}: {shown}", file=sys.stderr, flush=True)
+    print(folded_line(f"{NAME}: {shown}"), file=sys.stderr, flush=True)
+
+
+def folded_line(line: str) -> str:
+    """A line for standard error, folded between words if that is a terminal."""
+    width = terminal_width(sys.stderr)
+    if width is None:
+        return line
+    return "\n".join(
+        textwrap.wrap(
+            line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
+    )
 
 
 def listed(names: Sequence[str]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from types import TracebackType
-from typing import Self
+from typing import Self, TextIO
 
 import numpy as np
 
@@ -55,7 +56,9 @@ class ProgressLine:
             self._write("")
 
     def _write(self, end: str) -> None:
-        line = f"\r\x1b[K{self._line}{end}" if self._terminal else f"{self._line}\n"
+        # On a terminal only one line can be redrawn.
+        shown = self._line[: terminal_width(sys.stderr)] if self._terminal else self._line
+        line = f"\r\x1b[K{shown}{end}" if self._terminal else f"{shown}\n"
         print(line, end="", file=sys.stderr, flush=True)
 
     def __exit__(
@@ -158,6 +161,14 @@ def bar_text(share: float) -> str:
 def losses_text(loss: float, validation_loss: float | None) -> str:
     text = f" · loss {loss:.4f}"
     return text if validation_loss is None else f"{text} · validation {validation_loss:.4f}"
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """Characters in a line of the terminal that a stream writes to; None if not known."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError, AttributeError):  # no terminal, or closed
+        return None
 
 
 def duration(seconds: float) -> str:
