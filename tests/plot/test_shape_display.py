@@ -11,6 +11,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 from neuralrules import NeuralRuleClassifier
+from neuralrules._charts._shapes import shown_range
 from neuralrules.plot import ShapeDisplay
 
 
@@ -38,11 +39,12 @@ def test_the_line_is_the_shape_of_the_rarest_class(credit):
     model, X = credit
     for shape in model.shapes(X):
         display = ShapeDisplay.from_shape(shape, model=model)
-        log_odds = -shape.outputs[:, 0]
-        line = (
-            log_odds if shape.column == "region" else log_odds[: len(display.line_.get_xdata())]
-        )
-        np.testing.assert_allclose(display.line_.get_ydata(), line)
+        low, high = shown_range(shape._levels)  # without long tails
+        numbers = shape._levels.numbers
+        shown = (numbers >= low) & (numbers <= high)
+        assert shown.sum() > 3
+        np.testing.assert_array_equal(display.line_.get_xdata(), numbers[shown])
+        np.testing.assert_allclose(display.line_.get_ydata(), -shape.outputs[shown, 0])
         assert display.ax_.get_ylabel() == "mean log odds of bad"
         shares = np.array([bar.get_height() for bar in display.rows_])
         assert shares.max() > 0
@@ -83,7 +85,9 @@ def test_each_class_and_the_scores_of_three(iris):
     (shape,) = model.shapes(X, [2])
     for label in range(3):
         display = ShapeDisplay.from_estimator(model, X, 2, output=label)
-        np.testing.assert_allclose(display.line_.get_ydata(), shape.outputs[:, label])
+        low, high = shown_range(shape._levels)
+        shown = (shape.values >= low) & (shape.values <= high)
+        np.testing.assert_allclose(display.line_.get_ydata(), shape.outputs[shown, label])
         assert display.ax_.get_ylabel() == f"mean score of {label}"
 
 

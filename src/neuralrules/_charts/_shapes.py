@@ -124,11 +124,8 @@ def view_of(fitted: Fitted, rare: int | None) -> View:
     return View(label, [label], sign=outcome.sign, unit="odds" if outcome.is_odds else "number")
 
 
-def shape_chart(shape: Shape, view: View, *, whole: bool = False) -> Chart:
-    """The lines, the band and the rows of a column; categories stand at 0, 1, 2, …
-
-    With `whole`, lines go on beyond both ends of the horizontal axis.
-    """
+def shape_chart(shape: Shape, view: View) -> Chart:
+    """The lines, the band and the rows of a column; categories stand at 0, 1, 2, …"""
     levels, lines = shape._levels, view.lines(shape.outputs)
     chosen = most_varied(lines)
     low = high = None
@@ -139,8 +136,7 @@ def shape_chart(shape: Shape, view: View, *, whole: bool = False) -> Chart:
     x, labelled = value_axis(shape.column, levels)
     places, missing = levels.numbers.copy(), None
     inside = np.flatnonzero((places >= start) & (places <= end))
-    known = np.flatnonzero(~np.isnan(places)) if whole else inside
-    groups = [known]
+    groups = [inside]
     if np.isnan(places[-1]):
         width = x.ends[1] - x.ends[0]
         places[-1] = missing = x.ends[1] + MISSING_PLACE * width
@@ -153,15 +149,15 @@ def shape_chart(shape: Shape, view: View, *, whole: bool = False) -> Chart:
             [f"{levels.text(i)}: {view.text(lines[i, k])}" for i in some.tolist()],
             None if low is None else low[some],
             None if high is None else high[some],
-            joined=some is known and levels.names is None,
-            banded=some is known and levels.names is None,
-            loud=np.isin(places[some], labelled) | (some is not known),
+            joined=some is inside and levels.names is None,
+            banded=some is inside and levels.names is None,
+            loud=np.isin(places[some], labelled) | (some is not inside),
             number=number,
         )
         for number, k in enumerate(chosen.tolist())
         for some in groups
     ]
-    shown = np.concatenate([inside, *groups[1:]])
+    shown = np.concatenate(groups)
     reach = lines[:, chosen]
     if low is not None and high is not None:
         reach = np.column_stack([lines, low, high])

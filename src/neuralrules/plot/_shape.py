@@ -202,7 +202,7 @@ class ShapeDisplay:
     def _draw_line(self, ax: Any, shape: Shape) -> None:
         unit = "odds" if self.odds else "number"
         view = View(self.measure, [self.measure], self.output, self.sign, unit)
-        chart = shape_chart(shape, view, whole=True)
+        chart = shape_chart(shape, view)
         reached: list[float] = []
         for line in chart.lines:
             assert line.low is not None  # one output has a band
@@ -216,8 +216,7 @@ class ShapeDisplay:
                 band = ax.vlines(line.x, line.low, line.high, color=SKY, linewidth=7, alpha=0.6)
             if self.line_ is None:  # what is missing comes second
                 self.line_, self.band_ = drawn, band
-            seen = (line.x >= chart.x.ends[0]) & (line.x <= chart.x.ends[1])
-            reached += [*line.low[seen], *line.high[seen]]
+            reached += [*line.low, *line.high]
         bottom, top = min(reached), max(reached)
         height = (top - bottom) or max(abs(top), 1.0)
         ax.set_ylim(bottom - (0.06 + ROOM) * height, top + 0.08 * height)

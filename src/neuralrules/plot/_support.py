@@ -265,25 +265,30 @@ class SupportDisplay(Supports):
         masks = np.concatenate([getattr(self, stage) for stage in stages])
         alone = masks.sum(axis=0) == 1
 
-        def deepest(mask: np.ndarray) -> tuple[float, float, float]:
-            """Depth, as a share of the axes, and place of the point farthest inside."""
+        def deepest(mask: np.ndarray) -> tuple[float, int, int]:
+            """Depth, as a share of the axes, and row and column of the innermost point."""
             steps = tuple(1 / length for length in mask.shape)
             depth = distance_transform_edt(np.pad(mask, 1), sampling=steps)[1:-1, 1:-1]
             row, column = np.unravel_index(depth.argmax(), depth.shape)
-            return float(depth[row, column]), float(self.x[column]), float(self.y[row])
+            return float(depth[row, column]), int(row), int(column)
 
+        height = ax.get_window_extent().height * 72 / ax.figure.dpi  # in points
+        taken: list[tuple[float, float]] = []
         for place, mask in enumerate(masks):
             if not mask.any():
                 continue
-            depth, x, y = deepest(mask & alone)
-            move = 0.0
+            depth, row, column = deepest(mask & alone)
             if depth < LABEL_DEPTH:
-                _, x, y = deepest(mask)
-                move = 14 * ((len(masks) - 1) / 2 - place)
+                _, row, column = deepest(mask)
+            across, up, move = column / len(self.x), row / len(self.y) * height, 0
+            # A label moves down until it hides no earlier label.
+            while any(abs(across - a) < 0.3 and abs(up + move - u) < 18 for a, u in taken):
+                move -= 6
+            taken.append((across, up + move))
             leaf = len(stages) == 2 and place < len(self.rules)
             ax.annotate(
                 f"rule {self.rules[place % len(self.rules)]}" + (" (leaf)" if leaf else ""),
-                (x, y),
+                (float(self.x[column]), float(self.y[row])),
                 xytext=(0, move),
                 textcoords="offset points",
                 ha="center",
@@ -391,7 +396,8 @@ def show_line(
     else:
         (ax.set_ylim if vertical else ax.set_xlim)(*ends)
         (ax.set_ylabel if vertical else ax.set_xlabel)(literally(label))
-        ax.locator_params(axis="y" if vertical else "x", nbins=5)
+        if not vertical:
+            ax.locator_params(axis="x", nbins=5)
     # Of two panels that share an axis only the left one is labelled.
     if vertical and not ax.yaxis.get_tick_params().get("labelleft", True):
         ax.set_ylabel("")
