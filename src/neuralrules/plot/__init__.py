@@ -1,8 +1,8 @@
 """Pictures of fitted models, as displays in scikit-learn's manner.
 
-Every display is made with ``from_estimator`` (or from numbers measured before), keeps
-the numbers that it shows as attributes and draws itself again with ``plot``, on any
-axes. matplotlib is loaded when something is drawn: ``pip install "neuralrules[plots]"``.
+Every display is made with ``from_estimator``, or from numbers that were measured before. It
+keeps the numbers that it shows as attributes, and ``plot`` draws it again on any axes.
+matplotlib is loaded when something is drawn: ``pip install "neuralrules[plots]"``.
 """
 
 from neuralrules.plot._bars import ImportanceDisplay, WaterfallDisplay

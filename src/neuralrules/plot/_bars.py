@@ -50,7 +50,7 @@ class ImportanceDisplay(ImportanceBars):
     names : list
         Rule numbers, column names or pairs of them, the most important first.
     labels : list of str
-        What stands beside the bars.
+        The text beside each bar.
     values, low, high : ndarray of shape (n,)
         Importance and the ends of its interval.
 
@@ -74,7 +74,7 @@ class ImportanceDisplay(ImportanceBars):
     >>> display = ImportanceDisplay.from_importances(model.importances(X), max_bars=2)
     >>> len(display.bars_)
     2
-    >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
+    >>> display = display.plot(ax=display.ax_)  # again, on other axes
     """
 
     @classmethod
@@ -191,7 +191,7 @@ class WaterfallDisplay(Waterfall):
     intercept, decision : float
         Where the sum starts and ends.
     rules : ndarray of shape (n_active,), int
-        The rules that fire, those of largest contribution first.
+        The rules that fire, by the size of their contributions.
     contributions : ndarray of shape (n_active,)
     limits : list of str
         For each rule the inequality that limits it, in the user's units.
@@ -199,8 +199,8 @@ class WaterfallDisplay(Waterfall):
     Attributes
     ----------
     bars_ : BarContainer
-        One for each rule shown and one for the sum of the others; each starts where
-        the one above it ends, and the last ends at the decision.
+        One for each rule shown and one for the sum of the other rules. Each bar starts
+        where the bar above it ends, and the last bar ends at the decision.
     ax_ : Axes
     figure_ : Figure
 
@@ -215,7 +215,7 @@ class WaterfallDisplay(Waterfall):
     >>> display = WaterfallDisplay.from_explanation(model.explain(X[100:101]), max_rules=3)
     >>> len(display.bars_)
     4
-    >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
+    >>> display = display.plot(ax=display.ax_)  # again, on other axes
     """
 
     @classmethod
@@ -238,8 +238,9 @@ class WaterfallDisplay(Waterfall):
         row : int, default=0
             Which row, counted from 0.
         output : class label or int, optional
-            For several classes the class whose score is shown, by default the one
-            predicted; for several targets the number of the target, by default 0.
+            If there are several classes, the class whose score is shown, by default the
+            predicted class. If there are several targets, the number of the target, by
+            default 0.
         max_rules : int, default=10
             Rules with a bar of their own.
         ax : Axes, optional
@@ -287,7 +288,7 @@ class WaterfallDisplay(Waterfall):
         ax : Axes, optional
             A new figure by default.
         max_rules : int, default=10
-            Rules with a bar of their own; one more bar is the sum of the others.
+            Rules with a bar of their own. One more bar is the sum of the other rules.
 
         Returns
         -------

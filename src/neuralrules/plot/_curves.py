@@ -23,7 +23,7 @@ from neuralrules.plot._drawing import (
 
 
 class HistoryDisplay:
-    """Loss by epoch, of the training rows and of those held out to stop early.
+    """Loss by epoch, on the training rows and on the rows held out for early stopping.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class HistoryDisplay:
     >>> display = HistoryDisplay.from_estimator(model)
     >>> len(display.lines_[0].get_xdata())
     5
-    >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
+    >>> display = display.plot(ax=display.ax_)  # again, on other axes
     """
 
     def __init__(self, *, loss: Any, validation_loss: Any = None) -> None:
@@ -58,7 +58,7 @@ class HistoryDisplay:
 
     @classmethod
     def from_estimator(cls, model: NeuralRuleModel, *, ax: Any = None) -> HistoryDisplay:
-        """Draw `model.history_`: how the loss fell in the last call of `fit`.
+        """Draw `model.history_`, the losses of the last call of `fit`.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class HistoryDisplay:
         )
 
     def plot(self, ax: Any = None) -> HistoryDisplay:
-        """Draw the losses; a dot marks the epoch that early stopping kept.
+        """Draw the losses. A dot marks the epoch that early stopping kept.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class SizeDisplay(SizeErrors):
     >>> display = SizeDisplay.from_path(path, tolerance=0.05)
     >>> sorted(display.marks_)
     ['chosen', 'knee']
-    >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
+    >>> display = display.plot(ax=display.ax_)  # again, on other axes
     """
 
     @classmethod
@@ -171,7 +171,7 @@ class SizeDisplay(SizeErrors):
         y_val: Any = None,
         ax: Any = None,
     ) -> SizeDisplay:
-        """Walk the simplification path of a model and draw it; this trains many models.
+        """Compute the simplification path of a model and draw it. This trains many models.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ class RuleDisplay(RuleDiagram):
     splits : list of str
         The tree split that each literal grew from.
     split_features : ndarray of shape (n_literals,), int
-        Its place in `network_.features`; -1 if it is not there.
+        The place of its column in `network_.features`, or -1 if it is not there.
     angles, biases : ndarray of shape (n_literals,)
         Degrees by which training turned each literal, and its bias.
     mixing : ndarray of shape (n_literals, n_literals) or None
@@ -58,7 +58,7 @@ class RuleDisplay(RuleDiagram):
     Attributes
     ----------
     edges_ : list of Edge
-        Every line that stands for a weight; zero weights have none.
+        Every line that stands for a weight. A weight of zero has no line.
     ax_ : Axes
     figure_ : Figure
 
@@ -72,7 +72,7 @@ class RuleDisplay(RuleDiagram):
     >>> display = RuleDisplay.from_estimator(model, rule=1)
     >>> display.columns
     ['petal length (cm)']
-    >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
+    >>> display = display.plot(ax=display.ax_)  # again, on other axes
     """
 
     @classmethod
@@ -87,7 +87,7 @@ class RuleDisplay(RuleDiagram):
         rule : int, default=0
             Number of the rule, as in `rules_table` and `rules_text`.
         max_columns : int, default=10
-            Columns shown, those of largest weight.
+            Show only the columns with the largest weights.
         ax : Axes, optional
         """
         import_pyplot()
@@ -133,7 +133,7 @@ class Edge(NamedTuple):
     Attributes
     ----------
     layer : {"literals", "second layer", "values"}
-        What it leads to.
+        The layer that the line leads to.
     source : int
         Place of the column in `network_.features`, or of the literal in the rule; 0 for
         the minimum.
@@ -141,8 +141,8 @@ class Edge(NamedTuple):
         Place of the literal, of the unit of the second layer, or of the output.
     weight : float
     original : bool
-        Whether it comes from the tree: from the column that the literal split on, or
-        from a unit's own literal.
+        Whether the tree had this line too: from the column that the literal split on, or
+        from the literal of the same number to a unit of the second layer.
     line : Line2D
     """
 
@@ -229,7 +229,7 @@ class DiagramLayout:
 
 
 def literal_note(display: RuleDiagram, j: int) -> str:
-    """What has become of a split: how far it turned, and the bias now."""
+    """How far training turned a split, and its bias after training."""
     bias = signed(display.biases[j], 2)
     if np.isnan(display.angles[j]):
         always = display.splits[j] == "every row"
@@ -251,7 +251,7 @@ class Pen:
         self.display, self.plan, self.ax, self.scale = display, plan, ax, scale
 
     def draw(self) -> list[Edge]:
-        """Everything from left to right; returns the lines that stand for weights."""
+        """Draw everything from left to right, and return the lines that stand for weights."""
         display, plan, ax = self.display, self.plan, self.ax
         across, up = plan.margin
         ax.set_xlim(-across, plan.width + across)
@@ -332,7 +332,7 @@ class Pen:
         return line
 
     def _funnel(self, start: Any, end: Any) -> None:
-        """Into the minimum: these lines carry no weight."""
+        """A line into the minimum, which carries no weight."""
         from matplotlib.patches import ConnectionPatch
 
         self.ax.add_patch(
@@ -424,5 +424,5 @@ class Pen:
 
 
 def largest(array: np.ndarray) -> float:
-    """The largest size among some weights; 1 where there is none."""
+    """The largest size among some weights, or 1 if there is none."""
     return float(np.abs(array).max(initial=0)) or 1.0

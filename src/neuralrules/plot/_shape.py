@@ -32,7 +32,7 @@ EFFECTS = ("outputs", "interaction")
 
 
 class ShapeDisplay:
-    """The shape of a column: the mean output as it moves; or that of a pair, as a map.
+    """The mean output as one column changes, or as a map for a pair of columns.
 
     Parameters
     ----------
@@ -41,18 +41,18 @@ class ShapeDisplay:
     output : int
         Which of the outputs is drawn.
     sign : {1, -1}
-        -1 draws the log odds of the first of two classes, the output being of the second.
+        The output is multiplied by it. -1 draws the log odds of the first of two classes.
     measure : str
         What the output is, for the axis.
     odds : bool
-        Whether it is log odds, so that an axis of probabilities stands beside it.
+        Whether the output is log odds. Then an axis of probabilities stands beside it.
 
     Attributes
     ----------
     line_ : Line2D
         The mean output; None for a pair.
     band_ : FillBetweenPolyCollection, LineCollection or None
-        Between which 80 % of the rows lie.
+        The range of the middle 80 % of the rows.
     rows_ : BarContainer or None
         How many rows there are, below the line.
     mesh_ : QuadMesh or None
@@ -70,7 +70,7 @@ class ShapeDisplay:
     >>> display = ShapeDisplay.from_estimator(model, X, "petal width (cm)", output=2)
     >>> shape = model.shapes(X)[0]
     >>> display = ShapeDisplay.from_shape(shape, model=model)
-    >>> display = display.plot(ax=display.ax_)  # again, on axes of one's own
+    >>> display = display.plot(ax=display.ax_)  # again, on other axes
     """
 
     def __init__(
@@ -112,10 +112,10 @@ class ShapeDisplay:
         column : column, or pair of columns
             For example ``"age"`` or ``("age", "income")``.
         output : object, optional
-            A class, or the number of a target; by default the rarest class in training, or
+            A class, or the number of a target. By default the rarest class in training, or
             the first target.
         effect : {"outputs", "interaction"}, default="outputs"
-            For a pair: the mean output, or what only both columns together do.
+            For a pair: the mean output, or only the effect of both columns together.
         n_values, max_rows, sample_weight, random_state
             As in `model.shapes`.
         ax : Axes, optional
@@ -149,11 +149,11 @@ class ShapeDisplay:
         ----------
         shape : Shape or PairShape
         model : fitted estimator
-            That it was computed with.
+            The model that the shape was computed with.
         output : object, optional
             As in `from_estimator`.
         effect : {"outputs", "interaction"}, default="outputs"
-            For a pair: the mean output, or what only both columns together do.
+            For a pair: the mean output, or only the effect of both columns together.
         ax : Axes, optional
         """
         if not isinstance(shape, PairShape):
@@ -273,7 +273,7 @@ class ShapeDisplay:
 
 
 def drawn_outcome(fitted: Fitted, output: Any) -> Outcome:
-    """What is drawn: a class, or a target; by default the rarest class or the first target."""
+    """The class or target that is drawn, by default the rarest class or the first target."""
     task = fitted.task
     if not task.are_classes:
         place = 0 if output is None else check_output(task.output_names, output)

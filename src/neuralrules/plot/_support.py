@@ -52,7 +52,7 @@ JITTER = 0.28  # how far points are spread around their category
 
 
 class SupportDisplay(Supports):
-    """Where rules fire, over two columns: as tree leaves and after training.
+    """Where rules fire over two columns: as tree leaves and after training.
 
     All other columns are held at a reference row. A point of the grid is inside a rule
     exactly if the rule's activation there is positive.
@@ -64,7 +64,7 @@ class SupportDisplay(Supports):
     x, y : ndarray of shape (n_x,) and (n_y,)
         The grid in the columns' own units; 0, 1, 2, ... for categories.
     x_categories, y_categories : list of str or None
-        What these numbers stand for.
+        The categories that these numbers stand for.
     before, after : ndarray of shape (n_rules, n_y, n_x), bool
         Grid points inside each tree leaf, and inside the rule that it has become.
     points : ndarray of shape (n_points, 2)
@@ -72,13 +72,13 @@ class SupportDisplay(Supports):
     targets : ndarray of shape (n_points,) or None
         Their classes or targets.
     reference : dict of str to object
-        The cells that the other columns are held at.
+        The cells of all other columns.
     classes : list or None
-        Of a classifier: in the order of the markers.
+        The classes of a classifier, in the order of their markers.
     title_note : str
-        What the title says of the other columns.
+        What the title says about the other columns.
     dates : tuple of two bool
-        Which of the columns hold dates: days since 1970-01-01.
+        Whether each column holds dates, which are days since 1970-01-01.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class SupportDisplay(Supports):
     >>> display = SupportDisplay.from_estimator(model, X, y, rules=[0, 1], columns=columns)
     >>> len(display.axes_)
     2
-    >>> display = display.plot(ax=display.ax_, arrangement="after")  # on axes of one's own
+    >>> display = display.plot(ax=display.ax_, arrangement="after")  # on other axes
     """
 
     @classmethod
@@ -125,18 +125,18 @@ class SupportDisplay(Supports):
         ----------
         model : fitted estimator
         X : array-like or frame of shape (n_rows, n_columns)
-            Rows to draw; those without a value in one of the two columns are left out.
+            Rows to draw. Rows without a value in one of the two columns are left out.
         y : array-like of shape (n_rows,) or (n_rows, n_targets), optional
             Classes get markers, targets of a regression grey levels.
         rules : int or sequence of int, optional
             By default the two most important ones on the training rows.
         columns : two names or places, optional
-            By default those that the rules weigh most.
+            By default the columns with the largest weights in these rules.
         others : row or mapping, optional
-            What the other columns are held at: a row of X, or cells by column name. By
-            default the (lower) median or the most frequent category of X.
+            The cells of all other columns: a row of X, or cells by column name. By default
+            the (lower) median or the most frequent category of each column of X.
         target : int, default=0
-            Which target of a regression with several the grey levels show.
+            If there are several targets, the number of the target that grey levels show.
         grid_resolution : int, default=300
             Grid points along a column of numbers.
         arrangement, max_points, ax
@@ -170,9 +170,9 @@ class SupportDisplay(Supports):
             A new figure by default.
         arrangement : {"auto", "side by side", "overlaid", "before", "after"}
             Leaves and trained rules side by side (two axes) or overlaid (one), or only
-            one of them. "auto" is side by side, but overlaid on axes given alone.
+            one of them. "auto" is overlaid if one axes is given, and else side by side.
         max_points : int, default=1000
-            At most so many points are drawn, evenly taken from all.
+            Draw at most this many points, taken evenly from all rows.
 
         Returns
         -------
