@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 
 import numpy as np
@@ -15,6 +15,7 @@ from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, NeuralRuleReg
 from neuralrules._estimators._base import checked_table, encoded_rows, engine_of
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._performance import perform
+from neuralrules._network._network import Network
 from neuralrules._training._training import State
 
 
@@ -170,7 +171,8 @@ def with_network(model, network):
         centre=np.zeros(network.n_outputs),
         scale=np.ones(network.n_outputs),
     )
-    return with_fitted(model, state=State.start(network), task=task)
+    parts = {field.name: getattr(network, field.name) for field in fields(Network)}
+    return with_fitted(model, state=State.start(Network(**parts)), task=task)
 
 
 def with_fitted(model, **changes):

@@ -13,6 +13,7 @@ from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._estimators._base import checked_table, encoded_rows, engine_of, fitted_of
 from neuralrules._fitted import _fitted
 from neuralrules._fitted._fitted import remembered_rows
+from neuralrules._training._training import State
 
 
 @pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
@@ -97,3 +98,11 @@ def test_few_rows_are_remembered_whole_and_many_by_an_even_sample(monkeypatch):
     codes = [row.tobytes() for row in some.X]
     assert len(set(codes)) == 100
     assert not model.fitted_.remembers_a_sample
+
+
+def test_a_network_in_the_units_of_the_targets_is_not_trained():
+    """Its values look like those of the network for standardised targets."""
+    model, _, _ = fitted("numbers")
+    with pytest.raises(TypeError, match=r"^A network in the units of the targets cannot be"):
+        State.start(model.network_.take(np.array([0])))
+    assert State.start(model.fitted_.state.network).network is model.fitted_.state.network

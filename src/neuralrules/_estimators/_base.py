@@ -31,7 +31,7 @@ from neuralrules._fitting._targets import (
     further_task,
     weigh_classes,
 )
-from neuralrules._network._network import Network
+from neuralrules._network._network import NetworkInUnits
 from neuralrules._rules._rules import Rules
 from neuralrules._stream._parquet import NamedTable, is_files
 from neuralrules._stream._source import Machines, fit_by_machines, fit_files
@@ -139,7 +139,7 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
         return self.fitted_.rules
 
     @property
-    def network_(self) -> Network:
+    def network_(self) -> NetworkInUnits:
         return self.fitted_.network
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from neuralrules._engine._protocol import Decider, Engine
 from neuralrules._fitted._activity import Activity, measure
 from neuralrules._fitted._lineage import EDITED, ROUNDED, Event, counted, event, followed
 from neuralrules._fitted._performance import Performance, perform
-from neuralrules._network._network import Network
+from neuralrules._network._network import Network, NetworkInUnits
 from neuralrules._rules._rules import Rules
 from neuralrules._task._task import Task
 from neuralrules._training._training import State
@@ -70,7 +70,7 @@ class Fitted:
     lineage: tuple[Event, ...] = ()
 
     @cached_property
-    def network(self) -> Network:
+    def network(self) -> NetworkInUnits:
         """The neural rules in the units of the targets."""
         return in_target_units(self.state.network, self.task)
 
@@ -146,10 +146,11 @@ class Fitted:
         )
 
 
-def in_target_units(network: Network, task: Task) -> Network:
-    """Undo the standardisation of the targets."""
-    values, intercept = task.in_units(network.values, network.intercept)
-    return replace(network, values=values, intercept=intercept)
+def in_target_units(network: Network, task: Task) -> NetworkInUnits:
+    """The network without the standardisation of the targets."""
+    parts = {field.name: getattr(network, field.name) for field in fields(network)}
+    parts["values"], parts["intercept"] = task.in_units(network.values, network.intercept)
+    return NetworkInUnits(**parts)
 
 
 def remembered_rows(rows: Rows, n_epochs: int) -> Rows:

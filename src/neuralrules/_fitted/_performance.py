@@ -13,7 +13,7 @@ import numpy as np
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import rule_importance
-from neuralrules._network._network import Network
+from neuralrules._network._network import NetworkInUnits
 from neuralrules._task._task import Task, chosen_classes
 
 # An exponential link may predict so much that its square, or a sum of squares, overflows.
@@ -56,7 +56,7 @@ class Performance:
 
 
 def perform(
-    network: Network, rows: Rows, engine: Engine, outputs: np.ndarray | None = None
+    network: NetworkInUnits, rows: Rows, engine: Engine, outputs: np.ndarray | None = None
 ) -> Performance:
     """Measure a network, in the units of its targets, on rows.
 
@@ -238,7 +238,7 @@ def calibration_curve(
 
 
 def errors_by_size(
-    network: Network, rows: Rows, engine: Engine, *, loss: bool = False
+    network: NetworkInUnits, rows: Rows, engine: Engine, *, loss: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Error, or mean loss, with only the most important rules, for up to 50 numbers of rules.
 

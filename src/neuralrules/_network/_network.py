@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -207,7 +207,7 @@ class Network:
             intercept=np.sum([part.intercept for part in parts], axis=0) / n_summed,
         )
 
-    def deepened(self) -> Network:
+    def deepened(self) -> Self:
         """The same function by deep rules, whose second layers are identities."""
         if self.deep:
             return self
@@ -215,7 +215,7 @@ class Network:
             self, mixing=identities(np.diff(self.offsets)), shifts=np.zeros_like(self.biases)
         )
 
-    def with_parameters(self, parameters: Parameters) -> Network:
+    def with_parameters(self, parameters: Parameters) -> Self:
         """The same rules with other weights, biases, values, second layers and intercept."""
         changed = parameters._asdict()
         network = replace(
@@ -228,14 +228,14 @@ class Network:
         vars(network).update(features=self.features, layout=self.layout)
         return network
 
-    def with_weights(self, weights: np.ndarray) -> Network:
+    def with_weights(self, weights: np.ndarray) -> Self:
         """The same rules with weights (n_literals, n_features) like those of `weights`."""
         own = np.asarray(weights, np.float32)[self.layout.cells()]
         if np.count_nonzero(own) < np.count_nonzero(weights):
             raise ValueError("weights has a number on a column that its rule does not own.")
         return replace(self, own_weights=own)
 
-    def take(self, rules: np.ndarray, literals: np.ndarray | None = None) -> Network:
+    def take(self, rules: np.ndarray, literals: np.ndarray | None = None) -> Self:
         """Some of the rules, without some of their literals.
 
         Parameters
@@ -274,7 +274,7 @@ class Network:
             origins=self.origins[chosen],
         )
 
-    def without_unused_features(self) -> Network:
+    def without_unused_features(self) -> Self:
         """The same function, each rule without the columns in which its weights are zero."""
         used = [self.rule_weights(rule).any(axis=0) for rule in range(self.n_rules)]
         matrices = [self.rule_weights(rule)[:, own].ravel() for rule, own in enumerate(used)]
@@ -369,6 +369,13 @@ class Network:
             f"Network({self.n_rules} {kind}, {self.n_literals} literals, "
             f"{self.features.size} features, {self.n_outputs} outputs)"
         )
+
+
+class NetworkInUnits(Network):
+    """A network whose outputs are in the units of the targets: to measure, read and export.
+
+    What is trained is a `Network` for standardised targets. Training refuses this type.
+    """
 
 
 def starts(lengths: Sequence[int] | np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from neuralrules._engine._adam import Moments
 from neuralrules._engine._protocol import Batches, Decider, Engine
 from neuralrules._io._progress import Progress
 from neuralrules._network._constraints import Constraints
-from neuralrules._network._network import Network
+from neuralrules._network._network import Network, NetworkInUnits
 from neuralrules._task._loss import Loss
 
 GATES_PER_CALL = 1e6  # limits the memory of gates when batches are small and rules are many
@@ -59,6 +59,13 @@ class State:
 
     network: Network
     moments: Moments
+
+    def __post_init__(self) -> None:
+        if isinstance(self.network, NetworkInUnits):
+            raise TypeError(
+                "A network in the units of the targets cannot be trained: take the network for "
+                "standardised targets, fitted.state.network."
+            )
 
     @classmethod
     def start(cls, network: Network) -> State:
