@@ -34,10 +34,8 @@ class Link(ABC):
     is_identity : bool
         Whether the output is the prediction.
     function : str or None
-        The function from output to prediction, by the name that NumPy, Python's `math`,
-        SQL, ONNX and JavaScript's `Math` all have for it. None if the output is the
-        prediction. Before the function is called, outputs are limited to -`LARGEST_OUTPUT`
-        and `LARGEST_OUTPUT`, so that it does not overflow.
+        How texts call the function from output to prediction, such as "exp". None if the
+        output is the prediction.
     multiplied : str
         What grows by a factor when something is added to the output, in words. Empty if an
         addition has no such effect.
@@ -59,7 +57,11 @@ class Link(ABC):
 
     @abstractmethod
     def expression(self, output: Number) -> Number:
-        """The prediction as an expression of the output, which every export prints."""
+        """The prediction as an expression of the output, which every export prints.
+
+        As in `predictions`, outputs are first limited to -`LARGEST_OUTPUT` and
+        `LARGEST_OUTPUT` if the function would overflow.
+        """
 
     @abstractmethod
     def inverse(self, predictions: np.ndarray) -> np.ndarray:
