@@ -14,7 +14,9 @@ from models import network_outputs, performance_on
 from sklearn.metrics import mean_poisson_deviance
 
 from neuralrules import NeuralRuleRegressor, NeuralRuleRegressorCV, load, read_rules
-from neuralrules._task._number_losses import NUMBER_LOSSES, Huber
+from neuralrules._expression import _javascript
+from neuralrules._expression import _nodes as ops
+from neuralrules._task._number_losses import NUMBER_LOSSES, Huber, Logarithm, Poisson
 
 KINDS = [(loss, shape) for loss in NUMBER_LOSSES for shape in ("flat", "two targets")]
 
@@ -155,6 +157,47 @@ def test_counterfactuals_are_asked_for_in_the_units_of_the_prediction(loss):
     found = model.counterfactual(row, (3.0, 4.0))
     assert found.found
     assert 3 <= model.predict(found.x)[0] <= 4
+
+
+class ExponentialMinusOne(Logarithm):
+    """A link that only this test has."""
+
+    def predictions(self, outputs):
+        return super().predictions(outputs) - 1
+
+    def expression(self, output):
+        return ops.Sum(((1.0, super().expression(output)),), -1.0)
+
+
+class OtherCounts(Poisson):
+    link = ExponentialMinusOne()
+
+
+@pytest.mark.parametrize("shape", ["flat", "two targets"])
+def test_exports_print_a_link_that_they_have_never_seen(shape):
+    model, X, _ = fitted("poisson", shape)
+    other, given = copy.copy(model), model.fitted_
+    other.fitted_ = replace(given, task=replace(given.task, loss=OtherCounts()))
+    expected = model.predict(X).reshape(len(X), -1) - 1
+    np.testing.assert_array_equal(other.predict(X).reshape(expected.shape), expected)
+
+    def close(found):
+        np.testing.assert_allclose(np.reshape(found, expected.shape), expected, atol=1e-4)
+
+    session = onnxruntime.InferenceSession(other.to_onnx().SerializeToString())
+    close(session.run(None, {"X": X})[0])
+    module = {}
+    exec(compile(other.to_python(), "model.py", "exec"), module)
+    close([module["predict"]({f"x{i}": cell for i, cell in enumerate(row)}) for row in X])
+    with connected("sqlite") as database:
+        frame = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(row=range(len(X)))
+        database.write("counts", frame)
+        sql = other.to_sql("counts", dialect=database.dialect, keep=["row"])
+        close(database.read(sql).sort_values("row").drop(columns="row").to_numpy(float))
+    code = _javascript.Printer(steps={"d0": "d"}).number(
+        OtherCounts.link.expression(ops.Named("d0"))
+    )
+    assert code == "(1.0 * Math.exp(Math.max(-700.0, Math.min(700.0, d))) + -1.0)"
 
 
 def test_explanations_sum_to_the_logarithm_of_the_prediction():

@@ -191,6 +191,13 @@ class Printer:
                 return self._lines(self.numbers(inner), nodes)
             case ops.Call(function):
                 return add(function.capitalize(), self.numbers(inner))
+            case ops.Sum(terms, constant) if len(nodes) == 1:
+                total: Any = np.array(constant)
+                for factor, value in terms:
+                    total = add(
+                        "Add", total, add("Mul", self.numbers([value]), np.array(factor))
+                    )
+                return total
             case _:
                 raise TypeError(f"ONNX has no nodes for {nodes[0]!r}.")
 

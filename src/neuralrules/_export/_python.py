@@ -269,6 +269,12 @@ def code_of(node: ops.Number, names: dict[str, str]) -> Code:
             return ("is_any(", condition_items(condition), ")")
         case ops.Call(function, value):
             return f"math.{function}({on_one_line(code_of(value, names))})"
+        case ops.Sum(terms, constant):
+            parts = [
+                f"{float_code(factor)} * {on_one_line(code_of(value, names))}"
+                for factor, value in terms
+            ]
+            return f"({' + '.join([*parts, float_code(constant)])})"
         case _:
             raise TypeError(f"Python modules have no code for {node!r}.")
 

@@ -51,6 +51,9 @@ class Printer:
                 return f"Number({self.condition(condition)})"
             case ops.Call(function, value):
                 return f"Math.{function}({self.number(value)})"
+            case ops.Sum(terms, constant):
+                parts = [f"{factor!r} * {self.number(value)}" for factor, value in terms]
+                return f"({' + '.join([*parts, repr(constant)])})"
             case _:
                 raise TypeError(f"Pages have no code for {node!r}.")
 
