@@ -29,7 +29,7 @@ ROW_PRECISION = 3  # digits of a column's deviation that a threshold for one row
 DAYS_APART = 3.0  # dates that lie further apart are shown without the time of day
 WHOLE_DAY = 1e-6  # of a deviation: dates as near to a whole day differ from it by float32
 AS_IT_IS = 1e-5  # of a deviation: what float32 and rounding may lose of a threshold
-NOTHING = 1e-3  # of a deviation: numbers nearer to zero are not told in full
+NOTHING = 1e-3  # of a deviation: numbers nearer to zero are rounded to zero
 ON_A_STEP = 1e-9  # of a step: what rounding may add to a number that lies on a step
 
 
@@ -67,10 +67,8 @@ class NumberWords:
         however wide its column.
         """
         unit = self.column.unit_at(value)
-        near, full = (
-            rounded(value, round_step(unit), precision),
-            resolved(value, unit, precision),
-        )
+        near = rounded(value, round_step(unit), precision)
+        full = resolved(value, unit, precision)
         if abs(value) < NOTHING * unit:  # 3e-05 late payments are none
             return near
         exact = (text for text in (near, full) if abs(float(text) - value) <= AS_IT_IS * unit)
@@ -86,7 +84,7 @@ class NumberWords:
         return words[0 if rises else 1]
 
     def threshold(self, value: float, precision: int, *, rises: bool, reached: bool) -> str:
-        """A threshold whose side is told by `side`."""
+        """A threshold, which stands after the words of `side`."""
         signs = ("≥", "≤") if reached else (">", "<")
         return self.rounded(value, precision, signs[0 if rises else 1])
 

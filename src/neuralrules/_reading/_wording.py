@@ -120,11 +120,8 @@ def threshold_statement(
     encoder: Encoder, term: Term, constant: float, precision: int
 ) -> Statement:
     """A literal over one column alone as a threshold on the column itself."""
-    words, rises, bound = (
-        number_words(encoder, term.column),
-        term.factor > 0,
-        -constant / term.factor,
-    )
+    words, rises = number_words(encoder, term.column), term.factor > 0
+    bound = -constant / term.factor
     if term.column.knots is not None:
         bound = term.column.original(bound)
     text = words.resolved(bound, precision, ">" if rises else "<")
