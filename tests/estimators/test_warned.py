@@ -1,6 +1,8 @@
 """What fits warn of and refuse: few counts that decide, rare texts, repeated names, weights."""
 
+import inspect
 import re
+import tempfile
 import warnings
 
 import numpy as np
@@ -102,3 +104,63 @@ def test_weights_that_are_none_are_refused_without_a_warning(weight):
     weights = np.where(np.arange(300) == 3, weight, 1.0)
     with pytest.raises(ValueError, match="sample_weight"):
         NeuralRuleClassifier(**SMALL).fit(X, CODES, sample_weight=weights)
+
+
+BY_HEART = {"tree_rate": 0.5, "min_samples_leaf": 1, "start": "leaf", "learning_rate": 1e-9}
+
+
+def no_gain(X, y):
+    NeuralRuleClassifier(6, n_epochs=1, random_state=0, **BY_HEART).fit(X, y)
+
+
+def no_gain_of_a_file(X, y):
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
+    with tempfile.TemporaryDirectory() as folder:
+        table.to_parquet(f"{folder}/rows.parquet")
+        NeuralRuleClassifier(6, n_epochs=1, random_state=0, **BY_HEART).fit(folder, "y")
+
+
+def no_gain_of_a_search(X, y):
+    depths = [{"max_depth": 8}]
+    search = NeuralRuleClassifierCV.paper(candidates=depths, cv=2, n_epochs=20, random_state=0)
+    search.fit(X, y)
+
+
+def few_rows_of_a_part(X, y):
+    NeuralRuleClassifier(random_state=0).partial_fit(X[:100], y[:100])
+
+
+def an_expert_rule_without_rows(X, y):
+    NeuralRuleClassifier(expert_rules=["x0 > 99"], **SMALL).fit(X, y)
+
+
+def a_direction_of_an_unnamed_class(X, y):
+    labels = np.where(y, "yes", "no")
+    NeuralRuleClassifier(monotone={0: 1}, **SMALL).fit(X, labels)
+
+
+def rare_texts(X, y):
+    NeuralRuleClassifier(**SMALL).fit(TEXTS, CODES)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        no_gain,
+        no_gain_of_a_file,
+        no_gain_of_a_search,
+        few_rows_of_a_part,
+        an_expert_rule_without_rows,
+        a_direction_of_an_unnamed_class,
+        rare_texts,
+    ],
+)
+def test_a_warning_names_the_line_of_the_user(fit):
+    y = np.random.RandomState(1).rand(600) > 0.5  # the columns of NOISE say nothing about it
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        fit(NOISE, y)
+    found = [one for one in told if issubclass(one.category, UserWarning)]
+    assert found
+    last = fit.__code__.co_firstlineno + len(inspect.getsourcelines(fit)[0]) - 1
+    assert {(one.filename, one.lineno) for one in found} == {(__file__, last)}
