@@ -294,7 +294,7 @@ def predict(row: dict):
         """
     x = {}
     cell = number(row, "age")
-    x["age"] = standard(filled(cell, 19.5), 19.5, 11.543396380615196)
+    x["age"] = standard(cell, 19.5, 11.543396380615196)
     cell = category(row, "city")
     x["city", "Rome"] = standard(is_any(cell, "Rome"), 0.5, 0.5)
     return x

@@ -252,6 +252,9 @@ def code_of(node: ops.Number, names: dict[str, str]) -> Code:
             return names[name]
         case ops.Bounded(ops.Standardised() as inner):  # `standard` keeps to these bounds
             return code_of(inner, names)
+        case ops.Standardised(ops.Filled(value, otherwise), mean, scale) if otherwise == mean:
+            # `standard` counts a missing number as the mean.
+            return code_of(ops.Standardised(value, mean, scale), names)
         case ops.Standardised(value, mean, scale):
             items = [code_of(value, names), float_code(mean), float_code(scale)]
             return ("standard(", items, ")")

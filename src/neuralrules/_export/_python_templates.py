@@ -44,7 +44,9 @@ STANDARDISED = '''def standardised(row):
     """
     x = {}'''
 STANDARD = '''def standard(value, mean, deviation):
-    """A number in deviations from a mean, within the limits of the model."""
+    """A number in deviations from a mean, within limits; 0 if it is missing."""
+    if value is MISSING:
+        return 0.0
     return max(-LARGEST, min(LARGEST, (value - mean) / deviation))'''
 FILLED = '''def filled(value, otherwise):
     """A number, or another one if it is missing."""
