@@ -131,7 +131,7 @@ def fitted_on_mixed(estimator, options):
     numbers = X["children"] + 4.5 * (labels == "low") + 6.5 * (X["city"] == "Rome") + 1e3
     y = labels if issubclass(estimator, ClassifierMixin) else numbers
     model = estimator(max_depth=3, n_epochs=10, random_state=0, **options).fit(X, y)
-    kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
+    kinds = {model.encoder_.columns[feature].stored_as for feature in model.network_.features}
     assert {"number", "category"} <= kinds
     return model, X
 
@@ -146,7 +146,7 @@ def fitted_on_rare_codes(with_holes: bool):
         codes[::10] = None
         y[::10] = True
     model = NeuralRuleClassifier(3, n_epochs=10, random_state=0).fit(codes[:, None], y)
-    kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
+    kinds = {model.encoder_.columns[feature].stored_as for feature in model.network_.features}
     assert "rare" in kinds
     rows = np.array([["c1"], ["c170"], [None], ["never seen"]], object)
     return model, np.vstack([codes[:, None], rows])

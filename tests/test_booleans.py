@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from neuralrules import NeuralRuleClassifier, load, read_rules
+from neuralrules._data._columns import Flag
 
 
 @cache
@@ -74,7 +75,7 @@ def test_texts_and_files_remember_booleans(tmp_path):
     back = read_rules(model.exact_text(), estimator=True)
     loaded = load(model.save(tmp_path / "b.nrules"))
     for one in (back, loaded):
-        assert one.encoder_.columns[0].is_boolean
+        assert isinstance(one.encoder_.columns[0], Flag)
         assert "homeowner is " in one.rules_text()
         assert one.exact_text() == model.exact_text() or one is back
         np.testing.assert_allclose(
@@ -88,10 +89,10 @@ def test_texts_and_files_remember_booleans(tmp_path):
 def test_booleans_of_other_frames(as_frame):
     X, y = table()
     other = NeuralRuleClassifier(n_trees=1, n_epochs=2, random_state=0).fit(as_frame(X), y)
-    assert other.encoder_.columns[0].is_boolean
+    assert isinstance(other.encoder_.columns[0], Flag)
     numbers = NeuralRuleClassifier(n_trees=1, n_epochs=2, random_state=0)
     numbers.fit(X.astype({"homeowner": int}), y)
-    assert not numbers.encoder_.columns[0].is_boolean
+    assert not isinstance(numbers.encoder_.columns[0], Flag)
     np.testing.assert_array_equal(
         other.predict_proba(as_frame(X)), numbers.predict_proba(X.astype({"homeowner": int}))
     )

@@ -215,9 +215,9 @@ def test_a_search_and_files_apply_them(tmp_path):
     rows.to_parquet(tmp_path / "t.parquet")
     model = NeuralRuleClassifier(missing=MARKERS, **QUICK).fit(str(tmp_path / "t.parquet"), "y")
     assert (model.predict_proba(X) == model.predict_proba(cleaned(X))).all()
-    kinds = [(column.source, column.kind, column.category) for column in model.encoder_.columns]
+    kinds = [column.record for column in model.encoder_.columns]
     whole = NeuralRuleClassifier(missing=MARKERS, **QUICK).fit(X, y).encoder_
-    assert kinds == [(column.source, column.kind, column.category) for column in whole.columns]
+    assert kinds == [column.record for column in whole.columns]
 
 
 def test_a_survey_learns_what_the_encoder_learns():
@@ -231,7 +231,7 @@ def test_a_survey_learns_what_the_encoder_learns():
     found, expected = survey.encoder(scaling="standard"), Encoder.fit(
         X, weights, named=True, missing=tuple(MARKERS)
     )  # fmt: skip
-    assert [c.kind for c in expected.columns_of(X.columns.get_loc("some"))] == [
+    assert [c.stored_as for c in expected.columns_of(X.columns.get_loc("some"))] == [
         "number",
         "missing",
     ]
@@ -245,11 +245,11 @@ def test_zero_may_mean_missing_beside_booleans():
     y = X["a"] + X["b"] * 2.0
     model = NeuralRuleRegressor(missing=0, n_trees=3, n_epochs=2, random_state=0).fit(X, y)
     encoded = model.encoder_.transform(X)
-    kinds = [(column.source, column.kind) for column in model.encoder_.columns]
+    kinds = [(column.source, column.stored_as) for column in model.encoder_.columns]
     assert kinds == [
         (0, "number"),
-        (1, "number"),
-        (2, "number"),
+        (1, "boolean"),
+        (2, "boolean"),
         (0, "missing"),
         (2, "missing"),
     ]
@@ -330,7 +330,7 @@ def test_markers_are_found_in_float32(marker):
     X = np.arange(40, dtype=np.float32)[:, None]
     X[::4] = np.float32(marker)
     model = NeuralRuleRegressor(1, n_epochs=0, missing=marker).fit(X, np.arange(40.0))
-    assert [column.kind for column in model.encoder_.columns] == ["number", "missing"]
+    assert [column.stored_as for column in model.encoder_.columns] == ["number", "missing"]
     assert model.encoder_.columns[0].lowest == 1
 
 

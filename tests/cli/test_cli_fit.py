@@ -730,7 +730,7 @@ def test_texts_for_missing_are_remembered(here):
     lines = ["x,y", *(f"{'?' if place % 5 == 0 else place},{place % 2}" for place in range(40))]
     (here / "m.csv").write_text("\n".join(lines))
     model = fitted("m.csv", "-t", "y", "--missing", "?", *QUICK)
-    assert [column.kind for column in model.encoder_.columns] == ["number", "missing"]
+    assert [column.stored_as for column in model.encoder_.columns] == ["number", "missing"]
     assert model.fitted_.notes == {"targets": ["y"]}
     assert model.encoder_.missing == ("?",)
     shown = done("predict", "m.nrules", "m.csv").out.splitlines()

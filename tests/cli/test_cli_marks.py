@@ -154,7 +154,7 @@ def test_codes_are_categories(here):
         "codes, not for numbers" in said
     )
     assert "branch" not in said
-    kinds = {column.source: column.kind for column in load("m").encoder_.columns}
+    kinds = {column.source: column.stored_as for column in load("m").encoder_.columns}
     assert kinds == {0: "category", 1: "category", 2: "number"}
     done("predict", "m", "codes.csv", "--proba", "-o", "text.csv")
     # pandas takes the codes for numbers, and writes those with a hole as floats.

@@ -95,7 +95,7 @@ def test_one_table_fitted_four_ways_gives_models_that_agree(unbroken, path):
     for own, other in zip(memory.encoder_.columns, files.encoder_.columns, strict=True):
         assert own.mean == pytest.approx(other.mean, rel=1e-12, abs=1e-14)
         assert own.scale == pytest.approx(other.scale, rel=1e-12)
-        assert (own.kind, own.category) == (other.kind, other.category)
+        assert own.record == other.record
     assert memory.rules_.n_rules == files.rules_.n_rules
     np.testing.assert_array_equal(memory.rules_.features, files.rules_.features)
     np.testing.assert_allclose(memory.rules_.thresholds, files.rules_.thresholds, atol=1e-5)

@@ -352,7 +352,7 @@ def test_a_cell_holds_one_category_only():
     network = model.fit(frame, y).network_
     network.values[:] = network.intercept[:] = 0
     for category in "qr":
-        places = [model.encoder_.columns[i].category == category for i in network.features]
+        places = [model.encoder_.columns[i].record[2] == category for i in network.features]
         rule = int(np.argmax(network.weights @ places > 0))
         network.values[rule] = 2 * model.encoder_.columns[network.features[places][0]].scale
     row = {"a": "p", "b": 3.5}

@@ -108,8 +108,8 @@ def test_a_type_counts_as_numbers_or_text(frame, column, cells):
     X, plain = frame(column), pd.DataFrame({"a": cells})
     weights = np.ones(6, np.float32)
     encoder, expected = Encoder.fit(X, weights), Encoder.fit(plain, weights)
-    kinds = [(own.kind, own.category, own.mean, own.scale) for own in encoder.columns]
-    assert kinds == [(own.kind, own.category, own.mean, own.scale) for own in expected.columns]
+    kinds = [(own.rank, own.record[2], own.mean, own.scale) for own in encoder.columns]
+    assert kinds == [(own.rank, own.record[2], own.mean, own.scale) for own in expected.columns]
     np.testing.assert_array_equal(encoder.transform(X), expected.transform(plain))
 
 

@@ -11,6 +11,7 @@ from scipy import sparse
 from neuralrules import NeuralRuleClassifier
 from neuralrules._data import _encoder
 from neuralrules._data._categories import MAX_CATEGORIES
+from neuralrules._data._columns import Rare
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._table import check_table
 
@@ -52,13 +53,13 @@ def test_chunks_change_nothing(monkeypatch, mixed_frame):
 def test_columns_say_where_they_come_from(mixed_frame):
     frame, _ = mixed_frame
     encoder, encoded = encode(frame)
-    found = [(encoder.names[c.source], c.kind, c.category) for c in encoder.columns]
+    found = [(encoder.names[c.source], *c.record[1:]) for c in encoder.columns]
     assert found == [
         ("income", "number", None),
         ("children", "number", None),
-        ("employed", "number", None),
+        ("employed", "boolean", None),
         ("age", "number", None),
-        ("member", "number", None),
+        ("member", "boolean", None),
         ("income", "missing", None),
         ("age", "missing", None),
         ("member", "missing", None),
@@ -113,16 +114,15 @@ def test_polars_kinds():
         }
     )
     encoder, encoded = encode(frame)
-    assert [c.kind for c in encoder.columns] == ["number"] * 2 + ["missing"] * 2 + [
-        "category"
-    ] * 9
+    numbers = ["number", "boolean", "missing", "missing"]
+    assert [c.stored_as for c in encoder.columns] == numbers + ["category"] * 9
     assert np.isfinite(encoded).all()
 
 
 def test_object_arrays_may_mix_numbers_and_strings():
     X = np.array([[1.5, "a"], [None, "b"], [np.nan, None], [4, "a"]], dtype=object)
     encoder, _ = encode(X)
-    assert [c.kind for c in encoder.columns] == ["number", "missing"] + ["category"] * 3
+    assert [c.stored_as for c in encoder.columns] == ["number", "missing"] + ["category"] * 3
     assert encoder.names == ["x0", "x1"]
 
 
@@ -132,7 +132,7 @@ def test_rare_categories_share_one_indicator_and_take_in_unseen_ones():
     frame = pd.DataFrame({"name": values})
     encoder, encoded = encode(frame)
     assert len(encoder.columns) == MAX_CATEGORIES
-    assert encoder.columns[-1].kind == "rare"
+    assert isinstance(encoder.columns[-1], Rare)
     unseen = encoder.transform(pd.DataFrame({"name": ["new"]}))
     np.testing.assert_array_equal(unseen[0], encoded[-1])
 
@@ -189,7 +189,7 @@ def test_categories_do_not_depend_on_their_neighbours():
     frame = pd.DataFrame({"code": pd.Categorical([1, 2, 3, None] * 20)})
     y = (frame["code"] == 2).to_numpy()
     model = NeuralRuleClassifier(2, random_state=0).fit(frame, y)
-    assert [c.category for c in model.encoder_.columns] == ["1", "2", "3", None]
+    assert [c.record[2] for c in model.encoder_.columns] == ["1", "2", "3", None]
     whole = model.decision_function(frame)
     one_by_one = [model.decision_function(frame.iloc[[row]])[0] for row in range(4)]
     np.testing.assert_array_equal(whole[:4], one_by_one)
@@ -197,7 +197,7 @@ def test_categories_do_not_depend_on_their_neighbours():
 
 def test_lists_keep_numbers_beside_strings():
     encoder, _ = encode([[1.5, "a"], [2.5, "b"]])
-    assert [c.kind for c in encoder.columns] == ["number", "category", "category"]
+    assert [c.stored_as for c in encoder.columns] == ["number", "category", "category"]
 
 
 def test_numbers_for_a_model_fitted_with_categories():

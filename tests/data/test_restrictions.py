@@ -34,7 +34,8 @@ def named(columns):
     """Encoded columns of the frame by the names of their sources."""
     encoder = encoder_of(FRAME)
     return [
-        (encoder.names[encoder.columns[i].source], encoder.columns[i].kind) for i in columns
+        (encoder.names[encoder.columns[i].source], encoder.columns[i].stored_as)
+        for i in columns
     ]
 
 
@@ -46,7 +47,7 @@ def test_only_the_number_itself_has_a_direction():
     directions = read(monotone={"age": -1, "since": 1}).directions
     assert directions.dtype == np.int8
     assert named(np.flatnonzero(directions == -1)) == [("age", "number")]
-    assert named(np.flatnonzero(directions == 1)) == [("since", "number")]
+    assert named(np.flatnonzero(directions == 1)) == [("since", "date")]
 
 
 def test_a_column_stands_for_all_that_it_is_encoded_as():
@@ -60,7 +61,7 @@ def test_columns_in_no_group_stay_alone_and_excluded_ones_are_in_none():
     age = [("age", "number"), ("age", "missing")]
     assert [named(group) for group in groups] == [
         age,
-        [("age", "number"), ("since", "number"), ("age", "missing")],
+        [("age", "number"), ("since", "date"), ("age", "missing")],
         [("city", "category")] * 3,
     ]
 

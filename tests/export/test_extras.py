@@ -14,6 +14,7 @@ from databases import DIALECTS, connected
 from models import EVERY_MODEL, credit_table, fitted, mixed_table, with_fitted
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
+from neuralrules._data._columns import Date
 from neuralrules._reading._outcomes import adverse_outcome
 from neuralrules._reading._reasons import fixed_reasons
 from neuralrules._simplify._edit import activity_of
@@ -122,9 +123,9 @@ def repeated(rules):
 def test_the_table_of_these_tests_has_all_kinds_of_columns():
     model, _ = credit()
     used = [model.encoder_.columns[feature] for feature in model.network_.features]
-    kinds = {column.kind for column in used}
+    kinds = {column.stored_as for column in used}
     assert {"number", "category", "missing"} <= kinds
-    assert any(column.is_date for column in used)
+    assert any(isinstance(column, Date) for column in used)
     kinds = {r.kind for own in model.reasons(credit()[1], 4).reasons for r in own}
     assert kinds == {"against", "missed", "weak"}
 

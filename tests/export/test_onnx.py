@@ -36,6 +36,7 @@ from neuralrules import (
     NeuralRuleRegressorCV,
 )
 from neuralrules._data._categories import as_categories
+from neuralrules._data._columns import Category, Number
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import as_numbers
 from neuralrules._data._table import column_of
@@ -156,12 +157,12 @@ def on_thresholds(model, X):
     for step, (feature, threshold) in enumerate(
         zip(rules.features, rules.thresholds, strict=True)
     ):
-        if columns[feature].kind == "number":
+        if isinstance(columns[feature], Number):
             x = columns[feature].original(float(threshold))
             moved.append((step % len(frame), columns[feature].source, x))
     encoded = encoder.transform(X)[:, network.features].astype(np.float64)
     for literal, weights in enumerate(network.weights.astype(np.float64)):
-        kinds = [columns[feature].kind == "number" for feature in network.features]
+        kinds = [isinstance(columns[feature], Number) for feature in network.features]
         if not np.any(weights * kinds):
             continue
         row = literal % len(frame)
@@ -334,7 +335,7 @@ def test_every_kind_of_column_and_rules_of_many_lengths(mixed_frame, deep):
     model = NeuralRuleClassifier.paper(6, n_epochs=5, deep=deep, random_state=0).fit(X, y)
     lengths = set(np.diff(model.network_.offsets).tolist())
     assert {3, 4, 5, 6} <= lengths  # some are padded to the length of others
-    kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
+    kinds = {model.encoder_.columns[feature].stored_as for feature in model.network_.features}
     assert kinds == {"number", "missing", "category"}
     agree(model, X)
 
@@ -424,7 +425,7 @@ def test_an_array_is_one_input_and_a_frame_one_for_each_column():
 def test_columns_without_weight_cost_nothing():
     model = fitted("mixed")[0]
     weights = model.network_.weights.copy()
-    texts = [model.encoder_.columns[f].kind == "category" for f in model.network_.features]
+    texts = [isinstance(model.encoder_.columns[f], Category) for f in model.network_.features]
     weights[:, texts] = 0
     model = with_network(model, model.network_.with_weights(weights))
     operators = [node.op_type for node in nodes_of(model.to_onnx().graph)]

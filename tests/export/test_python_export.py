@@ -34,7 +34,7 @@ from neuralrules import (
 )
 from neuralrules._data._categories import spellings
 from neuralrules._data._cells import MISSING
-from neuralrules._data._columns import Category
+from neuralrules._data._columns import Category, Missing, Number
 from neuralrules._data._numbers import LARGEST
 from neuralrules._export import _python
 from neuralrules._export._python import MAX_SUMMANDS, sum_lines, summands
@@ -66,19 +66,19 @@ def encode(model, row):
         cell = row[names[column.source]]
         hole = bool(pd.isna(cell))
         known = [
-            c.category for c in columns if (c.source, c.kind) == (column.source, "category")
+            c.category for c in columns if isinstance(c, Category) and c.source == column.source
         ]
         text = None if hole else str(cell)
-        if column.kind == "number":
+        if isinstance(column, Number):
             value = 0.0 if hole else float(cell)
-        elif column.kind == "missing":
+        elif isinstance(column, Missing):
             value = hole
-        elif column.kind == "category":
+        elif isinstance(column, Category):
             value = text == column.category
         else:
             value = text not in known
         standardised = float(column.encoded(np.array(float(value))))
-        if hole and column.kind == "number":
+        if hole and isinstance(column, Number):
             standardised = 0.0
         encoded.append(min(max(standardised, -float(LARGEST)), float(LARGEST)))
     return np.array(encoded)
@@ -118,7 +118,7 @@ def on_thresholds(model, rows):
     moved = []
     for place, feature in enumerate(model.rules_.features[:20]):
         column = model.encoder_.columns[feature]
-        if column.kind == "number":
+        if isinstance(column, Number):
             cell = column.original(float(model.rules_.thresholds[place]))
             row = rows[place % len(rows)]
             moved.append(row | {model.encoder_.names[column.source]: float(cell)})

@@ -25,6 +25,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
+from neuralrules._data._columns import Number
 from neuralrules._export._size import size_text
 from neuralrules._network._network import Network
 
@@ -128,7 +129,7 @@ def all_kinds_of_rows(model, X):
         zip(rules.features[:60], rules.thresholds[:60], strict=True)
     ):
         column = encoder.columns[feature]
-        if column.kind == "number":
+        if isinstance(column, Number):
             value = column.original(float(threshold))
             frame.loc[row, encoder.names[column.source]] = value
     for name in frame.columns:
@@ -199,7 +200,7 @@ def test_hostile_names_categories_and_labels(database):
         6, n_epochs=20, rule_source="forest", n_trees=4, random_state=0
     )
     model.fit(frame, labels[best.argmax(axis=1)])
-    kinds = {model.encoder_.columns[feature].kind for feature in model.network_.features}
+    kinds = {model.encoder_.columns[feature].stored_as for feature in model.network_.features}
     assert {"number", "category"} <= kinds
     agree(model, frame, score(database, model, frame))
 
@@ -292,7 +293,7 @@ def test_rare_categories_where_no_cell_can_hold_the_others(database):
     model = NeuralRuleRegressor.paper(3, n_epochs=2, random_state=0).fit(
         X, np.arange(400) >= 300
     )
-    kinds = [model.encoder_.columns[feature].kind for feature in model.network_.features]
+    kinds = [model.encoder_.columns[feature].stored_as for feature in model.network_.features]
     assert "rare" in kinds
     rows = np.array([["rare 1"], ["new"], [None]], object)
     agree(model, rows, score(database, model, rows))

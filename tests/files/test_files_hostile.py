@@ -19,6 +19,7 @@ from sklearn.datasets import load_iris
 from test_files import DAMAGED, loaded, refusal, saved_bytes, sealed, with_header
 
 from neuralrules import ModelFileError, NeuralRuleClassifierCV, load
+from neuralrules._data._columns import Number
 from neuralrules._estimators._load import model_from
 from neuralrules._files import _container
 from neuralrules._files._checks import Contents
@@ -752,7 +753,7 @@ def mutate_text(document, rng):
 def table_for(model) -> pd.DataFrame | np.ndarray:
     """Rows such as a model takes, whatever its columns have become."""
     encoder = model.encoder_
-    numbers = {column.source for column in encoder.columns if column.kind == "number"}
+    numbers = {column.source for column in encoder.columns if isinstance(column, Number)}
     cells = [
         [0.5, 1e9, np.nan] if source in numbers else ["Rome", "new", None]
         for source in range(len(encoder.names))

@@ -6,6 +6,7 @@ import pytest
 from models import EVERY_MODEL, fitted, network_outputs
 
 from neuralrules import NeuralRuleRegressor
+from neuralrules._data._columns import Number
 from neuralrules._data._numbers import LARGEST
 from neuralrules._data._table import check_table
 from neuralrules._expression._evaluate import evaluate
@@ -17,7 +18,7 @@ def cells_of(model, X):
     encoder, table = model.encoder_, check_table(X)
     columns = []
     for source in range(len(encoder.names)):
-        is_number = encoder.columns_of(source)[0].kind == "number"
+        is_number = isinstance(encoder.columns_of(source)[0], Number)
         read = encoder.numbers if is_number else encoder.categories
         columns.append(read(table, source).tolist())
     return [dict(enumerate(row)) for row in zip(*columns, strict=True)]

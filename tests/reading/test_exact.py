@@ -25,6 +25,7 @@ from neuralrules import (
     NeuralRuleRegressorCV,
     read_rules,
 )
+from neuralrules._data._columns import Number
 from neuralrules._engine._reference import literals_forward, rules_forward, units_forward
 
 # Room for the rounding of some ten operations one after the other.
@@ -156,7 +157,7 @@ def test_numbers_are_read_as_they_were_written():
         np.testing.assert_array_equal([rule.values for rule in rules.rules], network.values)
         declared = {column.name: column.stand_in for column in rules.columns}
         for column in columns:
-            if column.kind == "number":
+            if isinstance(column, Number):
                 assert declared[model.encoder_.names[column.source]] == column.mean
         literals = [literal for rule in rules.rules for literal in rule.literals]
         units = [unit for rule in rules.rules for unit in rule.units]

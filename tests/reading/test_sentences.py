@@ -11,6 +11,7 @@ import pytest
 from models import credit_table, fitted, fitted_on_rare_codes, with_fitted
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
+from neuralrules._data._columns import Rare
 from neuralrules._engine._reference import rules_forward
 from neuralrules._estimators._base import encoded_rows, engine_of
 from neuralrules._network._network import Network
@@ -280,7 +281,7 @@ def test_the_category_of_the_highest_activation_is_named_there():
         tilted, model.rules_.take([rule]), encoded_rows(model, X, y), engine_of(model)
     )
     ((says, rest),) = blocks(changed.rules_text(style="sentences")).values()
-    assert says == f"region is {encoder.columns[main].category}"
+    assert says == f"region is {encoder.columns[main].record[2]}"
     assert re.search(r"Odds of \w+ (?:times|divided by) \S+ wherever it holds\.", rest)
 
 
@@ -291,7 +292,7 @@ def test_categories_of_one_column_are_told_together():
     codes = model.encoder_.transform(X)
     spelt = np.array(["another"] * len(X), object)
     for place, column in enumerate(model.encoder_.columns):
-        name = {"rare": "a rare value"}.get(column.kind, column.category or "missing")
+        name = "a rare value" if isinstance(column, Rare) else column.record[2] or "missing"
         spelt[codes[:, place] > 0] = name
     for rule, (says, _) in found.items():
         without, names = re.fullmatch(r"x0 is (not )?([^=<>]*)", says).groups()
@@ -399,7 +400,7 @@ def test_a_number_that_matters_for_some_categories_only(indicator, bias, expecte
     )
     y = rng.randint(0, 2, 400)
     model = NeuralRuleClassifier(1, n_trees=1, n_epochs=0, random_state=0).fit(X, y)
-    names = [column.category or "age" for column in model.encoder_.columns]
+    names = [column.record[2] or "age" for column in model.encoder_.columns]
     network = model.network_.take(np.array([0]))
     weights = np.zeros((1, 2), np.float32)
     places = sorted([names.index("no"), names.index("age")])

@@ -258,7 +258,8 @@ def test_rare_and_missing_categories_were_tried(cases):
     encoder = cases["mixed"][0].encoder_
     features = cases["mixed"][0].network_.without_unused_features().features
     kinds = {
-        (encoder.names[encoder.columns[i].source], encoder.columns[i].kind) for i in features
+        (encoder.names[encoder.columns[i].source], encoder.columns[i].stored_as)
+        for i in features
     }
     assert ("postcode", "rare") in kinds
     assert ("income", "missing") in kinds

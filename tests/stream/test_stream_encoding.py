@@ -13,7 +13,7 @@ from parquet_tables import every_kind, written
 from neuralrules import NeuralRuleClassifier
 from neuralrules._data import _survey
 from neuralrules._data._categories import MAX_CATEGORIES
-from neuralrules._data._columns import Number
+from neuralrules._data._columns import Number, Rare
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._survey import Survey
 from neuralrules._estimators._base import settings_of
@@ -98,7 +98,7 @@ def test_pieces_of_any_size_give_the_encoder_of_the_whole(rows, size):
         Encoder.fit(frame, weights, named=True),
     )
     for own, other in zip(found.columns, expected.columns, strict=True):
-        kinds = [(one.source, one.kind, one.category) for one in (own, other)]
+        kinds = [one.record for one in (own, other)]
         assert kinds[0] == kinds[1]
         assert (own.lowest, own.highest) == (other.lowest, other.highest)
         assert own.mean == pytest.approx(other.mean, rel=1e-9, abs=1e-6)
@@ -115,7 +115,7 @@ def test_of_very_many_names_the_rarest_are_forgotten_and_the_frequent_counted(mo
         survey.add(frame[start : start + 500], np.ones(500), np.zeros(500, bool))
     found, expected = survey.encoder(scaling="standard"), Encoder.fit(frame, np.ones(10_000))
     assert len(found.columns) == len(expected.columns) == MAX_CATEGORIES
-    assert all(str(one.category).startswith("often") for one in found.columns[:-1])
-    assert found.columns[-1].kind == "rare"
+    assert all(str(one.record[2]).startswith("often") for one in found.columns[:-1])
+    assert isinstance(found.columns[-1], Rare)
     shares = sum(column.mean for column in found.columns)
     assert shares == pytest.approx(1)

@@ -8,6 +8,7 @@ from parquet_tables import TASKS, plain, written, written_folder
 from sklearn.metrics import log_loss
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor, load
+from neuralrules._data._columns import Category
 from neuralrules._data._rows import Rows
 from neuralrules._io._progress import RowProgress
 from neuralrules._stream import _parquet, _training
@@ -92,7 +93,7 @@ def test_the_folder_names_of_a_partitioned_dataset_are_a_column(tmp_path):
         partitioning_flavor="hive",
     )
     model = NeuralRuleClassifier(n_epochs=2, random_state=0).fit(tmp_path / "folder", "y")
-    cities = [c.category for c in model.encoder_.columns if c.kind == "category"]
+    cities = [c.category for c in model.encoder_.columns if isinstance(c, Category)]
     assert cities == ["Lima", "Oslo", "Rome"]
 
 

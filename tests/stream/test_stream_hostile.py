@@ -11,6 +11,7 @@ import pytest
 from parquet_tables import plain, written, written_folder
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
+from neuralrules._data._columns import Missing
 from neuralrules._stream import _parquet, _training
 from neuralrules._stream._rows import VALIDATION, chosen
 
@@ -166,7 +167,7 @@ def test_a_folder_whose_files_have_other_columns(tmp_path):
     # A column that is missing in one file is a hole there; one of another type is cast.
     written(frame.drop(columns="d").assign(e=1), folder / "part-2.parquet")
     model = NeuralRuleClassifier(n_epochs=1, random_state=0).fit(folder, "y")
-    holes = [c for c in model.encoder_.columns if c.kind == "missing"]
+    holes = [c for c in model.encoder_.columns if isinstance(c, Missing)]
     assert [model.encoder_.names[c.source] for c in holes] == ["d"]
     written(frame.assign(a="text"), folder / "part-2.parquet")
     assert "part-2.parquet" in refusal(folder, error=OSError)

@@ -152,8 +152,9 @@ class UnseenCategories:
         self._known: dict[int, list[Any]] = {}
         for source in range(len(model.encoder_.names)):
             columns = model.encoder_.columns_of(source)
-            if all(isinstance(column, Category) for column in columns):
-                known = spellings(column.category for column in columns)
+            own = [column for column in columns if isinstance(column, Category)]
+            if len(own) == len(columns):
+                known = spellings(column.category for column in own)
                 self._known[source] = [*known, *MISSING]
         self._names = model.encoder_.names
         self._counts = dict.fromkeys(self._known, 0)

@@ -134,23 +134,6 @@ class EncodedColumn(ABC):
         """What a file says of the column, beside its numbers: source, kind and category."""
         return [self.source, self.stored_as, None]
 
-    # The questions that the classes replace, until no other room asks them.
-    @property
-    def kind(self) -> str:
-        return "number" if isinstance(self, Number) else self.stored_as
-
-    @property
-    def is_date(self) -> bool:
-        return isinstance(self, Date)
-
-    @property
-    def is_boolean(self) -> bool:
-        return isinstance(self, Flag)
-
-    @property
-    def category(self) -> Any:
-        return None
-
 
 @dataclass(frozen=True)
 class Number(EncodedColumn):
