@@ -13,8 +13,7 @@ if TYPE_CHECKING:
         NeuralRuleClassifierCV,
     )
     from neuralrules._estimators._compare import compare
-    from neuralrules._estimators._load import load
-    from neuralrules._estimators._read_rules import read_rules
+    from neuralrules._estimators._load import load, read_rules
     from neuralrules._estimators._regressor import NeuralRuleRegressor, NeuralRuleRegressorCV
     from neuralrules._files import ModelFileError
 
@@ -38,7 +37,7 @@ _MODULES = {
     "NeuralRuleRegressorCV": "_estimators._regressor",
     "compare": "_estimators._compare",
     "load": "_estimators._load",
-    "read_rules": "_estimators._read_rules",
+    "read_rules": "_estimators._load",
 }
 
 

@@ -1,4 +1,4 @@
-"""From a file to a fitted estimator."""
+"""From a file, or from text, to a fitted estimator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from neuralrules._estimators._regressor import NeuralRuleRegressor, NeuralRuleRe
 from neuralrules._estimators._search import RuleSearch
 from neuralrules._files import Contents, ModelFileError, contents_of, fitted_from, read_bytes
 from neuralrules._files._checks import refuse, shown
+from neuralrules._fitted._lineage import READ
 from neuralrules._fitting._settings import n_threads
+from neuralrules._reading._exact import read_exact
+from neuralrules._reading._from_text import fitted_from_text
 
 ESTIMATORS: dict[str, type[Any]] = {
     estimator.__name__: estimator
@@ -81,6 +84,57 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> Any:
         return model_from(contents)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from None
+
+
+def read_rules(text: str, *, estimator: bool = False) -> Any:
+    """Read the text of `exact_text` back into rules that predict.
+
+    Parameters
+    ----------
+    text : str
+        The text that `exact_text` wrote, or that a person changed since.
+    estimator : bool, default=False
+        Whether to return a fitted estimator, which can be read, exported, saved and trained
+        further. It computes in float32, as every estimator does. Otherwise the rules are
+        evaluated in float64, one sum after the other: a plain reading of the text.
+
+    Returns
+    -------
+    ExactRules, or NeuralRuleClassifier or NeuralRuleRegressor
+        With ``predict``, ``decision_function`` (for a regression only ``ExactRules`` has it)
+        and, for classes learned with ``loss="logistic"``, ``predict_proba``. An estimator has
+        the default parameters except ``loss`` and ``deep``. The text says nothing about the
+        rows of the fit. So the estimator does not know which rules matter.
+
+    Raises
+    ------
+    ValueError
+        If the text is not as `exact_text` writes it; the message names the line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from neuralrules import NeuralRuleClassifier, read_rules
+    >>> X = np.arange(40.0)[:, None]
+    >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+    >>> again = read_rules(model.exact_text(), estimator=True)
+    >>> again.network_.n_rules == model.network_.n_rules
+    True
+    """
+    exact = read_exact(text)
+    if not estimator:
+        return exact
+    kind = NeuralRuleClassifier if exact.task.are_classes else NeuralRuleRegressor
+    names = [column.name for column in exact.columns]
+    numbered = [f"x{place}" for place in range(len(names))]
+    named = names != numbered if exact.named is None else exact.named
+    fitted = fitted_from_text(exact, kind.__name__, named=named)
+    model = kind(loss=exact.task.loss.name, deep=fitted.network.deep)
+    model.fitted_ = fitted.after(READ, fitted.size_text)
+    model.n_features_in_ = len(names)
+    if fitted.encoder.named:
+        model.feature_names_in_ = np.array(names, object)
+    return model
 
 
 def model_from(contents: Contents) -> Any:

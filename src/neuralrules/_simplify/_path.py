@@ -25,8 +25,7 @@ from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._network._restricted import restricted
 from neuralrules._rules._rules import Rules
-from neuralrules._simplify._frozen import around_frozen, free_part
-from neuralrules._simplify._pruning import drop_idle, prune
+from neuralrules._simplify._pruning import around_frozen, drop_idle, free_part, prune
 from neuralrules._task._task import chosen_classes
 from neuralrules._training._training import Plan, State, train
 

@@ -7,7 +7,7 @@ saves parameters, and those parts go first that are worth least for each paramet
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from scipy.spatial import cKDTree
 
 from neuralrules._network._network import Network
 from neuralrules._network._restricted import unproven_columns
+from neuralrules._rules._rules import FREE, Rules
 
 # Values of literals and columns that are held in memory at a time.
 CHUNK_CELLS = 2**18
@@ -394,3 +395,33 @@ def without_weights(network: Network, value: Worth, limit: float) -> Network:
         mixing=np.where(gone, np.float32(0), network.mixing),
         shifts=(network.shifts + lost).astype(np.float32),
     )
+
+
+def free_part(network: Network, rules: Rules) -> np.ndarray:
+    """The weights of the rules that are not frozen."""
+    free = np.repeat(rules.frozen_parts == FREE, np.diff(network.layout.weight_offsets))
+    return network.own_weights[free]
+
+
+def around_frozen(
+    network: Network, rules: Rules, shrink: Callable[[Network], tuple[Network, np.ndarray]]
+) -> tuple[Network, np.ndarray]:
+    """Make the free rules of a network fewer or smaller. Frozen rules stay as they are.
+
+    Parameters
+    ----------
+    network : Network
+    rules : Rules
+    shrink : callable
+        From a network to a smaller one and the indices of the rules that are left.
+    """
+    held, free = (np.flatnonzero((rules.frozen_parts == FREE) == one) for one in (False, True))
+    if not held.size:
+        return shrink(network)
+    if not free.size:
+        return network, held
+    smaller, kept = shrink(network.take(free))
+    left = np.concatenate([held, free[kept]])
+    order = np.argsort(left)
+    joined = Network.join([network.take(held), smaller]).take(order)
+    return replace(joined, intercept=smaller.intercept), left[order]
