@@ -114,16 +114,16 @@ def train_rules(
     restrictions = settings.restrictions(table.encoder, table.rows.task)
     weights = table.rows.training_weights.copy()
     weights[table.validation] = 0
-    unseen_hidden = replace(table.rows, training_weights=weights)
+    training_rows = replace(table.rows, training_weights=weights)
     # 2. Grow trees, take every leaf as a rule, keep the best; experts' rules stand before them.
-    rules, order = grow(table, unseen_hidden, settings, restrictions)
+    rules, order = grow(table, training_rows, settings, restrictions)
     # 3. Turn every rule into a neural rule that starts as its leaf.
     network = Network.from_rules(
         rules,
         deep=settings.deep,
         literal_columns=settings.literal_columns,
         start=settings.start,
-        intercept=unseen_hidden.prior() if settings.fit_intercept else None,
+        intercept=training_rows.prior() if settings.fit_intercept else None,
         groups=None if restrictions is None else restrictions.groups,
     )
     network = restricted(network, restrictions, rules.given_parts)

@@ -170,8 +170,8 @@ class Settings:
         keep_columns = self.literal_columns == "own" or (trained and self.max_terms is not None)
         if not keep_columns and rules.frozen is None and restrictions is None:
             return None
-        of = Constraints.keep_columns if keep_columns else Constraints.free
-        return of(network).within(network, restrictions).freezing(network, rules.frozen)
+        limits = Constraints.keep_columns if keep_columns else Constraints.free
+        return limits(network).within(network, restrictions).freezing(network, rules.frozen)
 
     def plan(self, task: Task, n_rows: int) -> Plan:
         """How to train on this many rows."""
