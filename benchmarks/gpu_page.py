@@ -15,48 +15,52 @@ from benchmarks.pages import DOCS
 LARGE, BOUND_SHARE, TIMES_PLAIN = 8192, 0.25, 50
 FIT_ROWS, FIT_SECONDS = 10_000_000, 30
 WHY = """
-The bound counts multiply-adds alone, and those of the backward pass only where a rule is
-active. The machine code has {forward:.1f} instructions for a row and a rule on the way forward
-and {backward:.1f} on the way back (`benchmarks/gpu_code.py` counts them), so that {needed:.1f}
-multiply-adds in the bound become {all:.0f} instructions: **even with one issued in every cycle
-the kernels would be at {ceiling:.0%}**. What is not in the bound: the minimum of the literals
-and its place, the choice of the literal that is moved, rows on which a rule is not active, and
-loads. In large batches of many rules the kernels reach about half of that ceiling; they wait
-for the cache.
+The bound counts only multiply-adds, and in the backward pass only those of active rules. For
+a row and a rule, the machine code has {forward:.1f} instructions in the forward pass and
+{backward:.1f} in the backward pass (`benchmarks/gpu_code.py` counts them). So {needed:.1f}
+multiply-adds in the bound become {all:.0f} instructions: **even with one instruction in every
+cycle the kernels would be at {ceiling:.0%}**. The bound leaves out the minimum of the
+literals and its place, the choice of the literal that is moved, rows on which a rule is not
+active, and loads. In large batches of many rules the kernels reach about half of that
+ceiling, because they wait for the cache.
 
-Small pools cannot come near in batches of {batch:,}: a step of {few} rules has
-{few_bound:.2f} µs of such arithmetic, and a kernel that does nothing takes {launch:.1f} µs.
-Two kernels that depend on each other, each of which waits several times for memory (the rule's
-numbers, its columns, the sums of the other programs), take {few_step:.0f} µs.
+Few rules cannot come near the bound in batches of {batch:,}. A step of {few} rules has
+{few_bound:.2f} µs of such arithmetic, and a kernel that does nothing takes {launch:.1f} µs. A
+step has two kernels. The second depends on the first, and each waits several times for
+memory: for the rule's numbers, for its columns, and for the sums of the other programs.
+Together they take {few_step:.0f} µs.
 
-What was tried and did not help: loads through shared memory in several stages (`num_stages`),
-which adds instructions and wins nothing; more programs of fewer rows. What was not tried, with
-the reason: visiting only the active rows of a rule on the way back. An eighth of the rows is
-active, and scattered loads of these cost as many cycles of the cache as loads of all rows in
-order."""
+Two ideas did not help: loads through shared memory in several stages (`num_stages`), which
+adds instructions and gains nothing, and more programs with fewer rows. One idea was not
+tried: visiting only the active rows of a rule in the backward pass. An eighth of the rows is
+active, and scattered loads of these rows would take as many cycles of the cache as loads of
+all rows in order."""
 HEAD = """# Training on a GPU
 
-`NeuralRuleClassifier(engine="torch", device="cuda")`, or `--engine torch --device cuda` on the
-command line, trains on a GPU (`pip install "neuralrules[gpu]"`). The table, the parameters and
-what Adam remembers stay there for the whole fit. The model is the one of the other engines but
-for rounding, and is read, exported and used without a GPU or torch.
+`NeuralRuleClassifier(engine="torch", device="cuda")`, or `--engine torch --device cuda` on
+the command line, trains on a GPU (`pip install "neuralrules[gpu]"`). The table, the
+parameters and Adam's moments stay on the GPU for the whole fit. The model is the same as that
+of the other engines, up to rounding. You can read, export and use it without a GPU and
+without torch.
 
-A step is two kernels of Triton. In the first, a program takes some rows and some of the rules:
-literals of a rule from its own columns, their minimum and its place, and what the rule adds to
-the output; the last program of some rows takes the slopes of their loss. Which literal was the
-smallest, or none, is kept in two bits for rules of up to three literals. In the second, a
-program takes one rule and some rows and sums its few slopes in registers; the last one of a
-rule takes its Adam step. Nothing of the size rows × literals is ever in memory, and results are
-the same to the bit from run to run. Steps are replayed as CUDA graphs. Deep rules, rules of
-more than 127 parameters and more than 16 outputs are trained in plain torch, to which
-everything else is compared here.
+A step has two kernels of Triton. In the first kernel, a program takes some rows and some
+rules. It computes the literals of each rule from the rule's own columns, their minimum and
+its place, and what the rule adds to the output. The last program of some rows computes the
+slopes of their loss. For rules of up to three literals, two bits say which literal was the
+smallest, or that the rule is not active. In the second kernel, a program takes one rule and
+some rows, and sums the slopes of the rule in registers. The last program of a rule takes its
+Adam step. No array of the size rows × literals is ever in memory, and the results are the
+same to the bit from run to run. Steps are replayed as CUDA graphs. Plain torch trains deep
+rules, rules of more than 127 parameters, and more than 16 outputs. This page compares
+everything with plain torch.
 
-The *bound* of an epoch is the longer of two times: of the multiply-adds that the forward pass
-and the active parts of the backward pass need, at the float32 rate of this GPU, and of reading
-the table once, at its copy rate. Both rates are measured in the same call. An epoch begins with
-a given order of the rows, and includes gathering them into batches. Rules have three literals
-over three columns of their own. Times of plain torch are reckoned from some steps, those of the
-numba engine from fewer rows.
+The *bound* of an epoch is the longer of two times. One is the time of the multiply-adds that
+the forward pass and the active parts of the backward pass need, at the float32 rate of this
+GPU. The other is the time to read the table once, at its copy rate. Both rates are measured
+in the same call. An epoch begins with a given order of the rows, and includes gathering the
+rows into batches. Rules have three literals over three columns of their own. The times of
+plain torch are extrapolated from some steps, and the times of the numba engine from fewer
+rows.
 """
 
 
