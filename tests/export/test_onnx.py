@@ -557,6 +557,18 @@ def test_a_text_for_what_is_missing():
     agree(model, X, missing_text="missing_")
 
 
+def test_a_text_for_what_is_missing_may_be_another_spelling_of_a_category():
+    X = np.array([["1"], ["2"], [None]] * 20, object)
+    model = NeuralRuleRegressor.paper(3, n_epochs=5, random_state=0)
+    model.fit(X, np.arange(60.0) % 3)
+    (found,) = session(model.to_onnx(missing_text="1.0")).run(
+        None, {"x0": np.array([["1"], ["1.0"], ["2"], ["2.0"]], object)}
+    )
+    expected = model.predict(np.array([["1"], [None], ["2"], ["2"]], object))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert expected[0] != expected[1]
+
+
 def test_onnx_is_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     message = (

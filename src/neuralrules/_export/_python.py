@@ -82,7 +82,7 @@ MAX_SUMMANDS = 200
 PRECISION, MAX_TERMS = 3, 3  # of comments, as in `rules_text`
 # A module over ASCII names is ASCII, so that it may be written in any encoding.
 IN_COMMENTS = str.maketrans({"·": "*", "…": "...", "⁺": "_plus"})
-# The functions of a module that only some models need, and what calls them.
+# Functions that only some modules need, by name. A function stands before those that it calls.
 FUNCTIONS = {
     "standard": STANDARD,
     "filled": FILLED,
@@ -206,7 +206,7 @@ def prediction_code(formula: Formula) -> str:
 
 
 def reading_functions(formula: Formula, names: dict[str, str]) -> list[list[str]]:
-    """From a row to the standardised columns: with those functions that this needs."""
+    """The function that standardises the columns of a row, and the functions that it calls."""
     lines = [STANDARDISED]
     for source, reading in formula.readings.items():
         lines += laid_out("    cell = ", reading_code(reading))

@@ -1,4 +1,4 @@
-"""What a dialect of SQL has to say, and the names that a database can keep.
+"""What a dialect of SQL consists of, and which names a database can keep.
 
 Each dialect is one module with one `Dialect`; `_sql.py` lists them. Dialects share arithmetic,
 CASE and subqueries. They differ in how a query tells the type of a cell, and in which settings

@@ -1,4 +1,4 @@
-"""Expressions in SQL: what all dialects share, by the words of one of them."""
+"""Expressions in SQL, in the words of one dialect."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Printer:
     cells : mapping from int to str
         Columns of a subquery that hold cells, by the column of the table.
     steps : mapping from str to str
-        What the subqueries call a step of the formula, if not by its own name.
+        The columns of subqueries that hold steps of the formula. A step that is not listed
+        has a column of its own name.
     """
 
     dialect: Dialect

@@ -110,9 +110,10 @@ class FormulaColumn:
         return ops.Bounded(standardised, -float(LARGEST), float(LARGEST))
 
     def in_table_units(self, largest: float) -> FormulaColumn:
-        """The column in units of the table, but counted from its mean if that is far from 0.
+        """The column in units of the table, minus its mean if the mean is far from 0.
 
-        Else w / scale * x and the constant of a literal would cancel each other.
+        Without this shift, w / scale * x and the constant of a literal would cancel each other
+        and lose digits.
 
         Parameters
         ----------
