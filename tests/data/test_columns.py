@@ -31,10 +31,11 @@ def table():
     rng = np.random.RandomState(0)
     numbers = rng.lognormal(0, 2, N)
     numbers[::7], numbers[::11] = np.nan, -1
+    days = pd.Series(pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.randint(0, 900, N), "D"))
     return pd.DataFrame(
         {
             "amount": numbers,
-            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.randint(0, 900, N), "D"),
+            "day": days.where(np.arange(N) % 13 > 0),
             "member": rng.rand(N) > 0.3,
             "town": rng.choice(["Lima", "Oslo", "none", "2"], N),
             "id": [f"id{i % 97}" for i in range(N)],
@@ -50,6 +51,31 @@ def test_columns_encode_as_their_encoder_does(encoder):
         own = column.encode(encoder.cells(rows, column.source))
         assert own.dtype == np.float32
         np.testing.assert_array_equal(own, encoded[:, place], err_msg=str(column))
+
+
+def test_indicators_are_1_exactly_where_their_cells_say(encoder):
+    rows = table()
+    towns = rows["town"].where(rows["town"] != "none", None)
+    ids = {column.category for column in encoder.columns_of(4) if isinstance(column, Category)}
+    assert 0 < len(ids) < rows["id"].nunique()
+    truths = {
+        Missing: {0: rows["amount"].isna() | (rows["amount"] == -1), 1: rows["day"].isna()},
+        Rare: {4: ~rows["id"].isin(ids)},
+    }
+    encoded = encoder.transform(rows)
+    found = set()
+    for place, column in enumerate(encoder.columns):
+        if isinstance(column, Category):
+            cells = towns if column.source == 3 else rows["id"]
+            truth = cells.isna() if column.category is None else cells == column.category
+        elif type(column) in truths:
+            truth = truths[type(column)][column.source]
+        else:
+            continue
+        found.add((type(column), column.source, column.means_missing))
+        original = encoded[:, place] * column.scale + column.mean
+        np.testing.assert_allclose(original, truth, atol=1e-6, err_msg=str(column))
+    assert len(found) == 6
 
 
 def test_encoded_rows_lie_in_the_span(encoder):

@@ -7,8 +7,7 @@
 A rule is one condition, or several with "and" between them. Numbers and dates are compared by
 <, <=, > and >=, categories by = and !=, booleans by = true or = false. Names and categories
 that are not one word stand in quotes. Training keeps the conditions of a rule, unless the rule
-begins with "free: ". Each rule starts with the value that a leaf of its rows
-would have.
+begins with "free: ". Each rule starts with the value that a leaf of its rows would have.
 """
 
 from __future__ import annotations
@@ -44,8 +43,6 @@ TOKEN = re.compile(
 SAME = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
 ORDER, EQUALITY = ("<", "<=", ">", ">="), ("=", "!=")
 TRUTHS = {"true": True, "false": False}
-
-
 FREE_MARK = "free: "  # a rule that begins with it is trained like a rule that grew
 
 
