@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -32,20 +32,20 @@ class ImportanceBars:
     low: np.ndarray
     high: np.ndarray
 
-    @classmethod
-    def of(cls, measured: Importances, label: Callable[[Any], str]) -> Self:
-        """Order importances, and label each by its name."""
-        order = np.argsort(-measured.values, kind="stable")
-        names = [measured.names[place] for place in order]
-        low, high = np.quantile(measured.resamples, [0.05, 0.95], axis=0)
-        return cls(
-            kind=measured.kind,
-            names=names,
-            labels=[label(name) for name in names],
-            values=measured.values[order],
-            low=low[order],
-            high=high[order],
-        )
+
+def importance_bars(measured: Importances, label: Callable[[Any], str]) -> ImportanceBars:
+    """Order importances, and label each by its name."""
+    order = np.argsort(-measured.values, kind="stable")
+    names = [measured.names[place] for place in order]
+    low, high = np.quantile(measured.resamples, [0.05, 0.95], axis=0)
+    return ImportanceBars(
+        kind=measured.kind,
+        names=names,
+        labels=[label(name) for name in names],
+        values=measured.values[order],
+        low=low[order],
+        high=high[order],
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -63,57 +63,58 @@ class Waterfall:
     contributions: np.ndarray
     limits: list[str]
 
-    @classmethod
-    def of(cls, explanation: Explanation, place: int, row: int, output: int | None) -> Self:
-        """The waterfall of one row of an explanation.
 
-        Parameters
-        ----------
-        explanation : Explanation
-        place : int
-            Which row of the explanation.
-        row : int
-            The number of this row in the user's table.
-        output : int or None
-            By default the predicted class, or the first target.
-        """
-        fitted = explanation._fitted
-        decision = explanation.decision[place]
-        if output is None:
-            output = int(decision.argmax()) if fitted.task.are_classes else 0
-        fired = np.flatnonzero(explanation.rows == place)
-        sizes = np.abs(explanation.contributions[fired, output])
-        fired = fired[np.argsort(-sizes, kind="stable")]
-        with_short = replace(explanation, _fitted=with_short_names(fitted))
-        return cls(
-            row=row,
-            output=output_name(fitted, output),
-            intercept=float(explanation.intercept[output]),
-            decision=float(decision[output]),
-            rules=explanation.rules[fired],
-            contributions=explanation.contributions[fired, output],
-            limits=[limit_text(with_short, contribution) for contribution in fired.tolist()],
-        )
+def waterfall(explanation: Explanation, place: int, row: int, output: int | None) -> Waterfall:
+    """The waterfall of one row of an explanation.
 
-    def steps(self, max_rules: int) -> tuple[np.ndarray, list[str]]:
-        """Lengths and labels of the bars; all but `max_rules` rules share the last bar."""
-        steps = self.contributions[:max_rules]
-        labels = [
-            f"rule {rule}: {limit}"
-            for rule, limit in zip(self.rules[:max_rules], self.limits, strict=False)
-        ]
-        n_others = len(self.rules) - len(labels)
-        if n_others:
-            steps = np.append(steps, self.contributions[max_rules:].sum())
-            labels.append(f"{n_others} other rule{'s' if n_others > 1 else ''}")
-        return steps, labels
+    Parameters
+    ----------
+    explanation : Explanation
+    place : int
+        Which row of the explanation.
+    row : int
+        The number of this row in the user's table.
+    output : int or None
+        By default the predicted class, or the first target.
+    """
+    fitted = explanation._fitted
+    decision = explanation.decision[place]
+    if output is None:
+        output = int(decision.argmax()) if fitted.task.are_classes else 0
+    fired = np.flatnonzero(explanation.rows == place)
+    sizes = np.abs(explanation.contributions[fired, output])
+    fired = fired[np.argsort(-sizes, kind="stable")]
+    with_short = replace(explanation, _fitted=with_short_names(fitted))
+    return Waterfall(
+        row=row,
+        output=output_name(fitted, output),
+        intercept=float(explanation.intercept[output]),
+        decision=float(decision[output]),
+        rules=explanation.rules[fired],
+        contributions=explanation.contributions[fired, output],
+        limits=[limit_text(with_short, contribution) for contribution in fired.tolist()],
+    )
 
-    @property
-    def label(self) -> str:
-        """What the bars add up to."""
-        if self.output.startswith("class "):
-            return f"decision function\n(higher values favour {self.output})"
-        return self.output if "prediction" in self.output else f"prediction of {self.output}"
+
+def waterfall_steps(drawn: Waterfall, max_rules: int) -> tuple[np.ndarray, list[str]]:
+    """Lengths and labels of the bars; all but `max_rules` rules share the last bar."""
+    steps = drawn.contributions[:max_rules]
+    labels = [
+        f"rule {rule}: {limit}"
+        for rule, limit in zip(drawn.rules[:max_rules], drawn.limits, strict=False)
+    ]
+    n_others = len(drawn.rules) - len(labels)
+    if n_others:
+        steps = np.append(steps, drawn.contributions[max_rules:].sum())
+        labels.append(f"{n_others} other rule{'s' if n_others > 1 else ''}")
+    return steps, labels
+
+
+def waterfall_label(drawn: Waterfall) -> str:
+    """What the bars add up to."""
+    if drawn.output.startswith("class "):
+        return f"decision function\n(higher values favour {drawn.output})"
+    return drawn.output if "prediction" in drawn.output else f"prediction of {drawn.output}"
 
 
 def limit_text(explanation: Explanation, contribution: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -41,29 +40,29 @@ class RuleDiagram:
     values: np.ndarray
     outputs: list[str]
 
-    @classmethod
-    def of(cls, fitted: Fitted, rule: int, max_columns: int) -> Self:
-        """The diagram of a rule, with at most `max_columns` columns."""
-        network = fitted.network
-        literals = slice(network.offsets[rule], network.offsets[rule + 1])
-        weights = network.weights[literals]
-        shown = shown_columns(weights, max_columns)
-        splits, split_features = tree_splits(fitted, rule)
-        return cls(
-            rule=rule,
-            columns=[input_text(fitted, int(network.features[place])) for place in shown],
-            features=shown,
-            n_hidden=int(np.count_nonzero(weights.any(axis=0))) - len(shown),
-            weights=weights[:, shown],
-            splits=splits,
-            split_features=split_features,
-            angles=literal_angles(network, fitted.rules)[literals],
-            biases=network.biases[literals],
-            mixing=network.second_layer(rule) if network.deep else None,
-            shifts=network.shifts[literals] if network.deep else None,
-            values=network.values[rule],
-            outputs=[output_name(fitted, k) for k in range(network.n_outputs)],
-        )
+
+def rule_diagram(fitted: Fitted, rule: int, max_columns: int) -> RuleDiagram:
+    """The diagram of a rule, with at most `max_columns` columns."""
+    network = fitted.network
+    literals = slice(network.offsets[rule], network.offsets[rule + 1])
+    weights = network.weights[literals]
+    shown = shown_columns(weights, max_columns)
+    splits, split_features = tree_splits(fitted, rule)
+    return RuleDiagram(
+        rule=rule,
+        columns=[input_text(fitted, int(network.features[place])) for place in shown],
+        features=shown,
+        n_hidden=int(np.count_nonzero(weights.any(axis=0))) - len(shown),
+        weights=weights[:, shown],
+        splits=splits,
+        split_features=split_features,
+        angles=literal_angles(network, fitted.rules)[literals],
+        biases=network.biases[literals],
+        mixing=network.second_layer(rule) if network.deep else None,
+        shifts=network.shifts[literals] if network.deep else None,
+        values=network.values[rule],
+        outputs=[output_name(fitted, k) for k in range(network.n_outputs)],
+    )
 
 
 def shown_columns(weights: np.ndarray, max_columns: int) -> np.ndarray:

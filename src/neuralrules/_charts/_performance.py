@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -230,26 +229,26 @@ class SizeErrors:
     tolerance: float | None = None
     measure: str = "error"
 
-    @classmethod
-    def of_path(cls, path: SimplificationPath, tolerance: float | None = None) -> Self:
-        """The errors of the steps of a path, and the step that a tolerance picks."""
-        steps = path.steps
-        return cls(
-            n_parameters=np.array([step.network.n_parameters for step in steps]),
-            n_rules=np.array([step.network.n_rules for step in steps]),
-            error=np.array([step.validation.error for step in steps]),
-            error_se=np.array([step.validation.error_se for step in steps]),
-            knee=path.knee(),
-            chosen=None if tolerance is None else path.within(float(tolerance)),
-            tolerance=tolerance,
-            measure=error_name(path.origin.task),
-        )
 
-    @property
-    def axis(self) -> Axis:
-        """The axis of parameters."""
-        low, high = float(self.n_parameters.min()), float(self.n_parameters.max())
-        return log_axis("parameters other than zero (log scale)", low / 1.15, high * 1.15)
+def size_errors(path: SimplificationPath, tolerance: float | None = None) -> SizeErrors:
+    """The errors of the steps of a path, and the step that a tolerance picks."""
+    steps = path.steps
+    return SizeErrors(
+        n_parameters=np.array([step.network.n_parameters for step in steps]),
+        n_rules=np.array([step.network.n_rules for step in steps]),
+        error=np.array([step.validation.error for step in steps]),
+        error_se=np.array([step.validation.error_se for step in steps]),
+        knee=path.knee(),
+        chosen=None if tolerance is None else path.within(float(tolerance)),
+        tolerance=tolerance,
+        measure=error_name(path.origin.task),
+    )
+
+
+def size_axis(sizes: SizeErrors) -> Axis:
+    """The axis of parameters."""
+    low, high = float(sizes.n_parameters.min()), float(sizes.n_parameters.max())
+    return log_axis("parameters other than zero (log scale)", low / 1.15, high * 1.15)
 
 
 def path_chart(sizes: SizeErrors) -> Chart:
@@ -263,7 +262,7 @@ def path_chart(sizes: SizeErrors) -> Chart:
     ]
     return Chart(
         "Error against parameters other than zero along the simplification",
-        sizes.axis,
+        size_axis(sizes),
         number_axis(sizes.measure, np.concatenate([error, error + spread]), zero=True),
         [Line(sizes.n_parameters, error, texts, error - spread, error + spread)],
         marked=sizes.knee,

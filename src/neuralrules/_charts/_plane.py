@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -46,58 +46,6 @@ class Supports:
     title_note: str = ""
     dates: tuple[bool, bool] = (False, False)
 
-    @classmethod
-    def of(
-        cls,
-        fitted: Fitted,
-        engine: Engine,
-        X: Any,
-        y: Any,
-        *,
-        rules: Any,
-        columns: Any,
-        others: Any,
-        target: int,
-        grid_resolution: int,
-    ) -> Self:
-        """The supports over the range of two columns of a checked table X.
-
-        The parameters are those of `SupportDisplay.from_estimator`.
-        """
-        encoder = fitted.encoder
-        chosen = chosen_rules(fitted, rules)
-        sources = chosen_columns(fitted, columns, chosen)
-        lines = [grid_line(fitted, X, source, grid_resolution) for source in sources]
-        cells = reference_cells(fitted, X, others)
-        before, after = supports(fitted, engine, chosen, lines[0], lines[1], cells)
-        points = np.column_stack([line.points for line in lines])
-        present = np.isfinite(points).all(axis=1)
-        targets = drawn_targets(fitted, X.shape[0], y, target)
-        held = {
-            name: cell
-            for source, (name, cell) in enumerate(zip(encoder.names, cells, strict=True))
-            if source not in sources
-        }
-        at = "median or mode" if others is None else "the row given"
-        classes = fitted.task.classes
-        first, second = (isinstance(encoder.columns_of(s)[0], Date) for s in sources)
-        return cls(
-            rules=chosen,
-            columns=(encoder.names[sources[0]], encoder.names[sources[1]]),
-            x=lines[0].values,
-            y=lines[1].values,
-            before=before,
-            after=after,
-            points=points[present],
-            x_categories=lines[0].categories,
-            y_categories=lines[1].categories,
-            targets=None if targets is None else targets[present],
-            reference=held,
-            classes=None if classes is None else list(classes),
-            title_note=f"other columns at {at}" if held else "",
-            dates=(first, second),
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class GridLine:
@@ -122,6 +70,57 @@ class GridLine:
     features: np.ndarray
     encoded: np.ndarray
     points: np.ndarray
+
+
+def supports_of(
+    fitted: Fitted,
+    engine: Engine,
+    X: Any,
+    y: Any,
+    *,
+    rules: Any,
+    columns: Any,
+    others: Any,
+    target: int,
+    grid_resolution: int,
+) -> Supports:
+    """The supports over the range of two columns of a checked table X.
+
+    The parameters are those of `SupportDisplay.from_estimator`.
+    """
+    encoder = fitted.encoder
+    chosen = chosen_rules(fitted, rules)
+    sources = chosen_columns(fitted, columns, chosen)
+    lines = [grid_line(fitted, X, source, grid_resolution) for source in sources]
+    cells = reference_cells(fitted, X, others)
+    before, after = supports(fitted, engine, chosen, lines[0], lines[1], cells)
+    points = np.column_stack([line.points for line in lines])
+    present = np.isfinite(points).all(axis=1)
+    targets = drawn_targets(fitted, X.shape[0], y, target)
+    held = {
+        name: cell
+        for source, (name, cell) in enumerate(zip(encoder.names, cells, strict=True))
+        if source not in sources
+    }
+    at = "median or mode" if others is None else "the row given"
+    classes = fitted.task.classes
+    first, second = (isinstance(encoder.columns_of(s)[0], Date) for s in sources)
+    return Supports(
+        rules=chosen,
+        columns=(encoder.names[sources[0]], encoder.names[sources[1]]),
+        x=lines[0].values,
+        y=lines[1].values,
+        before=before,
+        after=after,
+        points=points[present],
+        x_categories=lines[0].categories,
+        y_categories=lines[1].categories,
+        targets=None if targets is None else targets[present],
+        reference=held,
+        classes=None if classes is None else list(classes),
+        title_note=f"other columns at {at}" if held else "",
+        dates=(first, second),
+    )
 
 
 def chosen_rules(fitted: Fitted, rules: Any) -> list[int]:

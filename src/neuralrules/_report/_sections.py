@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from neuralrules._charts._bars import ImportanceBars
+from neuralrules._charts._bars import importance_bars
 from neuralrules._charts._performance import (
-    SizeErrors,
     error_name,
     path_chart,
     rules_kept_chart,
+    size_errors,
 )
 from neuralrules._charts._shapes import View, most_varied, shape_chart, view_of
 from neuralrules._charts._texts import count
@@ -255,7 +255,7 @@ def importance_section(
             sample_weight=given.sample_weight,
             random_state=0,
         )
-        bars = ImportanceBars.of(measured, label)
+        bars = importance_bars(measured, label)
         found[kind] = bar_rows(bars.labels, bars.values, bars.low, bars.high)
     busy = [bar for bar in found["columns"] if bar["value"] > 0]
     return result | {
@@ -389,7 +389,7 @@ def size_section(
         what = fitted.task.loss.metric
     chart, along = rules_kept_chart(sizes, errors, what), None
     if simplification is not None:
-        path = SizeErrors.of_path(simplification)
+        path = size_errors(simplification)
         along = {
             "svg": svg(path_chart(path)),
             "knee": path.knee,

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from neuralrules._charts._bars import ImportanceBars, Waterfall
+from neuralrules._charts._bars import (
+    ImportanceBars,
+    Waterfall,
+    importance_bars,
+    waterfall,
+    waterfall_label,
+    waterfall_steps,
+)
 from neuralrules._charts._texts import (
     LABEL_LENGTH,
     short_label,
@@ -129,7 +136,7 @@ class ImportanceDisplay(ImportanceBars):
         """
         check_kind("importances", importances, Importances, "model.importances(X)")
         label = bar_label(importances.kind, model)
-        return cls.of(importances, label).plot(ax=ax, max_bars=max_bars)
+        return cls(**vars(importance_bars(importances, label))).plot(ax=ax, max_bars=max_bars)
 
     def plot(self, ax: Any = None, *, max_bars: int = 15) -> ImportanceDisplay:
         """Draw horizontal bars, the largest on top.
@@ -250,7 +257,8 @@ class WaterfallDisplay(Waterfall):
         row = check_position("row", row, X.shape[0], "rows of X")
         explanation = model.explain(_safe_indexing(X, [row]))
         output = None if output is None else check_output(explanation.outputs, output)
-        return cls.of(explanation, 0, row, output).plot(ax=ax, max_rules=max_rules)
+        drawn = waterfall(explanation, 0, row, output)
+        return cls(**vars(drawn)).plot(ax=ax, max_rules=max_rules)
 
     @classmethod
     def from_explanation(
@@ -278,7 +286,8 @@ class WaterfallDisplay(Waterfall):
         check_kind("explanation", explanation, Explanation, "model.explain(X)")
         row = check_position("row", row, explanation.n_rows, "rows of this explanation")
         output = None if output is None else check_output(explanation.outputs, output)
-        return cls.of(explanation, row, row, output).plot(ax=ax, max_rules=max_rules)
+        drawn = waterfall(explanation, row, row, output)
+        return cls(**vars(drawn)).plot(ax=ax, max_rules=max_rules)
 
     def plot(self, ax: Any = None, *, max_rules: int = 10) -> WaterfallDisplay:
         """Draw the sum from the intercept at the top to the decision at the bottom.
@@ -295,7 +304,7 @@ class WaterfallDisplay(Waterfall):
         self
         """
         check_whole("max_rules", max_rules, 1, 10)
-        steps, labels = self.steps(max_rules)
+        steps, labels = waterfall_steps(self, max_rules)
         ends = self.intercept + np.cumsum(steps)
         starts = np.concatenate([[self.intercept], ends])[:-1]
         n = len(steps)
@@ -329,7 +338,7 @@ class WaterfallDisplay(Waterfall):
         ax.set_ylim(n + 1.6, -0.6)
         room = 0.22 * (np.ptp(edges) or 1)  # for the numbers beside the bars
         ax.set_xlim(edges.min() - room, edges.max() + room)
-        ax.set_xlabel(literally(self.label))
+        ax.set_xlabel(literally(waterfall_label(self)))
         fires = f"{len(self.rules)} rule{'s fire' if len(self.rules) != 1 else ' fires'}"
         ax.set_title(f"Row {self.row}: {fires}, decision {signed(self.decision, 4, plus='')}")
         self.ax_, self.figure_ = ax, ax.figure

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._charts._performance import SizeErrors
+from neuralrules._charts._performance import SizeErrors, size_axis, size_errors
 from neuralrules._estimators._base import NeuralRuleModel, fitted_of
 from neuralrules._simplify._path import SimplificationPath
 from neuralrules.plot._drawing import (
@@ -204,7 +204,7 @@ class SizeDisplay(SizeErrors):
         """
         check_kind("path", path, SimplificationPath, "model.simplification_path(X, y)")
         check_tolerance(tolerance)
-        return cls.of_path(path, tolerance).plot(ax=ax)
+        return cls(**vars(size_errors(path, tolerance))).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> SizeDisplay:
         """Draw the error over the number of parameters, on a logarithmic axis.
@@ -235,7 +235,7 @@ class SizeDisplay(SizeErrors):
         if self.chosen is not None:
             name = f"tolerance {self.tolerance:g}"
             self.marks_["chosen"] = self._mark(ax, self.chosen, "s", name)
-        show_axis(ax, self.axis)
+        show_axis(ax, size_axis(self))
         ax.set_ylim(bottom=0)
         ax.set_ylabel(f"{self.measure},\nrows not seen in training")
         ax.set_title("Error against size of the simplified models")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._charts._diagram import RuleDiagram
+from neuralrules._charts._diagram import RuleDiagram, rule_diagram
 from neuralrules._charts._texts import signed
 from neuralrules._estimators._base import NeuralRuleModel, fitted_of
 from neuralrules._io._checks import check_position, check_whole
@@ -94,7 +94,7 @@ class RuleDisplay(RuleDiagram):
         fitted = fitted_of(model)
         rule = check_position("rule", rule, fitted.network.n_rules, "rules of this model")
         check_whole("max_columns", max_columns, 1, 10)
-        return cls.of(fitted, rule, max_columns).plot(ax=ax)
+        return cls(**vars(rule_diagram(fitted, rule, max_columns))).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> RuleDisplay:
         """Draw the network from left to right.

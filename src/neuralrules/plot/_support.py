@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from neuralrules._charts._axes import Axis, date_axis
-from neuralrules._charts._plane import Supports
+from neuralrules._charts._plane import Supports, supports_of
 from neuralrules._charts._texts import class_name, short_label, short_name
 from neuralrules._estimators._base import NeuralRuleModel, checked_table, engine_of, fitted_of
 from neuralrules._io._checks import check_whole
@@ -146,7 +146,7 @@ class SupportDisplay(Supports):
         fitted, X = fitted_of(model), checked_table(model, X)
         fitted.encoder.transform(X)  # complains about cells that the model cannot take
         check_whole("grid_resolution", grid_resolution, 2, 300)
-        display = cls.of(
+        found = supports_of(
             fitted,
             engine_of(model),
             X,
@@ -157,6 +157,7 @@ class SupportDisplay(Supports):
             target=target,
             grid_resolution=grid_resolution,
         )
+        display = cls(**vars(found))
         return display.plot(ax=ax, arrangement=arrangement, max_points=max_points)
 
     def plot(
