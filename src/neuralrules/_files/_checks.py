@@ -1,4 +1,4 @@
-"""What a file's text and arrays must be like before a model is made of them.
+"""Checks of a file's text and arrays, before a model is made of them.
 
 The kernels trust the shapes and indices of a model, so a file from a stranger must not
 reach them before everything in it has been checked.
@@ -22,14 +22,14 @@ def refuse(what: str) -> NoReturn:
 
 
 class Contents:
-    """Text and arrays of a file, each to be taken once.
+    """The text and the arrays of a file. Each part is taken out once.
 
     Attributes
     ----------
     document : dict of str to object
-        What is left of the text.
+        The parts of the text that are not taken yet.
     arrays : dict of str to ndarray
-        What is left of the arrays.
+        The arrays that are not taken yet.
     """
 
     def __init__(self, document: Any, arrays: dict[str, np.ndarray]) -> None:
@@ -38,7 +38,7 @@ class Contents:
         self.document, self.arrays = document, arrays
 
     def value(self, key: str, kind: type[T]) -> T:
-        """A value of the text; exactly of that type, so True is no integer."""
+        """A value of the text, of exactly this type: True is not an integer."""
         if key not in self.document:
             refuse(f"it does not say {key!r}")
         value = self.document.pop(key)
@@ -47,7 +47,7 @@ class Contents:
         return value
 
     def optional(self, key: str, kind: type[T]) -> T | None:
-        """The same where None is allowed too."""
+        """A value of the text of exactly this type, or None."""
         if self.document.get(key, ...) is None:
             return self.document.pop(key)
         return self.value(key, kind)
@@ -83,7 +83,7 @@ class Contents:
         low: float = -np.inf,
         high: float = np.inf,
     ) -> np.ndarray:
-        """An array of that dtype and shape, where None is any length, from `low` to `high`."""
+        """An array of this dtype and shape, from `low` to `high`. A None is any length."""
         if name not in self.arrays:
             refuse(f"the array {name!r} is missing")
         array = self.arrays.pop(name)
@@ -116,7 +116,7 @@ class Contents:
         return array
 
     def offsets(self, name: str, *, empty: bool) -> np.ndarray:
-        """Where the literals of the rules begin; `empty` rules may have none."""
+        """The places where the rules begin. With `empty`, a rule may have no part."""
         array = self.array(name, np.int64, (None,))
         # Neighbours are compared, because their difference could overflow.
         ascends = array[:-1] <= array[1:] if empty else array[:-1] < array[1:]
@@ -131,7 +131,7 @@ class Contents:
 
 
 def shown(value: Any) -> str:
-    """What a message shows of something that may be long."""
+    """The beginning of a value that may be long, for messages."""
     return repr(value[:40] if isinstance(value, str) else value)[:60]
 
 

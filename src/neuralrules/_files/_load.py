@@ -33,13 +33,13 @@ from neuralrules._task._task import Task
 
 
 def contents_of(whole: bytes) -> Contents:
-    """What the bytes of a file hold, before it is checked."""
+    """The contents of a file, before they are checked."""
     arrays, text = unpack(whole)
     return Contents(parse_json(text, "its text"), arrays)
 
 
 def read_bytes(path: str, max_bytes: int) -> bytes:
-    """The whole file, if it is one and not too large."""
+    """The bytes of a regular file that is not too large."""
     if stat.S_ISFIFO(os.stat(path).st_mode):  # opening it would wait for a writer
         raise ModelFileError(f"{path!r} is not a regular file. Give a file to load.")
     with open(path, "rb") as file:
@@ -100,7 +100,7 @@ def fitted_from(contents: Contents, estimator: str, *, classes: bool) -> Fitted:
 
 
 def task_from(contents: Contents, loss: LossDocument, *, classes: bool) -> Task:
-    """What the outputs mean."""
+    """The task: what the outputs mean."""
     centre = contents.array("target.mean", np.float64, (None,))
     scale = contents.array("target.scale", np.float64, (len(centre),))
     if not len(centre) or (scale <= 0).any():
@@ -150,7 +150,7 @@ def history_from(contents: Contents, n_epochs: int) -> dict[str, list[float]]:
 
 
 def notes_from(contents: Contents) -> dict[str, list[str]]:
-    """What a program keeps with the model about the table it came from."""
+    """What a program noted with the model about the model's table."""
     notes = contents.value("notes", dict)
     inner = Contents(dict(notes), {})
     return {key: inner.texts(key) for key in notes}
@@ -165,7 +165,7 @@ def lineage_from(contents: Contents) -> tuple[Event, ...]:
 
 
 def event_from(record: Any) -> Event:
-    """One event; what people read must be on one line, and as it was written."""
+    """One event. Texts that people read must be one printable line."""
     inner = Contents(record, {})
     texts = {name: inner.value(name, str) for name in ("what", "when", "who", "version")}
     texts["summary"] = inner.value("summary", str)

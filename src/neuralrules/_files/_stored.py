@@ -1,7 +1,8 @@
 """A model in a file as what it learned, without the estimator that learned it.
 
-That is all a prediction needs, and it takes no scikit-learn, which is slow to load. How the
-model was trained is not looked at.
+A prediction needs no more than that, and no scikit-learn, which is slow to load. With a
+fitted estimator instead, `neuralrules predict` of a small table takes more than three times as
+long. The parameters of training are not read.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ REGRESSORS = ("NeuralRuleRegressor", "NeuralRuleRegressorCV")
 
 @dataclass(frozen=True)
 class StoredModel:
-    """What a file holds; named as an estimator names it.
+    """The model of a file, with the attributes of an estimator.
 
     Attributes
     ----------
     fitted_ : Fitted
     engine : str
-        What it computes with.
+        The name of the engine that the model computes with.
     n_jobs : int or None
-        On how many threads.
+        The number of threads, as the parameter `n_jobs`.
     """
 
     fitted_: Fitted
@@ -44,9 +45,9 @@ class StoredModel:
         return self.fitted_.encoder
 
     def deciding_engine(self) -> Decider:
-        """What decides, and loads numba only for many rows.
+        """An engine for predictions, which loads numba only for many rows.
 
-        A model that torch trained, perhaps on a GPU, needs neither to be used elsewhere.
+        A model that torch trained, perhaps on a GPU, predicts without torch and without a GPU.
         """
         if self.engine == "numpy":
             return get_engine(self.engine, 1)
@@ -60,7 +61,7 @@ class StoredModel:
 
 
 def stored_model(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> StoredModel:
-    """Read a model that `save` wrote, to predict with; raises as `load` does."""
+    """Read a model that `save` wrote, for predictions. Raises the errors of `load`."""
     whole = read_bytes(os.fspath(path), max_bytes)
     try:
         contents = contents_of(whole)

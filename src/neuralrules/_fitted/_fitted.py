@@ -1,4 +1,4 @@
-"""A fitted model as a value: all that was learned, and nothing of how to learn."""
+"""A fitted model as a value: everything that was learned, and no parameters of learning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from neuralrules._rules._rules import Rules
 from neuralrules._task._task import Task
 from neuralrules._training._training import State
 
-# Measuring a model on all its rows costs as much as some epochs.
+# A model is measured on at most this many rows for each epoch: more would take longer than the
+# training itself.
 READ_ROWS_PER_EPOCH = 2_000
 
 
@@ -46,12 +47,12 @@ class Fitted:
     interrupted : bool
         Whether Ctrl-C ended training.
     activity : Activity
-        What the rules do on the training rows, or on a sample of them; of a rounded model,
-        on the rows that it was rounded on, which may be others.
+        What the rules do on the training rows, or on a sample of them. For a rounded model,
+        what they do on the rows that it was rounded on.
     performance : Performance
         How good the model is there.
     notes : dict of str to list of str
-        What whoever fitted the model wants to be remembered with it.
+        Notes of the program that fitted the model.
     lineage : tuple of Event
         What was done to the model since it grew.
     """
@@ -96,7 +97,7 @@ class Fitted:
 
     @property
     def why_no_rows(self) -> str:
-        """What was done to a model that remembers none of its training rows, for errors."""
+        """Why a model remembers no training rows, for error messages."""
         edited = any(event.what == EDITED for event in self.lineage)
         return "edited" if edited or self.rules.grew else "read from text"
 
@@ -119,7 +120,7 @@ class Fitted:
         return self.task.predictions(self.decide(X, engine))
 
     def after(self, what: str, summary: str, n_rows: int = 0) -> Fitted:
-        """The same model, which remembers that something was done to it."""
+        """The same model with one more event in its lineage."""
         return replace(self, lineage=followed(self.lineage, event(what, summary, n_rows)))
 
     @property
@@ -154,10 +155,10 @@ def in_target_units(network: Network, task: Task) -> NetworkInUnits:
 
 
 def remembered_rows(rows: Rows, n_epochs: int) -> Rows:
-    """Training rows to measure a new model on.
+    """The training rows to measure a new model on.
 
-    All of them, unless that would take long compared with the training; then an even
-    sample, weighted to stand for all.
+    All rows, unless that would take long compared with the training. Otherwise an even sample,
+    with weights that add up to those of all rows.
     """
     counted = np.flatnonzero(rows.weights)
     n_rows = min(len(counted), READ_ROWS_PER_EPOCH * max(n_epochs, 1))

@@ -1,4 +1,4 @@
-"""What training may not do to the parameters of a network."""
+"""Limits that training keeps for the parameters of a network."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Constraints(NamedTuple):
 
     @classmethod
     def free(cls, network: Network) -> Constraints:
-        """No limits, to begin with."""
+        """Constraints without any limit."""
         own = network.parameters
         return cls(own.filled(False, bool), own.filled(-np.inf), own.filled(np.inf))
 
@@ -47,13 +47,13 @@ class Constraints(NamedTuple):
     def keep_zeros(cls, network: Network) -> Constraints:
         """Weights that are zero, of either layer, stay zero.
 
-        Biases and values are never pruned: a zero among them is a number like others.
+        Biases and values are never pruned: a zero bias or value may change.
         """
         kept = cls.keep_columns(network)
         return kept._replace(frozen=kept.frozen._replace(mixing=network.mixing == 0))
 
     def also(self, other: Constraints) -> Constraints:
-        """The limits of both."""
+        """The limits of both constraints together."""
         return Constraints(
             Parameters(*map(np.logical_or, self.frozen, other.frozen)),
             Parameters(*map(np.maximum, self.lower, other.lower)),
@@ -107,7 +107,7 @@ class Constraints(NamedTuple):
         return self._replace(frozen=frozen)
 
     def check(self, parameters: Parameters) -> None:
-        """Refuse limits of another network, and bounds that leave no number between them."""
+        """Refuse limits of another network, and a lower bound above its upper bound."""
         for name, parameter in parameters._asdict().items():
             frozen, lower, upper = (getattr(part, name) for part in self)
             for array, dtype in ((frozen, bool), (lower, np.float32), (upper, np.float32)):

@@ -1,11 +1,10 @@
 """The neural rules as flat arrays.
 
 A neural rule (equation 11 of the paper) is ``r(x) = c * min_j ReLU(w_j . x_T + a_j)``.
-Each rule owns the columns x_T that its literals look at; what it does not own does not
-exist for it. In the paper these are all features of the tree, the same for every rule.
-The literals of all rules lie one after the other, and so do their columns and their
-matrices of weights. A deep neural rule puts a second layer
-``h = mixing . ReLU(w x + a) + shifts`` between its literals and the minimum.
+Each rule owns the columns x_T that its literals look at, and no other columns. In the paper
+these are all features of the tree, the same for every rule. The literals of all rules lie one
+after the other, and so do their columns and their matrices of weights. A deep neural rule puts
+a second layer ``h = mixing . ReLU(w x + a) + shifts`` between its literals and the minimum.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A model changed by hand: rules dropped, frozen, rewritten or given other values."""
+"""Edits of a model by hand: rules are dropped, frozen, rewritten, or get other values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from neuralrules._training._training import State
 
 
 class Edits(NamedTuple):
-    """What is to be changed, by the numbers of the rules; see `Changes.edit`."""
+    """What to change, by the numbers of the rules; see `Changes.edit`."""
 
     drop: list[int]
     freeze: list[int]
@@ -31,7 +31,7 @@ class Edits(NamedTuple):
 def read_edits(
     n_rules: int, drop: Any, freeze: Any, unfreeze: Any, replaced: Any, values: Any
 ) -> Edits:
-    """Checked edits of a model of so many rules."""
+    """Checked edits of a model with `n_rules` rules."""
     lists = {"drop": drop, "freeze": freeze, "unfreeze": unfreeze}
     for option, given in lists.items():
         if isinstance(given, str) or not isinstance(given, Iterable):
@@ -72,7 +72,7 @@ def read_edits(
 
 
 def edits_text(edits: Edits) -> str:
-    """Edits in one line."""
+    """A line that says what the edits change."""
     deeds = {
         "drop": "dropped",
         "replace": "rewritten",
@@ -89,7 +89,7 @@ def edits_text(edits: Edits) -> str:
 
 
 def named_rules(rules: list[int], done: str) -> str:
-    """What was done to some rules, by their numbers."""
+    """A text that says what was done to some rules, named by their numbers."""
     return f"rule{'s' * (len(rules) > 1)} {', '.join(map(str, rules))} {done}"
 
 
@@ -104,17 +104,17 @@ def rule_number(option: str, given: Any, n_rules: int) -> int:
 
 
 def edited(fitted: Fitted, edits: Edits, start: str) -> Fitted:
-    """A model with some rules changed; what was not named keeps its bits.
+    """A model with some rules changed. Everything that the edits do not name keeps its bits.
 
-    How good it is is not known until it sees rows again. What its rules cover is, unless some
-    were rewritten.
+    The performance of the new model is not known until it sees rows again. What its rules
+    cover is known, unless some rules were rewritten.
 
     Parameters
     ----------
     fitted : Fitted
     edits : Edits
     start : {"hinge", "leaf"}
-        How a rule that was rewritten becomes a neural one.
+        How a rewritten rule becomes a neural rule.
     """
     rules, network = fitted.rules, fitted.state.network
     if edits.replace:
@@ -141,7 +141,7 @@ def edited(fitted: Fitted, edits: Edits, start: str) -> Fitted:
 
 
 def rewritten(fitted: Fitted, texts: Mapping[int, str], start: str) -> tuple[Rules, Network]:
-    """The rules with some of them written anew; these keep their values."""
+    """The rules, some with new conditions. Rules with new conditions keep their values."""
     rules, network = fitted.rules, fitted.state.network
     own = np.array(list(texts))
     paths = [read_rule(text, fitted.encoder, f"replace[{i}]") for i, text in texts.items()]
@@ -160,7 +160,7 @@ def rewritten(fitted: Fitted, texts: Mapping[int, str], start: str) -> tuple[Rul
 
 
 def network_value(fitted: Fitted, rule: int, given: Any) -> np.ndarray:
-    """A value in the units of the targets, for standardised ones: (n_outputs,) float32."""
+    """A value in the units of the targets, converted to standardised: (n_outputs,) float32."""
     n_outputs = fitted.network.n_outputs
     numbers = [given] if isinstance(given, Real) and n_outputs == 1 else given
     if (
@@ -175,6 +175,6 @@ def network_value(fitted: Fitted, rule: int, given: Any) -> np.ndarray:
 
 
 def activity_of(activity: Activity, kept: np.ndarray) -> Activity:
-    """What some of the rules do, which does not hang on the others."""
+    """What some of the rules do. It does not depend on the other rules."""
     each = ("covered", "totals", "in_leaf", "in_both", "activation", "highest")
     return replace(activity, **{name: getattr(activity, name)[kept] for name in each})

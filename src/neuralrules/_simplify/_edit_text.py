@@ -1,4 +1,4 @@
-"""A model changed in its exact text: what the text still says keeps its bits."""
+"""Edits of a model in its exact text: what the text still says keeps its bits."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from neuralrules._training._training import State
 
 
 def edited_text(fitted: Fitted, text: str) -> tuple[Fitted, str]:
-    """The model that a changed text describes, and what changed, in one line.
+    """The model that a changed text describes, and a line that says what changed.
 
-    Rules whose literals are as they were keep their bits, their leaves and whether they are
-    frozen, wherever they stand now; so does the rest of the model, if the text still declares
-    the same columns and targets. Else it is a model read from text.
+    Rules with unchanged literals keep their bits and their leaves, and stay frozen or free,
+    wherever they stand now. The rest of the model also keeps its bits if the text declares the
+    same columns and targets. Otherwise the result is a model read from text.
     """
     before, after = read_exact(exact_text(fitted)), read_exact(text)
     check_task(before.task, after.task)
@@ -64,7 +64,7 @@ def edited_text(fitted: Fitted, text: str) -> tuple[Fitted, str]:
 def rewritten(
     fitted: Fitted, before: ExactRules, after: ExactRules, known: list[int | None]
 ) -> tuple[Rules, Network]:
-    """The rules of a changed text, for standardised targets; `known` says where they were."""
+    """The rules of a changed text, for standardised targets; `known`: their former places."""
     shift, factor = fitted.task.loss.link.in_units(fitted.task.centre, fitted.task.scale)
     rules, network = fitted.rules, fitted.state.network
     intercept = network.intercept
@@ -88,7 +88,7 @@ def rewritten(
 
 
 def check_task(before: Task, after: Task) -> None:
-    """Refuse a text that asks for something else than the model that it was written by."""
+    """Refuse a text that predicts something else than the model that wrote it."""
     if before.are_classes != after.are_classes or before.n_outputs != after.n_outputs:
         kinds = [
             f"{task.n_classes} classes" if task.are_classes else f"{task.n_outputs} numbers"
@@ -101,7 +101,7 @@ def check_task(before: Task, after: Task) -> None:
 
 
 def declarations(exact: ExactRules) -> tuple[Hashable, ...]:
-    """What a text says before its rules, but for the intercept."""
+    """What a text says before its rules, except the intercept."""
     task = exact.task
     labels = tuple((type(label), label) for label in task.labels)
     targets = (labels, task.loss.name, task.flat, tuple(task.scale.tolist()))
@@ -133,14 +133,15 @@ def used_terms(rules: list[ParsedRule]) -> set[Term]:
 
 
 def conditions(rule: ParsedRule) -> Hashable:
-    """All of a rule but its values."""
+    """Everything of a rule except its values."""
     return tuple(rule.literals), None if rule.units is None else tuple(rule.units)
 
 
 def rule_places(before: list[ParsedRule], after: list[ParsedRule]) -> list[int | None]:
-    """Where the rules of a changed text were; None for new ones.
+    """The former places of the rules of a changed text; None for a new rule.
 
-    A rule is known by its conditions; of several with the same, by its values too.
+    A rule is recognised by its conditions. Rules with the same conditions are told apart by
+    their values.
     """
     found: list[int | None] = [None] * len(after)
     left = set(range(len(before)))
@@ -169,9 +170,10 @@ def check_finite(network: Network) -> None:
 
 
 def leaves_of(network: Network) -> list[list[tuple[int, int, np.float32]]]:
-    """Rules that were written as literals as if they were leaves.
+    """Rules that were written as literals, as if they were leaves of a tree.
 
-    Each literal as a split of the column that weighs most in it, others at their means.
+    Each literal becomes a split of its column with the largest weight; its other columns are
+    taken at their means.
     """
     leaves = []
     for rule in range(network.n_rules):
@@ -189,7 +191,7 @@ def leaves_of(network: Network) -> list[list[tuple[int, int, np.float32]]]:
 
 
 def changes_text(before: ExactRules, after: ExactRules, known: list[int | None]) -> str:
-    """What changed between two texts, in one line."""
+    """A line that says what changed between two texts."""
     kept = [place for place in known if place is not None]
     valued = [
         place

@@ -25,13 +25,13 @@ from neuralrules._reading._wording import lies_between_knots, shown_digits
 from neuralrules._rules._rules import ALL_FROZEN, FREE, Rules
 from neuralrules._task._task import Task
 
-ON_THE_THRESHOLD = 5e-7  # of a bias: a few times what float32 rounds off
-MOST_ROUNDS = 8  # nearly always one is enough
+ON_THE_THRESHOLD = 5e-7  # share of a bias: a few times the rounding error of float32
+MOST_ROUNDS = 8  # one round is nearly always enough
 MOST_DIGITS = 7  # of what float32 holds
 
 
 class Thresholds(Protocol):
-    """Where thresholds go, if not to some digits."""
+    """Moves thresholds, if they are not rounded to digits."""
 
     def of_column(self, column: EncodedColumn, threshold: float, *, rises: bool) -> float: ...
 
@@ -39,7 +39,7 @@ class Thresholds(Protocol):
 
 
 class Rounding(NamedTuple):
-    """A rounded model, and what it costs.
+    """A rounded model, and its losses.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Rounding(NamedTuple):
     loss, loss_before : float
         Mean loss on the rows given, of the rounded model and of the one before.
     precision : int
-        With so many digits `rules_text` shows all numbers of the rounded model as they are.
+        The number of digits with which `rules_text` shows the exact rounded model.
     """
 
     model: Any
@@ -66,7 +66,7 @@ class Rounding(NamedTuple):
 def rounded_network(fitted: Fitted, precision: int) -> Network:
     """The network, for standardised targets, with rounded numbers.
 
-    Terms that were almost equal may change places, and are then rounded once more.
+    Rounding may change the order of terms that are almost equal. They are then rounded again.
     """
     network = fitted.state.network
     for _ in range(MOST_ROUNDS):
@@ -114,7 +114,7 @@ def once_rounded(
     precision: int,
     thresholds: Thresholds | None = None,
 ) -> Network:
-    """Every number rounded once, to some digits; thresholds to where they are told to go."""
+    """Every number rounded once. `thresholds` may say where thresholds go."""
     columns = [encoder.columns[feature] for feature in network.features]
     weights = network.weights.astype(np.float64)
     biases = network.biases.astype(np.float64)
@@ -133,8 +133,8 @@ def once_rounded(
     with np.errstate(divide="ignore", invalid="ignore"):
         change = np.where(in_units == 0, 1, each_rounded(in_units, precision) / in_units)
     if not network.deep:
-        # Round thresholds meet round cells, and what is printed is that such a row does not
-        # pass: so that no rounding of float32 lets it.
+        # A round threshold may equal a round cell. The text says that such a row does not pass,
+        # so the rounding of float32 must not let it pass.
         biases -= ON_THE_THRESHOLD * np.abs(biases)
     return replace(
         network.with_weights(weights),
@@ -148,9 +148,9 @@ def once_rounded(
 def rounded_inequality(
     encoder: Encoder, literal: LiteralSum, precision: int, thresholds: Thresholds | None
 ) -> LiteralSum:
-    """A sum that is compared with 0: its threshold and its other factors as they are shown.
+    """A sum that is compared with 0, with its threshold and its factors as the text shows them.
 
-    The first factor, which no inequality shows, keeps as many digits.
+    No inequality shows the first factor. It is rounded to the same number of digits.
     """
     first, *others = sorted(literal.terms, key=lambda term: -abs(term.weight))
     column, unit = first.column, float(f"{first.factor:.{precision - 1}e}")
@@ -188,7 +188,7 @@ def shown_bound(
 
 
 def rounded_sum(literal: LiteralSum, precision: int) -> LiteralSum:
-    """A sum that is added up by a deep rule: all of its numbers as they are shown."""
+    """A sum that a deep rule computes, with all numbers as the text shows them."""
     largest = max(abs(term.weight) for term in literal.terms)
     rounded = tuple(
         Term(term.column, float(number(term.factor, shown_digits(term, precision))))
