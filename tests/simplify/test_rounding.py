@@ -100,4 +100,4 @@ def test_the_rows_of_rounding_are_not_called_those_of_training(tmp_path):
     assert "% of the training rows)" in trained.rules_text()
     page = model.report(tmp_path / "page.html").read_text("utf-8")
     assert "Optimistic: measured on the " in page
-    assert "The model has seen these rows. On new ones it will as a rule" in page
+    assert "The model has seen these rows in training. On new rows it will usually" in page
