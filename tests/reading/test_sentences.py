@@ -235,7 +235,7 @@ def test_the_base_rate_stands_first_and_the_rare_class_before_the_other():
 
 def test_dead_rules_and_what_always_holds_are_not_told():
     model, X, y = credit()
-    network = model.network_
+    network = model.fitted_.state.network
     biases, values = network.biases.copy(), network.values.copy()
     biases[network.offsets[3]] = -100.0  # concerns no row
     values[4] = 0.0  # adds nothing
