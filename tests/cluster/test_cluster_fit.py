@@ -237,7 +237,7 @@ def test_a_cluster_too_small_or_too_far_is_one_clear_error(ray_cluster, path, tm
         ),
         ({"workers": 1, "cpus_per_worker": 2}, "1 of 2 CPUs each .* can run 0"),
         ({"address": "10.0.0.1:6379"}, "address='10.0.0.1:6379' is another cluster than"),
-        ({"address": "ray://10.0.0.1"}, "is one of Ray Client"),
+        ({"address": "ray://10.0.0.1"}, "belongs to Ray Client"),
     ):
         with pytest.raises(ValueError, match=says) as caught:
             neuralrules.ray.fit(model, path, target="y", **options)
