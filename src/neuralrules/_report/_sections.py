@@ -51,6 +51,15 @@ from neuralrules._report._rules_section import table_section
 from neuralrules._report._svg import svg
 from neuralrules._simplify._path import SimplificationPath
 
+# The templates of the panels, from the top of the page to its end.
+PANELS = (
+    "performance.html",
+    "importance.html",
+    "rules.html",
+    "what_if.html",
+    "reading.html",
+    "lineage.html",
+)
 IMPORTANCE_ROWS = 2000  # rows that importances are measured on
 SHOWN_COLUMNS = 20
 SHOWN_RULES = 15
@@ -101,7 +110,7 @@ def report_data(
     Returns
     -------
     dict
-        ``header``, ``performance``, ``importance``, ``shapes``, ``sizes``, ``table``,
+        ``header``, ``panels``, ``performance``, ``importance``, ``shapes``, ``sizes``, ``table``,
         ``inputs``, ``examples``, ``reasons``, ``scaled`` and ``dates``, what such columns
         are, ``lineage``, and ``page``, the data of the script.
     """
@@ -134,6 +143,7 @@ def report_data(
     )
     return {
         "header": header_section(fitted, title),
+        "panels": PANELS,
         "performance": performed | told_of_rows(fitted, given, where),
         "importance": importance,
         "shapes": shapes_section(
