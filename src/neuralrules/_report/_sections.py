@@ -110,9 +110,8 @@ def report_data(
     Returns
     -------
     dict
-        ``header``, ``panels``, ``performance``, ``importance``, ``shapes``, ``sizes``, ``table``,
-        ``inputs``, ``examples``, ``reasons``, ``scaled`` and ``dates``, what such columns
-        are, ``lineage``, and ``page``, the data of the script.
+        ``header``, ``panels``, the data of each panel by its name, and ``page``, the data of
+        the script.
     """
     performance, activity, rows = fitted.performance, fitted.activity, given.rows
     outputs = None
