@@ -70,7 +70,7 @@ class Cluster:
             for piece, parts in self._blocks.pieces(len(rows.stream.columns))
         ]
         with plain_cluster_errors():
-            pieces = ray.get([kept for kept, _ in made])
+            pieces = results([kept for kept, _ in made])
         self._refs = [training for _, training in made]
         self._lengths = [piece.n_training for piece in pieces]
         self._blocks = Blocks([], [])  # they are no longer needed
@@ -80,7 +80,7 @@ class Cluster:
         ray = load_ray()
         task, shipped = ray.remote(counted_task), ray.put(rules)
         with plain_cluster_errors():
-            pieces = ray.get([task.remote(shipped, ref) for ref in self._refs])
+            pieces = results([task.remote(shipped, ref) for ref in self._refs])
         return with_counts(rules, pieces, kept)
 
     def training(
@@ -97,12 +97,21 @@ class Cluster:
     ) -> list[Any]:
         ray = load_ray()
         task, shipped = ray.remote(function), ray.put((stream, targets))
-        return ray.get(
+        return results(
             [
                 task.remote(shipped, keeps, piece, cuts(parts), *(part.ref for part in parts))
                 for piece, parts in self._blocks.pieces(len(stream.columns))
             ]
         )
+
+
+def results(refs: Sequence[Any]) -> list[Any]:
+    """The results of tasks. If several tasks failed, the error of the first one is raised.
+
+    `ray.get` of all of them at once would raise the error of the task that failed first.
+    """
+    ray = load_ray()
+    return [ray.get(ref) for ref in refs]
 
 
 def cuts(parts: Sequence[Part]) -> list[slice]:
