@@ -131,6 +131,12 @@ def test_notes_name_the_column_and_the_remedy():
     )
 
 
+def test_missing_cells_count_as_a_category_in_the_note_on_many_texts():
+    texts = [f"t{place}" for place in range(64)] * 2
+    assert note(texts) is None
+    assert "has 64 different texts" in note([*texts, None])
+
+
 def test_ordinary_columns_get_no_note():
     assert note([f"t{place}" for place in range(64)] * 2) is None
     assert note(["a", "b", "1,5", "b"]) is None

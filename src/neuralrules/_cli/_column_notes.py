@@ -63,7 +63,7 @@ def many_texts_note(column: pd.Series) -> str | None:
     n_texts = column.dropna().astype(str).nunique()
     if n_texts == len(column):
         return identifier_note(column, "has a different text in every row")
-    if n_texts <= MAX_CATEGORIES:
+    if n_texts + column.hasnans <= MAX_CATEGORIES:  # missing is a category too
         return None
     return (
         f"the column {column.name!r} has {n_texts:,} different texts: the {MAX_CATEGORIES - 1} "
