@@ -19,7 +19,7 @@ from neuralrules._training._training import State
 
 
 class Edits(NamedTuple):
-    """What to change, by the numbers of the rules; see `Changes.edit`."""
+    """What to change in which rules, named by their numbers; see `Changes.edit`."""
 
     drop: list[int]
     freeze: list[int]
@@ -31,7 +31,7 @@ class Edits(NamedTuple):
 def read_edits(
     n_rules: int, drop: Any, freeze: Any, unfreeze: Any, replaced: Any, values: Any
 ) -> Edits:
-    """Checked edits of a model with `n_rules` rules."""
+    """Check the edits that a user asks for in a model with `n_rules` rules."""
     lists = {"drop": drop, "freeze": freeze, "unfreeze": unfreeze}
     for option, given in lists.items():
         if isinstance(given, str) or not isinstance(given, Iterable):
@@ -106,8 +106,8 @@ def rule_number(option: str, given: Any, n_rules: int) -> int:
 def edited(fitted: Fitted, edits: Edits, start: str) -> Fitted:
     """A model with some rules changed. Everything that the edits do not name keeps its bits.
 
-    The performance of the new model is not known until it sees rows again. What its rules
-    cover is known, unless some rules were rewritten.
+    The performance of the new model is unknown until the model is measured on rows again. The
+    activity of its rules is known, unless some rules were rewritten.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def edited(fitted: Fitted, edits: Edits, start: str) -> Fitted:
 
 
 def rewritten(fitted: Fitted, texts: Mapping[int, str], start: str) -> tuple[Rules, Network]:
-    """The rules, some with new conditions. Rules with new conditions keep their values."""
+    """All rules, some with new conditions. Rules with new conditions keep their values."""
     rules, network = fitted.rules, fitted.state.network
     own = np.array(list(texts))
     paths = [read_rule(text, fitted.encoder, f"replace[{i}]") for i, text in texts.items()]
@@ -160,7 +160,10 @@ def rewritten(fitted: Fitted, texts: Mapping[int, str], start: str) -> tuple[Rul
 
 
 def network_value(fitted: Fitted, rule: int, given: Any) -> np.ndarray:
-    """A value in the units of the targets, converted to standardised: (n_outputs,) float32."""
+    """Convert a rule's value from units of the targets to standardised targets.
+
+    Returns (n_outputs,) float32.
+    """
     n_outputs = fitted.network.n_outputs
     numbers = [given] if isinstance(given, Real) and n_outputs == 1 else given
     if (
@@ -175,6 +178,6 @@ def network_value(fitted: Fitted, rule: int, given: Any) -> np.ndarray:
 
 
 def activity_of(activity: Activity, kept: np.ndarray) -> Activity:
-    """What some of the rules do. It does not depend on the other rules."""
+    """The activity of the rules in `kept`. It does not depend on the other rules."""
     each = ("covered", "totals", "in_leaf", "in_both", "activation", "highest")
     return replace(activity, **{name: getattr(activity, name)[kept] for name in each})

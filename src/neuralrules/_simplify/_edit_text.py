@@ -1,4 +1,4 @@
-"""Edits of a model in its exact text: what the text still says keeps its bits."""
+"""Edits of a model in its exact text. Parts that a user did not edit keep their bits."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ from neuralrules._training._training import State
 def edited_text(fitted: Fitted, text: str) -> tuple[Fitted, str]:
     """The model that a changed text describes, and a line that says what changed.
 
-    Rules with unchanged literals keep their bits and their leaves, and stay frozen or free,
-    wherever they stand now. The rest of the model also keeps its bits if the text declares the
-    same columns and targets. Otherwise the result is a model read from text.
+    If the text declares the same columns and targets, and new rules use only columns that the
+    model encodes, all unchanged parts keep their bits. Rules with unchanged literals also keep
+    their leaves and stay frozen or free, even if they have moved in the text. Otherwise the
+    whole model is read from the text.
     """
     before, after = read_exact(exact_text(fitted)), read_exact(text)
     check_task(before.task, after.task)
@@ -64,7 +65,10 @@ def edited_text(fitted: Fitted, text: str) -> tuple[Fitted, str]:
 def rewritten(
     fitted: Fitted, before: ExactRules, after: ExactRules, known: list[int | None]
 ) -> tuple[Rules, Network]:
-    """The rules of a changed text, for standardised targets; `known`: their former places."""
+    """The rules and the network of a changed text, for standardised targets.
+
+    `known` holds the former place of each rule, or None for a new rule.
+    """
     shift, factor = fitted.task.loss.link.in_units(fitted.task.centre, fitted.task.scale)
     rules, network = fitted.rules, fitted.state.network
     intercept = network.intercept
@@ -88,7 +92,7 @@ def rewritten(
 
 
 def check_task(before: Task, after: Task) -> None:
-    """Refuse a text that predicts something else than the model that wrote it."""
+    """Refuse a text with another kind or number of outputs than the model."""
     if before.are_classes != after.are_classes or before.n_outputs != after.n_outputs:
         kinds = [
             f"{task.n_classes} classes" if task.are_classes else f"{task.n_outputs} numbers"
@@ -101,7 +105,7 @@ def check_task(before: Task, after: Task) -> None:
 
 
 def declarations(exact: ExactRules) -> tuple[Hashable, ...]:
-    """What a text says before its rules, except the intercept."""
+    """Everything that a text declares before its rules, except the intercept."""
     task = exact.task
     labels = tuple((type(label), label) for label in task.labels)
     targets = (labels, task.loss.name, task.flat, tuple(task.scale.tolist()))
@@ -109,7 +113,7 @@ def declarations(exact: ExactRules) -> tuple[Hashable, ...]:
 
 
 def places_of(encoder: Encoder) -> dict[Term, int]:
-    """Where each term of the text is among the encoded columns."""
+    """The place of each term of the text among the encoded columns."""
     places = {}
     for place, column in enumerate(encoder.columns):
         places[term_of(encoder.names[column.source], column)] = place
@@ -133,7 +137,7 @@ def used_terms(rules: list[ParsedRule]) -> set[Term]:
 
 
 def conditions(rule: ParsedRule) -> Hashable:
-    """Everything of a rule except its values."""
+    """A rule without its values."""
     return tuple(rule.literals), None if rule.units is None else tuple(rule.units)
 
 
@@ -170,10 +174,10 @@ def check_finite(network: Network) -> None:
 
 
 def leaves_of(network: Network) -> list[list[tuple[int, int, np.float32]]]:
-    """Rules that were written as literals, as if they were leaves of a tree.
+    """Turn rules that were written as literals into leaves of a tree.
 
-    Each literal becomes a split of its column with the largest weight; its other columns are
-    taken at their means.
+    Each literal becomes a split of the column on which its weight is largest. The other columns
+    of the literal are taken at their means.
     """
     leaves = []
     for rule in range(network.n_rules):

@@ -1,11 +1,14 @@
-"""Numbers that a person would choose, if they cost next to no accuracy.
+"""Round a model to numbers that a person would choose, if that costs next to no accuracy.
 
-Every threshold goes to the roundest number nearby, and factors and values to few digits. How
-near and how few is tried from the coarsest choice on: first for all rules together, then for
-each rule by itself, until the loss on the rows given is within the tolerance.
+Every threshold moves to the roundest number nearby. Factors and values keep few digits.
+`GRAINS` lists how far thresholds may move and how many digits are kept, the coarsest first.
+All rules take the first of these grains whose loss on the rows given is within the tolerance.
+Then each rule by itself takes the coarsest grain that the tolerance still allows.
 
-Round numbers are multiples of 1, 2, 2.5 and 5 times a power of ten, the coarsest first; whole
-numbers for columns of whole numbers; the first day of a year, a quarter or a month for dates.
+0 is the roundest number. Other round numbers are multiples of a step, and the numbers with the
+largest step are the roundest. Steps are 5, 2.5, 2 and 1 times a power of ten. For a column of
+whole numbers only whole steps count, if a whole number is near enough. For dates the first day
+of a year is the roundest, then the first day of a quarter, then the first day of a month.
 """
 
 from __future__ import annotations
@@ -37,9 +40,9 @@ from neuralrules._simplify._rounding import (
 from neuralrules._training._training import mean_loss_on
 
 MULTIPLES = (5.0, 2.5, 2.0, 1.0)
-MONTHS = (12, 3, 1)  # of a year, of a quarter, of a month
-FINEST = 12  # digits that are tried
-FEW_DAYS = 40  # fewer days cannot contain the first days of two months
+MONTHS = (12, 3, 1)  # in a year, in a quarter, in a month
+FINEST = 12  # the largest number of digits that is tried
+FEW_DAYS = 40  # first days are searched for in at least this many days
 
 
 class Grain(NamedTuple):
@@ -60,7 +63,7 @@ class Grain(NamedTuple):
     alike: bool = False
 
 
-# The coarsest first; the last hardly changes anything.
+# The coarsest grain comes first. The last one hardly changes anything.
 GRAINS = (
     Grain(0.3, 1, alike=True),
     Grain(0.2, 1, alike=True),
@@ -86,8 +89,8 @@ class Thresholds:
     reach : float
         How far a threshold may move, in standard deviations of its column.
     alike : bool
-        Whether a threshold may also move to any number that separates the same rows. How
-        strongly a rule fires may still change a lot.
+        Whether a threshold may also move to any number that separates the same rows. Such a
+        move may still change a lot how strongly a rule fires.
     """
 
     seen: dict[EncodedColumn, Seen]
@@ -95,7 +98,7 @@ class Thresholds:
     alike: bool
 
     def of_column(self, column: EncodedColumn, threshold: float, *, rises: bool) -> float:
-        """The threshold of a literal over one column alone, in the column's own units."""
+        """Round the threshold of a literal over a single column, in the column's own units."""
         low, high = self._near(threshold, column.unit_at(threshold))
         seen = self.seen.get(column)
         inside = column.lowest <= threshold <= column.highest
@@ -108,7 +111,7 @@ class Thresholds:
         return roundest(threshold, low, high, whole=whole)
 
     def of_sum(self, threshold: float, unit: float) -> float:
-        """What a sum over several columns is compared with."""
+        """Round the number that a sum over several columns is compared with."""
         return roundest(threshold, *self._near(threshold, unit))
 
     def _near(self, threshold: float, unit: float) -> tuple[float, float]:
@@ -118,7 +121,10 @@ class Thresholds:
 def rounding(
     fitted: Fitted, rows: Rows, engine: Engine, precision: Any, tolerance: Any
 ) -> Rounding:
-    """See `Changes.round_numbers`, which makes an estimator of the `model`, a `Fitted`."""
+    """Round a model; see `Changes.round_numbers`.
+
+    The `model` of the result is a `Fitted`. `Changes.round_numbers` makes an estimator of it.
+    """
     check_tolerance(tolerance)
     if precision == "friendly":
         network = friendly_network(fitted, rows, engine, float(tolerance))
@@ -147,7 +153,7 @@ def friendly_network(fitted: Fitted, rows: Rows, engine: Engine, tolerance: floa
         The rows to measure the loss on.
     engine : Engine
     tolerance : float
-        Share of the gain over a constant that may be lost on them.
+        The share of the model's gain over the best constant that may be lost on these rows.
     """
     network, encoder = fitted.state.network, fitted.encoder
     columns = {feature: encoder.columns[feature] for feature in network.features.tolist()}
@@ -170,9 +176,11 @@ def friendly_network(fitted: Fitted, rows: Rows, engine: Engine, tolerance: floa
 
 
 def coarsest_rules(tried: list[Network], rows: Rows, engine: Engine, highest: float) -> Network:
-    """The last of some networks, each rule from the first one that the loss allows.
+    """Give each rule of the last network the coarsest version that the loss allows.
 
-    Rules are tried in their order; what one of them costs is lost for the others.
+    `tried` holds versions of one network, the coarsest first. `highest` is the highest loss
+    allowed. Rules are visited in their order. If one rule raises the loss, later rules may
+    raise it less.
     """
     last = tried[-1]
     chosen = np.full(last.n_rules, len(tried) - 1)
@@ -186,38 +194,40 @@ def coarsest_rules(tried: list[Network], rows: Rows, engine: Engine, highest: fl
                 chosen[rule], outputs = place, changed
                 break
     joined = Network.join(tried).take(chosen * last.n_rules + np.arange(last.n_rules))
-    return replace(joined, intercept=last.intercept)  # joined networks add up theirs
+    return replace(joined, intercept=last.intercept)  # `join` adds up intercepts
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The numbers of a column on some rows.
+    """The numbers that a column holds on some rows.
 
     Attributes
     ----------
     numbers : (n,) float64
         In the column's own units, ascending.
     whole : bool
-        Whether all of them are whole.
+        Whether all numbers are whole.
     """
 
     numbers: np.ndarray
     whole: bool
 
     def around(self, threshold: float, *, rises: bool) -> tuple[float, float]:
-        """The thresholds that separate the same rows: from the number below to the one above.
+        """The lowest and the highest threshold that separate the same rows.
 
-        If rows must lie above the threshold, the threshold may equal the number below.
+        They lie between the number below the threshold and the number above it. If the literal
+        rises, rows must lie above the threshold. Then the threshold may equal the number below.
+        Otherwise the threshold may equal the number above.
         """
         place = int(np.searchsorted(self.numbers, threshold, "right" if rises else "left"))
         below = self.numbers[place - 1] if place else threshold
         above = self.numbers[place] if place < len(self.numbers) else threshold
-        gap = (above - below) / 1024  # the other end itself would separate other rows
+        gap = (above - below) / 1024  # the other number would separate other rows
         return (below, above - gap) if rises else (below + gap, above)
 
 
 def seen_numbers(rows: Rows, feature: int, column: EncodedColumn) -> Seen:
-    """The numbers of an encoded column on some rows."""
+    """The numbers that an encoded column holds on some rows."""
     encoded = np.unique(rows.X[:, feature]).astype(np.float64)
     encoded = encoded[encoded != 0]  # a missing number is encoded as 0
     if column.knots is not None:
@@ -231,7 +241,7 @@ def seen_numbers(rows: Rows, feature: int, column: EncodedColumn) -> Seen:
 
 
 def roundest(value: float, low: float, high: float, *, whole: bool = False) -> float:
-    """The roundest number from `low` to `high`; among equally round ones the nearest."""
+    """The roundest number from `low` to `high`. Of equally round numbers, the nearest."""
     if low <= 0 <= high:
         return 0.0
     if not low < high:
@@ -251,7 +261,7 @@ def roundest(value: float, low: float, high: float, *, whole: bool = False) -> f
 
 
 def roundest_day(days: float, low: float, high: float) -> float:
-    """The roundest of the days since 1970-01-01 from `low` to `high`."""
+    """The roundest day from `low` to `high`. Days are counted since 1970-01-01."""
     for months in MONTHS:
         firsts = [day for day in firsts_near(days, low, high, months) if low <= day <= high]
         if firsts:

@@ -1,4 +1,4 @@
-"""Smaller models: their error against their size, and the smallest that is good enough."""
+"""A path of smaller and smaller models, and the choice of the smallest that is good enough."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ FEW = 300
 # The share of a model's gain over a constant that `simplify` may give up. For two classes of
 # equal size that the model separates well, this is a log loss of about 0.013.
 TOLERANCE = 0.02
-# The share of the rows that a twin is measured on and not fitted on.
+# The share of the rows that a twin is not fitted on. The twin is measured on these rows.
 VALIDATION_SHARE = 0.2
 
 
 class Losses(NamedTuple):
-    """The mean loss and the error of a network on some rows, with its standard error."""
+    """A network's mean loss and error on some rows, and the standard error of the error."""
 
     loss: float
     error: float
@@ -77,10 +77,10 @@ class Step(NamedTuple):
 
 
 class ConstantLosses(NamedTuple):
-    """The mean losses of the best constant, which knows nothing about a row.
+    """The mean losses of the best constant prediction.
 
-    The constant is the best one for the rows to train on; on the other rows it is only
-    measured.
+    The constant is the best one for the rows to train on (`given`). Its loss is also measured
+    on rows that the model has not seen (`validation`).
     """
 
     given: float
@@ -96,8 +96,9 @@ class ConstantLosses(NamedTuple):
 class SimplificationPath:
     """Models of falling size, from a whole model to a few percent of its parameters.
 
-    Step 0 is the model as it is. Step 1 has lost only what never mattered on the rows given.
-    Each further step loses a fifth of its parameters and is trained again.
+    Step 0 is the model as it is. Step 1 drops only rules and literals that never mattered on
+    the rows given. Each further step removes about a fifth of the parameters (half of them
+    while there are more than 20,000), and the rest is trained again.
 
     Attributes
     ----------
@@ -105,7 +106,7 @@ class SimplificationPath:
     origin : Fitted
         The model that the path began with.
     constant : ConstantLosses
-        The losses that the gain of a model is measured from.
+        The losses of the best constant. A model's gain is how far its loss is below these.
     """
 
     steps: tuple[Step, ...]
@@ -152,7 +153,8 @@ class SimplificationPath:
         """The smallest step that gives up no more than a share of the model's gain.
 
         The gain is the loss of the best constant minus the loss of the model. The loss of a
-        step may exceed that of the model by `tolerance` times the gain, on both kinds of rows.
+        step may exceed the loss of the model by `tolerance` times the gain. This must hold on
+        the rows given and on the rows that the model has not seen.
         """
         check_tolerance(tolerance)
         first = self.steps[0]
@@ -178,7 +180,10 @@ class SimplificationPath:
         return min(good, key=lambda number: self.steps[number].network.n_parameters)
 
     def model(self, step: int) -> Any:
-        """The fitted estimator of a step, independent of the one the path began with."""
+        """The fitted estimator of a step.
+
+        It is independent of the estimator that the path began with.
+        """
         if not isinstance(step, Integral) or not 0 <= step < len(self.steps):
             raise ValueError(
                 f"step={step!r} is not one of the {len(self.steps)} steps of this path. "
@@ -193,7 +198,10 @@ class SimplificationPath:
 
 
 def highest_loss(loss: float, constant: float, tolerance: float, rows: str) -> float:
-    """The highest loss that a step may have; without any gain, that of the model itself."""
+    """The highest loss that a step may have.
+
+    If the model has no gain over the constant, this is the loss of the model itself.
+    """
     if loss < constant:
         return loss + tolerance * (constant - loss)
     warn(
@@ -206,7 +214,7 @@ def highest_loss(loss: float, constant: float, tolerance: float, rows: str) -> f
 
 
 def check_tolerance(tolerance: Any) -> None:
-    """Refuse what is not a number of at least 0."""
+    """Refuse a tolerance that is not a number of at least 0."""
     number = isinstance(tolerance, Real) and not isinstance(tolerance, bool)
     if not number or not tolerance >= 0:
         raise ValueError(
@@ -229,18 +237,18 @@ def simplification_path(
     Parameters
     ----------
     fitted : Fitted
-        Stays as it is.
+        The model to simplify. It is not changed.
     given : Rows
         The rows to train on.
     validation : Rows or None
-        Rows that the model has not seen. With None the model may have seen all rows. Then a
-        twin is fitted without a fifth of the rows and pruned in the same way. What the twin
-        loses on this fifth says what the model would lose when it is pruned as far.
+        Rows that the model has not seen. With None, the model may have seen all rows. Then a
+        twin is fitted without a fifth of the rows and pruned in the same way. The losses of
+        the twin's steps on this fifth stand for the validation losses of the model's steps.
     fit_twin : callable
-        Fits a model like this one on the rows with the given numbers; returns the model, and
-        all rows given as the model encodes them.
+        Takes the indices of some rows and fits a model like this one on these rows. Returns
+        the new model, and all of `given` as the new model encodes it.
     settings : Settings
-        How the model was trained, and how to show the steps while they are made.
+        How the model was trained, and whether to show progress.
     estimator_of : callable
         Makes the estimator of a step from its fitted model.
     """
@@ -271,7 +279,7 @@ def simplification_path(
 
 
 class PathProgress(ProgressLine):
-    """The progress bar of a path, which says what is left of the model.
+    """The progress bar of a path, which shows how many rules and parameters are left.
 
     Each step removes a share of the parameters, so progress is measured by their logarithm.
     """
@@ -294,7 +302,10 @@ class PathProgress(ProgressLine):
 
 
 def held_out(rows: Rows, random_state: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to fit a twin on, and the same share of each class to measure the twin on."""
+    """Indices of the rows to fit a twin on, and of the rows to measure the twin on.
+
+    The rows to measure on contain the same share of each class.
+    """
     counted = np.flatnonzero(rows.training_weights)
     groups = rows.codes[counted] if rows.task.are_classes else counted * 0
     held: list[np.ndarray] = []
@@ -318,7 +329,7 @@ def walk(
     engine: Engine,
     random_state: np.random.RandomState,
 ) -> Iterator[Step]:
-    """The steps from the whole model to the smallest, measured on both kinds of rows."""
+    """The steps from the whole model to the smallest, measured on `given` and `validation`."""
     network, rules = fitted.state.network, fitted.rules
 
     def step() -> Step:
@@ -339,8 +350,8 @@ def walk(
     )
     rules = rules.take(kept)
     yield step()
-    # The path ends when no free rule has a weight left. What such rules add goes to the
-    # intercept, and would come back when they are trained.
+    # The path also ends when no free rule has a weight left. Rules without weights add a
+    # constant. Pruning moves this constant to the intercept, and training would move it back.
     while network.n_parameters > smallest_size(whole) and free_part(network, rules).any():
         share = LARGE_SHARE if network.n_parameters > LARGE else SHARE
         shrink = partial(shrunk, rows=given, share=share, directions=directions)
@@ -411,7 +422,7 @@ def mean_losses(network: Network, rows: Rows, engine: Engine) -> Losses:
         predicted = rows.task.loss.link.predictions(outputs)
         errors = unexplained_of_each(predicted, rows.targets.astype(np.float64), weights)
     error = np.average(errors, weights=weights)
-    with np.errstate(over="ignore"):  # of predictions far outside the rows of training
+    with np.errstate(over="ignore"):  # squares of very large errors
         variance = np.average((errors - error) ** 2, weights=weights)
     return Losses(
         loss=rows.mean_loss(outputs),

@@ -1,8 +1,8 @@
-"""Taking parameters out of a network, those first that matter least.
+"""Remove the parameters of a network that matter least.
 
 A part of a network is a rule, a literal or a single weight. The worth of a part is how much
 the outputs would change without it: the squared change, summed over the rows. Removing a part
-saves parameters, and those parts go first that are worth least for each parameter saved.
+saves parameters. The parts with the least worth per parameter saved are removed first.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from neuralrules._network._network import Network
 from neuralrules._network._restricted import unproven_columns
 from neuralrules._rules._rules import FREE, Rules
 
-# Values of literals and columns that are held in memory at a time.
+# Number of values of literals and columns that are held in memory at a time.
 CHUNK_CELLS = 2**18
 # Two rules count as multiples of each other if the cosine between their activations is at
-# least 1 minus this. Activations are float32, so an exact 1 cannot be asked for.
+# least 1 - SAME. Activations are float32, so even multiples rarely have a cosine of exactly 1.
 SAME = 1e-10
-# Directions on which activations are projected to find those that may be multiples.
+# Number of directions on which activations are projected, to find rules that may be multiples.
 N_PROBES = 8
 
 
@@ -34,16 +34,18 @@ class Worth:
     ----------
     rules : (n_rules,) float64
     literals : (n_literals,) float64
-        A deep rule loses the unit of the same number together with the literal. The only
-        literal of a rule is worth infinity, since a rule must keep one.
+        With a literal, a deep rule also loses the unit of the same number. The only literal
+        of a rule is worth infinity, since a rule must keep one literal.
     weights : same shape as ``Network.own_weights``, float64
+        An approximation. It assumes that the smallest literal of each row stays the smallest,
+        and that the bias takes over the mean of what the weight added.
     mixing : same shape as ``Network.mixing``, float64
-        Approximated: the literal that is the smallest on a row is taken to stay the
-        smallest, and the bias takes over the mean of what the weight added.
+        The same approximation, for the smallest unit of each row.
     weight_means : same shape as ``Network.own_weights``, float64
-        Mean of each column over the rows where the literal decides.
+        Mean of each column over the rows on which the literal decides the activation.
     mixing_means : same shape as ``Network.mixing``, float64
-        Mean of each literal over the rows where the unit is the minimum.
+        Mean positive part of each literal over the rows on which the unit decides the
+        activation.
     """
 
     rules: np.ndarray
@@ -55,7 +57,7 @@ class Worth:
 
     @classmethod
     def nothing(cls, network: Network) -> Worth:
-        """Of a network whose parts are yet to be measured."""
+        """Zeros for a network whose parts are yet to be measured."""
         own, mixing = network.own_weights.size, network.mixing.size
         sizes = (network.n_rules, network.n_literals, own, mixing, own, mixing)
         return cls(*(np.zeros(size) for size in sizes))
@@ -63,23 +65,23 @@ class Worth:
 
 @dataclass(frozen=True)
 class Block:
-    """Some rules with as many literals and as many columns each, on all rows.
+    """Rules that have the same number of literals and of columns, evaluated on all rows.
 
     Attributes
     ----------
     rules : (n_rules,) int64
     literals : (n_rules, n_literals) int64
-        Their numbers in the network.
+        Numbers of the literals in the network.
     weights : (n_rules, n_literals, n_columns) int64
         Places in ``Network.own_weights``.
     mixing : (n_rules, n_literals, n_literals) int64
         Places in ``Network.mixing``; without meaning for shallow rules.
     x : (n_rules, n_columns, n_rows) float32
-        What the rules look at.
+        The columns that the rules look at.
     values : (n_rules, n_literals, n_rows) float32
-        w . x + a of the literals.
+        The sums w . x + a of the literals.
     units : (n_rules, n_literals, n_rows) float32
-        What the minimum is taken over: the literals, or a deep rule's second layer.
+        The numbers whose minimum is taken: `values`, or the second layer of deep rules.
     """
 
     rules: np.ndarray
@@ -97,7 +99,7 @@ class Block:
 
 
 def blocks(network: Network, X: np.ndarray) -> Iterator[Block]:
-    """All rules, those of equal size together, on encoded rows X (n_rows, n_columns)."""
+    """All rules on encoded rows X (n_rows, n_columns), in blocks of rules of equal size."""
     layout, by_column = network.layout, np.ascontiguousarray(X.T)
     lengths, widths = np.diff(layout.offsets), np.diff(layout.column_offsets)
     for length, width in np.unique(np.stack([lengths, widths]), axis=1).T.tolist():
@@ -110,7 +112,10 @@ def blocks(network: Network, X: np.ndarray) -> Iterator[Block]:
 def block(
     network: Network, by_column: np.ndarray, rules: np.ndarray, length: int, width: int
 ) -> Block:
-    """Rules with so many literals and columns, on the table's columns (n_columns, n_rows)."""
+    """A block of rules that have `length` literals and `width` columns each.
+
+    `by_column` holds the encoded rows, (n_columns, n_rows).
+    """
     layout = network.layout
 
     def places(first: np.ndarray, *shape: int) -> np.ndarray:
@@ -159,10 +164,10 @@ def worth(network: Network, X: np.ndarray, weights: np.ndarray) -> Worth:
 
 
 def moments(weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted means over rows, and the sums of the weighted squares around them.
+    """Weighted means of x over the rows, and weighted sums of squared deviations from them.
 
-    Of x (n_rules, n, n_rows) under each of the weights (n_rules, n_weights, n_rows); both
-    have the shape (n_rules, n_weights, n).
+    `x` has the shape (n_rules, n, n_rows) and `weights` has the shape (n_rules, n_weights,
+    n_rows). Both results have the shape (n_rules, n_weights, n).
     """
     count = weights.sum(axis=2)[:, :, None]
     sums = weights @ x.transpose(0, 2, 1)
@@ -172,10 +177,10 @@ def moments(weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def activations_without_each(network: Network, own: Block) -> np.ndarray:
-    """What the activations of rules would be without their first, second, … literal.
+    """Activations of rules without their first literal, without their second, and so on.
 
-    Returns (n_rules, n_literals, n_rows). Without its only literal a rule would have no
-    limit; its activation is then returned as it is.
+    Returns (n_rules, n_literals, n_rows). A rule without its only literal would have no limit,
+    so the activation of such a rule is returned unchanged.
     """
     n = own.units.shape[1]
     if n == 1:
@@ -206,9 +211,9 @@ def drop_idle(
 ) -> tuple[Network, np.ndarray]:
     """Drop rules that are redundant or never fire, and literals that never decide.
 
-    The outputs on the rows X (n_rows, n_columns) stay as they are. Also returns the
-    indices of the rules that are left, of which there is at least one. With the `directions`
-    (n_columns,) of columns, rules that keep to them still do.
+    The outputs on the rows X (n_rows, n_columns) do not change. Rules that obey the
+    `directions` (n_columns,) of columns still obey them afterwards. Also returns the indices of
+    the remaining rules. At least one rule remains.
     """
     network = merge_redundant(constants_to_intercept(network), X, weights, directions)
     lengths, literals = np.diff(network.offsets), np.ones(network.n_literals, bool)
@@ -217,7 +222,7 @@ def drop_idle(
         some = network.take(rules, literals)
         value = worth(some, X, weights)
         worth_of_rules[rules] = value.rules
-        # One literal of a rule at a time: of two that are alike one must stay.
+        # Drop one literal of a rule at a time: if two are alike, one of them must stay.
         cheapest = np.array(cheapest_literals(some, value))
         idle = value.literals[cheapest] == 0
         looked_at = np.isin(np.arange(network.n_rules), rules)
@@ -230,9 +235,10 @@ def drop_idle(
 
 
 def constants_to_intercept(network: Network) -> Network:
-    """Let the intercept take over what rules without any weight add to every row alike.
+    """Add the constant outputs of rules without any weight to the intercept.
 
-    They are left with the value 0. A network without intercept, as in the paper, keeps them.
+    These rules then have the value 0. In a network without an intercept, as in the paper, they
+    keep their values.
     """
     constant = np.array([not network.rule_weights(i).any() for i in range(network.n_rules)])
     if not network.intercept.any() or not constant.any():
@@ -254,9 +260,9 @@ def merge_redundant(
 ) -> Network:
     """Merge rules whose activations are multiples of each other on all rows given.
 
-    Such rules are equal, or limited by the same literal everywhere, or constant. The first
-    of them takes over the values of the others, which are left with the value 0; but not
-    where it would turn against the direction of a column, on rows other than these.
+    Such rules are equal, or the same literal decides them everywhere, or they are constant. The
+    first rule takes over the values of the others, which then have the value 0. Rules are not
+    merged if the merged rule could go against the direction of a column on other rows.
     """
     sizes, pairs = multiples(network, X, weights)
     values = network.values.astype(np.float64)
@@ -271,10 +277,10 @@ def merge_redundant(
 def multiples(
     network: Network, X: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sizes (n_rules,) of the activations, and pairs (n, 2) of rules that are multiples.
+    """Norms (n_rules,) of the weighted activations, and pairs (n, 2) of rules.
 
-    Each rule stands at most once as the second of a pair, after the first one that it is a
-    multiple of; the pairs ascend by their second.
+    In each pair the activation of the second rule is a multiple of that of the first. Each rule
+    is the second one of at most one pair. Pairs ascend by their second rule.
     """
     roots = np.sqrt(weights.astype(np.float64))
     directions, _ = np.linalg.qr(np.random.RandomState(0).randn(len(X), N_PROBES))
@@ -284,8 +290,8 @@ def multiples(
         sizes[own.rules] = np.sqrt((active**2).sum(axis=1))
         probes[own.rules] = active @ directions
     fires = np.flatnonzero(sizes > 0)
-    # Projections lie no farther apart than what is projected: of lengths 1, the distance of
-    # two activations follows from their cosine.
+    # The projections of two activations lie no farther apart than the activations. If these
+    # have length 1 and the cosine 1 - SAME, their distance is sqrt(2 * SAME).
     near = cKDTree(probes[fires] / sizes[fires, None]).query_pairs(
         np.sqrt(2 * SAME), output_type="ndarray"
     )
@@ -320,17 +326,17 @@ def cheapest_literals(network: Network, value: Worth) -> list[int]:
 def prune(
     network: Network, X: np.ndarray, weights: np.ndarray, share: float
 ) -> tuple[Network, np.ndarray]:
-    """Take out about a share of the parameters, those that are worth least.
+    """Remove about a share of the parameters, those that are worth least.
 
-    Also returns the indices of the rules that are left. The bias of a literal takes over the
-    mean of what its lost weights added. Each rule loses at most one literal.
+    The bias of a literal takes over the mean of what its lost weights added. Each rule loses at
+    most one literal. Also returns the indices of the remaining rules.
     """
     value = worth(network, X, weights)
     rule_sizes, literal_sizes = part_sizes(network)
     cheapest = np.array(cheapest_literals(network, value))
     prices_of_rules = value.rules / rule_sizes
-    prices_of_rules[value.rules.argmax()] = np.inf  # one must stay
-    parts = [  # worth for each parameter saved, what it saves
+    prices_of_rules[value.rules.argmax()] = np.inf  # one rule must stay
+    parts = [  # worth per parameter saved, number of parameters saved
         (prices_of_rules, rule_sizes),
         (value.literals[cheapest] / literal_sizes[cheapest], literal_sizes[cheapest]),
         *single_weights(network.own_weights, value.weights),
@@ -350,14 +356,14 @@ def prune(
 
 
 def part_sizes(network: Network) -> tuple[np.ndarray, np.ndarray]:
-    """Parameters other than zero that go with each rule and with each literal."""
+    """How many nonzero parameters are removed with each rule and with each literal."""
     present = (network.own_weights != 0).astype(np.float64)
     literals = 1.0 + np.bincount(network.layout.cells()[0], present, network.n_literals)
     if network.deep:
         for rule in range(network.n_rules):
             own = slice(network.offsets[rule], network.offsets[rule + 1])
             layer = network.second_layer(rule)
-            # With a literal go its column of the second layer and the row of its unit.
+            # A literal takes its column of the second layer and the row of its unit with it.
             row, column = (np.count_nonzero(layer, axis=axis) for axis in (0, 1))
             literals[own] += row + column
     rules = np.add.reduceat(literals, network.offsets[:-1])
@@ -372,7 +378,7 @@ def single_weights(array: np.ndarray, value: np.ndarray) -> list[tuple[np.ndarra
 def without_weights(network: Network, value: Worth, limit: float) -> Network:
     """Set weights worth at most `limit` to zero.
 
-    The biases take over the mean of what the weights did on the rows where they decide.
+    The biases take over the mean of what these weights added on the rows where they decide.
     """
     gone = value.weights <= limit
     literal, _ = network.layout.cells()
@@ -406,14 +412,14 @@ def free_part(network: Network, rules: Rules) -> np.ndarray:
 def around_frozen(
     network: Network, rules: Rules, shrink: Callable[[Network], tuple[Network, np.ndarray]]
 ) -> tuple[Network, np.ndarray]:
-    """Make the free rules of a network fewer or smaller. Frozen rules stay as they are.
+    """Shrink the free rules of a network. Frozen rules stay as they are.
 
     Parameters
     ----------
     network : Network
     rules : Rules
     shrink : callable
-        From a network to a smaller one and the indices of the rules that are left.
+        Takes a network. Returns a smaller network and the indices of the remaining rules.
     """
     held, free = (np.flatnonzero((rules.frozen_parts == FREE) == one) for one in (False, True))
     if not held.size:

@@ -1,9 +1,9 @@
-"""A model whose numbers are those that its text shows.
+"""Round the numbers of a model to the digits that its text shows.
 
-Every literal is an inequality in the user's columns and units, divided by its first factor.
-Rounding keeps of each number the digits that the text prints: factors, thresholds and values.
-What the digits cannot show is gone. The text of the rounded model is that of the model, and
-now it is exact.
+The text shows every literal as an inequality in the user's columns and units, divided by its
+first factor. Rounding keeps only the digits of factors, thresholds and values that the text
+prints. The rounded model has the same text as the original model. This text describes the
+rounded model exactly.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from neuralrules._task._task import Task
 
 ON_THE_THRESHOLD = 5e-7  # share of a bias: a few times the rounding error of float32
 MOST_ROUNDS = 8  # one round is nearly always enough
-MOST_DIGITS = 7  # of what float32 holds
+MOST_DIGITS = 7  # float32 holds about this many digits
 
 
 class Thresholds(Protocol):
-    """Moves thresholds, if they are not rounded to digits."""
+    """Moves thresholds in another way than rounding them to a number of digits."""
 
     def of_column(self, column: EncodedColumn, threshold: float, *, rises: bool) -> float: ...
 
@@ -39,13 +39,13 @@ class Thresholds(Protocol):
 
 
 class Rounding(NamedTuple):
-    """A rounded model, and its losses.
+    """A rounded model, and the mean losses before and after rounding.
 
     Attributes
     ----------
     model : fitted estimator
     loss, loss_before : float
-        Mean loss on the rows given, of the rounded model and of the one before.
+        Mean loss on the rows given: of the rounded model, and of the model before rounding.
     precision : int
         The number of digits with which `rules_text` shows the exact rounded model.
     """
@@ -66,7 +66,8 @@ class Rounding(NamedTuple):
 def rounded_network(fitted: Fitted, precision: int) -> Network:
     """The network, for standardised targets, with rounded numbers.
 
-    Rounding may change the order of terms that are almost equal. They are then rounded again.
+    Rounding may change the order of terms that are almost equal. Then all numbers are rounded
+    again.
     """
     network = fitted.state.network
     for _ in range(MOST_ROUNDS):
@@ -79,7 +80,7 @@ def rounded_network(fitted: Fitted, precision: int) -> Network:
 
 
 def keeping_frozen(before: Network, after: Network, rules: Rules) -> Network:
-    """A rounded network with the frozen parts of rules as they were."""
+    """The rounded network `after`, but with the frozen parts of rules as in `before`."""
     frozen = rules.frozen_parts
     if not frozen.any():
         return after
@@ -103,7 +104,7 @@ def shown_precision(fitted: Fitted) -> int:
 
 
 def same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays differ by no more than float32 does on the way to text and back."""
+    """Whether two arrays are equal up to the error of writing float32 as text and back."""
     return np.allclose(one, other, rtol=1e-5, atol=1e-7)
 
 
@@ -114,7 +115,10 @@ def once_rounded(
     precision: int,
     thresholds: Thresholds | None = None,
 ) -> Network:
-    """Every number rounded once. `thresholds` may say where thresholds go."""
+    """Round every number of a network once.
+
+    `thresholds` moves the thresholds. With None they are rounded to digits, like the rest.
+    """
     columns = [encoder.columns[feature] for feature in network.features]
     weights = network.weights.astype(np.float64)
     biases = network.biases.astype(np.float64)
@@ -148,9 +152,10 @@ def once_rounded(
 def rounded_inequality(
     encoder: Encoder, literal: LiteralSum, precision: int, thresholds: Thresholds | None
 ) -> LiteralSum:
-    """A sum that is compared with 0, with its threshold and its factors as the text shows them.
+    """Round a literal of a shallow rule to the threshold and the factors that its text shows.
 
-    No inequality shows the first factor. It is rounded to the same number of digits.
+    The text does not show the first factor, because it divides the inequality by this factor.
+    The first factor is rounded to the same number of digits.
     """
     first, *others = sorted(literal.terms, key=lambda term: -abs(term.weight))
     column, unit = first.column, float(f"{first.factor:.{precision - 1}e}")
@@ -172,7 +177,11 @@ def shown_bound(
     precision: int,
     thresholds: Thresholds | None,
 ) -> float:
-    """What an inequality compares its sum with, divided by the factor of its first term."""
+    """The number that an inequality compares its sum with, as the text shows it.
+
+    The inequality is divided by the factor of its first term, `term`. `alone` says whether it
+    has no other term.
+    """
     column, sign = term.column, ">" if term.factor > 0 else "<"
     scaled = alone and lies_between_knots(term, -bound * term.factor)
     if alone and (scaled or (column.knots is None and isinstance(column, Number))):
@@ -188,7 +197,7 @@ def shown_bound(
 
 
 def rounded_sum(literal: LiteralSum, precision: int) -> LiteralSum:
-    """A sum that a deep rule computes, with all numbers as the text shows them."""
+    """Round a literal of a deep rule to the numbers that its text shows."""
     largest = max(abs(term.weight) for term in literal.terms)
     rounded = tuple(
         Term(term.column, float(number(term.factor, shown_digits(term, precision))))
@@ -200,7 +209,10 @@ def rounded_sum(literal: LiteralSum, precision: int) -> LiteralSum:
 def standardised(
     columns: Sequence[EncodedColumn], literal: LiteralSum
 ) -> tuple[np.ndarray, float]:
-    """Weights (n_columns,) and bias over standardised columns of a sum in the user's units."""
+    """Convert a sum in the user's units to weights and a bias for standardised columns.
+
+    The weights have the shape (n_columns,).
+    """
     weights, constant = np.zeros(len(columns)), literal.constant
     for term in literal.terms:
         unit = term.column.in_sums
@@ -210,6 +222,6 @@ def standardised(
 
 
 def each_rounded(array: np.ndarray, precision: int) -> np.ndarray:
-    """Numbers of any shape as a text shows them."""
+    """Round each number of an array of any shape as a text shows it."""
     rounded = [float(number(value, precision)) for value in array.ravel().tolist()]
     return np.array(rounded, np.float64).reshape(array.shape)
