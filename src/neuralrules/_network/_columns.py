@@ -8,26 +8,28 @@ import numpy as np
 
 from neuralrules._rules._rules import Rules
 
-# What `literal_columns` may be. "own" and "rule" give a rule the same columns; with "own"
-# each literal has a weight on its own column alone, and training leaves the others out.
+# Values of `literal_columns`. With "own" and "rule", a rule has the columns of its own splits.
+# With "own", each literal also keeps to the column of its own split: training leaves its
+# weights on the other columns at zero. For "tree" see `starting_columns`.
 LITERAL_COLUMNS = ("own", "rule", "tree")
 
 
 def starting_columns(
     rules: Rules, literal_columns: str, groups: Sequence[np.ndarray] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Columns that each neural rule starts with: always those of its own splits.
+    """Columns that each neural rule starts with: always the columns of its own splits.
 
-    With "tree", the paper's choice, also all that any rule of the pool splits on, so that
-    every literal may turn towards any of them; with `groups`, of which each rule keeps to one,
-    towards those in the first group that holds most of its rule's columns.
+    With "tree", the paper's choice, a rule also gets all columns that any rule of the pool
+    splits on, so that every literal may turn towards any of these columns. If there are
+    `groups`, a rule with "tree" only gets the columns of one group in addition to its own. This
+    is the first of the groups that hold most of the rule's own columns.
 
     Returns
     -------
     columns : (sum of n_columns over the rules,) int32
-        Indices of the encoded table, ascending within each rule, rule after rule.
+        Columns of the encoded table, ascending within each rule, rule after rule.
     column_offsets : (n_rules + 1,) int64
-        Start of each rule's columns, and their number in all.
+        Start of each rule's columns, and the length of `columns`.
     """
     if literal_columns == "tree":
         used = np.unique(rules.features).astype(np.int32)
@@ -44,7 +46,10 @@ def starting_columns(
 def companions(
     rules: Rules, used: np.ndarray, groups: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The columns of each rule's splits, and those in use that are in a group with them."""
+    """The columns of each rule's splits, and all columns in `used` of the rule's group.
+
+    The group of a rule is the first of the `groups` that hold most of its own columns.
+    """
     each = []
     for first, last in zip(rules.offsets[:-1], rules.offsets[1:], strict=True):
         own = rules.features[first:last]

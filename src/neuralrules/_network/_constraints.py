@@ -1,4 +1,4 @@
-"""Limits that training keeps for the parameters of a network."""
+"""Limits on the parameters of a network, which training obeys."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from neuralrules._rules._rules import ALL_FROZEN, LITERALS_FROZEN
 
 
 class Constraints(NamedTuple):
-    """Limits of every parameter, kept by each single step of training.
+    """Limits on every parameter, which each single step of training obeys.
 
     Attributes
     ----------
     frozen : Parameters of bool
-        Parameters that may not move: they keep their bits, and neither the loss nor the
-        penalty has a slope by them.
+        Which parameters may not move. Such parameters keep their bits: neither the loss nor
+        the penalty has a gradient for them.
     lower, upper : Parameters of float32
-        The others are brought back into [lower, upper] after each step. Infinite where
+        The other parameters are brought back into [lower, upper] after each step. Infinite if
         there is no bound.
     """
 
@@ -38,16 +38,16 @@ class Constraints(NamedTuple):
 
     @classmethod
     def keep_columns(cls, network: Network) -> Constraints:
-        """Literals look at no other columns than now; second layers are free."""
+        """Literals keep to the columns that they look at now. Second layers are free."""
         free = cls.free(network)
         frozen = free.frozen._replace(weights=network.own_weights == 0)
         return free._replace(frozen=frozen)
 
     @classmethod
     def keep_zeros(cls, network: Network) -> Constraints:
-        """Weights that are zero, of either layer, stay zero.
+        """Weights that are zero stay zero, in both layers.
 
-        Biases and values are never pruned: a zero bias or value may change.
+        Biases and values are never pruned, so a zero bias or value may change.
         """
         kept = cls.keep_columns(network)
         return kept._replace(frozen=kept.frozen._replace(mixing=network.mixing == 0))
@@ -61,11 +61,11 @@ class Constraints(NamedTuple):
         )
 
     def within(self, network: Network, restrictions: Restrictions | None) -> Constraints:
-        """These limits, and those that keep a `restricted` network so.
+        """These limits, and the limits that keep a network within restrictions.
 
-        Weights on columns that their rule may not look at stay as they are, at zero. In rules
-        that look at a column with a direction, values, weights on it and second layers stay on
-        their side of zero.
+        The network must obey the restrictions already; see `restricted`. Weights on columns
+        that a rule may not look at stay zero. If a rule looks at a column with a direction, its
+        values, its second layer and its weights on this column stay on their side of zero.
         """
         if restrictions is None:
             return self
@@ -85,9 +85,10 @@ class Constraints(NamedTuple):
         return Constraints(self.frozen._replace(weights=frozen), lower, upper)
 
     def freezing(self, network: Network, parts: np.ndarray | None) -> Constraints:
-        """The same limits, with the rules frozen that `parts` (n_rules,) says, if any.
+        """The same limits, but with the parts of rules frozen that `parts` (n_rules,) names.
 
-        See `Rules.frozen`. The intercept belongs to no rule and stays as free as it is.
+        `parts` has the form of `Rules.frozen`. The intercept belongs to no rule, so its limits
+        do not change.
         """
         if parts is None:
             return self
@@ -107,7 +108,7 @@ class Constraints(NamedTuple):
         return self._replace(frozen=frozen)
 
     def check(self, parameters: Parameters) -> None:
-        """Refuse limits of another network, and a lower bound above its upper bound."""
+        """Refuse limits for another network, and a lower bound above its upper bound."""
         for name, parameter in parameters._asdict().items():
             frozen, lower, upper = (getattr(part, name) for part in self)
             for array, dtype in ((frozen, bool), (lower, np.float32), (upper, np.float32)):

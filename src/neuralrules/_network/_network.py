@@ -20,10 +20,10 @@ from neuralrules._network._columns import starting_columns
 from neuralrules._network._parameters import Layout, Parameters
 from neuralrules._rules._rules import Rules
 
-# Blocks of rules are what threads share out. Their number is fixed, whatever the
-# number of threads, because outputs are summed block by block.
+# Threads share the work in blocks of rules. The number of blocks is the same for any number of
+# threads, because outputs are summed block by block.
 N_BLOCKS = 16
-# Slope of the literals of a rule that starts as its leaf, per standard deviation.
+# Slope of a literal per standard deviation of its column, if the network starts as "leaf".
 STEEPNESS = 6.0
 STARTS = ("hinge", "leaf")
 
@@ -47,15 +47,15 @@ class Network:
     values : ndarray of shape (n_rules, n_outputs), float32
         Activation values c.
     intercept : ndarray of shape (n_outputs,), float64
-        Added to the sum of the rules: what a row gets that no rule is active on. In
-        float64, since targets may lie far from zero compared with their spread.
+        The output for a row on which no rule is active. It is added to the sum of the rules.
+        In float64, since targets may lie far from zero compared with their spread.
     mixing : ndarray of shape (sum of squared rule lengths,), float32
         Second layers of deep rules, row by row; empty for shallow rules.
     shifts : ndarray of shape (n_literals,), float32
         Biases of the second layers; empty for shallow rules.
     origins : ndarray of shape (n_literals,), int64
-        Place of the split that each literal grew from among those of its tree rule; -1
-        for the constant literal of a rule without splits.
+        Number of the split that each literal grew from, counted within its tree rule; -1
+        for a constant literal, which grew from no split.
     """
 
     own_weights: np.ndarray
@@ -82,14 +82,18 @@ class Network:
     ) -> Network:
         """Start each neural rule as its tree rule.
 
-        With start "hinge" a literal's weight is its sign on its own feature and 0 elsewhere,
-        its bias the threshold with the opposite sign (section IV-A of the paper): the rule
-        is active exactly in its leaf. With "leaf" the literals are `STEEPNESS` times as
-        steep and reach 1/2 at the threshold, and one more literal, constantly 1, caps the
-        rule: it is 1 inside of its leaf and 0 outside, but for rows close to a threshold, so
-        that the network starts at the output of the trees. The second layer of a deep rule
-        starts as the identity. A tree without a split has one rule without a literal,
-        always true: it gets one literal that is constantly 1.
+        With start "hinge", a literal's weight is its sign on its own feature and 0 on all other
+        columns. Its bias is minus the sign times the threshold (section IV-A of the paper). The
+        rule is then active exactly in its leaf.
+
+        With start "leaf", the literals are `STEEPNESS` times as steep and are 1/2 at the
+        threshold. One more literal, which is constantly 1, caps the rule. Except for rows close
+        to a threshold, the activation is then 1 inside the leaf and 0 outside, so the network
+        starts at the output of the trees.
+
+        The second layer of a deep rule starts as the identity. A tree without a split has one
+        rule without literals, which is always true. This rule gets one literal that is
+        constantly 1.
 
         Parameters
         ----------
@@ -98,7 +102,7 @@ class Network:
         literal_columns : {"own", "rule", "tree"}
         start : {"hinge", "leaf"}
         intercept : (n_outputs,) float64, optional
-            Where outputs start before any rule adds to them; zero by default.
+            The outputs before any rule adds to them; zero by default.
         groups : sequence of (n,) int, optional
             Columns that a rule may look at together.
         """
@@ -116,7 +120,7 @@ class Network:
         biases[literal] = -slopes * rules.thresholds + np.float32(0.5 if steep else 0)
         origins = np.full(offsets[-1], -1, np.int64)
         origins[literal] = within
-        # Columns ascend within each rule: numbered on from rule to rule they all ascend.
+        # Columns ascend within each rule, so rule * stride + column ascends over all rules.
         stride = int(max(columns.max(initial=0), rules.features.max(initial=0))) + 1
         keys = np.repeat(np.arange(rules.n_rules), n_columns) * stride + columns
         place = np.searchsorted(keys, owner * stride + rules.features) - column_offsets[owner]
@@ -170,9 +174,10 @@ class Network:
     def join(cls, networks: Sequence[Network], *, mean: bool = False) -> Network:
         """One network whose output is the sum, or the mean, of several.
 
-        They must look at the same encoded table and have as many outputs. Where some are
-        deep, the rules of the others get an identity as second layer, which changes no
-        activation. The mean divides values and intercepts.
+        All networks must look at the same encoded table and have the same number of outputs.
+        If some are deep, the rules of the others get an identity as second layer, which changes
+        no activation. For the mean, values and intercepts are divided by the number of
+        networks.
 
         Parameters
         ----------
@@ -207,7 +212,7 @@ class Network:
         )
 
     def deepened(self) -> Self:
-        """The same function by deep rules, whose second layers are identities."""
+        """The same function with deep rules. New second layers are identities."""
         if self.deep:
             return self
         return replace(
@@ -223,12 +228,13 @@ class Network:
             intercept=changed.pop("intercept").astype(np.float64),
             **changed,
         )
-        # Rules keep their columns, so these stay as well; training asks for them each epoch.
+        # Rules keep their columns, so `features` and `layout` do not change. They are not
+        # computed again, because training needs them in each epoch.
         vars(network).update(features=self.features, layout=self.layout)
         return network
 
     def with_weights(self, weights: np.ndarray) -> Self:
-        """The same rules with weights (n_literals, n_features) like those of `weights`."""
+        """The same rules with other weights, (n_literals, n_features) as in `self.weights`."""
         own = np.asarray(weights, np.float32)[self.layout.cells()]
         if np.count_nonzero(own) < np.count_nonzero(weights):
             raise ValueError("weights has a number on a column that its rule does not own.")
@@ -240,10 +246,10 @@ class Network:
         Parameters
         ----------
         rules : (n,) int
-            Indices of the rules to keep, in that order.
+            Indices of the rules to keep, in the order of the result.
         literals : (n_literals,) bool, optional
-            Which literals to keep, at least one of each kept rule; all by default. A
-            deep rule loses the unit of its second layer together with the literal.
+            Which literals to keep, at least one of each kept rule; all by default. With a
+            literal, a deep rule also loses the unit of the same number in its second layer.
         """
         kept = np.ones(self.n_literals, bool) if literals is None else literals
         owned = [np.arange(self.offsets[i], self.offsets[i + 1]) for i in rules]
@@ -274,7 +280,7 @@ class Network:
         )
 
     def without_unused_features(self) -> Self:
-        """The same function, each rule without the columns in which its weights are zero."""
+        """The same function. Each rule drops the columns on which all its weights are zero."""
         used = [self.rule_weights(rule).any(axis=0) for rule in range(self.n_rules)]
         matrices = [self.rule_weights(rule)[:, own].ravel() for rule, own in enumerate(used)]
         return replace(
@@ -305,7 +311,7 @@ class Network:
     def weights(self) -> np.ndarray:
         """Weights on all `features`, (n_literals, n_features) float32, read-only.
 
-        Zero in the columns that a literal's rule does not own.
+        Weights are zero on columns that the literal's rule does not own.
         """
         weights = self.layout.dense(self.own_weights).view()
         weights.flags.writeable = False
@@ -313,7 +319,7 @@ class Network:
 
     @property
     def n_parameters(self) -> int:
-        """Weights, biases, values, entries of second layers, intercepts that are not zero."""
+        """Number of `parameters`, intercepts included, that are not zero."""
         return sum(int(np.count_nonzero(array)) for array in self.parameters)
 
     @property
@@ -359,7 +365,7 @@ class Network:
         return self.values.shape[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: not what can be computed again."""
+        """The state to pickle, without cached properties, which can be computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
@@ -373,15 +379,15 @@ class Network:
 class NetworkInUnits(Network):
     """A network whose outputs are in the units of the targets: to measure, read and export.
 
-    What is trained is a `Network` for standardised targets. Training refuses this type.
+    Training takes a `Network` for standardised targets and refuses this type.
     """
 
 
 def starts(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Where parts of such lengths begin, one after the other, and where the last one ends."""
+    """Where consecutive parts of these lengths begin, and where the last part ends."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def identities(lengths: np.ndarray) -> np.ndarray:
-    """Identity matrices of such sizes, flat, one after the other, float32."""
+    """Identity matrices of these sizes, flat, one after the other, float32."""
     return np.concatenate([np.eye(n, dtype=np.float32).ravel() for n in lengths])

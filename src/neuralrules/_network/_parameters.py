@@ -1,4 +1,4 @@
-"""What training changes, and which of it belongs to which rule: flat arrays."""
+"""The parameters that training changes, as flat arrays, and which rule each belongs to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Parameters(NamedTuple):
-    """What training changes; also the shape of a gradient and of Adam's moments.
+    """The parameters that training changes. Gradients and Adam's moments have the same form.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Parameters(NamedTuple):
     shifts : (n_literals,) float32
         Biases of the second layers; empty for shallow rules.
     intercept : (n_outputs,) float32
-        What the outputs are before any rule adds to them.
+        The outputs before any rule adds to them.
     """
 
     weights: np.ndarray
@@ -51,18 +51,17 @@ class Layout(NamedTuple):
     offsets : (n_rules + 1,) int64
         First literal of each rule, and the number of literals.
     weight_offsets : (n_rules + 1,) int64
-        Start of each rule's matrix in ``Parameters.weights``, and its length.
+        Start of each rule's matrix in ``Parameters.weights``, and the length of that array.
     column_offsets : (n_rules + 1,) int64
-        Start of each rule's columns in `places`, and its length.
+        Start of each rule's columns in `places`, and the length of `places`.
     places : (sum of n_columns over the rules,) int64
-        The rules' columns one after the other: where each is found among the features
-        of the network.
+        The place of each rule's columns among the features of the network, rule after rule.
     mixing_offsets : (n_rules + 1,) int64
-        Start of each rule's matrix in ``Parameters.mixing``.
+        Start of each rule's matrix in ``Parameters.mixing``, and the length of that array.
     blocks : (n_blocks + 1,) int64
         First rule of each block, and the number of rules.
     n_features : int
-        Columns that the network looks at.
+        Number of columns that the network looks at.
     deep : bool
     """
 
@@ -80,7 +79,7 @@ class Layout(NamedTuple):
         return len(self.offsets) - 1
 
     def literals_of(self, rule: int) -> slice:
-        """The rule's literals among all."""
+        """The rule's literals among all literals."""
         return slice(int(self.offsets[rule]), int(self.offsets[rule + 1]))
 
     def places_of(self, rule: int) -> np.ndarray:
@@ -102,9 +101,9 @@ class Layout(NamedTuple):
         return mixing[start : start + n * n].reshape(n, n)
 
     def dense(self, weights: np.ndarray) -> np.ndarray:
-        """Flat weights as (n_literals, n_features), zero where a rule has no column.
+        """Flat weights as (n_literals, n_features), zero on columns that a rule does not own.
 
-        A view where every rule owns all features, else a copy.
+        A view if every rule owns all features, otherwise a copy.
         """
         n_literals = int(self.offsets[-1])
         if self.places.size == self.n_rules * self.n_features:

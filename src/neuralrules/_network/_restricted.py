@@ -1,16 +1,17 @@
-"""Networks that keep to what a user forbids, and the proof that they do.
+"""Networks that obey the restrictions of a user, and the proof that they do.
 
 A rule c * min_j ReLU(w_j . x + a_j) never falls with x_i if c * w_ji >= 0 for all its
-literals, since neither the minimum nor the ReLU turns a rise into a fall. A deep rule puts
-mixing . ReLU(w x + a) + shifts in between: it never falls with x_i if
-c * mixing_kj * w_ji >= 0 for all its units k and literals j. What holds for each rule
-holds for their sum.
+literals j, since neither the minimum nor the ReLU turns a rise into a fall. A deep rule puts
+mixing . ReLU(w x + a) + shifts in between. It never falls with x_i if
+c * mixing_kj * w_ji >= 0 for all its units k and literals j. If no rule falls with x_i, their
+sum does not fall either.
 
-The probability of one of several classes never falls if the difference between its output
-and any other never does, and so if the rules that go up add nothing negative to it and
-nothing positive to the others. That forbids no model: what a rule adds to all outputs alike
-changes no probability, so one can take out of its values any number between its value for
-the class and the largest of the others.
+With several classes, the probability of a class never falls if no difference between the
+output of this class and another output falls. It is enough that rules whose activation rises
+add nothing negative to the output of the class and nothing positive to the other outputs. This
+condition excludes no model that is monotone rule by rule: a number that a rule adds to all
+outputs alike changes no probability. So one can subtract from the values of a rule any number
+between its value for the class and the largest of its other values.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from neuralrules._task._task import Task
 def unproven_directions(
     network: Network, encoder: Encoder, task: Task, monotone: Mapping[Any, Any] | None
 ) -> list[tuple[int, Any]]:
-    """Rules and names of columns for which the signs above do not prove a direction.
+    """Rules and column names for which the signs of the parameters do not prove a direction.
+
+    The proof is described at the top of this module.
 
     Parameters
     ----------
@@ -47,7 +50,7 @@ def unproven_directions(
             f"prove, for example monotone={{{encoder.names[0]!r}: 1}}."
         )
     asked = restrictions_of(encoder, task, monotone=monotone, interactions=None, exclude=None)
-    assert asked is not None  # since something is asked
+    assert asked is not None  # because `monotone` is given
     return [
         (rule, encoder.names[encoder.columns[column].source])
         for rule, column in violations(network, asked.directions, relative=asked.relative)
@@ -57,7 +60,9 @@ def unproven_directions(
 def violations(
     network: Network, directions: np.ndarray, *, relative: bool = False
 ) -> list[tuple[int, int]]:
-    """Rules and encoded columns for which the signs above do not prove a direction.
+    """Rules and encoded columns for which the signs of the parameters prove no direction.
+
+    The proof is described at the top of this module.
 
     Parameters
     ----------
@@ -65,7 +70,7 @@ def violations(
     directions : (n_columns,) or (n_columns, n_outputs) int8
         See `Restrictions`.
     relative : bool
-        Whether only differences between outputs count.
+        Whether only differences between outputs count, as for several classes.
 
     Returns
     -------
@@ -80,7 +85,7 @@ def violations(
 
 
 def of_each_output(directions: np.ndarray, n_outputs: int) -> np.ndarray:
-    """Directions (n_columns, n_outputs), also where they are given for all outputs alike."""
+    """Directions as (n_columns, n_outputs), even if they are (n_columns,) for all outputs."""
     if directions.ndim == 2:
         return directions
     return np.repeat(directions[:, None], n_outputs, axis=1)
@@ -94,9 +99,9 @@ def unproven_columns(
     *,
     relative: bool = False,
 ) -> np.ndarray:
-    """Columns in which a rule, with the values (n_outputs,), may go the wrong way."""
+    """Columns in which a rule that has the `values` (n_outputs,) may go the wrong way."""
     columns = network.rule_columns(rule)
-    # Signs, not products: these could underflow.
+    # Signs are multiplied, because products of weights could underflow to zero.
     slopes = np.sign(network.rule_weights(rule))
     if network.deep:
         slopes = np.sign(network.second_layer(rule))[:, :, None] * slopes
@@ -111,13 +116,15 @@ def unproven_columns(
 def wrong_ways(
     values: np.ndarray, wanted: np.ndarray, *, relative: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Whether values (n_outputs,) are wrong where the activation rises, and where it falls.
+    """Whether a rule's values are wrong if its activation rises with a column, or if it falls.
 
-    `wanted` are the directions (n_columns, n_outputs); both results are (n_columns,) bool.
+    `values` are (n_outputs,) and the directions `wanted` are (n_columns, n_outputs). The first
+    result is for activations that rise, the second for those that fall. Both are (n_columns,)
+    bool.
     """
     if relative and len(values) > 1:
         ranks = np.where(wanted == NEITHER, 0, wanted)
-        above = ranks[:, :, None] > ranks[:, None, :]  # whose difference may not fall
+        above = ranks[:, :, None] > ranks[:, None, :]  # their difference may not fall
         gaps = values[:, None] - values[None, :]
         return (above & (gaps < 0)).any(axis=(1, 2)), (above & (gaps > 0)).any(axis=(1, 2))
     along = np.where(wanted == NEITHER, 0, wanted) * np.sign(values)
@@ -128,8 +135,8 @@ def wrong_ways(
 class Sides(NamedTuple):
     """On which side of zero parameters must stay for outputs to be monotone.
 
-    1 where they may not be negative, -1 where they may not be positive, 0 where they are
-    free, NEITHER where they must be zero.
+    1 means that a parameter may not be negative, -1 that it may not be positive, 0 that it is
+    free, and NEITHER that it must be zero.
 
     Attributes
     ----------
@@ -144,10 +151,10 @@ class Sides(NamedTuple):
 
     @classmethod
     def of(cls, network: Network, directions: np.ndarray) -> Sides:
-        """The sides on which a network is now; rules keep the sign of their largest value.
+        """The sides that fit the present parameters of a network.
 
-        Of the values that a direction is about. Where all of these are zero, rules are on
-        the side of their weights.
+        A rule keeps the sign of its largest value. Only values that a direction is about count.
+        If all of these are zero, the signs of the rule's weights decide.
         """
         layout = network.layout
         wanted = of_each_output(directions, network.n_outputs)
@@ -174,7 +181,8 @@ def rules_with_directions(network: Network, wanted: np.ndarray) -> np.ndarray:
 def ways_of_columns(values: np.ndarray, weights: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The side of a rule's weights on each of its columns, (n_columns,) int8; 0 for free.
 
-    All columns go by the same value, so that they ask the same of it.
+    The sign of one value, the leader, decides for all columns. Otherwise two columns could ask
+    for opposite signs of the same value.
     """
     signs = np.where(wanted == NEITHER, 0, wanted)
     sizes = np.abs(values) * signs.any(axis=0) * (wanted != NEITHER).all(axis=0)
@@ -184,7 +192,7 @@ def ways_of_columns(values: np.ndarray, weights: np.ndarray, wanted: np.ndarray)
         asked = signs[np.arange(len(signs)), np.abs(signs).argmax(axis=1)]
         leaning = weights.sum(axis=0) @ asked
         along = asked * (-1 if leaning < 0 else 1)
-    # A column with no direction for that value goes by the largest that it has one for.
+    # If a column has no direction for the leader, its largest value with a direction decides.
     for column in np.flatnonzero((along == 0) & signs.any(axis=1)):
         own = np.abs(values) * np.abs(signs[column])
         best = int(own.argmax()) if own.any() else int(np.abs(signs[column]).argmax())
@@ -193,7 +201,10 @@ def ways_of_columns(values: np.ndarray, weights: np.ndarray, wanted: np.ndarray)
 
 
 def sides_of_values(ways: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The side of each value, (n_outputs,) int8, for weights on such sides."""
+    """The side of each value of a rule, (n_outputs,) int8, if its weights are on `ways`.
+
+    `ways` (n_columns,) are the sides that `ways_of_columns` returns.
+    """
     asked = np.where(wanted == NEITHER, 0, wanted) * ways[:, None]
     up, down = (asked > 0).any(axis=0), (asked < 0).any(axis=0)
     stuck = (wanted == NEITHER).any(axis=0) | (up & down)
@@ -203,7 +214,7 @@ def sides_of_values(ways: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def allowed_weights(network: Network, restrictions: Restrictions) -> np.ndarray:
     """Which weights of a network are on columns that their rule may look at, flat bool.
 
-    A rule that mixes groups of columns may keep the group of its largest weights.
+    A rule that mixes groups of columns may only keep the group of its largest weights.
     """
     layout, excluded = network.layout, restrictions.excluded
     allowed = ~excluded[network.features[layout.cells()[1]]]
@@ -213,14 +224,14 @@ def allowed_weights(network: Network, restrictions: Restrictions) -> np.ndarray:
     for rule in range(network.n_rules):
         inside = members[:, network.rule_columns(rule)]
         sizes = np.abs(network.rule_weights(rule)).sum(axis=0)
-        # Of groups that hold as much of the weights, the one with most of the columns.
+        # Among groups with equal sums of weights, take the one with most of the columns.
         best = np.lexsort((inside.sum(axis=1), inside @ sizes))[-1]
         layout.weights_of(allowed, rule)[:, ~inside[best]] = False
     return allowed
 
 
 def forbidden_columns(network: Network, restrictions: Restrictions) -> list[tuple[int, int]]:
-    """Rules that look at an encoded column that they may not, and the column."""
+    """Pairs of a rule and an encoded column that the rule looks at, although it may not."""
     forbidden = (network.own_weights != 0) & ~allowed_weights(network, restrictions)
     return [
         (rule, int(column))
@@ -234,13 +245,15 @@ def forbidden_columns(network: Network, restrictions: Restrictions) -> list[tupl
 def restricted(
     network: Network, restrictions: Restrictions | None, frozen: np.ndarray | None = None
 ) -> Network:
-    """The network without what restrictions forbid; itself where it obeys them already.
+    """The network without what the restrictions forbid.
 
-    Weights that may not be are set to zero, values and parts of second layers on the wrong
-    side too. A literal that has lost all its weights goes. The last one of a rule becomes
-    constantly 1: the rule is then like one without splits.
+    Forbidden weights are set to zero. So are weights, values and parts of second layers on the
+    wrong side of zero. A literal that loses all its weights is dropped. If a rule would lose
+    its last literal, this literal becomes constantly 1, as in a rule without splits. A network
+    that obeys already is returned as it is.
 
-    What is `frozen`, as in `Rules.frozen`, stays as it is, or is refused.
+    `frozen` has the form of `Rules.frozen`. Frozen parts do not change. If they break a
+    restriction, a ValueError says so.
     """
     if restrictions is None:
         return network
@@ -261,9 +274,10 @@ def restricted(
 
 
 def with_frozen(network: Network, restrictions: Restrictions, frozen: np.ndarray) -> Network:
-    """The network with values, where these are free, that suit literals that are frozen.
+    """The network, with free values that suit the frozen literals of their rule.
 
-    A value on the wrong side becomes 0; that lets training find one on the other.
+    A value on the wrong side of zero becomes 0. Training can then find a value on the other
+    side. If a frozen part breaks a restriction, a ValueError says so.
     """
     values = network.values.copy()
     wanted = of_each_output(restrictions.directions, network.n_outputs)
@@ -279,7 +293,7 @@ def with_frozen(network: Network, restrictions: Restrictions, frozen: np.ndarray
             ways = np.sign(weights.sum(axis=0)).astype(np.int8)
             sides = sides_of_values(ways, wanted[columns])
             values[rule] = on_side(values[rule], sides)
-            # Any value that is not zero proves the same as all others on its side.
+            # All values on the same side of zero prove the same, so 1 and -1 stand for them.
             tried = np.where(sides == NEITHER, 0, np.where(sides < 0, -1, 1))
         wrong = unproven_columns(network, rule, tried, restrictions.directions)
         directed = columns[(wanted[columns].any(axis=1)) & weights.any(axis=0)]
@@ -290,7 +304,7 @@ def with_frozen(network: Network, restrictions: Restrictions, frozen: np.ndarray
 
 
 def frozen_text(restrictions: Restrictions, rule: int, column: int, option: str) -> str:
-    """What is wrong with a frozen rule."""
+    """The error message for a frozen rule that breaks a restriction."""
     name = restrictions.names[column] if restrictions.names else column
     return (
         f"Rule {rule} is frozen or written by hand, and what it does with the column {name!r} "
@@ -300,7 +314,7 @@ def frozen_text(restrictions: Restrictions, rule: int, column: int, option: str)
 
 
 def on_side(numbers: np.ndarray, sides: np.ndarray) -> np.ndarray:
-    """Numbers, but zero for those on the wrong side of it."""
+    """The numbers, with zeros in place of numbers on the wrong side of zero."""
     wrong = (numbers * sides < 0) | (sides == NEITHER)
     return np.where(wrong, np.float32(0), numbers)
 
@@ -312,7 +326,10 @@ def looking(network: Network) -> np.ndarray:
 
 
 def without_blind_literals(network: Network, blind: np.ndarray) -> Network:
-    """Drop literals, (n_literals,) bool, but one of each rule, which becomes constantly 1."""
+    """Drop the literals that `blind`, (n_literals,) bool, marks.
+
+    If all literals of a rule are marked, its first literal stays and becomes constantly 1.
+    """
     starts = network.offsets[:-1]
     lost = np.logical_and.reduceat(blind, starts)
     kept = ~blind
