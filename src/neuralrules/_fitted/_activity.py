@@ -1,4 +1,4 @@
-"""What each rule does on given rows: where it fires, how strongly, and for whom."""
+"""What each rule does on given rows: on which rows it fires, and how strongly."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ CHUNK_CELLS = 2**21  # activations held at a time
 
 @dataclass(frozen=True)
 class Activity:
-    """How the rules of a model did on some rows; counts are of weighted rows.
+    """What the rules of a model did on some rows. Rows count by their weight.
 
     Attributes
     ----------
     n_rows : float
-        All rows.
+        Number of all rows.
     all_totals : (n_classes or n_targets,) float64
         Rows of each class, or sums of the standardised targets, over all rows.
     covered : (n_rules,) float64
         Rows inside each rule's support.
     totals : (n_rules, n_classes or n_targets) float64
-        The same as `all_totals`, over the rows that each rule covers.
+        The totals of `all_totals`, but only over the rows that each rule covers.
     in_leaf : (n_rules,) float64
         Rows inside the tree rule that each rule grew from.
     in_both : (n_rules,) float64
-        Rows inside both.
+        Rows inside both the support and the tree rule.
     activation : (n_rules,) float64
         Mean of the activation over all rows.
     highest : (n_rules,) float64
-        The highest activation on any row.
+        The highest activation on any row with a positive weight.
     """
 
     n_rows: float
@@ -53,7 +53,7 @@ class Activity:
 def activation_chunks(
     network: Network, X: np.ndarray, engine: Engine
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Activations of some rows at a time, with the rows they belong to."""
+    """Yield the activations of some rows at a time, after the slice of these rows."""
     size = max(64, CHUNK_CELLS // network.n_rules)
     for start in range(0, len(X), size):
         rows = slice(start, start + size)
@@ -61,7 +61,7 @@ def activation_chunks(
 
 
 def measure(network: Network, rules: Rules, rows: Rows, engine: Engine) -> Activity:
-    """Run the rules over some rows."""
+    """Measure what the rules do on some rows."""
     X, weight = rows.X, rows.weights.astype(np.float64)
     counts = weight > 0
     all_count = bool(counts.all())

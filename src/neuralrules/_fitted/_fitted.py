@@ -1,4 +1,4 @@
-"""A fitted model as a value: everything that was learned, and no parameters of learning."""
+"""A fitted model as a value: everything that was learned, without the parameters of the fit."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ READ_ROWS_PER_EPOCH = 2_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
-    """A fitted model: what reads, draws, exports and saves models takes one of these.
+    """A fitted model. Everything that reads, draws, exports or saves a model takes a `Fitted`.
 
     Attributes
     ----------
     estimator : str
         Name of the class that was fitted.
     encoder : Encoder
-        From the user's table to encoded columns.
+        Turns the user's table into encoded columns.
     rules : Rules
         The trees' rules that the neural rules grew from.
     task : Task
         What the outputs mean.
     state : State
-        The network as it is trained, for standardised targets, and where training stands.
+        The network as it is trained, for standardised targets, and the state of its training.
     history : dict of str to list of float
         Losses of each epoch.
     n_epochs : int
@@ -50,7 +50,7 @@ class Fitted:
         What the rules do on the training rows, or on a sample of them. For a rounded model,
         what they do on the rows that it was rounded on.
     performance : Performance
-        How good the model is there.
+        How good the model is on the rows of `activity`.
     notes : dict of str to list of str
         Notes of the program that fitted the model.
     lineage : tuple of Event
@@ -77,7 +77,7 @@ class Fitted:
 
     @property
     def remembers_a_sample(self) -> bool:
-        """Whether `activity` and `performance` may be of only some of the training rows."""
+        """Whether `activity` and `performance` may come from only some of the training rows."""
         sampled = self.performance.n_rows == READ_ROWS_PER_EPOCH * max(self.n_epochs, 1)
         return sampled and not self.was_rounded
 
@@ -85,14 +85,14 @@ class Fitted:
     def was_rounded(self) -> bool:
         """Whether the rows of `activity` are those of `round_numbers` and not of training.
 
-        Editing measures nothing, so what was done before it counts.
+        Editing measures nothing, so the last event that is not an edit counts.
         """
         measured = [event.what for event in self.lineage if event.what != EDITED]
         return measured[-1:] == [ROUNDED]
 
     @property
     def rows_name(self) -> str:
-        """What the rows of `activity` and `performance` are."""
+        """What to call the rows of `activity` and `performance`."""
         return "rows it was rounded on" if self.was_rounded else "training rows"
 
     @property
@@ -103,7 +103,7 @@ class Fitted:
 
     @property
     def used_columns(self) -> list[int]:
-        """The columns of the user's table that some weight looks at."""
+        """Places of the user's columns on which some weight is not zero, ascending."""
         network = self.network
         used = network.features[network.weights.any(axis=0)]
         return sorted({self.encoder.columns[feature].source for feature in used})
@@ -125,16 +125,16 @@ class Fitted:
 
     @property
     def size_text(self) -> str:
-        """How large the model is."""
+        """How many rules and literals the model has, in words."""
         network = self.network
         return f"{counted(network.n_rules, 'rule')}, {counted(network.n_literals, 'literal')}"
 
     def with_network(
         self, network: Network, rules: Rules, rows: Rows, engine: Engine
     ) -> Fitted:
-        """The same model with another network, not trained yet, measured on some rows.
+        """The same model with another network, which is measured on some rows.
 
-        `network` is for standardised targets.
+        `network` is for standardised targets. Its training starts anew.
         """
         state = State.start(network)
         shown = in_target_units(network, self.task)
@@ -148,7 +148,7 @@ class Fitted:
 
 
 def in_target_units(network: Network, task: Task) -> NetworkInUnits:
-    """The network without the standardisation of the targets."""
+    """The network with outputs in the units of the targets, which are not standardised."""
     parts = {field.name: getattr(network, field.name) for field in fields(network)}
     parts["values"], parts["intercept"] = task.in_units(network.values, network.intercept)
     return NetworkInUnits(**parts)
@@ -157,8 +157,9 @@ def in_target_units(network: Network, task: Task) -> NetworkInUnits:
 def remembered_rows(rows: Rows, n_epochs: int) -> Rows:
     """The training rows to measure a new model on.
 
-    All rows, unless that would take long compared with the training. Otherwise an even sample,
-    with weights that add up to those of all rows.
+    These are all rows, unless measuring them would take long compared with the training.
+    Otherwise they are an evenly spaced sample. The weights of the sample are scaled so that
+    they add up to those of all rows.
     """
     counted = np.flatnonzero(rows.weights)
     n_rows = min(len(counted), READ_ROWS_PER_EPOCH * max(n_epochs, 1))

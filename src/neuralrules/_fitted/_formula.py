@@ -1,4 +1,4 @@
-"""A fitted model as a formula: from the cells of a row to what the network's outputs predict.
+"""A fitted model as a formula: from the cells of a row to the predictions.
 
     cells          numbers, dates as days, or texts, as `CellReading` says; or missing
     x0, x1, ...    encoded columns
@@ -7,8 +7,8 @@
     d0, d1, ...    outputs
     predictions    functions of the outputs
 
-Printers write the formula in other languages. Some write it in standardised columns, others in
-units of the table, where sums are easier to read but may lose digits.
+Printers write the formula in other languages. Some printers use standardised columns. Others
+use columns in units of the table: such sums are easier to read, but may lose digits.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
 
-# Doubles have 16 digits: sums with means of fewer deviations keep 9 digits of a deviation.
+# A mean is far from 0 if it is more than this many standard deviations away. Doubles have 16
+# digits, so sums with a mean that is not far keep 9 digits of a standard deviation.
 FAR = 1e6
 
 
 @dataclass(frozen=True)
 class CellReading:
-    """How the cells of one of the table's columns are read.
+    """How the cells of one column of the table are read.
 
     Attributes
     ----------
@@ -48,15 +49,15 @@ class CellReading:
         The column's place in the table.
     name : str
     kind : {"number", "flag", "date", "text", "code"}
-        A flag is 0 or 1, and may be a boolean. A code is a text that may be a number.
+        A flag is 0 or 1, and may be a boolean. A code is a text that may look like a number.
     missing_texts : tuple of str
-        Texts that mean missing, besides those that every table writes for it.
+        Texts that mean missing, in addition to those that mean it in every table.
     missing_numbers : tuple of float
         Numbers, or days of dates, that mean missing.
     largest : float
         The largest number, or day, that the model takes.
     decimal : str
-        The mark before the decimals of numbers in the table that the model was fitted on.
+        The decimal mark of numbers in the table that the model was fitted on.
     """
 
     source: int
@@ -90,7 +91,7 @@ class FormulaColumn:
     value : Number
         The column before it is standardised.
     unit : Unit
-        The mean and the scale by which it is standardised: 0 and 1 if it is scaled already.
+        The mean and the scale that standardise `value`: 0 and 1 if it is scaled already.
     """
 
     name: str
@@ -129,7 +130,7 @@ class FormulaColumn:
         mean -= shift
         if shift:
             value = ops.Filled(ops.Standardised(value.value, shift), mean)
-        if needs_bounds:  # as the encoder has them
+        if needs_bounds:  # the encoder has the same bounds
             value = ops.Bounded(value, mean - reach, mean + reach)
         return replace(self, value=value, unit=Unit(mean, scale))
 
@@ -151,7 +152,8 @@ class RuleFormula:
     name : str
         The name of the rule's activation.
     parts : tuple of Part
-        Of a deep rule: those parts of its literals that its activation looks at.
+        The positive parts of literals that the activation of a deep rule uses. Empty for a
+        shallow rule.
     activation : Number
     """
 
@@ -161,23 +163,24 @@ class RuleFormula:
 
 
 class Formula:
-    """The steps of a fitted model.
+    """A fitted model as a formula, step by step.
 
     Parameters
     ----------
     fitted : Fitted
     in_table_units : bool
-        Whether rules add up columns in units of the table, or standardised ones.
+        Whether rules add up columns in units of the table instead of standardised columns.
 
     Attributes
     ----------
     encoder : Encoder
     network : Network
-        Without columns that have no weight.
+        The network without columns that have no weight.
     columns : list of FormulaColumn
-        Those that rules look at.
+        The encoded columns that rules look at.
     readings : dict of int to CellReading
-        How the cells are read that these columns use, by the column's place in the table.
+        How to read the cells of the table's columns behind `columns`, by their place in the
+        table.
     """
 
     def __init__(self, fitted: Fitted, *, in_table_units: bool) -> None:
@@ -206,7 +209,10 @@ class Formula:
         return [self._rule(rule) for rule in range(self.network.n_rules)]
 
     def output(self, output: int, rules: range | None = None) -> ops.Sum:
-        """Intercept and sum of the rules, or of some of them; rules of value 0 are left out."""
+        """The intercept plus the sum of all rules, or of the given range of rules.
+
+        Rules with the value 0 are left out.
+        """
         rules = range(self.network.n_rules) if rules is None else rules
         values = self.network.values[rules.start : rules.stop, output].tolist()
         names = [ops.Named(f"r{rule}") for rule in rules]
@@ -214,7 +220,7 @@ class Formula:
 
     @property
     def predictions(self) -> list[ops.Number]:
-        """Predictions of a model for numbers."""
+        """The predictions of a regression, one for each output."""
         outputs = [ops.Named(f"d{output}") for output in range(self.network.n_outputs)]
         return [self._link.expression(output) for output in outputs]
 
@@ -240,7 +246,7 @@ class Formula:
         return RuleFormula(f"r{rule}", tuple(parts), activation)
 
     def literal(self, literal: int) -> ops.Sum:
-        """A literal: a sum of columns."""
+        """A literal as a weighted sum of columns."""
         factors, constant = in_original_units(
             self.network.weights[literal].tolist(),
             float(self.network.biases[literal]),
@@ -250,7 +256,7 @@ class Formula:
 
 
 def cell_reading(encoder: Encoder, source: int, decimal: str = ".") -> CellReading:
-    """How a model reads the cells of one of the table's columns."""
+    """How a model reads the cells of one column of the table."""
     columns = encoder.columns_of(source)
     column, largest = columns[0], float(LARGEST)
     if isinstance(column, Number):
@@ -265,7 +271,7 @@ def cell_reading(encoder: Encoder, source: int, decimal: str = ".") -> CellReadi
 
 
 def is_flag(column: EncodedColumn) -> bool:
-    """Whether a column has the deviation of zeros and ones: it may be of type boolean."""
+    """Whether a column may be boolean: its variance is that of zeros and ones with its mean."""
     expected = column.mean * (1 - column.mean)
     return abs(column.scale**2 - expected) < 1e-6 * expected
 
@@ -274,7 +280,7 @@ def formula_column(encoder: Encoder, feature: int) -> FormulaColumn:
     """An encoded column as a step of a formula."""
     column = encoder.columns[feature]
     own = encoder.columns_of(column.source)
-    # Markers are missing once cells have been read, and so are no spellings of categories.
+    # Cells with a marker were read as missing before this step, so markers are not needed here.
     known = spellings(other.category for other in own if isinstance(other, Category))
     unit = Unit(column.in_sums.mean, column.in_sums.scale)
     return FormulaColumn(f"x{feature}", column.source, column, column.expression(known), unit)

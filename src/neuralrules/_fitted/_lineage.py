@@ -1,7 +1,7 @@
 """What was done to a model since it grew: by whom, when, with which release.
 
-A model that is put before others must say where it comes from. Every change adds one event,
-and files keep them.
+A model that is shown to other people must say where it comes from. Every change of the model
+adds one event. The file of a model keeps these events.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 GROWN = "grown and trained"
 TRAINED = "trained further"
-IN_PARTS = "trained in parts"  # by partial_fit: however often, it is one event
+IN_PARTS = "trained in parts"  # consecutive calls of partial_fit are one event
 REFITTED = "refitted"
 SIMPLIFIED = "simplified"
 ROUNDED = "rounded"
@@ -23,8 +23,8 @@ DEEDS = (GROWN, TRAINED, IN_PARTS, REFITTED, SIMPLIFIED, ROUNDED, EDITED, READ)
 
 TIME = "SOURCE_DATE_EPOCH"  # as reproducible-builds.org defines it
 FORMAT = "%Y-%m-%dT%H:%M:%SZ"
-MOST_EVENTS = 200  # of those in between, the oldest are forgotten
-LONGEST = 300  # letters of a text
+MOST_EVENTS = 200  # of more events, the oldest after the first one are forgotten
+LONGEST = 300  # characters of a text
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Event:
     when : str
         In UTC, such as "2026-11-16T15:03:26Z".
     who : str
-        The name of the user; empty where there is none.
+        The name of the user; empty if it is not known.
     version : str
         Release of neuralrules.
     summary : str
-        What came of it, in one line.
+        The result, in one line.
     n_rows : int
-        Rows that it was done on; 0 for none.
+        Number of rows that the event used; 0 if it used none.
     """
 
     what: str
@@ -62,10 +62,10 @@ class Event:
 
 
 def event(what: str, summary: str, n_rows: int = 0) -> Event:
-    """Something that was done just now.
+    """An event that happens now.
 
-    Where the environment says `SOURCE_DATE_EPOCH`, that is the time and nobody did it: files
-    are the same then, whoever makes them, and whenever.
+    If the environment variable `SOURCE_DATE_EPOCH` is set, the event gets this time and no user
+    name. Files are then the same, no matter who makes them and when.
     """
     from neuralrules._version import __version__
 
@@ -78,7 +78,7 @@ def event(what: str, summary: str, n_rows: int = 0) -> Event:
 
 
 def fixed_time() -> datetime | None:
-    """The time that the environment wants files to have."""
+    """The time that `SOURCE_DATE_EPOCH` in the environment sets, or None."""
     try:
         return datetime.fromtimestamp(int(os.environ[TIME]), UTC)
     except (KeyError, ValueError, OverflowError, OSError):
@@ -86,17 +86,17 @@ def fixed_time() -> datetime | None:
 
 
 def user_name() -> str:
-    """Who runs this, as far as the system knows."""
+    """The name of the user who runs this program; empty if the system does not know it."""
     import getpass
 
     try:
         return line(getpass.getuser())
-    except Exception:  # there are systems, and containers, that know no names
+    except Exception:  # some systems and containers have no user names
         return ""
 
 
 def line(text: str) -> str:
-    """A text on one line, not too long."""
+    """A text on one line of at most `LONGEST` characters."""
     return "".join(c if c.isprintable() else "�" for c in text[:LONGEST])
 
 
@@ -106,7 +106,7 @@ def counted(count: int, what: str) -> str:
 
 
 def followed(lineage: Sequence[Event], new: Event) -> tuple[Event, ...]:
-    """A lineage with one event more; calls of partial_fit after each other are one."""
+    """A lineage with one more event. Consecutive calls of partial_fit are one event."""
     last = lineage[-1] if lineage else None
     if last is not None and last.what == new.what == IN_PARTS:
         return (*lineage[:-1], replace(new, n_rows=last.n_rows + new.n_rows))
@@ -117,7 +117,7 @@ def followed(lineage: Sequence[Event], new: Event) -> tuple[Event, ...]:
 
 
 def lineage_text(lineage: Sequence[Event]) -> str:
-    """A lineage as text, one line an event."""
+    """A lineage as text, with one line for each event."""
     if not lineage:
         return "What was done to this model is not known: its file does not say."
     return "\n".join(map(str, lineage))

@@ -1,7 +1,7 @@
 """How good a model is on some rows.
 
-The rows themselves are forgotten after a fit, so the numbers about them are few enough to be
-kept in the model and in its file.
+A model does not keep the rows of its fit. It keeps numbers about them, which are few enough to
+be stored in the model and in its file.
 """
 
 from __future__ import annotations
@@ -16,35 +16,37 @@ from neuralrules._fitted._activity import rule_importance
 from neuralrules._network._network import NetworkInUnits
 from neuralrules._task._task import Task, chosen_classes
 
-# An exponential link may predict so much that its square, or a sum of squares, overflows.
+# With an exponential link, predictions may be so large that their squares, or sums of squares,
+# overflow. So errors are clipped to this size.
 LARGEST_ERROR = 1e150
-# Groups of rows in a calibration curve.
+# Number of groups of rows in a calibration curve.
 BINS = 10
 DECILES = np.linspace(0, 1, BINS + 1)[1:-1]
-# At most so many rows are used to measure the error against the number of rules.
+# At most this many rows are used to measure the error against the number of rules.
 SIZE_ROWS = 5000
 
 
 @dataclass(frozen=True)
 class Performance:
-    """Numbers about a model on some rows; rows count by their weight.
+    """Numbers about a model on some rows. Rows count by their weight.
 
     Attributes
     ----------
     n_rows : int
     metrics : dict of str to float
-        By name, the most important one first.
+        Metrics by their names, the most important one first.
     confusion : (n_classes, n_classes) float64 or None
         Rows of each class (first axis) that are predicted as each class.
     calibration : (n_curves, n_bins, 3) float64
-        Mean prediction, mean outcome and weight of groups of rows of similar prediction.
-        For two classes the probability of the second; for more, the probability of
-        the predicted class against whether it was right; for a regression one curve a
-        target, in its units. No curve without probabilities.
+        Mean prediction, mean outcome and weight of groups of rows with similar predictions.
+        For two classes, the prediction is the probability of the second class. For more
+        classes, it is the probability of the predicted class, and the outcome is whether this
+        class is right. A regression has one curve for each target, in the target's units. A
+        classifier without probabilities has no curve.
     n_rules : (n_sizes,) int64
-        Numbers of rules kept, the most important ones, from 0 to all.
+        Numbers of rules, from 0 to all. The most important rules are counted first.
     errors : (n_sizes,) float64
-        Share of wrong classes, or of unexplained variance, with only these rules.
+        Share of wrong classes, or of unexplained variance, with only that many rules.
     """
 
     n_rows: int
@@ -60,8 +62,8 @@ def perform(
 ) -> Performance:
     """Measure a network, in the units of its targets, on rows.
 
-    `outputs` (n_rows, n_outputs) are those of the network, if they are known already; no
-    row then has the weight zero.
+    `outputs` (n_rows, n_outputs) are the outputs of the network, if they are known already. In
+    this case no row may have the weight zero.
     """
     if outputs is None:
         if not rows.weights.all():
@@ -106,7 +108,7 @@ def true_values(rows: Rows) -> np.ndarray:
 def class_metrics(
     task: Task, outputs: np.ndarray, rows: Rows, weight: np.ndarray
 ) -> dict[str, float]:
-    """Accuracies and the mean loss; the area under the ROC curve for two classes."""
+    """Accuracies and the mean loss. For two classes also the area under the ROC curve."""
     codes = rows.codes
     right = chosen_classes(outputs) == codes
     metrics = {"accuracy": float(np.average(right, weights=weight))}
@@ -129,9 +131,9 @@ def mean_loss(rows: Rows, outputs: np.ndarray) -> float:
 def area_under_roc(decision: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> float:
     """The area under the ROC curve.
 
-    It is the share of pairs, one row of each class, in which the row of the second class has
-    the higher decision; equal decisions count half. scikit-learn's function would do, but
-    checking its arguments takes longer than training on a small batch.
+    It is the share of pairs of rows, one row from each class, in which the row of the second
+    class has the higher decision. Equal decisions count half. scikit-learn's function is not
+    used, because checking its arguments takes longer than training on a small batch.
     """
     _, place = np.unique(decision, return_inverse=True)
     positive, negative = (np.bincount(place, weight * (codes == k)) for k in (1, 0))
@@ -153,7 +155,7 @@ def number_metrics(
 
 
 def loss_in_units(rows: Rows, outputs: np.ndarray) -> float:
-    """Mean loss of numbers in their own units, averaged over the targets.
+    """Mean loss of a regression in the units of its targets, averaged over the targets.
 
     `outputs` (n_rows, n_targets) are in these units, too.
     """
@@ -169,22 +171,23 @@ def loss_in_units(rows: Rows, outputs: np.ndarray) -> float:
 
 
 def squared_errors(predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Squares that stay finite where a prediction is far outside the rows of training."""
+    """Squared errors, which stay finite even if a prediction is extremely large."""
     return np.clip(predicted - truth, -LARGEST_ERROR, LARGEST_ERROR) ** 2
 
 
 def unexplained_share(predicted: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> float:
-    """Share of the variance of numbers that is left, averaged over the targets."""
+    """Share of the variance that predictions leave unexplained, averaged over the targets."""
     return float(np.average(unexplained_of_each(predicted, truth, weight), weights=weight))
 
 
 def unexplained_of_each(
     predicted: np.ndarray, truth: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
-    """The share of unexplained variance row by row, (n_rows,) float64; its mean is the share.
+    """What each row adds to the share of unexplained variance, (n_rows,) float64.
 
-    Of a target that does not vary, all is explained where the predictions are exact and
-    nothing where they are not, as in scikit-learn's `r2_score`.
+    The weighted mean over the rows is the whole share. If a target does not vary, exact
+    predictions explain all of it and other predictions explain nothing, as in scikit-learn's
+    `r2_score`.
     """
     mean = np.average(truth, axis=0, weights=weight)
     variance = np.average((truth - mean) ** 2, axis=0, weights=weight)
@@ -197,7 +200,7 @@ def unexplained_of_each(
 def class_calibration(
     task: Task, outputs: np.ndarray, codes: np.ndarray, weight: np.ndarray
 ) -> list[np.ndarray]:
-    """The one curve of a classifier; none where it has no probabilities."""
+    """The only curve of a classifier. The list is empty if it has no probabilities."""
     if not task.gives_probabilities:
         return []
     probabilities = task.probabilities(outputs)
@@ -215,15 +218,15 @@ def calibration_curve(
 ) -> np.ndarray:
     """Mean prediction, mean outcome and weight of groups between quantiles of predictions.
 
-    Equal predictions stay in one group, so that others may be left empty: these hold NaN and
-    weight 0.
+    Equal predictions stay in one group, so other groups may be empty. An empty group has NaN as
+    means and the weight 0.
 
     Parameters
     ----------
     predicted, observed, weight : (n_rows,) float64
     levels : (n_groups - 1,) float64
-        Shares of the rows at which one group ends and the next begins; by default those of
-        `BINS` groups of about equal size.
+        Shares of the rows at which one group ends and the next begins. The default makes `BINS`
+        groups of about equal size.
 
     Returns
     -------
@@ -240,9 +243,10 @@ def calibration_curve(
 def errors_by_size(
     network: NetworkInUnits, rows: Rows, engine: Engine, *, loss: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Error, or mean loss, with only the most important rules, for up to 50 numbers of rules.
+    """Error of a network with only its most important rules, for up to 51 numbers of rules.
 
-    The loss is that of classes.
+    With `loss`, this is the mean loss of a classifier instead of the error. Returns the numbers
+    of rules and the errors.
     """
     weight, truth = rows.weights.astype(np.float64), true_values(rows)
     active = engine.activations(network, rows.X)
@@ -263,7 +267,7 @@ def errors_by_size(
 
 
 def error(task: Task, outputs: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> float:
-    """Share of wrong classes, or of unexplained variance, given `true_values`."""
+    """Share of wrong classes, or of unexplained variance. `truth` is from `true_values`."""
     if task.are_classes:
         return float(np.average(chosen_classes(outputs) != truth, weights=weight))
     return unexplained_share(task.loss.link.predictions(outputs), truth, weight)
