@@ -1,8 +1,9 @@
 """Models in files that hold numbers and plain text, and cannot run code.
 
-The form of the file is described in `docs/files.md`. `_container` turns arrays and a text
-into bytes and back; `_save` turns a model into arrays and a text, `_load` and `_parts` turn
-these into a model again, `_stored` one to predict with, and `_checks` is what they demand.
+`docs/files.md` describes the file format. `_container` turns arrays and a text into bytes and
+back. `_save` turns a model into arrays and a text. `_load` and `_parts` turn arrays and a text
+into a model again. `_stored` reads a model only for predictions. `_checks` refuses files with
+invalid parts.
 """
 
 from neuralrules._files._checks import Contents

@@ -1,7 +1,7 @@
 """Checks of a file's text and arrays, before a model is made of them.
 
-The kernels trust the shapes and indices of a model, so a file from a stranger must not
-reach them before everything in it has been checked.
+The kernels trust the shapes and indices of a model. So everything in a file from a stranger
+must be checked before a kernel uses it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 from neuralrules._files._container import DAMAGED, ModelFileError
 
 T = TypeVar("T")
-# Rows count by their weights, which are float32: no number of rows has a larger sum.
+# The largest number of rows. Rows count by their weights, which are float32, so no sum of
+# weights is larger.
 MOST_ROWS = 1e100
 
 
@@ -22,7 +23,7 @@ def refuse(what: str) -> NoReturn:
 
 
 class Contents:
-    """The text and the arrays of a file. Each part is taken out once.
+    """The text and the arrays of a file. The methods take the parts out one by one.
 
     Attributes
     ----------
@@ -38,7 +39,7 @@ class Contents:
         self.document, self.arrays = document, arrays
 
     def value(self, key: str, kind: type[T]) -> T:
-        """A value of the text, of exactly this type: True is not an integer."""
+        """A value of the text. It must be of exactly this type: True is not an integer."""
         if key not in self.document:
             refuse(f"it does not say {key!r}")
         value = self.document.pop(key)
@@ -83,7 +84,10 @@ class Contents:
         low: float = -np.inf,
         high: float = np.inf,
     ) -> np.ndarray:
-        """An array of this dtype and shape, from `low` to `high`. A None is any length."""
+        """An array of this dtype and shape, with values from `low` to `high`.
+
+        None in `shape` stands for any length.
+        """
         if name not in self.arrays:
             refuse(f"the array {name!r} is missing")
         array = self.arrays.pop(name)
@@ -109,14 +113,17 @@ class Contents:
         return self.array(name, np.float64, shape, low=0, high=MOST_ROWS)
 
     def indices(self, name: str, dtype: type, n: int | None, low: int, high: int) -> np.ndarray:
-        """An array of whole numbers from `low` to below `high`."""
+        """An array of whole numbers that are at least `low` and less than `high`."""
         array = self.array(name, dtype, (n,))
         if array.size and (array.min() < low or array.max() >= high):
             refuse(f"the array {name!r} points outside of the model")
         return array
 
     def offsets(self, name: str, *, empty: bool) -> np.ndarray:
-        """The places where the rules begin. With `empty`, a rule may have no part."""
+        """The places where the parts of each rule or column begin, and the end of the last one.
+
+        With `empty`, a rule or column may have no parts.
+        """
         array = self.array(name, np.int64, (None,))
         # Neighbours are compared, because their difference could overflow.
         ascends = array[:-1] <= array[1:] if empty else array[:-1] < array[1:]

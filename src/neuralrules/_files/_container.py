@@ -1,8 +1,8 @@
 """Named arrays and a text as one block of bytes: a safetensors file with a digest.
 
-Eight bytes with the length of the header, the header as JSON, then the numbers of all
-arrays one after the other. It is read here and not by the safetensors package, because a
-file must be refused that this package accepts: one that was altered, or is too large.
+A file begins with eight bytes that hold the length of the header. The header follows as JSON,
+then the numbers of all arrays, one array after the other. This module reads the files itself,
+because the safetensors package also accepts files that were altered or are too large.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 VERSION = 1
-MAX_HEADER_BYTES = 2**23  # parsed, JSON takes some twenty times as much memory
+MAX_HEADER_BYTES = 2**23  # parsed JSON takes about twenty times as much memory
 MAX_DIMENSIONS = 3
 ALIGNMENT = 8
 DTYPES = {
@@ -39,7 +39,7 @@ DAMAGED = "Copy or save the file again."
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model, or not as it was saved.
+    """The error for a file that holds no model, or is not as it was saved.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def pack(arrays: dict[str, np.ndarray], text: str, writer: str) -> bytes:
     Parameters
     ----------
     arrays : dict of str to ndarray
-        Of dtypes in `DTYPES` and up to `MAX_DIMENSIONS` dimensions.
+        Arrays with a dtype in `DTYPES` and at most `MAX_DIMENSIONS` dimensions.
     text : str
     writer : str
         The version of this library.
@@ -100,9 +100,12 @@ def pack(arrays: dict[str, np.ndarray], text: str, writer: str) -> bytes:
 
 
 def digest_of(whole: bytes, named: str) -> str:
-    """SHA-256 of a file, with the digest that it names itself as zeros."""
+    """SHA-256 of a file, with zeros in place of the digest that the file holds itself.
+
+    `named` is this digest. If the file does not contain it, the result is empty.
+    """
     place = whole.find(named.encode())
-    if place < 0:  # spelled in another way, as JSON allows
+    if place < 0:  # JSON can spell the digest in another way
         return ""
     digest = hashlib.sha256(memoryview(whole)[:place])
     digest.update(NO_DIGEST.encode())
@@ -111,7 +114,7 @@ def digest_of(whole: bytes, named: str) -> str:
 
 
 def unpack(whole: bytes) -> tuple[dict[str, np.ndarray], str]:
-    """Arrays and text of a file; refuses whatever `pack` would not have written."""
+    """Arrays and text of a file. A file that `pack` would not have written is refused."""
     if len(whole) < 8:
         raise ModelFileError(f"it holds {len(whole)} bytes, too few for a model. {DAMAGED}")
     length = int.from_bytes(whole[:8], "little")
@@ -158,7 +161,7 @@ def check_version(metadata: dict[str, Any]) -> None:
 
 
 def parse_json(encoded: bytes | str, where: str) -> Any:
-    """JSON without repeated keys, NaN and infinity, which may be spelled 1e999."""
+    """Parse JSON. Refuse repeated keys, NaN and infinity, which may be spelled 1e999."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
@@ -202,8 +205,8 @@ def unpack_array(name: str, entry: Any, start: int, data: memoryview) -> tuple[n
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES or not is_list_of_counts(shape):
         raise broken
-    # The product is of Python's integers, so an absurd shape is a large number, not a small
-    # one that has overflowed; and no memory is asked for before it has been compared.
+    # Python's integers do not overflow, so the product of an absurd shape is a large number.
+    # No memory is allocated before this number has been compared with the size of the file.
     stop = start + math.prod(shape) * DTYPES[dtype].itemsize
     if offsets != [start, stop] or len(shape) > MAX_DIMENSIONS:
         raise broken

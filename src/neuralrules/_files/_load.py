@@ -55,7 +55,7 @@ def read_bytes(path: str, max_bytes: int) -> bytes:
 
 
 def fitted_from(contents: Contents, estimator: str, *, classes: bool) -> Fitted:
-    """A fitted model of contents, which are checked here.
+    """Check the contents of a file, and make a fitted model of them.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def fitted_from(contents: Contents, estimator: str, *, classes: bool) -> Fitted:
     estimator : str
         Name of the class that was saved.
     classes : bool
-        Whether it predicts classes.
+        Whether this class predicts classes.
     """
     encoder = encoder_from(contents)
     has_parameters = isinstance(contents.document.get("loss"), dict)
@@ -127,13 +127,14 @@ def classes_from(contents: Contents, labels: dict[str, Any] | None) -> np.ndarra
         if {*map(type, listed)} - {str, int, float, bool}:
             refuse("its class labels are not texts, numbers or booleans")
         inner.nothing_left()
-        # An array of texts is as wide as the longest: it could be larger than any file.
+        # NumPy stores each text of an array in as many bytes as the longest text needs. Such an
+        # array could be much larger than the file.
         widest = max((len(label) for label in listed if type(label) is str), default=0)
         too_wide = widest * len(listed) > MAX_HEADER_BYTES
         classes = np.array(listed, object if objects or too_wide else None)
     try:
         ascending = bool((classes[:-1] < classes[1:]).all())
-    except TypeError:  # texts among numbers
+    except TypeError:  # texts and numbers have no order
         ascending = False
     if len(classes) < 2 or not ascending:
         refuse("its class labels do not ascend, or are fewer than two")
@@ -150,14 +151,14 @@ def history_from(contents: Contents, n_epochs: int) -> dict[str, list[float]]:
 
 
 def notes_from(contents: Contents) -> dict[str, list[str]]:
-    """What a program noted with the model about the model's table."""
+    """Notes about the model's table, from the program that fitted the model."""
     notes = contents.value("notes", dict)
     inner = Contents(dict(notes), {})
     return {key: inner.texts(key) for key in notes}
 
 
 def lineage_from(contents: Contents) -> tuple[Event, ...]:
-    """What was done to the model."""
+    """The events of the model: what was done to it since it grew."""
     records = contents.value("lineage", list)
     if len(records) > MOST_EVENTS:
         refuse(f"it tells of {len(records):,} changes, more than the {MOST_EVENTS} it may")
@@ -165,7 +166,7 @@ def lineage_from(contents: Contents) -> tuple[Event, ...]:
 
 
 def event_from(record: Any) -> Event:
-    """One event. Texts that people read must be one printable line."""
+    """One event. Each of its texts must be one printable line, because people read them."""
     inner = Contents(record, {})
     texts = {name: inner.value(name, str) for name in ("what", "when", "who", "version")}
     texts["summary"] = inner.value("summary", str)

@@ -1,4 +1,4 @@
-"""The parts of a model, each made of the arrays that belong to it."""
+"""Make each part of a model from the texts and arrays that belong to the part."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from neuralrules._rules._rules import ALL_FROZEN, FREE, WRITTEN, Rules
 from neuralrules._training._training import State
 
 TYPES = {kind.stored_as: kind for kind in COLUMN_TYPES}
-# No cell of a table is larger than LARGEST; rounding may lead a little beyond it.
+# No cell of a table is larger than LARGEST, but rounding may exceed it a little.
 FURTHEST = 4 * float(LARGEST)
 
 
@@ -56,7 +56,7 @@ def encoder_from(contents: Contents) -> Encoder:
 
 
 def missing_from(contents: Contents) -> tuple[str, ...]:
-    """The texts that mean missing, beside empty cells."""
+    """The texts that mean missing, in addition to empty cells."""
     markers = contents.texts("missing")
     if len(markers) > MOST_MARKERS or any(len(text) > LONGEST_MARKER for text in markers):
         refuse(
@@ -78,7 +78,7 @@ def ranges_from(contents: Contents, n_columns: int) -> list[list[float]]:
 
 
 def knots_from(contents: Contents, n_columns: int) -> list[Knots | None]:
-    """The knots of each encoded column, None for those that are standardised."""
+    """The knots of each encoded column, or None if the column is standardised."""
     if "encoder.knot_offsets" not in contents.arrays:
         return [None] * n_columns
     offsets = contents.offsets("encoder.knot_offsets", empty=True)
@@ -128,7 +128,7 @@ def column_from(
 
 
 def check_columns(columns: list[EncodedColumn], n_names: int) -> None:
-    """Refuse columns that no encoder would have learned: too many, too few, in disorder."""
+    """Refuse columns that no encoder learns: too many, too few, or in the wrong order."""
     numbers, holes, categorical = (
         {column.source for column in columns if column.rank == rank} for rank in range(3)
     )
@@ -145,10 +145,10 @@ def check_columns(columns: list[EncodedColumn], n_names: int) -> None:
 
 
 def network_from(contents: Contents, n_columns: int, n_outputs: int) -> Network:
-    """The network as it is trained, in units of the standardised targets."""
+    """The network as it is trained, for standardised targets."""
     offsets = contents.offsets("network.offsets", empty=False)
     n_rules, n_literals = len(offsets) - 1, int(offsets[-1])
-    squares = int((np.diff(offsets).astype(object) ** 2).sum())  # cannot overflow
+    squares = int((np.diff(offsets).astype(object) ** 2).sum())  # Python integers: no overflow
     deep = "network.mixing" in contents.arrays and contents.arrays["network.mixing"].size > 0
     network = Network(
         **own_columns_from(contents, offsets, n_columns),
@@ -179,7 +179,7 @@ def own_columns_from(
     begins[column_offsets] = True
     if not ((columns[:-1] < columns[1:]) | begins[1:-1]).all():
         refuse("the array 'network.columns' does not ascend within each rule")
-    lengths = np.diff(offsets).astype(object)  # cannot overflow
+    lengths = np.diff(offsets).astype(object)  # Python integers: no overflow
     n_weights = int((lengths * np.diff(column_offsets).astype(object)).sum())
     return {
         "own_weights": contents.array("network.own_weights", np.float32, (n_weights,)),
@@ -191,7 +191,7 @@ def own_columns_from(
 def rules_from(
     contents: Contents, network: Network, n_columns: int, n_classes: int, n_targets: int
 ) -> Rules:
-    """The tree rules, as many as the network has neural ones."""
+    """The tree rules, one for each neural rule of the network."""
     offsets = contents.offsets("rules.offsets", empty=True)
     n_rules, n_literals = network.n_rules, int(offsets[-1])
     if len(offsets) - 1 != n_rules:
@@ -220,14 +220,14 @@ def rules_from(
 
 
 def frozen_from(contents: Contents, n_rules: int) -> np.ndarray | None:
-    """How much of each rule is frozen; files of models without frozen rules leave it out."""
+    """Which part of each rule is frozen. Without frozen rules, a file leaves this array out."""
     if "rules.frozen" not in contents.arrays:
         return None
     return contents.indices("rules.frozen", np.int8, n_rules, FREE, ALL_FROZEN + 1)
 
 
 def state_from(contents: Contents, network: Network) -> State:
-    """Where training stands; without moments it has not begun with this network."""
+    """The state of training. Without moments, training of this network has not begun."""
     own = network.parameters
     means, squares = own.zeros(), own.zeros()
     if any(name.startswith(("means.", "squares.")) for name in contents.arrays):
@@ -248,7 +248,7 @@ def state_from(contents: Contents, network: Network) -> State:
 def totals_from(
     contents: Contents, name: str, shape: tuple[int, ...], *, classes: bool
 ) -> np.ndarray:
-    """Rows of each class, or sums of targets, which may be negative."""
+    """Numbers of rows of each class, or sums of targets, which may be negative."""
     if classes:
         return contents.amounts(name, shape)
     return contents.array(name, np.float64, shape)

@@ -19,17 +19,17 @@ from neuralrules._io._writing import checked_path, whole_file
 
 
 class Configuration(NamedTuple):
-    """The parameters of an estimator; for a search also what it compared and chose.
+    """The parameters of an estimator. A search also has its candidates and its choice.
 
     Attributes
     ----------
     parameters : dict of str to object
     defaults : dict of str to object
-        The default takes the place of a parameter that no file can hold.
+        If a file cannot hold a parameter, the default is saved in its place.
     candidates : list of dict, or None
         The candidates of a search.
     best : int or None
-        The place of the candidate that the search chose.
+        The index of the candidate that the search chose.
     cv_scores : (n_candidates, n_folds) float64 or None
         The scores of the candidates.
     """
@@ -42,7 +42,7 @@ class Configuration(NamedTuple):
 
 
 def save(fitted: Fitted, configuration: Configuration, path: str | os.PathLike[str]) -> Path:
-    """See `Documents.save`, which calls it."""
+    """Save a model in a file; see `Documents.save`."""
     from neuralrules._version import __version__
 
     target = checked_path(path, "model.nrules")
@@ -59,7 +59,7 @@ def save(fitted: Fitted, configuration: Configuration, path: str | os.PathLike[s
 
 
 def model_arrays(fitted: Fitted) -> dict[str, np.ndarray]:
-    """Everything learned that is an array; names as in `docs/files.md`."""
+    """All arrays that a model learned, under the names in `docs/files.md`."""
     state = fitted.state
     arrays = {
         "encoder.mean": np.array([column.mean for column in fitted.encoder.columns]),
@@ -86,7 +86,7 @@ def model_arrays(fitted: Fitted) -> dict[str, np.ndarray]:
 
 
 def knot_arrays(encoder: Encoder) -> dict[str, np.ndarray]:
-    """The knots of all encoded columns, one after the other; nothing if there are none."""
+    """The knots of all encoded columns, one after the other. Empty if no column has knots."""
     knots = [column.knots for column in encoder.columns]
     lengths = [0 if own is None else len(own.x) for own in knots]
     if not any(lengths):
@@ -125,7 +125,7 @@ def array_fields(prefix: str, record: Any) -> dict[str, np.ndarray]:
 
 
 def model_document(fitted: Fitted, configuration: Configuration) -> dict[str, Any]:
-    """Everything else; the keys are described in `docs/files.md`."""
+    """All of a model except its arrays, under the keys in `docs/files.md`."""
     performance = fitted.performance
     return {
         "estimator": fitted.estimator,
@@ -152,7 +152,7 @@ def model_document(fitted: Fitted, configuration: Configuration) -> dict[str, An
 
 
 def plain_labels(fitted: Fitted) -> dict[str, Any] | None:
-    """Class labels that are not an array of numbers: strings, or Python's objects."""
+    """Class labels that no array of numbers can hold, or None for labels that are numbers."""
     classes = fitted.task.classes
     if classes is None or has_code(classes):
         return None
@@ -167,7 +167,7 @@ def plain_labels(fitted: Fitted) -> dict[str, Any] | None:
 
 
 def plain_parameters(configuration: Configuration) -> dict[str, Any]:
-    """The estimator's parameters; what is no plain data falls back to its default."""
+    """The estimator's parameters. If a parameter is not plain data, its default is saved."""
     result = {}
     for name, value in configuration.parameters.items():
         try:
@@ -184,16 +184,16 @@ def plain_parameters(configuration: Configuration) -> dict[str, Any]:
 
 
 def plain_search(configuration: Configuration) -> dict[str, Any] | None:
-    """What a search compared and chose; None if there was none."""
+    """The candidates of a search and its choice, or None if there was no search."""
     if configuration.candidates is None:
         return None
     return {"candidates": plain_value(configuration.candidates), "best": configuration.best}
 
 
 def plain_value(value: Any) -> Any:
-    """A parameter as JSON has it; TypeError if it is no plain data.
+    """A parameter as JSON can hold it. If it is not plain data, a TypeError is raised.
 
-    A list stays one, a dict becomes its pairs, and both may hold others.
+    A list stays a list. A dict becomes a list of pairs. Lists and dicts may be nested.
     """
     if isinstance(value, dict):
         return {"pairs": [[plain_item(key), plain_value(item)] for key, item in value.items()]}

@@ -1,8 +1,8 @@
-"""A model in a file as what it learned, without the estimator that learned it.
+"""A model from a file that only predicts. It is not an estimator.
 
-A prediction needs no more than that, and no scikit-learn, which is slow to load. With a
-fitted estimator instead, `neuralrules predict` of a small table takes more than three times as
-long. The parameters of training are not read.
+Predictions need only what the model learned. They do not need scikit-learn, which is slow to
+load: with a fitted estimator, `neuralrules predict` for a small table would take more than
+three times as long. The parameters of training are not read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REGRESSORS = ("NeuralRuleRegressor", "NeuralRuleRegressorCV")
 
 @dataclass(frozen=True)
 class StoredModel:
-    """The model of a file, with the attributes of an estimator.
+    """The model of a file, with the attributes of an estimator that predictions need.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class StoredModel:
     engine : str
         The name of the engine that the model computes with.
     n_jobs : int or None
-        The number of threads, as the parameter `n_jobs`.
+        The parameter `n_jobs` of the estimator: the number of threads.
     """
 
     fitted_: Fitted
@@ -47,7 +47,7 @@ class StoredModel:
     def deciding_engine(self) -> Decider:
         """An engine for predictions, which loads numba only for many rows.
 
-        A model that torch trained, perhaps on a GPU, predicts without torch and without a GPU.
+        Even a model that was trained with torch or on a GPU predicts without torch and GPU.
         """
         if self.engine == "numpy":
             return get_engine(self.engine, 1)
@@ -61,7 +61,7 @@ class StoredModel:
 
 
 def stored_model(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> StoredModel:
-    """Read a model that `save` wrote, for predictions. Raises the errors of `load`."""
+    """Read a model that `save` wrote, for predictions. Raises the same errors as `load`."""
     whole = read_bytes(os.fspath(path), max_bytes)
     try:
         contents = contents_of(whole)
@@ -72,7 +72,7 @@ def stored_model(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> Sto
 
 
 def model_from(contents: Contents) -> StoredModel:
-    """A model of contents, which are checked here."""
+    """Check the contents of a file, and make a model of them."""
     name, parameters = contents.value("estimator", str), contents.value("parameters", dict)
     if name not in (*CLASSIFIERS, *REGRESSORS):
         refuse(f"it holds a {shown(name)}, not one of {', '.join((*CLASSIFIERS, *REGRESSORS))}")
