@@ -39,9 +39,10 @@ from neuralrules._task._task import Task
 
 
 class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
-    """What the classifier and the regressor share: everything but their targets."""
+    """What the classifier and the regressor share: everything except their targets."""
 
-    # Parameters of the estimators that can go on training, and fit on files.
+    # Only estimators that can be trained further and fitted on files have these parameters. The
+    # other estimators always use these values.
     warm_start = False
     n_sample_rows = 1_000_000
     checkpoint: str | os.PathLike[str] | None = None
@@ -53,12 +54,13 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
         ----------
         X : array-like or frame of shape (n_rows, n_columns), or files
             NumPy array, pandas or polars frame. Columns may hold numbers, booleans, strings
-            or categories, with missing values. A Parquet file or a folder of them, by its
-            name, or a pyarrow dataset, is read piece by piece: it may exceed memory.
+            or categories, with missing values. Files are the path of a Parquet file or of a
+            folder of Parquet files, or a pyarrow dataset. They are read piece by piece, so
+            they may be larger than memory.
         y : array-like of shape (n_rows,) or, for regression, (n_rows, n_targets)
-            Of files the name of a column, or a list of names.
+            For files, the name of a column or a list of names.
         sample_weight : array-like of shape (n_rows,), optional
-            Of files the name of a column.
+            For files, the name of a column.
 
         Returns
         -------
@@ -86,11 +88,11 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        marker_texts(self.missing)  # refuses what is neither a number nor a text
+        marker_texts(self.missing)  # refuses all but numbers and texts
         check_batch_size(self.batch_size)
 
     def _settings(self) -> Settings:
-        """How to fit."""
+        """The settings of a fit, from the parameters of this estimator."""
         return Settings.of(
             type(self).__name__,
             self.get_params(deep=False),
@@ -100,7 +102,7 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
     def _source(
         self, X: Any, y: Any, sample_weight: Any, settings: Settings, classes: Any = None
     ) -> TableSource:
-        """A table in memory as a source of rows, once it is checked."""
+        """Check a table in memory, and make it a source of rows."""
         X = self._check_columns(X, reset=True)
         weights = check_weights(X, y, sample_weight, settings.estimator)
         y = self._check_y(y)
@@ -109,7 +111,7 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
     def _train_further(
         self, X: Any, y: Any, sample_weight: Any, settings: Settings, what: str
     ) -> None:
-        """Train the present rules further; `what` is how the model remembers it."""
+        """Train the present rules further. `what` names this training in the lineage."""
         task, encoder = further_task(self.fitted_.task, settings), self.fitted_.encoder
         if self.missing is not None and settings.missing != encoder.missing:
             raise ValueError(
@@ -121,13 +123,13 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
         self.fitted_ = train_further(self.fitted_, rows, settings, what)
 
     def _learn_with_names(self, fitted: Fitted) -> None:
-        """Take over a model of a table that was not in memory, and the names of its columns."""
+        """Take over a model that was fitted on a table outside memory, and its column names."""
         self.n_features_in_ = len(fitted.encoder.names)
         self.feature_names_in_ = np.array(fitted.encoder.names, object)
         self.fitted_ = fitted
 
     def _check_no_warm_start(self) -> None:
-        """Refuse to go on training with a table that is not in memory."""
+        """Refuse to train a fitted model further with a table that is not in memory."""
         if self.warm_start and hasattr(self, "fitted_"):
             raise ValueError(
                 "warm_start=True does not go on from files. Fit with warm_start=False, or give "
@@ -182,7 +184,7 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
         return self
 
     def _check_columns(self, X: Any, *, reset: bool) -> Any:
-        """A table whose columns are those of the fit (or, with `reset`, become them)."""
+        """Check a table. It must have the columns of the fit; with `reset` it defines them."""
         X = check_table(X)
         validate_data(self, X, skip_check_array=True, reset=reset)
         return X
@@ -203,7 +205,7 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
         return Rows(encoded, targets, weights, training_weights, task)
 
     def _engine(self) -> Engine:
-        """What the estimator computes with."""
+        """The engine that the estimator computes with."""
         return get_engine(self.engine, n_threads(self.n_jobs), self.device)
 
     def _decide(self, X: Any) -> np.ndarray:
@@ -212,7 +214,7 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
         return self.fitted_.decide(self._check_columns(X, reset=False), self._engine())
 
     def _with(self, fitted: Fitted) -> Any:
-        """An estimator like this one that has learned something else."""
+        """A copy of this estimator with another fitted model."""
         other = copy.copy(self)
         other.fitted_ = fitted
         return other
@@ -235,13 +237,13 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
 
 
 def fitted_of(model: NeuralRuleModel) -> Fitted:
-    """What an estimator has learned, or an error if it was not fitted."""
+    """The fitted model of an estimator. Raises an error if the estimator is not fitted."""
     check_is_fitted(model)
     return model.fitted_
 
 
 def checked_table(model: NeuralRuleModel, X: Any) -> Any:
-    """A table whose columns are those that a fitted estimator knows."""
+    """A table, after a check that its columns are those of the estimator's fit."""
     check_is_fitted(model)
     return model._check_columns(X, reset=False)
 
@@ -252,7 +254,7 @@ def table_or_row(model: NeuralRuleModel, X: Any) -> Any:
 
 
 def encoded_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = None) -> Rows:
-    """A table with targets and weights as a fitted estimator sees it."""
+    """A table with targets and weights, encoded as in the estimator's fit."""
     return model._rows(checked_table(model, X), y, sample_weight)
 
 
@@ -270,12 +272,12 @@ def measured_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any) ->
 
 
 def engine_of(model: NeuralRuleModel) -> Engine:
-    """What an estimator computes with."""
+    """The engine that an estimator computes with."""
     return model._engine()
 
 
 def settings_of(model: NeuralRuleModel) -> Settings:
-    """How the parameters of an estimator tell it to fit."""
+    """The settings of a fit, from the parameters of an estimator."""
     return model._settings()
 
 
@@ -288,14 +290,17 @@ def fit_on_machines(
 
 
 def check_can_begin(model: NeuralRuleModel) -> None:
-    """Refuse parameters that are not valid, and to go on with a table not in memory."""
+    """Refuse invalid parameters, and a warm start: the table to fit on is not in memory."""
     model._validate_params()
     model._check_no_warm_start()
 
 
 @contextmanager
 def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
-    """Leave an estimator as it was if the block fails: its learned objects are immutable."""
+    """Give an estimator its old attributes back if the block fails.
+
+    This is enough, because the objects that an estimator learns are immutable.
+    """
     before = dict(vars(estimator))
     try:
         yield

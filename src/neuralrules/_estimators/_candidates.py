@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-# Four that do well on different tables. The estimator's own parameters: few shallow trees.
-# More and deeper ones. Many that start at the output of boosting, on columns shaped by their
-# quantiles. The paper's one tree, whose literals may lean on every column of the tree.
+# Four candidates that do well on different tables:
+# 1. the estimator's own parameters, which mean few shallow trees;
+# 2. more and deeper trees;
+# 3. many trees that start at the output of boosting, on columns scaled by their quantiles;
+# 4. the single tree of the paper, whose literals may look at every column of the tree.
 WHOLE: tuple[dict[str, Any], ...] = (
     {},
     {
@@ -45,7 +47,7 @@ WHOLE: tuple[dict[str, Any], ...] = (
     },
 )
 
-DEEPEST_SHORT = 3  # literals of candidates with a limit on them
+DEEPEST_SHORT = 3  # greatest depth of trees in `short_candidates`
 
 
 def default_candidates(
@@ -65,14 +67,17 @@ def default_candidates(
 
 
 def within_depth(candidate: dict[str, Any], max_depth: int | None) -> dict[str, Any]:
-    """A candidate whose trees are no deeper than the limit, if there is one."""
+    """The candidate, with trees no deeper than `max_depth` if there is such a limit."""
     if max_depth is None or candidate.get("max_depth", 0) <= max_depth:
         return candidate
     return candidate | {"max_depth": max_depth}
 
 
 def several_outputs(candidate: dict[str, Any], n_outputs: int) -> dict[str, Any]:
-    """A candidate with fewer rounds if each round grows one tree for each output."""
+    """The candidate, with fewer boosting rounds if each round grows several trees.
+
+    Each round grows one tree for each output.
+    """
     n_trees = candidate.get("n_trees")
     if n_trees is None or n_outputs == 1:
         return candidate
@@ -80,11 +85,11 @@ def several_outputs(candidate: dict[str, Any], n_outputs: int) -> dict[str, Any]
 
 
 def short_candidates(max_rules: int, n_outputs: int, max_depth: int) -> list[dict[str, Any]]:
-    """Candidates for more rules than one tree of this depth has leaves.
+    """Candidates if more rules are allowed than one tree of this depth has leaves.
 
-    Few boosted trees; and the best rules of twice as many trees, and of the usual number. Trees
-    and forests that are cut to this depth have too few leaves: compared with them, the loss of
-    16 rules of two literals fell by 7.5 % over 15 tables.
+    The candidates are few boosted trees, the best rules of twice as many trees, and the best
+    rules of the usual number of trees. A single tree or a forest of this depth has too few
+    leaves. Compared with these, 16 rules of two literals had a 7.5 % lower loss over 15 tables.
     """
     depth = min(max_depth, DEEPEST_SHORT)
     n_trees = max(1, max_rules // (2**depth * n_outputs))
@@ -110,7 +115,7 @@ def small_candidates(max_rules: int, n_outputs: int) -> list[dict[str, Any]]:
         if n_trees:
             one = {"n_trees": n_trees, "max_depth": depth, "tree_rate": rate(5, n_trees)}
             found.append(one)
-    if n_outputs > 1 and max_rules >= 8:  # the leaves of a forest are for all outputs at once
+    if n_outputs > 1 and max_rules >= 8:  # each leaf of a forest has values for all outputs
         forest = {"rule_source": "forest", "max_depth": 3, "min_samples_leaf": 5}
         found.append(forest | {"n_trees": max_rules // 8})
     return found

@@ -1,4 +1,4 @@
-"""From a file, or from text, to a fitted estimator."""
+"""Make a fitted estimator from a file or from text."""
 
 from __future__ import annotations
 
@@ -33,36 +33,39 @@ ESTIMATORS: dict[str, type[Any]] = {
     )
 }
 
-MAX_CANDIDATES = 10_000  # of a search: a few lists of values have more combinations than memory
-DEEPEST = 4  # lists within lists of a parameter: a list of candidates, each a dict of lists
+# The largest number of candidates of a search in a file. A few lists of values can have more
+# combinations than fit into memory.
+MAX_CANDIDATES = 10_000
+# How deeply lists of a parameter may be nested: a list of candidates, each a dict of lists.
+DEEPEST = 4
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> Any:
-    """Read a model that `save` wrote; its predictions are the same, bit for bit.
+    """Read a model that `save` wrote. Its predictions are the same, bit for bit.
 
-    A file holds numbers and plain text only, and all of it is checked before a model is
-    made of it, so that a file from a stranger can do no harm.
+    A file holds only numbers and plain text, and `load` checks all of them before it makes a
+    model. So a file from a stranger can do no harm.
 
     Parameters
     ----------
     path : str or path
     max_bytes : int, default=2**30
-        Larger files are refused before they are read. Loading takes at most about 200 MB
-        for the header and two and a half times as much as the rest of the file.
+        Larger files are refused before they are read. Loading takes at most about 200 MB of
+        memory for the header, plus two and a half times the size of the rest of the file.
 
     Returns
     -------
     fitted estimator
-        Of the class that was saved; it can also be trained further as if it had never
-        been away.
+        An estimator of the class that was saved. Further training has the same result as it
+        would have without saving and loading.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     ModelFileError
-        A ValueError: if it is no model file, or damaged, altered, too large or from a
-        later version.
+        If the file is not a model file, or is damaged, altered, too large or from a later
+        version. This error is a ValueError.
 
     Examples
     --------
@@ -92,11 +95,11 @@ def read_rules(text: str, *, estimator: bool = False) -> Any:
     Parameters
     ----------
     text : str
-        The text that `exact_text` wrote, or that a person changed since.
+        The text that `exact_text` wrote. A person may have edited it.
     estimator : bool, default=False
         Whether to return a fitted estimator, which can be read, exported, saved and trained
-        further. It computes in float32, as every estimator does. Otherwise the rules are
-        evaluated in float64, one sum after the other: a plain reading of the text.
+        further. It computes in float32, as every estimator does. By default the rules are
+        evaluated in float64, one sum after the other, in the way that the text is written.
 
     Returns
     -------
@@ -104,12 +107,13 @@ def read_rules(text: str, *, estimator: bool = False) -> Any:
         With ``predict``, ``decision_function`` (for a regression only ``ExactRules`` has it)
         and, for classes learned with ``loss="logistic"``, ``predict_proba``. An estimator has
         the default parameters except ``loss`` and ``deep``. The text says nothing about the
-        rows of the fit. So the estimator does not know which rules matter.
+        rows of the fit, so the estimator does not know which rules matter.
 
     Raises
     ------
     ValueError
-        If the text is not as `exact_text` writes it; the message names the line.
+        If the text does not have the form that `exact_text` writes. The message names the
+        line.
 
     Examples
     --------
@@ -138,7 +142,7 @@ def read_rules(text: str, *, estimator: bool = False) -> Any:
 
 
 def model_from(contents: Contents) -> Any:
-    """A fitted estimator of contents, which are checked here."""
+    """Check the contents of a file, and make a fitted estimator of them."""
     model = estimator_from(contents)
     classes = isinstance(model, ClassRules)
     model.fitted_ = fitted_from(contents, type(model).__name__, classes=classes)
@@ -152,7 +156,7 @@ def model_from(contents: Contents) -> Any:
 
 
 def estimator_from(contents: Contents) -> Any:
-    """The estimator before it is fitted."""
+    """The estimator with its parameters, but not fitted yet."""
     name = contents.value("estimator", str)
     if name not in ESTIMATORS:
         refuse(f"it holds a {shown(name)}, not one of {', '.join(ESTIMATORS)}")
@@ -163,7 +167,7 @@ def estimator_from(contents: Contents) -> Any:
     model = ESTIMATORS[name](**{key: restored(item) for key, item in parameters.items()})
     try:
         model._validate_params()
-        n_threads(model.n_jobs)  # refuses a number of jobs that there cannot be
+        n_threads(model.n_jobs)  # refuses an impossible number of jobs
         if isinstance(model, RuleSearch):
             checked_candidates(model, model.candidates)
     except (TypeError, ValueError) as error:
@@ -172,7 +176,7 @@ def estimator_from(contents: Contents) -> Any:
 
 
 def restored(item: Any, depth: int = 0) -> Any:
-    """A parameter that was written as `_save.plain_value` says."""
+    """The parameter that `_save.plain_value` turned into `item`. Lists become tuples."""
     if depth > DEEPEST:
         refuse("its parameters are no plain data")
     if isinstance(item, list):
@@ -191,7 +195,7 @@ def restored(item: Any, depth: int = 0) -> Any:
 
 
 def checked_candidates(model: RuleSearch, candidates: Any) -> list[dict[str, Any]]:
-    """All candidates, if they are valid and not more than anyone would compare."""
+    """All candidates. Raises an error if any is invalid or they exceed `MAX_CANDIDATES`."""
     found = ParameterGrid(candidates) if isinstance(candidates, dict) else candidates
     if found is not None and len(found) > MAX_CANDIDATES:
         raise ValueError(f"{len(found)} candidates")
@@ -200,7 +204,7 @@ def checked_candidates(model: RuleSearch, candidates: Any) -> list[dict[str, Any
 
 
 def search_from(contents: Contents, model: Any) -> None:
-    """Learn what a search found, if there was one."""
+    """Give a search its candidates, scores and choice from the file."""
     search = contents.optional("search", dict)
     if not isinstance(model, RuleSearch):
         if search is not None:

@@ -6,8 +6,8 @@ from typing import Any
 
 DEPTHS = (2, 4, 6, 8, 10)  # the paper chooses one of these
 
-# If the paper does not name a value, the value that reproduces its errors best: see
-# docs/reproduction.md.
+# If the paper does not name a value, this is the value that reproduces the paper's errors best;
+# see docs/reproduction.md.
 PAPER: dict[str, Any] = {
     "rule_source": "tree",
     "min_samples_leaf": 1,

@@ -1,4 +1,4 @@
-"""Candidates compared on rows that they were not trained on, and what becomes of the best."""
+"""Compare candidates on rows that they were not trained on, and keep the best."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ from neuralrules._io._progress import SearchProgress
 from neuralrules._io._warn import warn
 from neuralrules._task._task import Task
 
-# Parameters of a search that are none of its candidates.
+# Parameters of a search that its candidates do not have.
 OWN_PARAMETERS = ("candidates", "cv", "scoring", "refit")
-# Parameters that a candidate may not change: they are settled before candidates are compared.
+# Parameters that a candidate may not change, because they are settled before candidates are
+# compared.
 FIXED = (
     "missing",
     "loss",
@@ -53,7 +54,7 @@ DROPPING_ROWS = 1_500
 
 
 class RuleSearch(NeuralRuleModel, SearchParameters):
-    """Compare candidates by cross-validation; keep the models of the best, or refit it."""
+    """Compare candidates by cross-validation. Keep the best one's fold models, or refit it."""
 
     _base: ClassVar[type[NeuralRuleModel]]
 
@@ -107,7 +108,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
 
     @property
     def _limits_rules(self) -> bool:
-        """Whether any candidate has a largest number of rules."""
+        """Whether any candidate limits the number of rules."""
         limits = (found.get("max_rules", self.max_rules) for found in self.candidates_)
         return any(limit is not None for limit in limits)
 
@@ -149,21 +150,22 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         told = self.get_params(deep=False)
         common = {name: value for name, value in told.items() if name not in OWN_PARAMETERS}
         if self.max_depth is None:
-            del common["max_depth"]  # the default of a single estimator
+            del common["max_depth"]  # the default of a single estimator applies
         one_thread = {"n_jobs": 1, "verbose": 0, "random_state": seed}
         return self._base(**{**common, **candidate, **one_thread, **changes})
 
     def _encode(
         self, source: TableSource, task: Task, settings: Settings
     ) -> dict[str, ScaledTable]:
-        """The table as each scaling of the candidates encodes it.
+        """The table, encoded once for each scaling that a candidate uses.
 
-        All rows are encoded alike, whatever fold they are in: networks can only be joined if
-        they look at the same columns. If none are joined, each fold has its own encoding.
+        This encoding is learned from all rows. All folds share it if their models are joined,
+        because joined models must look at the same columns. Otherwise each fold learns its own
+        encoding.
         """
         targets = encode_targets(task, source.y)
         weights = weigh_classes(task, targets, source.weights, settings.class_weight)
-        no_columns = np.empty((len(targets), 0), np.float32)  # each scaling has its own
+        no_columns = np.empty((len(targets), 0), np.float32)  # each scaling makes its own
         rows = Rows(no_columns, targets, source.weights, weights, task)
         scalings = {found.get("scaling", self.scaling) for found in self.candidates_}
         tables = {
@@ -189,8 +191,8 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
             folds = KFold(int(cv), shuffle=True, random_state=seed)
             return list(folds.split(np.empty((n_rows, 0))))
         _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-        # A class that training never saw could only be guessed at, so the only row of a class
-        # is always trained on.
+        # A model cannot predict a class that it was not trained on. So if a class has only one
+        # row, every fold is trained on this row.
         lone = np.flatnonzero(counts[codes] < 2)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The least populated class")
@@ -206,9 +208,9 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
     ) -> tuple[list[list[Member]], bool]:
         """The members of each candidate, fold after fold, and whether Ctrl-C ended the search.
 
-        On long tables the worse half of the candidates is dropped after each fold until one is
-        left. Folds of short tables say too little for that. Scores such as accuracy are too
-        coarse for it: many candidates tie.
+        On long tables the worse half of the candidates is dropped after each fold, until one is
+        left. On short tables a fold says too little to drop candidates. With `scoring`, no
+        candidate is dropped either: scores such as accuracy are so coarse that many tie.
         """
         members: list[list[Member]] = [[] for _ in self.candidates_]
         running = list(range(len(self.candidates_)))
@@ -270,7 +272,8 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
             )
             for model, (_, fold) in zip(models, jobs, strict=True)
         )
-        # A generator gives members as they are done. Some backends, such as Ray's, have none.
+        # A generator gives each member as soon as it is trained. Some backends, such as Ray's,
+        # have no generators.
         backend, _ = get_active_backend()
         kind = "generator" if backend.supports_return_generator else "list"
         yield from Parallel(n_jobs=self.n_jobs, return_as=kind)(tasks)
@@ -304,7 +307,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
     def _keep(
         self, table: ScaledTable, members: list[Member], seed: int, settings: Settings
     ) -> None:
-        """Learn the mean of the members, or a model of all rows like them."""
+        """Learn the mean of the members, or train a model like them on all rows."""
         engine = settings.new_engine()
         if self._averages and members:
             rules, outcome = joined(members)
@@ -335,7 +338,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
 def with_weighted_rows(
     splits: list[tuple[np.ndarray, np.ndarray]], weights: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The folds, which are measured only on held-out rows that have a weight."""
+    """The folds, without held-out rows of weight zero."""
     measured = [(train, test[weights[test] > 0]) for train, test in splits]
     for fold, (_, test) in enumerate(measured):
         if not test.size:
