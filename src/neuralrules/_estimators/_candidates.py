@@ -74,7 +74,7 @@ def within_depth(candidate: dict[str, Any], max_depth: int | None) -> dict[str, 
 
 
 def several_outputs(candidate: dict[str, Any], n_outputs: int) -> dict[str, Any]:
-    """The candidate, with fewer boosting rounds if each round grows several trees.
+    """The candidate, with fewer boosting rounds if there are several outputs.
 
     Each round grows one tree for each output.
     """

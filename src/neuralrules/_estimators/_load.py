@@ -104,10 +104,11 @@ def read_rules(text: str, *, estimator: bool = False) -> Any:
     Returns
     -------
     ExactRules, or NeuralRuleClassifier or NeuralRuleRegressor
-        With ``predict``, ``decision_function`` (for a regression only ``ExactRules`` has it)
-        and, for classes learned with ``loss="logistic"``, ``predict_proba``. An estimator has
-        the default parameters except ``loss`` and ``deep``. The text says nothing about the
-        rows of the fit, so the estimator does not know which rules matter.
+        All of them have ``predict``. All except ``NeuralRuleRegressor`` have
+        ``decision_function``. For classes learned with ``loss="logistic"`` they also have
+        ``predict_proba``. An estimator has the default parameters except ``loss`` and
+        ``deep``. The text says nothing about the rows of the fit, so the estimator does not
+        know which rules matter.
 
     Raises
     ------

@@ -34,8 +34,8 @@ from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
 
-# A mean is far from 0 if it is more than this many standard deviations away. Doubles have 16
-# digits, so sums with a mean that is not far keep 9 digits of a standard deviation.
+# A mean is far from 0 if its distance is more than this many standard deviations. Doubles have
+# 16 digits, so sums with a nearer mean keep 9 digits of a standard deviation.
 FAR = 1e6
 
 

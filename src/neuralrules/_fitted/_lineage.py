@@ -23,7 +23,7 @@ DEEDS = (GROWN, TRAINED, IN_PARTS, REFITTED, SIMPLIFIED, ROUNDED, EDITED, READ)
 
 TIME = "SOURCE_DATE_EPOCH"  # as reproducible-builds.org defines it
 FORMAT = "%Y-%m-%dT%H:%M:%SZ"
-MOST_EVENTS = 200  # of more events, the oldest after the first one are forgotten
+MOST_EVENTS = 200  # beyond this, the oldest events except the first are forgotten
 LONGEST = 300  # characters of a text
 
 

@@ -123,7 +123,7 @@ def class_metrics(
 
 
 def mean_loss(rows: Rows, outputs: np.ndarray) -> float:
-    """Mean loss of classes with outputs (n_rows, n_outputs)."""
+    """Mean loss of a classifier that has the outputs (n_rows, n_outputs)."""
     losses, _ = rows.task.loss.evaluate(outputs, rows.loss_targets)
     return float(np.average(losses, weights=rows.weights.astype(np.float64)))
 

@@ -319,7 +319,7 @@ class Network:
 
     @property
     def n_parameters(self) -> int:
-        """Number of `parameters`, intercepts included, that are not zero."""
+        """How many of all `parameters`, including intercepts, are not zero."""
         return sum(int(np.count_nonzero(array)) for array in self.parameters)
 
     @property

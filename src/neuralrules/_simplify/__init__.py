@@ -1,1 +1,1 @@
-"""Smaller models."""
+"""Simpler models: pruning, rounding and edits by hand."""
