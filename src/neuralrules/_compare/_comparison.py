@@ -1,4 +1,4 @@
-"""Two models beside each other: what changed, rule by rule and row by row."""
+"""Compare two models: what changed, rule by rule and row by row."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from neuralrules._io._templates import framed_page, plain_page
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import number
 
-SHOWN_PARTS = 4  # rules that are named for one row; the others are added up
-SHOWN_FLIPS = 6  # pairs of classes
+SHOWN_PARTS = 4  # rules listed for one row; the effects of the other rules are summed
+SHOWN_FLIPS = 6  # pairs of classes listed; rows between other classes are summed
 HEADINGS = {
     "changed": "Changed rules, as in A (-) and as in B (+)",
     "only in A": "Only in A",
@@ -50,18 +50,21 @@ class Comparison:
     Attributes
     ----------
     rules : tuple of RuleChange
-        Every rule of either model once: its numbers ``first`` in A and ``second`` in B, its
-        ``kind`` ("same", "changed", "only in A" or "only in B"), for a changed rule by what the
-        two were ``matched_by``, the ``changes`` in words and the whole ``text``.
+        One entry for each pair of matched rules, and one for each rule without a match.
+        ``first`` and ``second`` are the numbers of the rule in A and in B. ``kind`` is "same",
+        "changed", "only in A" or "only in B". For a changed rule ``matched_by`` says what both
+        versions have in common, and ``changes`` lists their differences in words. ``text`` is
+        the whole rule; a changed rule is shown as it is in B.
     start : (str, str)
-        Where every row starts in A and in B.
+        What every row starts with in A and in B, before any rule adds to it.
     stand_ins : tuple of (str, str, str)
-        Columns whose missing numbers count differently, with what they count as in A and B.
+        Columns whose missing numbers the two models replace by different values. Each entry
+        has the column's name, the value in A and the value in B.
     rows : RowChanges or None
-        What changes on the rows given: how far outputs are apart, which rows change class, and
-        which rules make the difference on the rows that change most.
+        What changes on the given rows: how far the outputs are apart, which rows change class,
+        and which rules change the rows that change most. None if no rows were given.
     measured : Measured or None
-        How good both models are, if y was given.
+        How good both models are on the given rows. None if y was not given.
     """
 
     rules: tuple[RuleChange, ...]
@@ -73,7 +76,7 @@ class Comparison:
 
     @property
     def is_same(self) -> bool:
-        """Whether both models are the same, but for rounding and the order of their rules."""
+        """Whether the models differ only by rounding and by the order of their rules."""
         same = all(rule.kind == "same" for rule in self.rules)
         one, other = (fitted.network.intercept for fitted in self._models)
         return same and not self.stand_ins and bool(np.allclose(one, other, rtol=1e-5))
@@ -85,8 +88,9 @@ class Comparison:
     def to_frame(self) -> Any:
         """All rules as a pandas frame, one line each.
 
-        ``effect`` is by how much the contributions of the two differ, on average over the
-        rows given.
+        If rows were given, the column ``effect`` is the mean absolute difference between the
+        contributions of the two matched rules over these rows. A rule without a match is
+        compared with a contribution of 0.
         """
         pandas = import_pandas("to_frame")
         names = ("first", "second", "kind", "matched_by", "changes", "text")
@@ -98,7 +102,7 @@ class Comparison:
         return frame
 
     def to_html(self, path: Any) -> Path:
-        """Write the comparison as one HTML page; an old file stays until it is complete."""
+        """Write the comparison as one HTML page, replacing an old file once it is complete."""
         return write_page(self, path)
 
     def __str__(self) -> str:
@@ -124,9 +128,9 @@ def comparison(
     ----------
     first, second : Fitted
     engines : pair of Engine
-        What each model is computed with.
+        The engine that computes each model.
     encoded : pair of (n_rows, n_columns) float32, or None
-        A table as each model encodes it.
+        The same table, encoded by each model.
     rows : pair of Rows, or None
         The encoded tables with targets.
     """
@@ -152,7 +156,7 @@ def comparison(
 
 
 def check_comparable(first: Fitted, second: Fitted) -> None:
-    """Refuse two models that do not answer the same question about the same columns."""
+    """Raise ValueError unless two models have the same columns, targets and output units."""
     names, others = first.encoder.names, second.encoder.names
     if names != others:
         only = [name for name in names if name not in others]
@@ -194,7 +198,7 @@ def check_comparable(first: Fitted, second: Fitted) -> None:
 
 
 def comparison_data(compared: Comparison, first_row: int) -> dict[str, Any]:
-    """What stands in a comparison, in words; rows are numbered from `first_row`."""
+    """The contents of a comparison in words; the first row has the number `first_row`."""
     return {
         "title": "Two models compared: A and B",
         "summary": summary_sentences(compared),
@@ -212,7 +216,7 @@ def comparison_data(compared: Comparison, first_row: int) -> dict[str, Any]:
 
 
 def summary_sentences(compared: Comparison) -> list[str]:
-    """How many rules are the same, and where rows start."""
+    """Sentences: how many rules are the same, and what every row starts with."""
     sizes = [fitted.network for fitted in compared._models]
     has = [
         f"{name} has {counted(one.n_rules, 'rule')} and {counted(one.n_literals, 'literal')}"
@@ -243,7 +247,7 @@ def summary_sentences(compared: Comparison) -> list[str]:
 
 
 def rule_groups(compared: Comparison) -> list[tuple[str, list[RuleChange]]]:
-    """The rules that are not the same, the most important on the rows first."""
+    """The rules that differ, by kind; rules with the largest effect on the rows come first."""
     effects = np.zeros(len(compared.rules))
     if compared.rows is not None:
         effects = compared.rows.effects
@@ -293,7 +297,7 @@ def flip_lines(compared: Comparison) -> list[str]:
 
 
 def shown(label: Any) -> str:
-    """A class, or a prediction."""
+    """A class or a prediction as text."""
     if isinstance(label, np.ndarray):
         return ", ".join(map(shown, label.tolist()))
     plain = label.item() if isinstance(label, np.generic) else label
@@ -301,7 +305,7 @@ def shown(label: Any) -> str:
 
 
 def metric_lines(compared: Comparison) -> list[tuple[str, str, str]]:
-    """The metrics of both models."""
+    """The name of each metric, and its values for A and for B."""
     if compared.measured is None:
         return []
     return [
@@ -362,7 +366,7 @@ def row_data(compared: Comparison, row: RowChange, first_row: int) -> dict[str, 
 
 
 def part_name(rule: RuleChange) -> str:
-    """A match of rules as what changed a row."""
+    """The name of a match of rules, in the list of what changed a row."""
     kind = "" if rule.kind == "changed" else f", {rule.kind}"
     if rule.kind in ("only in A", "only in B"):
         return f"{rule.name.removesuffix(f' of {rule.kind[-1]}')}{kind}"
@@ -399,7 +403,7 @@ def comparison_text(compared: Comparison, first_row: int = 0) -> str:
 
 
 def rule_lines(rule: RuleChange) -> list[str]:
-    """A rule that is not the same in both models."""
+    """The lines of text about a rule that differs between the models."""
     if rule.kind != "changed":
         number_in = rule.first if rule.second is None else rule.second
         return [f"  rule {number_in}: {rule.text}"]
@@ -411,7 +415,7 @@ def rule_lines(rule: RuleChange) -> list[str]:
 
 
 def metric_table(metrics: Sequence[tuple[str, str, str]]) -> str:
-    """The metrics of both models beside each other."""
+    """The metrics of both models as a table of text."""
     lines = [("", "A", "B"), *metrics]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
@@ -432,13 +436,13 @@ def row_text(row: dict[str, Any]) -> str:
 
 
 def write_page(compared: Comparison, path: Any, first_row: int = 0, named: str = "") -> Path:
-    """A comparison as one HTML page that needs nothing else; `named` says what A and B are."""
+    """Write a comparison as one HTML page of its own; `named` says what A and B are."""
     return plain_page(*page_parts(compared, first_row, named), path)
 
 
 def page_parts(
     compared: Comparison, first_row: int = 0, named: str = ""
 ) -> tuple[str, str, dict[str, Any]]:
-    """The package of the page's template, its name, and what it shows."""
+    """The package of the page's template, the template's name, and the page's data."""
     data = {**comparison_data(compared, first_row), "named": named}
     return "neuralrules._compare", "comparison.html", data

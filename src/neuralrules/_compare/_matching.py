@@ -1,8 +1,9 @@
 """Which rule of one model corresponds to which rule of another.
 
 The models may come from different tables, so rules are compared in common units: the units of
-the first model's columns. Two rules are the same if their numbers are equal, up to what float32
-loses on the way to text and back. The order of rules and of literals does not matter.
+the first model's columns. Two rules are the same if their numbers are equal up to rounding. The
+tolerance is wide enough for a model that was written as text and read back. The order of rules
+and of literals does not matter.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
 
-ROUNDING = 1e-5  # relative: float32 loses less on the way to text and back
-# Mean distance of the literals of two rules, from 0 for equal to 1 for opposite literals. Rules
-# further apart, about 30 degrees, count as different rules, not as one rule that changed.
+ROUNDING = 1e-5  # relative: writing float32 as text and reading it back loses less
+# The distance of two literals runs from 0 (equal) to 1 (opposite). Rules that only look at the
+# same columns count as one rule that changed if the mean distance of their literals is at most
+# this, an angle of about 30 degrees. Otherwise they are different rules.
 FARTHEST = 0.25
-MATTERS = 0.1  # of a literal's largest weight: it is about columns of at least this weight
-FORBIDDEN = 1e6  # a distance that no assignment chooses if it can do without
-CHUNK_CELLS = 2**22  # distances of literals held at a time
+# A literal is about a column if the column's weight is at least this share of the largest one.
+MATTERS = 0.1
+FORBIDDEN = 1e6  # the cost of a pair that is not allowed; such a pair is dropped if chosen
+CHUNK_CELLS = 2**22  # distances of literals in memory at a time
 
 SAME, VALUE, LEAF, SHARED, COLUMNS = "same", "value", "leaf", "shared", "columns"
 
@@ -33,10 +36,15 @@ SAME, VALUE, LEAF, SHARED, COLUMNS = "same", "value", "leaf", "shared", "columns
 class Match(NamedTuple):
     """A rule of the first model and a rule of the second; None if there is no such rule.
 
-    `how` says what the two rules have in common: "same" for all; "value" for the same literals
-    with another value; "leaf" for the leaf they grew from; "shared" for half of their literals;
-    "columns" if they are near to each other and look at the same columns. `how` is empty for a
-    rule that is in one model only.
+    `how` says what the two rules have in common:
+
+    - "same": the literals and the value;
+    - "value": the literals, but not the value;
+    - "leaf": the leaf that they grew from;
+    - "shared": at least half of their literals;
+    - "columns": at least half of their columns, and their literals are near to each other.
+
+    `how` is empty for a rule that is in one model only.
     """
 
     first: int | None
@@ -54,7 +62,7 @@ class Forms(NamedTuple):
     offsets : (n_rules + 1,) int64
     values : (n_rules, n_outputs) float64
     network : Network
-        For the second layers of deep rules.
+        The network, which holds the second layers of deep rules.
     leaves : list of frozenset
         The leaf that each rule grew from; empty if it is not known.
     sources : list of frozenset
@@ -72,8 +80,8 @@ class Forms(NamedTuple):
 def match_rules(first: Fitted, second: Fitted) -> list[Match]:
     """Match the rules of two models that have the same columns and outputs.
 
-    Each rule is in one match. First come the rules of the first model in their order, then the
-    rules that only the second model has.
+    Each rule is in exactly one match. The rules of the first model come first, in their order,
+    then the rules that only the second model has.
     """
     one, other = forms(first, second)
     alike = same_literals(one, other)
@@ -101,12 +109,12 @@ def match_rules(first: Fitted, second: Fitted) -> list[Match]:
 
 
 def nearest_pairs(apart: np.ndarray, allowed: np.ndarray) -> list[tuple[int, int]]:
-    """As many allowed pairs of rules as possible, with the smallest distances."""
+    """Pair as many rules as is allowed, with the smallest sum of distances."""
     rules, partners = (np.flatnonzero(allowed.any(axis=axis)) for axis in (1, 0))
     if not rules.size:
         return []
     some = np.ix_(rules, partners)
-    # Among equally near rules those in the same place are chosen, by a tiny difference.
+    # A tiny extra cost decides between equally near rules: it prefers rules of close numbers.
     places = 1e-9 * np.abs(rules[:, None] - partners[None])
     costs = np.where(allowed[some], apart[some] + places, FORBIDDEN)
     chosen = zip(*linear_sum_assignment(costs), strict=True)
@@ -114,7 +122,7 @@ def nearest_pairs(apart: np.ndarray, allowed: np.ndarray) -> list[tuple[int, int
 
 
 def forms(first: Fitted, second: Fitted) -> tuple[Forms, Forms]:
-    """The rules of both models, each column in the units of the first model that has it."""
+    """The rules of both models; a column has the units of the first model that has it."""
     places: dict[Hashable, int] = {}
     units: list[Standardised] = []
     for encoder in (first.encoder, second.encoder):
@@ -129,7 +137,7 @@ def forms(first: Fitted, second: Fitted) -> tuple[Forms, Forms]:
 
 
 def column_key(column: EncodedColumn) -> Hashable:
-    """What makes an encoded column the same in two models."""
+    """A key that is equal for the same encoded column of two models."""
     category = column.category if isinstance(column, Category) else None
     return column.source, column.stored_as, category, column.knots
 
@@ -183,7 +191,11 @@ def sources_of(network: Network, encoder: Encoder) -> list[frozenset[int]]:
 
 
 def about_the_same(one: Forms, other: Forms) -> np.ndarray:
-    """Whether rules share half of the columns of either, and speak for the same outcome."""
+    """Whether two rules share columns and do not speak for opposite outcomes.
+
+    Two rules share columns if both are about at least half of the columns that either is about.
+    The result is (n_rules, n_others) bool.
+    """
     shared = [[2 * len(a & b) >= len(a | b) for b in other.sources] for a in one.sources]
     return np.array(shared, bool) & (one.values @ other.values.T >= 0)
 
@@ -191,15 +203,16 @@ def about_the_same(one: Forms, other: Forms) -> np.ndarray:
 def distances(
     literals: np.ndarray, others: np.ndarray, offsets: np.ndarray, other_offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How far rules are from each other, and how much of them is the same.
+    """The distances between rules, and the shares of literals that they have in common.
 
     Returns
     -------
     apart : (n_rules, n_others) float64
-        The mean distance of each literal of either rule to the nearest literal of the other
-        rule, from 0 to 1: half the length between directions, so steepness does not count.
+        The mean distance, over the literals of both rules, to the nearest literal of the other
+        rule. The distance of two literals is from 0 to 1: half the distance between their
+        directions, so the steepness of a literal does not count.
     shared : (n_rules, n_others) float64
-        The share of the literals of both rules that the other rule has too.
+        The share of the literals of both rules that the other rule also has.
     """
     lengths, other_lengths = np.diff(offsets), np.diff(other_offsets)
     sums, counts = np.empty((2, len(lengths), len(other_lengths)))
@@ -224,7 +237,7 @@ def distances(
 
 
 def rule_chunks(offsets: np.ndarray, size: int) -> list[tuple[int, int]]:
-    """Runs of rules with about `size` literals each."""
+    """Ranges (start, stop) of rules with at most `size` literals, or of one longer rule."""
     n_rules, start, chunks = len(offsets) - 1, 0, []
     while start < n_rules:
         stop = int(np.searchsorted(offsets, offsets[start] + size, side="right")) - 1
@@ -242,11 +255,12 @@ def directions(literals: np.ndarray) -> np.ndarray:
 def same_literals(one: Forms, other: Forms) -> np.ndarray:
     """Whether rules have the same literals up to rounding, (n_rules, n_others) bool.
 
-    The order of literals does not matter, since the smallest literal counts. In deep rules it
-    does, since the second layer refers to literals by their places.
+    In shallow rules the order of literals does not matter, because the activation is the
+    smallest literal. In deep rules the order matters, because the second layer refers to
+    literals by their places.
     """
     result = np.zeros((len(one.values), len(other.values)), bool)
-    # Sums of the same literals are equal, which leaves few pairs to compare.
+    # Rules with the same literals have equal sums, so only few pairs need a full comparison.
     mixture = np.cos(np.arange(one.literals.shape[1]))
     sums, other_sums = (
         np.add.reduceat(form.literals @ mixture, form.offsets[:-1]) for form in (one, other)

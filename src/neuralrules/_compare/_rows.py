@@ -1,4 +1,4 @@
-"""What two models predict differently, row by row, and which rules make the difference."""
+"""What two models predict differently, row by row, and which rules cause the differences."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from neuralrules._fitted._performance import perform
 from neuralrules._reading._outcomes import Outcome, outcome_of_class
 from neuralrules._task._task import Task, chosen_classes
 
-SHOWN_ROWS = 5  # shown one by one: rows that change class, then rows that change most
-# Of the deviation of a number, or of log odds: a smaller change is rounding of float32.
+SHOWN_ROWS = 5  # rows shown one by one: first rows that change class, then largest changes
+# A smaller change, in log odds or in standard deviations of a number, is rounding of float32.
 NO_CHANGE = 1e-5
 
 
 class Side(NamedTuple):
-    """One of the two models: what it learned, the rows as it sees them, what computes it."""
+    """One of the two models, with the rows as it encodes them and with its engine."""
 
     fitted: Fitted
     encoded: np.ndarray
@@ -35,7 +35,7 @@ class Side(NamedTuple):
 
 
 class Flips(NamedTuple):
-    """The number of rows that A puts into one class and B into another."""
+    """The number of rows that A puts into the class `before` and B into the class `after`."""
 
     before: Any
     after: Any
@@ -49,7 +49,7 @@ class RowChange:
     Attributes
     ----------
     row : int
-        Its place in the table, from 0.
+        The row's place in the table, from 0.
     before, after : object
         What A and B predict.
     outcome : Outcome
@@ -57,10 +57,11 @@ class RowChange:
     change : float
         The outcome by B minus the outcome by A.
     parts : (n_matches + 1,) float64
-        The part of each match of rules in `change`, and last the part of where rows start.
-        The parts sum to `change`, to the rounding of float64.
+        What each match of rules contributes to `change`; the last part is the intercept's.
+        The parts sum to `change`, up to the rounding of float64.
     chances : (float, float) or None
-        The probability of that class by A and by B.
+        The probability of the outcome's class by A and by B. None if the models give no
+        probabilities.
     """
 
     row: int
@@ -91,11 +92,13 @@ class RowChanges:
     n_rows : int
     differences : tuple of Difference
     flips : tuple of Flips
-        The classes between which rows change, the most rows first; empty for numbers.
+        The pairs of classes between which rows change, the pair with the most rows first.
+        Empty for a regression.
     flipped : (n_flipped,) int64
         The rows that change class.
     effects : (n_matches,) float64
-        The mean difference between the rules of each match, over all rows.
+        The mean absolute difference, over all rows, between the contributions of the two rules
+        of each match.
     shown : tuple of RowChange
         The rows that change most; rows that change class come first.
     """
@@ -117,7 +120,7 @@ class Measured:
     metrics : dict of str to (float, float)
         Each metric of A and of B.
     of_flipped : dict of str to (float, float)
-        Each metric on the rows that change class alone.
+        Each metric of A and of B on only the rows that change class.
     """
 
     metrics: dict[str, tuple[float, float]]
@@ -127,7 +130,7 @@ class Measured:
 def row_changes(
     first: Side, second: Side, matches: Sequence[Match], weights: np.ndarray | None
 ) -> RowChanges:
-    """Compare two models row by row; `weights` count in means."""
+    """Compare two models row by row; mean differences of outputs use the row `weights`."""
     task = first.fitted.task
     before, after = first.outputs(), second.outputs()
     sizes = change_sizes(task, after - before)
@@ -155,7 +158,11 @@ def row_changes(
 
 
 def change_sizes(task: Task, changes: np.ndarray) -> np.ndarray:
-    """How much outputs (n_rows, n_outputs) change, in deviations of numbers: (n_rows,)."""
+    """The largest change of an output in each row, (n_rows,) float64.
+
+    `changes` are the changes of the outputs, (n_rows, n_outputs). The changes of a regression
+    are measured in standard deviations of the target.
+    """
     comparable = task.comparable(changes)
     if changes.shape[1] == 1 and not task.are_classes:
         comparable = changes / task.loss.link.in_units(task.centre, task.scale)[1]
@@ -165,7 +172,7 @@ def change_sizes(task: Task, changes: np.ndarray) -> np.ndarray:
 def differences(
     task: Task, before: np.ndarray, after: np.ndarray, weights: np.ndarray | None
 ) -> list[Difference]:
-    """How far outputs are apart, in numbers that people know."""
+    """How far outputs are apart: predictions, probabilities, and log odds or scores."""
 
     def difference(what: str, sizes: np.ndarray) -> Difference:
         row = int(sizes.argmax())
@@ -190,7 +197,12 @@ def differences(
 
 
 def outcome_of_row(task: Task, changes: np.ndarray, after: int | None) -> Outcome:
-    """The outcome that changes for a row: its new class, or the class that gains most."""
+    """The outcome whose change is shown for a row.
+
+    This is the row's new class, whose code is `after`. If the class stays the same, `after` is
+    None and the outcome is the class that gains most. For a regression it is the target that
+    changes most.
+    """
     if not task.are_classes:
         return Outcome(task, int(np.abs(task.comparable(changes[None]))[0].argmax()))
     outcomes = [outcome_of_class(task, code) for code in range(task.n_classes)]
@@ -207,7 +219,7 @@ def changed_rows(
     before: np.ndarray,
     after: np.ndarray,
 ) -> list[RowChange]:
-    """What changes for some rows, and by which rules."""
+    """What changes for some rows, and which rules change it."""
     if not rows.size:
         return []
     task = first.fitted.task
@@ -251,9 +263,10 @@ def chances_of(
 
 
 def mean_effects(first: Side, second: Side, matches: Sequence[Match]) -> np.ndarray:
-    """The mean difference between the rules of each match over the rows, (n_matches,).
+    """The mean absolute difference of contributions in each match, (n_matches,) float64.
 
-    Several outputs are averaged, each as far as it matters for the prediction.
+    The two rules of a match are compared on every row; a missing rule contributes 0. Several
+    outputs are first made comparable and then averaged.
     """
     task = first.fitted.task
     one, other = (

@@ -18,9 +18,9 @@ from neuralrules._reading._text import (
 from neuralrules._reading._wording import Statement
 
 PRECISION, MAX_TERMS = 3, 3
-# Digits and columns, tried one after the other until two different rules read differently.
+# Digits and columns to show, tried in this order until two different rules read differently.
 FINER = ((PRECISION, MAX_TERMS), (6, 1000), (17, 1000))
-# By what two different rules were matched.
+# What two matched rules that differ have in common.
 MATCHED_BY = {
     VALUE: "the same conditions",
     LEAF: "grown from the same leaf",
@@ -31,7 +31,7 @@ STRENGTH = "fires where it did, but more or less strongly"
 
 
 class RuleChange(NamedTuple):
-    """One rule of either model, or a rule of each model that belong together.
+    """A pair of matched rules, one of each model, or a rule that only one model has.
 
     Attributes
     ----------
@@ -39,10 +39,10 @@ class RuleChange(NamedTuple):
         The number of the rule in each model; None in a model without the rule.
     kind : {"same", "changed", "only in A", "only in B"}
     matched_by : str
-        By what the two of a changed rule were matched; else empty.
+        What both versions of a changed rule have in common; empty for the other kinds.
     changes : tuple of (str, str)
-        What the rule says in A and in B, if that differs. The text of a model that does not say
-        it is empty.
+        The texts that differ: what the rule says in A, and what it says in B instead. A text is
+        empty if that model says nothing instead.
     text : str
         The whole rule; a changed rule as it is in B.
     """
@@ -67,7 +67,7 @@ class RuleChange(NamedTuple):
 
 
 def rule_change(first: Fitted, second: Fitted, match: Match) -> RuleChange:
-    """A match in words."""
+    """The words for a match of rules."""
     if match.second is None:
         assert match.first is not None
         return RuleChange(*match[:2], "only in A", "", (), whole_text(first, match.first))
@@ -87,7 +87,7 @@ def whole_text(fitted: Fitted, rule: int) -> str:
 
 
 def statements(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[Statement]:
-    """What must hold for a rule, one statement after the other."""
+    """The conditions of a rule as statements; a deep rule's named literals come last."""
     found = condition_statements(fitted, rule, precision, max_terms)
     if fitted.network.deep:
         for text in named_literals(fitted, rule, precision, max_terms):
@@ -99,7 +99,7 @@ def statements(fitted: Fitted, rule: int, precision: int, max_terms: int) -> lis
 def differences(
     first: Fitted, rule: int, second: Fitted, other: int
 ) -> tuple[tuple[str, str], ...]:
-    """What two rules say differently: the value, then each condition beside its successor."""
+    """The texts that differ: the value, then each condition and the one that replaced it."""
     for precision, max_terms in FINER:
         values = value_text(first, rule, precision), value_text(second, other, precision)
         before = statements(first, rule, precision, max_terms)
@@ -115,12 +115,16 @@ def differences(
 def changed_statements(
     before: Sequence[Statement], after: Sequence[Statement]
 ) -> list[tuple[str, str]]:
-    """The statements that only one of two rules makes; in pairs, if they have one subject."""
+    """The statements that only one of two rules makes.
+
+    An old and a new statement form a pair if they are about the same sum or, failing that,
+    about the same main column.
+    """
     gone = [one for one in before if one not in after]
     new = [one for one in after if one not in before]
     pairs = []
     for old in gone:
-        # Moved by other columns now, a statement may be about the same main column still.
+        # If other columns joined or left the sum, its main column may still be the same.
         became = next(
             (one for same in (same_subject, same_main) for one in new if same(old, one)),
             None,
@@ -136,12 +140,12 @@ def same_subject(one: Statement, other: Statement) -> bool:
 
 
 def same_main(one: Statement, other: Statement) -> bool:
-    """Whether two statements are about the same column above all."""
+    """Whether the same column matters most in both statements."""
     return one.main == other.main
 
 
 def start_texts(first: Fitted, second: Fitted) -> tuple[str, str]:
-    """Where every row starts, in each model, in digits that tell them apart."""
+    """What every row starts with in each model, with enough digits to show a difference."""
     equal = bool((first.network.intercept == second.network.intercept).all())
     for precision, _ in FINER:
         texts = base_text(first, precision) or "0", base_text(second, precision) or "0"
@@ -151,7 +155,7 @@ def start_texts(first: Fitted, second: Fitted) -> tuple[str, str]:
 
 
 def stand_in_changes(first: Fitted, second: Fitted) -> list[tuple[str, str, str]]:
-    """Columns whose missing numbers count differently, and what they count as in each model."""
+    """Columns whose missing numbers the models replace differently: name, value in A, in B."""
     changes = []
     for source in range(len(first.encoder.names)):
         if source not in {*first.used_columns, *second.used_columns}:
