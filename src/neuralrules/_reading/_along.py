@@ -1,7 +1,7 @@
 """Activations of rules if some columns move and all others stay as they are.
 
-A literal is a sum. What the other columns add to the sum is computed once for each row, and
-what the moving columns add once for each value.
+A literal is a sum. The part of the sum that comes from the other columns is computed once for
+each row. The part that comes from the moving columns is computed once for each value.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 from neuralrules._network._network import Network
 
-CELLS = 2**22  # literals of rows and values held at a time
-NEAR = 1e-4  # of the range: how far to either side a bend is looked for
-STRAIGHT = 1e-9  # second differences below it, relative to the activation, are rounding
+CELLS = 2**22  # literals in memory at a time, over rows and values
+NEAR = 1e-4  # share of the way between the values: a bend is tested this far to both sides
+STRAIGHT = 1e-9  # smaller second differences, relative to the numbers, are rounding
 
 
 def rules_that_use(network: Network, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -46,7 +46,7 @@ def activations_along(
     features : (n_features,) int, ascending
         Encoded columns that move.
     moved : (n_values, n_features) float64
-        What they are set to.
+        The encoded values that these columns are set to.
 
     Returns
     -------
@@ -70,8 +70,8 @@ def shallow_activations(
 ) -> np.ndarray:
     """Activations (n_rows, n_values) of a shallow rule.
 
-    If a literal that does not move is off, the rule is off for every value. That is so for most
-    rows of most rules.
+    If a literal that does not move is off, the rule is off for every value. Most rows of most
+    rules are such rows, so the moving literals are computed only for the other rows.
 
     Parameters
     ----------
@@ -111,10 +111,12 @@ def deep_activations(
 def bends(
     network: Network, rule: int, features: np.ndarray, start: np.ndarray, end: np.ndarray
 ) -> np.ndarray:
-    """Where a rule that uses only `features` bends on the way from one value to another.
+    """The bends of a rule's activation on the straight way from one value to another.
 
-    Between the zeros of the literals the units of a rule are straight lines. Their minimum can
-    bend where two lines cross, and the ReLU bends where the minimum crosses zero.
+    The rule must use no other columns than `features`. Between the zeros of its literals, each
+    unit of the rule is a straight line. The minimum of the units can bend at a point where two
+    lines cross. The ReLU bends at a point where the minimum crosses zero. The units of a
+    shallow rule are its literals, which are straight lines all the way.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ def bends(
     Returns
     -------
     (n,) float64, ascending
-        Shares of the way, between 0 and 1.
+        The places of the bends, as shares of the way between 0 and 1.
     """
     columns, weights = network.rule_columns(rule), network.rule_weights(rule)
     own = np.isin(columns, features)
@@ -161,7 +163,7 @@ def bends(
 def units_between(
     network: Network, rule: int, slopes: np.ndarray, constants: np.ndarray, share: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The units of a deep rule as straight lines around a share of the way."""
+    """Slopes and constants of a deep rule's units, which are lines near a share of the way."""
     own = slice(network.offsets[rule], network.offsets[rule + 1])
     through = network.second_layer(rule).astype(np.float64)
     through = through * (slopes * share + constants > 0)
@@ -169,13 +171,13 @@ def units_between(
 
 
 def zeros_of(slopes: np.ndarray, constants: np.ndarray) -> list[float]:
-    """Where straight lines are zero."""
+    """The shares of the way at which straight lines are zero."""
     slanted = slopes != 0
     return (-constants[slanted] / slopes[slanted]).tolist()
 
 
 def crossings(slopes: np.ndarray, constants: np.ndarray) -> list[float]:
-    """Where straight lines cross zero or one another."""
+    """The shares of the way at which straight lines cross zero or one another."""
     pairs = np.array(list(combinations(range(len(slopes)), 2)), int).reshape(-1, 2)
     between = slopes[pairs] @ [1, -1], constants[pairs] @ [1, -1]
     return zeros_of(slopes, constants) + zeros_of(*between)

@@ -1,7 +1,7 @@
-"""How each kind of column is worded: its numbers, its sides, its steps and its states.
+"""The words for each kind of column: for its numbers, thresholds, steps and states.
 
-Every text about a column takes its words from here, so that a new kind of column gets its
-words in this one module: a class and, for numbers, an entry in `NUMBER_WORDS`.
+Every text about a column takes its words from here. So a new kind of column needs words only in
+this module: a class and, if the column holds numbers, an entry in `NUMBER_WORDS`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from neuralrules._data._encoder import Encoder
 from neuralrules._reading._names import category_text, in_formula
 from neuralrules._reading._numbers import MAX_PRECISION, number, resolved, rounded
 
-CELL_DIGITS = 6  # of a number as it stands in a row
-ROW_PRECISION = 3  # digits of a column's deviation that a threshold for one row has
-DAYS_APART = 3.0  # dates that lie further apart are shown without the time of day
-WHOLE_DAY = 1e-6  # of a deviation: dates as near to a whole day differ from it by float32
-AS_IT_IS = 1e-5  # of a deviation: what float32 and rounding may lose of a threshold
-NOTHING = 1e-3  # of a deviation: numbers nearer to zero are rounded to zero
-ON_A_STEP = 1e-9  # of a step: what rounding may add to a number that lies on a step
+CELL_DIGITS = 6  # significant digits of a number in a row of the table
+ROW_PRECISION = 3  # digits of a threshold for one row; the first is that of the deviation
+DAYS_APART = 3.0  # if a date column's deviation has more days, the time of day is not shown
+# The next three are shares of a column's deviation.
+WHOLE_DAY = 1e-6  # a date nearer to a whole day differs from it only by rounding of float32
+AS_IT_IS = 1e-5  # float32 and rounding may change a threshold by this much
+NOTHING = 1e-3  # numbers nearer to zero are always rounded, mostly to zero
+ON_A_STEP = 1e-9  # share of a step: a number nearer to a step differs from it only by rounding
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class NumberWords:
     ----------
     column : EncodedColumn
     name : str
-        As it stands in inequalities and sentences.
+        The column's name as inequalities and sentences show it.
     """
 
     column: EncodedColumn
@@ -49,27 +50,27 @@ class NumberWords:
 
     @property
     def in_sum(self) -> str:
-        """The column as a summand: bare, or, if it is scaled by its quantiles, as scaled."""
+        """The column as a summand: its name, or ``scaled(name)`` if quantiles scale it."""
         return self.name if self.column.knots is None else f"scaled({self.name})"
 
     def shown(self, value: float, precision: int, sign: str = "") -> float:
-        """The number that `resolved` shows; behind a `sign` (<, ≤, > or ≥) it is a bound."""
+        """The number that `resolved` shows; after a `sign` (<, ≤, > or ≥) it is a bound."""
         return float(self.resolved(value, precision, sign))
 
     def resolved(self, value: float, precision: int, sign: str = "") -> str:
-        """A number in the digits that tell apart parts of the column's deviation."""
+        """A number with enough digits to tell apart parts of the column's deviation."""
         return resolved(value, self.column.unit_at(value), precision)
 
     def rounded(self, value: float, precision: int, sign: str = "") -> str:
         """A number rounded to parts of the column's deviation, as sentences show it.
 
-        A number that has no more digits than asked for is shown as it is: 0.75 in two digits,
-        however wide its column.
+        A number that needs no more than `precision` digits is not rounded: with two digits,
+        0.75 stays 0.75 even if the column's deviation is large.
         """
         unit = self.column.unit_at(value)
         near = rounded(value, round_step(unit), precision)
         full = resolved(value, unit, precision)
-        if abs(value) < NOTHING * unit:  # 3e-05 late payments are none
+        if abs(value) < NOTHING * unit:  # show 3e-05 late payments as 0
             return near
         exact = (text for text in (near, full) if abs(float(text) - value) <= AS_IT_IS * unit)
         return next(exact, near)
@@ -79,25 +80,25 @@ class NumberWords:
         return number(value, CELL_DIGITS)
 
     def side(self, rises: bool, *, reached: bool = False) -> str:
-        """On which side of a threshold numbers lie; `reached` thresholds count themselves."""
+        """The words for a side of a threshold; `reached` includes the threshold itself."""
         words = ("at least", "at most") if reached else ("above", "below")
         return words[0 if rises else 1]
 
     def threshold(self, value: float, precision: int, *, rises: bool, reached: bool) -> str:
-        """A threshold, which stands after the words of `side`."""
+        """A threshold as text, to stand after the words of `side`."""
         signs = ("≥", "≤") if reached else (">", "<")
         return self.rounded(value, precision, signs[0 if rises else 1])
 
     def between(self, low: str, high: str, *, reached: bool) -> str:
-        """Numbers between two thresholds; about one of them where both are shown alike."""
+        """The words for numbers between two thresholds: "about 3" if both read the same."""
         return f"about {low}" if low == high else f"between {low} and {high}"
 
     def size(self, size: str) -> str:
-        """A difference of two numbers."""
+        """The words for the size of a difference of two numbers."""
         return size
 
     def change(self, change: float, precision: int) -> str:
-        """A change of a threshold: "0.2 more"."""
+        """The words for a change of a threshold: "0.2 more"."""
         return f"{self._change_size(change, precision)} {'more' if change > 0 else 'less'}"
 
     def _change_size(self, change: float, precision: int) -> str:
@@ -139,7 +140,7 @@ class DateWords(NumberWords):
             return round(value * 86_400) / 86_400
         if abs(value - round(value)) <= WHOLE_DAY * unit:
             return float(round(value))
-        # Whole days that are below 8.5 are below 9, and those above it above 8.
+        # For whole days, below 8.5 means below 9, and above 8.5 means above 8.
         ways = {"<": math.ceil, "≥": math.ceil, ">": math.floor, "≤": math.floor}
         return float(ways.get(sign, round)(value))
 
@@ -157,7 +158,7 @@ class DateWords(NumberWords):
 
     def between(self, low: str, high: str, *, reached: bool) -> str:
         """Dates between two thresholds, in words that say whether the ends count."""
-        if low >= high:  # both sides meet at the top of a ridge, which may lie between two days
+        if low >= high:  # both bounds meet at the highest activation, perhaps within a day
             return f"about {low}"
         first, last = (self.side(rises, reached=reached) for rises in (True, False))
         return f"{first} {low} and {last} {high}"
@@ -178,7 +179,7 @@ class DateWords(NumberWords):
 
     def gap(self, threshold: float, cell: float, *, rises: bool) -> str:
         whole_days = self._in_whole_days(threshold) and cell == round(cell)
-        # "After the 8th" asks whole days for the 9th.
+        # For whole days, "after the 8th" means the 9th or later.
         bound = self.threshold_for_row(threshold, up=rises != whole_days)
         size = self.size(number(abs(bound - cell) + whole_days, CELL_DIGITS))
         late = "early" if rises else "late"
@@ -189,22 +190,22 @@ class DateWords(NumberWords):
 
 
 class FlagWords(NumberWords):
-    """A column of true and false in words; in sums they are the numbers 1 and 0."""
+    """A column of truth values in words; in sums, true is 1 and false is 0."""
 
     def state(self, present: bool = True) -> str:
-        """Which of the two values a row has."""
+        """The statement that a row has one of the two values: "owner is true"."""
         return f"{self.name} is {'true' if present else 'false'}"
 
 
 @dataclass(frozen=True)
 class IndicatorWords:
-    """A category, all rare categories, or what is missing, in words.
+    """An indicator in words: of a category, of all rare categories, or of missing cells.
 
     Attributes
     ----------
     column : EncodedColumn
     name : str
-        Of the table's column, as it stands in inequalities and sentences.
+        The name of the table's column as inequalities and sentences show it.
     """
 
     column: EncodedColumn
@@ -212,7 +213,7 @@ class IndicatorWords:
 
     @property
     def in_sum(self) -> str:
-        """The indicator as a summand, which counts 1 where it holds."""
+        """The indicator as a summand in brackets, which is 1 if the indicator holds, else 0."""
         return f"[{self.state()}]"
 
     @property
@@ -225,7 +226,7 @@ class IndicatorWords:
         return "a rare value"
 
     def state(self, present: bool = True) -> str:
-        """What the indicator says, or that it does not hold."""
+        """The statement that the indicator holds or, if not `present`, that it does not."""
         if self.column.means_missing:
             return f"{self.name} is {'missing' if present else 'known'}"
         return f"{self.name} {'=' if present else '≠'} {self.category}"
@@ -246,23 +247,26 @@ def words_of(encoder: Encoder, column: EncodedColumn) -> NumberWords | Indicator
 
 
 def number_words(encoder: Encoder, column: EncodedColumn) -> NumberWords:
-    """The words of a column of numbers; without its own words a kind has those of its base."""
+    """The words of a column of numbers.
+
+    A kind of column without an entry in `NUMBER_WORDS` has the words of its base class.
+    """
     words = next(NUMBER_WORDS[kind] for kind in type(column).__mro__ if kind in NUMBER_WORDS)
     return words(column, in_formula(encoder.names[column.source]))
 
 
 def indicator_words(encoder: Encoder, column: EncodedColumn) -> IndicatorWords:
-    """The words of a category, of all rare categories, or of what is missing."""
+    """The words of an indicator: of a category, all rare categories, or missing cells."""
     return IndicatorWords(column, in_formula(encoder.names[column.source]))
 
 
 def state_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True) -> str:
-    """What an indicator or a truth value says, or that it does not hold."""
+    """The statement that an indicator or a truth value holds or, if not `present`, does not."""
     words = words_of(encoder, column)
-    assert isinstance(words, FlagWords | IndicatorWords)  # a number is no state
+    assert isinstance(words, FlagWords | IndicatorWords)  # other columns have no state
     return words.state(present)
 
 
 def round_step(scale: float) -> float:
-    """A power of ten, about as large as a column's deviation."""
+    """The power of ten that is nearest to a column's deviation."""
     return float(10.0 ** np.round(np.log10(scale)))

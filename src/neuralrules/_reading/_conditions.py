@@ -1,11 +1,11 @@
-"""What a literal says to a person, as a value: a `Condition` in the user's columns and units.
+"""The meaning of a literal to a person: a `Condition` in the user's columns and units.
 
 A literal w . x + a > 0 over standardised, encoded columns is a `LiteralSum` over the columns
-of the user's table. Most literals say something simpler: a `Bound` on one column of numbers,
+of the user's table. Most literals have a simpler meaning: a `Bound` on one column of numbers,
 which other columns may move; a `Choice` among the categories of a column; a `State` of a
-column, such as "missing"; or nothing, because they hold on every row or on none (`Settled`).
-Two bounds on one column make a `Range`. Texts, sentences, score cards and reasons all word
-these values; `_wording` says how.
+column, such as "missing"; or `Settled` if the literal holds on every row or on none. Two bounds
+on one column make a `Range`. Texts, sentences, score cards and reasons start from these
+conditions, and `_wording` puts them into words.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._reach import reach
 
-NEXT_TO = 1e-5  # of an activation: float32 may have lost that much of it
-# Of the deviation of the column bounded: a column that moves the threshold by less, for one
-# deviation of its own, is taken at its mean. Digits beyond the third show it all the same.
+NEXT_TO = 1e-5  # share of an activation that rounding to float32 may have taken away
+# A share of the bounded column's deviation. If one deviation of another column moves the
+# threshold by less, the other column is taken at its mean. Texts with more than three digits
+# have a lower limit.
 HARDLY = 0.05
 
 
@@ -42,7 +43,8 @@ class Term:
     Attributes
     ----------
     column : EncodedColumn
-        A number, scaled if it has knots, or an indicator, which counts 1 where it holds.
+        A column of numbers, scaled if it has knots, or an indicator, which is 1 if it holds,
+        else 0.
     factor : float
         What the column is multiplied by.
     """
@@ -57,20 +59,20 @@ class Term:
 
     @property
     def at_mean(self) -> float:
-        """What the term adds where the column is at its mean."""
+        """What the term adds if the column is at its mean."""
         return self.factor * self.column.in_sums.mean
 
 
 @dataclass(frozen=True)
 class LiteralSum:
-    """A literal as a sum in the user's units: it holds where the sum is above 0.
+    """A literal as a sum in the user's units: it holds if the sum is above 0.
 
     Missing numbers count as the means of their columns.
 
     Attributes
     ----------
     terms : tuple of Term
-        Those that are not zero.
+        The summands whose factors are not zero.
     constant : float
     """
 
@@ -78,7 +80,10 @@ class LiteralSum:
     constant: float
 
     def visible(self, precision: int) -> LiteralSum:
-        """The sum of the terms that some digits can show; the others are at their means."""
+        """The sum of the terms that are large enough to be seen in `precision` digits.
+
+        The columns of the other terms are taken at their means.
+        """
         if not self.terms:
             return self
         least = 0.5 * 10.0**-precision * max(abs(term.weight) for term in self.terms)
@@ -90,7 +95,10 @@ class LiteralSum:
         return self._keeping(shown) if shown else self
 
     def largest(self, max_terms: int) -> LiteralSum:
-        """The sum of the terms of largest weight, in this order; the others at their means."""
+        """The sum of the `max_terms` terms of largest weight, with the largest first.
+
+        The columns of the other terms are taken at their means.
+        """
         order = sorted(self.terms, key=lambda term: -abs(term.weight))
         return self._keeping(order[:max_terms], order[max_terms:])
 
@@ -109,7 +117,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class State:
-    """An indicator that must hold, or must not: "owner is true", "income is known"."""
+    """An indicator or a truth value that must hold, or must not hold: "income is known"."""
 
     column: EncodedColumn
     present: bool
@@ -124,7 +132,7 @@ class Choice:
     named : tuple of EncodedColumn
         Indicators of one column of the table, at least one.
     without : bool
-        Whether all categories but those named pass, or only these.
+        If true, all categories except the named ones pass. If false, only the named ones pass.
     """
 
     named: tuple[EncodedColumn, ...]
@@ -140,16 +148,18 @@ class Bound:
     column : EncodedColumn
         The numbers that are bounded.
     rises : bool
-        Whether they must lie above the threshold.
+        Whether the numbers must lie above the threshold; otherwise they must lie below it.
     threshold : float
-        In the column's own units: where the literal begins to hold, if other numbers are at
-        their means and no indicator holds.
+        The number, in the column's own units, at which the literal begins to hold if the
+        other columns of numbers are at their means and no indicator holds.
     slope : float
-        By how much the literal grows with the column, as it stands in sums.
+        How much the literal grows for one unit of the column, or of the scaled column if the
+        column has knots.
     moves : tuple of Term
-        By how much another column moves the threshold, for each unit of its own.
+        The other columns that move the threshold. The factor of a term is the move of the
+        threshold for one unit of the other column.
     holds_missing : bool
-        Whether a row without the number passes.
+        Whether a row in which the number is missing passes.
     """
 
     column: EncodedColumn
@@ -160,16 +170,16 @@ class Bound:
     holds_missing: bool = False
 
     def reaching(self, activation: float) -> float:
-        """The number at which the literal comes to some activation; the threshold is for 0."""
+        """The number at which the literal reaches `activation`; it is 0 at the threshold."""
         if self.column.knots is None:
             return self.threshold + activation / self.slope
         start = float(self.column.encoded(np.array(self.threshold)))
         return self.column.original(start + activation / self.slope)
 
     def passes(self, move: float = 0.0) -> bool | None:
-        """Whether the whole range of training lies beyond the moved threshold, or none of it.
+        """Whether every number in the training range passes the threshold, moved by `move`.
 
-        None if some of the range lies beyond it.
+        False if no number passes; None if only a part of the range passes.
         """
         ends = [
             end - self.threshold - move for end in (self.column.lowest, self.column.highest)
@@ -180,7 +190,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers of one column between two thresholds that nothing else moves."""
+    """Numbers of one column between two thresholds that no other column moves."""
 
     low: Bound
     high: Bound
@@ -214,12 +224,12 @@ def sum_in_units(
 def rule_conditions(
     fitted: Fitted, rule: int, precision: int, max_terms: int, level: float = 0.0
 ) -> list[Condition]:
-    """What the literals of a shallow rule ask of a row, one condition for each column.
+    """The conditions that a shallow rule puts on a row, merged by column.
 
-    They hold exactly where the activation is positive; with a `level`, where the activation is
-    at least that. What holds on every row within the ranges of training is left out: nothing
-    is left of a rule that concerns every row. `precision` is the number of digits that will be
-    shown, `max_terms` the number of columns of one literal.
+    All of them hold exactly if the activation is positive or, with a `level`, if the activation
+    is at least this level. A condition that holds on every row within the ranges of training is
+    left out, so a rule that concerns every row has no conditions. `precision` is the number of
+    digits that will be shown, `max_terms` the number of columns of one literal.
     """
     return merged(fitted.encoder, literal_conditions(fitted, rule, precision, max_terms, level))
 
@@ -227,7 +237,7 @@ def rule_conditions(
 def literal_conditions(
     fitted: Fitted, rule: int, precision: int, max_terms: int, level: float = 0.0
 ) -> list[Condition]:
-    """What each literal asks, as in `rule_conditions`, but without merging them by column."""
+    """The condition of each literal, as in `rule_conditions`, but not merged by column."""
     network, encoder = fitted.network, fitted.encoder
     level *= 1 - NEXT_TO
     result = []
@@ -237,7 +247,7 @@ def literal_conditions(
         own = reach(encoder, network.features, weights, bias)
         if not (own.always or (level > 0 and own.low >= 0)):
             found = sum_in_units(encoder, network.features, weights, bias)
-            # Terms too small to show may be all that a category lacks for the level.
+            # A category may miss the level only by terms that are too small to show.
             slack = 10.0**-precision if level > 0 else 0.0
             result.append(condition_of(encoder, found, precision, max_terms, slack))
     return result
@@ -246,9 +256,9 @@ def literal_conditions(
 def condition_of(
     encoder: Encoder, literal: LiteralSum, precision: int, max_terms: int, slack: float = 0.0
 ) -> Condition:
-    """The simplest condition that a literal is; the literal itself if none says as much.
+    """The simplest condition with the meaning of a literal; the literal itself if none has it.
 
-    A category passes, too, that lacks no more than `slack` of the largest factor of any.
+    A category also passes if its sum misses 0 by no more than `slack` times the largest factor.
     """
     visible = literal.visible(precision)
     terms = visible.terms
@@ -271,18 +281,18 @@ def condition_of(
     moves = tuple(move for move in bound.moves if abs(move.weight) >= least)
     bound = replace(bound, moves=moves)
     found = without_number(encoder, bound)
-    if found == Settled(True):  # but for some rows that several indicators decide together
+    if found == Settled(True):  # several indicators together may still make it fail
         return literal
     return found or bound
 
 
 def is_measured(column: EncodedColumn) -> bool:
-    """Whether a column holds numbers: truth values are worded as indicators are."""
+    """Whether a column holds numbers; truth values do not count, being worded as indicators."""
     return isinstance(column, Number) and not isinstance(column, Flag)
 
 
 def bound_of(encoder: Encoder, main: Term, literal: LiteralSum) -> Bound:
-    """The bound on a column of numbers, one of its terms, that a literal is."""
+    """A literal as a bound on the column of `main`, which is one of the literal's terms."""
     column, others = main.column, [term for term in literal.terms if term is not main]
     hole = [term for term in others if term.column.source == column.source]
     others = [term for term in others if term not in hole]
@@ -304,7 +314,7 @@ def bound_of(encoder: Encoder, main: Term, literal: LiteralSum) -> Bound:
 
 
 def without_number(encoder: Encoder, bound: Bound) -> Condition | None:
-    """What a bound says if no number decides it, but only indicators; else None."""
+    """The condition that a bound means if indicators alone decide it; else None."""
     without = bound.passes()
     passes = {move.column: bound.passes(move.factor) for move in bound.moves}
     if not passes or without is None or None in passes.values():
@@ -326,14 +336,14 @@ def without_number(encoder: Encoder, bound: Bound) -> Condition | None:
 
 
 def choice_of(terms: Sequence[Term], constant: float) -> Choice | Settled:
-    """Which categories of one column pass a sum of their indicators and a constant."""
-    without = constant > 0  # of all categories that the sum does not speak of
+    """The categories of one column for which their term plus a constant is above 0."""
+    without = constant > 0  # whether categories that have no term pass
     named = [term.column for term in terms if (constant + term.factor > 0) != without]
     return Choice(tuple(named), without) if named else Settled(without)
 
 
 def truth_of(term: Term, constant: float) -> bool | None:
-    """Which truth value alone makes a sum positive; None if both do, or none."""
+    """The only truth value that makes a sum positive; None if both do, or neither does."""
     column = term.column
     cells = [0.0, 1.0] if column.knots is None else column.encoded(np.array([0.0, 1.0]))
     false, true = (term.factor * float(cell) + constant > 0 for cell in cells)
@@ -341,9 +351,10 @@ def truth_of(term: Term, constant: float) -> bool | None:
 
 
 def merged(encoder: Encoder, conditions: Iterable[Condition]) -> list[Condition]:
-    """Conditions that must all hold, as one for each column.
+    """Merge conditions that must all hold, so that each column has one condition.
 
-    Bounds that nothing moves come first, then choices, then what cannot be merged.
+    Bounds that no other column moves come first, then choices. Conditions that cannot be merged
+    come last, as they are.
     """
     bounds: dict[int, list[Bound]] = {}
     choices: dict[int, list[Choice]] = {}
@@ -362,7 +373,7 @@ def merged(encoder: Encoder, conditions: Iterable[Condition]) -> list[Condition]
 
 
 def strictest(bounds: Sequence[Bound]) -> Bound | Range:
-    """Bounds on one column that nothing else moves, as one: the strictest of each side."""
+    """Merge bounds on one column that no other column moves: the strictest of each side."""
     rising = [bound for bound in bounds if bound.rises]
     falling = [bound for bound in bounds if not bound.rises]
     low = max(rising, key=lambda bound: bound.threshold, default=None)
@@ -375,11 +386,11 @@ def strictest(bounds: Sequence[Bound]) -> Bound | Range:
 
 
 def chosen_by_all(encoder: Encoder, choices: Sequence[Choice]) -> Choice | Settled:
-    """Choices among the categories of one column, all of which must hold, as one."""
+    """Merge choices among the categories of one column that must all hold."""
     only = [choice.named for choice in choices if not choice.without]
     never = [column for choice in choices if choice.without for column in choice.named]
     known = encoder.columns_of(choices[0].named[0].source)
-    if not only and len(known) == 2:  # the one is what is not the other
+    if not only and len(known) == 2:  # of two categories, "not a" is "b"
         only = [tuple(known)]
     if not only:
         return Choice(tuple(dict.fromkeys(never)), True)

@@ -18,22 +18,25 @@
       - 1.0 * ["city" is missing] + 0.5
 
 Names and categories are JSON strings, and numbers have every digit of float64. Each indented
-line is one literal. A rule's activation is its smallest literal, or 0. A bracket counts 1 if it
-holds, else 0. The line ``missing``, if there is one, lists the cells that mean missing beside
-empty ones. A missing number is replaced as its column says. ``missing`` and ``rare`` after
-categories say that the column has these brackets too. A deep rule has as many units as
-literals, below a line ``through``. They are sums of A0, A1, …, the positive parts of its
-literals.
+line is one literal. A rule's activation is its smallest literal, or 0 if that literal is
+negative. A bracket is 1 if its statement holds, else 0. The optional line ``missing`` lists the
+texts that mean missing, besides empty cells. In a ``number`` column, a missing cell is replaced
+by the number after ``missing``. ``missing`` and ``rare`` after categories say that the column
+has these brackets too.
 
-A scaled column is the line through its points [number, scaled number], and flat outside of
-them. A missing number counts 0, scaled.
+A deep rule has a second part below the line ``through``: its units, one for each literal. A
+unit is a sum of A0, A1, …, the positive parts of the rule's literals. The activation of a deep
+rule is its smallest unit, or 0 if that unit is negative.
+
+The points [number, scaled number] of a scaled column are joined by straight lines. Outside of
+the points the scaled number is constant. A missing number has the scaled number 0.
 
 A regression has ``task "numbers"``. Instead of classes and loss it has ``flat true`` if it
-predicts one number for each row, ``flat false`` if predictions are a table with one column a
-target. A line ``loss "poisson"`` names the loss if it is not the squared error. Predictions may
-then be a function of the sums. ``scale`` and the deviations of columns are the units of targets
-and columns when the rules are trained further. They change no prediction and may be left out,
-and so may the mean of a scaled column.
+predicts one number for each row. It has ``flat false`` if predictions are a table with one
+column for each target. A line ``loss "poisson"`` names the loss if it is not the squared error.
+With such a loss, predictions may be a function of the sums. ``scale`` and the deviations of
+columns are the units of targets and columns when the rules are trained further. They change no
+prediction and may be left out. The mean of a scaled column may be left out too.
 """
 
 from __future__ import annotations
@@ -68,7 +71,7 @@ from neuralrules._task._number_losses import NUMBER_LOSSES, SquaredError
 from neuralrules._task._task import Task
 
 FIRST_LINE = "neuralrules rules 1"
-# What a column of numbers holds, at the end of its line.
+# The word at the end of a column's line that says what its numbers are.
 HOLDS: dict[type[Number], str] = {Number: "", Date: " dates", Flag: " booleans"}
 STRING = r'"(?:[^"\\]|\\.)*"'
 NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
@@ -93,7 +96,7 @@ def exact_text(fitted: Fitted) -> str:
     network, encoder = fitted.network, fitted.encoder
     lines = [FIRST_LINE, *target_lines(fitted)]
     if encoder.named and encoder.names == [f"x{i}" for i in range(len(encoder.names))]:
-        lines.append("named true")  # or they would be taken for those of an array
+        lines.append("named true")  # else they would read as names of an array's columns
     if encoder.missing:
         lines.append(f"missing {listed(encoder.missing)}")
     lines += [column_line(encoder, source) for source in range(len(encoder.names))]
@@ -112,7 +115,7 @@ def exact_text(fitted: Fitted) -> str:
 
 
 def target_lines(fitted: Fitted) -> list[str]:
-    """What the model predicts: classes and how they were learned, or numbers."""
+    """The lines about what the model predicts, classes or numbers, and about its loss."""
     classes, loss = fitted.task.classes, f"loss {json.dumps(fitted.task.loss.document())}"
     if classes is None:
         return [
@@ -156,7 +159,7 @@ def literal_line(fitted: Fitted, literal: int) -> str:
 
 
 def column_name(encoder: Encoder, column: EncodedColumn) -> str:
-    """An encoded column as sums name it."""
+    """The name of an encoded column in sums."""
     name = quoted(encoder.names[column.source])
     if isinstance(column, Number):
         return name if column.knots is None else f"scaled({name})"
@@ -227,14 +230,14 @@ class Lines:
         numbered = list(enumerate((line.rstrip() for line in text.split("\n")), 1))
         self._left = [pair for pair in reversed(numbered) if pair[1]]
         self._end = (len(numbered), "")
-        self.number = 1  # of the line taken last
+        self.number = 1  # number of the line taken last
 
     def peek(self) -> str:
-        """The next line that is not blank; an empty one at the end."""
+        """The next line that is not blank, without taking it; at the end, an empty text."""
         return (self._left or [self._end])[-1][1]
 
     def take(self) -> str:
-        """The next line that is not blank, and go on behind it."""
+        """Take the next line that is not blank; at the end, an empty text."""
         self.number, line = self._left.pop() if self._left else self._end
         return line
 
@@ -246,7 +249,7 @@ class Lines:
         return self.value(line[len(keyword) + 1 :])
 
     def value(self, text: str) -> Any:
-        """A JSON value; Python refuses integers of thousands of digits and deep nests."""
+        """Parse JSON; Python also refuses integers of thousands of digits and deep nesting."""
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
@@ -269,7 +272,7 @@ class Lines:
         return number
 
     def fail(self, what: str, line: int | None = None) -> NoReturn:
-        """Refuse the text because of a line, the one taken last unless given."""
+        """Raise ValueError about a line, by default the line taken last."""
         raise ValueError(
             f"Line {line or self.number} of the rules: {what}. "
             "The text must be as exact_text() wrote it."
@@ -277,12 +280,12 @@ class Lines:
 
 
 def shown(item: Any) -> str:
-    """What an error message shows of something that may be long."""
+    """An item as an error message shows it, cut if it is long."""
     return repr(item[:40] if isinstance(item, str) else item)[:60]
 
 
 def parse_task(lines: Lines) -> tuple[Task, bool]:
-    """What is predicted, and whether the text says the scale of its numbers."""
+    """The task, and whether the text gives the scale of its targets."""
     kind = lines.json("task")
     if kind == "numbers":
         return parse_numbers(lines)
@@ -306,7 +309,7 @@ def parse_task(lines: Lines) -> tuple[Task, bool]:
 
 
 def parse_named(lines: Lines) -> bool | None:
-    """Whether columns have names of their own, which x0, x1, … may be or not."""
+    """Whether columns have the names of a frame; None if only the names can tell."""
     if not lines.peek().startswith("named "):
         return None
     named = lines.json("named")
@@ -316,7 +319,7 @@ def parse_named(lines: Lines) -> bool | None:
 
 
 def parse_missing(lines: Lines) -> tuple[str, ...]:
-    """What else means missing, beside empty cells; texts from before say nothing of it."""
+    """The texts that mean missing, besides empty cells; none without a line ``missing``."""
     if not lines.peek().startswith("missing "):
         return ()
     markers = lines.json("missing")
@@ -329,7 +332,7 @@ def parse_missing(lines: Lines) -> tuple[str, ...]:
 
 
 def parse_numbers(lines: Lines) -> tuple[Task, bool]:
-    """The shape, the loss and the scale of numbers, the last two if the text says them."""
+    """The task of a regression, and whether the text gives the scale of its targets."""
     flat = lines.json("flat")
     if type(flat) is not bool:
         lines.fail(f"flat must be true or false, not {shown(flat)}")
@@ -393,7 +396,7 @@ def parse_column(lines: Lines) -> DeclaredColumn:
 
 
 def parse_knots(lines: Lines, points: Any) -> Knots:
-    """The points that a scaled column goes through."""
+    """The points of a scaled column: numbers and their scaled numbers."""
     if type(points) is not list or len(points) < 2:
         lines.fail("a scaled column needs at least two points")
     pairs = [lines.numbers(point) for point in points]
@@ -408,7 +411,7 @@ def parse_knots(lines: Lines, points: Any) -> Knots:
 
 
 def parse_rule(lines: Lines, terms: set[Term], n_outputs: int) -> ParsedRule:
-    """A line with a rule's values and the sums below it."""
+    """Parse a rule: the line with its values, and the sums below this line."""
     line = lines.take()
     match = RULE.fullmatch(line)
     if match is None:
@@ -430,7 +433,7 @@ def parse_rule(lines: Lines, terms: set[Term], n_outputs: int) -> ParsedRule:
 
 
 def parse_sums(lines: Lines, terms: set[Term], n_literals: int) -> Iterator[Sum]:
-    """Indented lines: literals, sums of `terms`, or units, sums of A0, A1, …."""
+    """Parse indented lines: literals are sums of `terms`, units are sums of A0, A1, …."""
     while lines.peek().startswith("  ") and lines.peek().strip() != "through":
         line, place, summands = lines.take(), 0, []
         while place < len(line):
@@ -446,7 +449,10 @@ def parse_sums(lines: Lines, terms: set[Term], n_literals: int) -> Iterator[Sum]
 def parse_term(
     lines: Lines, match: re.Match[str], terms: set[Term], n_literals: int
 ) -> Term | int | None:
-    """What the factor of a summand multiplies, if that is declared."""
+    """What the factor of a summand multiplies: a term, a literal's number, or None for nothing.
+
+    Raises ValueError if the text does not declare the term or the literal.
+    """
     if match["literal"] is not None:
         literal = int(match["literal"])
         if literal >= n_literals:

@@ -1,4 +1,4 @@
-"""Rules that were read from the text of `exact_text`, as a value that predicts.
+"""Rules that were read from the text of `exact_text` and can predict.
 
 `neuralrules._reading._exact` describes the form of the text.
 """
@@ -28,7 +28,8 @@ class Term(NamedTuple):
     category: str | None = None
 
 
-# Factors and what they multiply: a term, the positive part of a literal, or nothing.
+# Factors and what they multiply: a term, the positive part of a literal by its number, or None
+# for a constant.
 Sum: TypeAlias = tuple[tuple[float, Term | int | None], ...]
 
 
@@ -40,10 +41,10 @@ class DeclaredColumn:
     ----------
     name : str
     terms : tuple of Term
-        What rules may add up.
+        The terms of the column that rules may use in sums.
     number : Number or None
-        The kind and the scale of a column of numbers, without its place in the table; None for
-        categories.
+        The kind and the scale of a column of numbers; its place in the table is not set. None
+        for a column of categories.
     """
 
     name: str
@@ -52,9 +53,10 @@ class DeclaredColumn:
 
     @property
     def stand_in(self) -> float | None:
-        """What takes the place of a missing number; None for categories.
+        """The number that replaces a missing number; None for a column of categories.
 
-        In a scaled column a missing number counts 0, scaled, and this is the column's mean.
+        In a scaled column this is the column's mean, but it replaces nothing: a missing number
+        has the scaled number 0.
         """
         return None if self.number is None else self.number.mean
 
@@ -62,8 +64,8 @@ class DeclaredColumn:
         """The column's terms for some cells, each of shape (n_rows,)."""
         kind = self.number
         if kind is None:
-            # A cell that training did not have is rare, and so is a missing cell if training
-            # had none. Dictionaries compare whole strings, NumPy ignores NULs at their end.
+            # A category that training did not have is rare. So is a missing cell if training
+            # had none. The dictionary compares whole strings; NumPy ignores NULs at their end.
             rare = Term(self.name, "rare")
             known = {term.category: term for term in self.terms if term != rare}
             table = spellings(known, markers.texts)
@@ -96,7 +98,7 @@ class DeclaredColumn:
 
 
 class ParsedRule(NamedTuple):
-    """Values and sums of a rule: its literals and, if deep, the units above them."""
+    """A rule as parsed: its values, its literals and, if it is deep, its units."""
 
     values: np.ndarray
     literals: list[Sum]
@@ -122,15 +124,16 @@ class ExactRules:
     Attributes
     ----------
     task : Task
-        For numbers the centre is 0, and the scale is that of the fit, or 1 if the text does not
-        say it. Labels that are texts are objects, because NumPy's texts lose NULs at their end.
+        For a regression, the centre is 0. The scale is that of the fit, or 1 if the text does
+        not give it. Text labels have dtype object, because NumPy's strings lose NULs at their
+        end.
     columns : list of DeclaredColumn
     intercept : ndarray of shape (n_outputs,), float64
     rules : list of ParsedRule
     named : bool or None
-        Whether the columns' names are those of a frame, if the text says so.
+        Whether the columns' names are those of a frame. None if the text does not say.
     missing : tuple of str
-        What else means missing, besides empty cells.
+        The texts that mean missing, besides empty cells.
     """
 
     task: Task
@@ -147,7 +150,7 @@ class ExactRules:
 
     @property
     def loss(self) -> str:
-        """The name of the loss that the rules were trained by."""
+        """The name of the loss that the rules were trained with."""
         return self.task.loss.name
 
     @property
@@ -175,7 +178,7 @@ class ExactRules:
         return self.task.probabilities(self._decide(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Classes or numbers, of the shape that the model's own predictions have."""
+        """Classes or numbers, in the same shape as the predictions of the model."""
         return self.task.predictions(self._decide(X))
 
     def _decide(self, X: Any) -> np.ndarray:
@@ -204,7 +207,7 @@ class ExactRules:
 
 
 def evaluate(sums: list[Sum], terms: dict[Any, np.ndarray]) -> np.ndarray:
-    """Sums of terms for every row, (n_sums, n_rows) float64."""
+    """The sums for every row, (n_sums, n_rows) float64; `terms` has each term's values."""
     values = np.zeros((len(sums), len(terms[None])))
     for place, summands in enumerate(sums):
         for factor, term in summands:

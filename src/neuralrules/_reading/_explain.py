@@ -20,16 +20,16 @@ from neuralrules._reading._text import base_text, check_counts, rule_text
 from neuralrules._reading._wording import limit_text
 from neuralrules._task._task import Task, chosen_classes
 
-SHOWN_ROWS = 10  # when an explanation is printed
+SHOWN_ROWS = 10  # rows that a printed explanation shows
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """The rules that fire on some rows and what each of them adds.
+    """The rules that fire on some rows, and what each of these rules adds.
 
-    The contributions of a row, added in the order given, and then the intercept are the
+    Add the contributions of a row in the given order, then the intercept: the sum is the
     decision function bit for bit. With the reference ``engine="numpy"`` and more than 64 rules
-    they agree to the last digits of float32.
+    the two agree to the last digits of float32.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class Explanation:
     margins_are_exact : (n_active,) bool
         Whether the margin is exact. For a deep rule it may be a lower bound.
     slopes : (n_rows, n_columns, n_outputs) float64
-        Derivative of the decision by each column of the table, in the column's own units. NaN
-        for categories and for missing numbers, which cannot change a little.
+        Derivative of the decision with respect to each column of the table, in the column's
+        own units. NaN for categories and for missing numbers, which cannot change by a little.
     columns : list of str
     outputs : list
         Class labels (for two classes the second one) or the numbers of the targets.
@@ -86,17 +86,17 @@ class Explanation:
 
     @property
     def base(self) -> str:
-        """What every row starts with, such as "3.1 % for ill"."""
+        """What every row starts with before any rule adds to it, such as "3.1 % for ill"."""
         return base_text(self._fitted)
 
     def limit_text(self, place: int, precision: int = 3, max_terms: int = 3) -> str:
-        """The inequality that limits the rule at a place of `rules`, in the user's units."""
+        """The inequality that limits rule ``rules[place]`` on its row, in the user's units."""
         weights, bias = self._limit_weights[place], float(self._limit_biases[place])
         encoder, features = self._fitted.encoder, self._fitted.network.features
         return limit_text(encoder, features, weights, bias, precision, max_terms)
 
     def _limit_texts(self, precision: int, max_terms: int) -> list[str]:
-        """The limits of all places; each literal of a shallow rule is worded once."""
+        """The texts of all limits; the text for a shallow rule's literal is made only once."""
         deep = self._fitted.network.deep
         texts: dict[tuple[int, ...], str] = {}
         result = []
@@ -141,7 +141,7 @@ class Explanation:
         return frame.drop(columns="output") if n_outputs == 1 else frame
 
     def _intercept_frame(self, pandas: Any) -> Any:
-        """The lines of the intercept."""
+        """One line for each row and output, with the contribution of the intercept."""
         n_outputs = len(self.intercept)
         return pandas.DataFrame(
             {
@@ -222,7 +222,7 @@ def predicted_text(task: Task, decision: np.ndarray) -> str:
 
 
 def explain(fitted: Fitted, X: Any, engine: Engine) -> Explanation:
-    """The rules that fire on each row of a checked table and what they contribute."""
+    """Explain each row of a checked table: the rules that fire, and their contributions."""
     network, encoder = fitted.network, fitted.encoder
     encoded = encoder.transform(X)
     active = engine.activations(network, encoded)
@@ -257,7 +257,7 @@ def explain(fitted: Fitted, X: Any, engine: Engine) -> Explanation:
 def local_forms(
     network: Network, x: np.ndarray, rows: np.ndarray, rules: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The linear form w . x + a that the activation is around each active row and rule.
+    """The linear form w . x + a that equals a rule's activation near each row that it fires on.
 
     If literals are equally small, the first one limits the activation, as in training.
 
@@ -301,7 +301,7 @@ def local_forms(
 
 
 def distances(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """The distance to 0 of `values` that fall by `slopes`; infinite without a slope."""
+    """How far `values` that fall by `slopes` are from 0; infinite if a slope is 0."""
     return np.where(slopes > 0, np.abs(values) / np.where(slopes > 0, slopes, 1), np.inf)
 
 
@@ -310,9 +310,10 @@ def deep_margins(
 ) -> tuple[np.ndarray, np.ndarray]:
     """How far rows are from leaving a deep rule, and for which rows the distance is exact.
 
-    As long as no literal changes its sign, all units are linear and the distance is exact. If a
-    literal changes its sign before, the margin is at least the distance to this change. It is
-    also at least the distance if all literals fell as steeply as they can at once.
+    As long as no literal changes its sign, all units are linear. If the row leaves the rule
+    before a literal changes its sign, the distance is exact. Otherwise there are two lower
+    bounds: the distance to the first change of sign, and the distance if all literals changed
+    as steeply as they can at once. The margin is then the larger of these bounds.
 
     Parameters
     ----------
@@ -327,7 +328,7 @@ def deep_margins(
     """
     norms = np.linalg.norm(weights, axis=1)
     linear = distances(literals, norms).min(axis=1)
-    # Squared slopes of all units at once: through the Gram matrix of the literals.
+    # The Gram matrix of the literals' weights gives the squared slopes of all units at once.
     through = mixing[None] * (literals > 0)[:, None, :]
     squares = np.einsum("ruj,jk,ruk->ru", through, weights @ weights.T, through)
     straight = distances(units, np.sqrt(np.maximum(squares, 0))).min(axis=1)
@@ -337,7 +338,7 @@ def deep_margins(
 
 
 def slopes_by_column(fitted: Fitted, X: Any, slopes: np.ndarray) -> np.ndarray:
-    """Slopes by the user's columns: (n_rows, n_columns, n_outputs) float64."""
+    """Slopes for the columns of the user's table, (n_rows, n_columns, n_outputs) float64."""
     encoder, network = fitted.encoder, fitted.network
     result = np.full((len(slopes), len(encoder.names), network.n_outputs), np.nan)
     place_of = {feature: place for place, feature in enumerate(network.features.tolist())}

@@ -1,7 +1,7 @@
 """A fitted model made of rules that were read from text.
 
-The text says nothing of the rows that a model was fitted on. So the rules have no leaves that
-they grew from, and the model remembers nothing about rows until it is fitted further.
+The text says nothing about the rows that the model was fitted on. So the rules have no leaves
+that they grew from, and the model remembers nothing about rows until it is fitted further.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from neuralrules._rules._rules import Rules
 from neuralrules._task._task import Task
 from neuralrules._training._training import State
 
-# Smaller ones would lose their digits in float32, or vanish.
+# Smaller weights would lose digits in float32, or become 0.
 SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)
 
 
@@ -38,7 +38,7 @@ def fitted_from_text(exact: ExactRules, estimator: str, *, named: bool) -> Fitte
     ----------
     exact : ExactRules
     estimator : str
-        Name of the class that is to hold it.
+        Name of the estimator class that will hold the model.
     named : bool
         Whether the columns' names are those of a frame.
     """
@@ -51,7 +51,7 @@ def fitted_from_text(exact: ExactRules, estimator: str, *, named: bool) -> Fitte
     encoder, places = encoder_of(exact, named=named)
     task = exact.task
     if task.loss.link.is_identity and not task.are_classes:
-        # Training sees targets as they are about their centre, where float32 is finest.
+        # Training subtracts the centre from the targets, because float32 is finest near 0.
         task = replace(task, centre=exact.intercept)
     shift, factor = task.loss.link.in_units(task.centre, task.scale)
     values = np.array([rule.values for rule in exact.rules]) / factor
@@ -93,7 +93,7 @@ def encoder_of(exact: ExactRules, *, named: bool) -> tuple[Encoder, dict[Term, i
         (term, encoded_column(source, column, term))
         for source, column in enumerate(exact.columns)
         for term in column.terms
-        # Every number could be missing; whether it was is known only where a rule asks.
+        # Every column of numbers has a term for missing cells. It is used only if a rule asks.
         if term.kind != "missing" or column.number is None or term in used
     ]
     found.sort(key=lambda pair: (pair[1].rank, pair[1].source))
@@ -116,7 +116,7 @@ def encoded_column(source: int, column: DeclaredColumn, term: Term) -> EncodedCo
 def network_of(
     rules: list[ParsedRule], encoder: Encoder, places: dict[Term, int], values: np.ndarray
 ) -> Network:
-    """The neural rules; with a deep one among them, all are deep."""
+    """The network of the rules; if one rule is deep, all rules of the network are deep."""
     n_columns = len(encoder.columns)
     literals = [literal for rule in rules for literal in rule.literals]
     dense = [dense_literal(literal, encoder, places) for literal in literals]
@@ -161,7 +161,7 @@ def dense_literal(
 def second_layer(rule: ParsedRule) -> tuple[np.ndarray, np.ndarray]:
     """Mixing (n_literals, n_literals) and shifts (n_literals,) of a rule.
 
-    A shallow rule is a deep one whose second layer changes nothing.
+    A shallow rule gets a second layer that changes nothing.
     """
     n = len(rule.literals)
     if rule.units is None:
@@ -177,7 +177,7 @@ def second_layer(rule: ParsedRule) -> tuple[np.ndarray, np.ndarray]:
 
 
 def leafless_rules(task: Task, network: Network) -> Rules:
-    """Tree rules without literals and rows, one for each neural rule."""
+    """Stand-ins for the tree rules: without literals or rows, one for each neural rule."""
     n_rules = network.n_rules
     return Rules(
         features=np.empty(0, np.int32),

@@ -1,7 +1,7 @@
 """Names of columns and categories as texts show them.
 
 A name that is one word stands as it is. A whole number becomes ``column 3``, and any other name
-is quoted. Otherwise ``0 ≤ 0.5`` and ``a - b > 3`` would read as arithmetic.
+is quoted. Without this, ``0 ≤ 0.5`` and ``a - b > 3`` would read as arithmetic.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ def column_label(name: str) -> str:
 
 
 def category_text(category: str) -> str:
-    """A category, which stands after "=", so that a number needs no quotes."""
+    """A category as text; a number needs no quotes, because the text stands after "="."""
     return category if is_number(category) else quoted_unless_word(category)
 
 
 def is_number(name: str) -> bool:
-    """Whether a name is a whole number, as those of a frame without names are."""
+    """Whether a name is a whole number, such as the columns of a frame without names have."""
     return name.isascii() and name.isdecimal()
 
 
 def quoted_unless_word(name: str) -> str:
-    """A name in quotes, unless it is one word. "…" stands for letters that were cut out."""
+    """A name in quotes, unless it is one word; "…", for letters cut out, counts as a letter."""
     if name.replace("…", "_").isidentifier():
         return name
     return '"' + printable(name).replace('"', '\\"') + '"'
 
 
 def printable(name: str) -> str:
-    """A name on one line, since a line break in it would look like the next rule."""
+    """A name on one line: after a line break, its rest would look like the next rule."""
     if name.isprintable():
         return name
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)

@@ -1,4 +1,4 @@
-"""Numbers for people, with no more digits than have a meaning."""
+"""Numbers as text for people, with only the digits that have a meaning."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ MAX_PRECISION = 17  # significant digits of a float64
 
 
 def number(value: float, precision: int) -> str:
-    """A number with some significant digits, with a power of ten only if it is needed."""
+    """A number with `precision` significant digits; very large or small ones as 1.2e+20."""
     precision = min(precision, MAX_PRECISION)
-    # Beyond six digits more than were asked for, the rest is noise that hides the size.
+    # More than six extra digits before the point would be noise that hides the size.
     if value == 0 or not 1e-4 <= abs(value) < min(10.0 ** (precision + 6), 1e15):
         return f"{value:.{precision}g}"
     decimals = max(precision - 1 - int(np.floor(np.log10(abs(value)))), 0)
@@ -19,15 +19,15 @@ def number(value: float, precision: int) -> str:
 
 
 def resolved(value: float, scale: float, precision: int) -> str:
-    """A number with the digits that tell apart parts of a column's deviation `scale`."""
-    if abs(value) < 10.0 ** -(precision + 3) * scale:  # what float32 left of a 0
+    """A number with enough digits to tell apart parts of `scale`, a column's deviation."""
+    if abs(value) < 10.0 ** -(precision + 3) * scale:  # a 0 but for rounding of float32
         return "0"
     extra = int(np.ceil(np.log10(abs(value) / scale))) if abs(value) > scale else 0
     return number(value, precision + extra)
 
 
 def rounded(value: float, unit: float, precision: int) -> str:
-    """A number rounded to the digits that tell apart parts of `unit`.
+    """A number rounded to `precision` digits, counted from the first digit of `unit`.
 
     Digits before the point are rounded too: if the deviation is 17000, 35259 becomes 35300.
     """

@@ -1,4 +1,4 @@
-"""What a model predicts, a class or a number, and what contributions do to it, in words."""
+"""Words for a predicted class or number, and for what contributions add to it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import rounded
 from neuralrules._task._task import Task
 
-DIGITS = 2  # of what rules add: a table of rows does not determine more
-LARGEST_EXPONENT = 700.0  # an exponential of it is still a float64
-FAINT = 0.005  # of log odds, or of the deviation of a number: too little to mention
+DIGITS = 2  # significant digits of what rules add; training rows do not determine more
+LARGEST_EXPONENT = 700.0  # its exponential is still a finite float64
+FAINT = 0.005  # smaller effects, in log odds or deviations of a number, are not mentioned
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One class, or one number, and how contributions to it are worded.
+    """One class or one number of a prediction, with the words for contributions to it.
 
     Attributes
     ----------
@@ -56,14 +56,14 @@ class Outcome:
 
     @property
     def multiplied(self) -> str:
-        """What contributions multiply, in words; empty if they multiply nothing."""
+        """The quantity that contributions multiply, in words; empty if there is none."""
         if self.is_odds:
             return "odds"
         return "" if self.task.are_classes else self.task.loss.link.multiplied
 
     @property
     def what(self) -> str:
-        """What contributions are added to."""
+        """The quantity that contributions are added to, in words."""
         if self.is_odds:
             return f"the log odds of {self.label}"
         if self.task.are_classes:
@@ -79,14 +79,14 @@ class Outcome:
         return FAINT * float(self.task.scale[self.place])
 
     def addition(self, effect: float, most: str = "") -> str:
-        """An effect as what is added: "adds 1.9 to the log odds of bad (odds times 6.7)"."""
+        """What an effect adds, in words: "adds 1.9 to the log odds of bad (odds times 6.7)"."""
         size = f"{most}{size_text(effect)}"
         verb, to = ("takes", "from") if effect < 0 else ("adds", "to")
         text = f"{verb} {size} {to} {self.what}"
         return f"{text} ({self.multiple(effect)})" if self.multiple(effect) else text
 
     def usual(self, effect: float) -> str:
-        """An effect in its usual words: "odds of bad times 1.6", "adds 2 to the prediction"."""
+        """An effect as texts say it: "odds of bad times 1.6", "adds 2 to the prediction"."""
         text = self.multiple(effect)
         if not text:
             return self.addition(effect)
@@ -102,7 +102,7 @@ class Outcome:
         return f"{'a factor ' if self.multiple(effect) else ''}{self.size(effect)}"
 
     def comparison(self, effect: float) -> str:
-        """An effect above 0 as a difference between rows: "odds of bad times 8.2"."""
+        """A positive effect as a difference between two rows: "odds of bad times 8.2"."""
         if self.multiplied:
             return self.usual(effect if self.task.are_classes else self.sign * effect)
         side = "lower" if self.sign < 0 and not self.task.are_classes else "higher"
@@ -113,7 +113,7 @@ class Outcome:
         if not self.multiplied:
             return ""
         factor = float(np.exp(min(abs(effect), LARGEST_EXPONENT)))
-        # A factor of 1 changes nothing, so the distance from 1 needs the digits.
+        # A factor of 1 changes nothing, so the digits count from the distance to 1.
         size = rounded(factor, factor - 1, DIGITS) if factor > 1 else "1"
         return f"{self.multiplied} {'divided by' if effect < 0 else 'times'} {size}"
 
@@ -127,7 +127,7 @@ def size_text(size: float) -> str:
 def rare_class(fitted: Fitted) -> int:
     """Code of the class with the fewest rows in training; the last of equally rare classes."""
     totals = fitted.activity.all_totals
-    # Weights that balance classes make them equal but for rounding.
+    # If sample weights balance the classes, their totals are equal up to rounding.
     return int(np.flatnonzero(totals <= totals.min() * (1 + 1e-6))[-1])
 
 
@@ -142,7 +142,7 @@ def adverse_outcome(fitted: Fitted, adverse: Any) -> Outcome:
     ----------
     fitted : Fitted
     adverse : object
-        A class, by default the rarest. For a number "high", the default, or "low".
+        A class, by default the rarest. For a regression "high", the default, or "low".
     """
     task = fitted.task
     if not task.are_classes:

@@ -1,7 +1,7 @@
-"""The range of a literal, or of a unit of a deep rule, on rows like those of training.
+"""The range of a literal, or of a deep rule's unit, within the ranges of the training table.
 
 A literal that is positive on every row within the ranges of the training table says nothing
-about a row, so texts leave it out. That also leaves out thresholds far outside of the table.
+about a row, so texts leave it out. Thresholds far outside of the table are left out this way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from neuralrules._data._columns import EncodedColumn, Indicator, Number
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 
-FLAT = 1e-3  # of its size: a literal that varies by less is worded as a constant
+FLAT = 1e-3  # share of its highest value: a literal that varies by less counts as constant
 
 
 class Reach(NamedTuple):
@@ -35,15 +35,15 @@ class Reach(NamedTuple):
 
     @property
     def flat(self) -> bool:
-        """Whether the sum is positive and hardly varies: then it caps a rule's activation."""
+        """Whether the sum is positive and hardly varies: it then caps a rule's activation."""
         return self.always and self.high - self.low <= FLAT * self.high
 
 
 def reach(encoder: Encoder, features: np.ndarray, weights: np.ndarray, bias: float) -> Reach:
     """The reach of w . x + a over the encoded columns `features`.
 
-    Each column of the table moves by itself, and its encoded columns move together: a cell
-    holds at most one category, and a missing number is encoded as 0.
+    The columns of the table vary independently. The encoded columns of one table column vary
+    together: a cell holds at most one category, and a missing number is encoded as 0.
     """
     used = np.flatnonzero(weights)
     by_source: dict[int, list[tuple[EncodedColumn, float]]] = {}
@@ -52,7 +52,8 @@ def reach(encoder: Encoder, features: np.ndarray, weights: np.ndarray, bias: flo
         by_source.setdefault(column.source, []).append((column, weight))
     low = high = float(bias)
     for own in by_source.values():
-        # Rows are encoded in float32: "late > 0" holds for none at 0, not even by a last bit.
+        # Rows are encoded in float32, and so are the ends of the range here. Otherwise
+        # "late > 0" could seem to hold at late = 0 by the last bit.
         ends = [(w, np.float32(end)) for c, w in own if isinstance(c, Number) for end in c.span]
         numbers = [weight * float(end) for weight, end in ends]
         indicators = [(c.span, weight) for c, weight in own if isinstance(c, Indicator)]
