@@ -1,11 +1,11 @@
-"""Which rules, columns and pairs of columns matter on given rows, and with which certainty.
+"""Which rules, columns and pairs of columns matter on given rows, and how certain this is.
 
-The importance of columns and pairs is measured by the decision function f itself. Replace a
-column's cell by the cell of a random other row, x -> x_a. The importance of the column is half
-the mean squared change of f, divided by the variance of f. The importance of two columns is a
-quarter of the mean of (f(x) - f(x_a) - f(x_b) + f(x_ab))^2, divided by the same variance. It
-measures what only both columns together do, and is zero if f is the sum of a function without
-a and a function without b.
+The importance of columns and pairs is measured by the decision function f itself. In a row x,
+replace the cell of column a by the cell of another random row; the result is x_a. The
+importance of the column is half the mean squared change of f, divided by the variance of f. The
+importance of two columns is a quarter of the mean of (f(x) - f(x_a) - f(x_b) + f(x_ab))^2,
+divided by the variance of f. It measures what only both columns together do. It is zero if f is
+the sum of a function without a and a function without b.
 
 If columns are independent, importances are shares of the variance: the total Sobol index,
 estimated as by Jansen (1999), and the superset importance of Liu and Owen (2006). If columns
@@ -33,12 +33,12 @@ from neuralrules._reading._names import column_label
 
 KINDS = ("rules", "columns", "pairs")
 DONORS = 3  # other rows that each row borrows cells from
-PAIRED_COLUMNS = 10  # pairs are looked for among the most important columns
+PAIRED_COLUMNS = 10  # only pairs of this many most important columns are measured
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importances:
-    """The importance of rules, columns or pairs, also on resampled rows.
+    """The importance of rules, columns or pairs, on the given rows and on resampled rows.
 
     Attributes
     ----------
@@ -46,9 +46,10 @@ class Importances:
     names : list
         Rule numbers, column names, or pairs of column names.
     values : (n,) float64
-        Rules: mean absolute contribution. Columns and pairs: half, or a quarter of, the
-        mean squared change of the decision function when cells are borrowed from other
-        rows, divided by its variance.
+        For rules, the mean absolute contribution. For columns and pairs, the mean squared
+        change of the decision function when cells are borrowed from other rows, divided by the
+        variance of the decision function. It is multiplied by 1/2 for columns and by 1/4 for
+        pairs.
     resamples : (n_resamples, n) float64
         The importances on rows drawn with replacement.
     """
@@ -69,7 +70,7 @@ class Importances:
         return column_label(name) if self.kind == "columns" else str(name)
 
     def to_frame(self) -> Any:
-        """Importance, its standard error and a 90 % interval, the largest first."""
+        """Each importance, its standard error and a 90 % interval; the largest comes first."""
         pandas = import_pandas("to_frame")
         singular = {"rules": "rule", "columns": "column", "pairs": "pair"}[self.kind]
         low, high = np.quantile(self.resamples, [0.05, 0.95], axis=0)
@@ -101,8 +102,8 @@ def importances(
 ) -> Importances:
     """Importance of the rules, columns or pairs of columns, on some of `n_rows` rows.
 
-    `encode` gives the encoded rows with the numbers asked for, because only a sample of a long
-    table is needed.
+    `encode` returns the encoded rows for an array of row numbers, because only a sample of a
+    long table needs to be encoded.
     """
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not one of {', '.join(map(repr, KINDS))}.")
@@ -152,7 +153,7 @@ def column_shares(fitted: Fitted) -> np.ndarray:
     The mean absolute contribution of each rule on the training rows is divided among the
     columns of the rule, in proportion to the sizes of their weights on standardised columns.
     The shares sum to 1, or are all 0 if no rule looks at any column. If the model remembers no
-    rows, rules count by their values alone.
+    rows, the size of a rule's value takes the place of its mean contribution.
     """
     network, activity = fitted.network, fitted.activity
     activation = activity.activation if activity.n_rows else np.ones(network.n_rules)
@@ -177,7 +178,10 @@ class Draws:
         self._seed = random_state.randint(2**31 - 1)
 
     def means(self, values: np.ndarray) -> np.ndarray:
-        """Means of values (n_rows, n) by the same draws every time, (1 + n_resamples, n)."""
+        """Means of values (n_rows, n), (1 + n_resamples, n); every call uses the same draws.
+
+        The first line is the mean over the rows as they are.
+        """
         random_state = np.random.RandomState(self._seed)
         n_drawn = np.count_nonzero(self._shares)
         result = [self._shares @ values]
@@ -201,7 +205,7 @@ class Swaps:
         self._encoded = encoded
         self._sources = np.array([column.source for column in fitted.encoder.columns])
         n = len(encoded)
-        # A row's donor is another row: n - 1 of them are equally likely.
+        # A row's donor is one of the n - 1 other rows, all equally likely.
         steps = random_state.choice(np.arange(1, n), min(DONORS, n - 1), replace=False)
         order = random_state.permutation(n)
         self._donors = []
@@ -224,7 +228,7 @@ class Swaps:
     def importances(self, groups: Sequence[tuple[int, ...]], draws: Draws) -> np.ndarray:
         """Importance of groups of one or two columns, (1 + n_resamples, n_groups).
 
-        The first line is on the rows as they are.
+        The first line is the importance on the rows as they are.
         """
         squares = np.zeros((len(self._own), len(groups)))
         for donors in self._donors:

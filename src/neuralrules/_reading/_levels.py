@@ -1,8 +1,8 @@
-"""The values that one column moves over, in the user's units and as rules see them.
+"""The values over which one column is moved, in the user's units and as rules see them.
 
-For numbers and dates these are values seen in the rows, equal steps between them, and the
-values at which the effect of the column bends. For categories they are all categories that
-the model knows. A missing cell is one more value, and so is a category unknown to the model.
+For numbers and dates these are values seen in the rows, equal steps over their range, and
+values at which the effect of the column bends. For categories these are all categories that the
+model knows. A missing cell is one more value, and so is a category unknown to the model.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from neuralrules._network._network import Network
 from neuralrules._reading._along import bends, rules_that_use
 from neuralrules._reading._numbers import number as number_text
 
-OTHER = "another value"  # of a category
+OTHER = "another value"  # a category unknown to the model, or a rare one
 MISSING = "missing"
-DIGITS = 4  # significant ones of numbers
+DIGITS = 4  # significant digits of numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class Levels:
         Column of the user's table.
     kind : {"number", "date", "category"}
     numbers : (n_values,) float64
-        Ascending numbers or days since 1970-01-01, or 0, 1, … for categories; NaN, the last,
-        for a missing number.
+        Ascending numbers, days since 1970-01-01 for dates, or 0, 1, … for categories. A missing
+        number is NaN and comes last.
     names : list of (str or None), or None
         The names of the categories, with None for a missing cell; None for numbers and dates.
     features : (n_features,) int
@@ -45,7 +45,8 @@ class Levels:
     below : (n_rows,) int64
         The place of each row's value, or of the largest value below it.
     beyond : (n_rows,) float64
-        The share of the way to the next value that the row lies beyond that value.
+        How far the row lies beyond its place in `below`, as a share of the way to the next
+        value.
     cells : (n_rows,) float64
         The numbers of the rows, or the places of their categories.
     """
@@ -92,8 +93,9 @@ class Levels:
     def shares(self, weights: np.ndarray) -> np.ndarray:
         """Shares of the rows that lie at each value, (n_values,) float64.
 
-        A row between two values counts for both, and more for the nearer value. So the mean of
-        a line through the values is the same over the rows as over the values by their shares.
+        A row between two values counts for both, and more for the nearer value. A function that
+        is a straight line between values then has the same mean over the rows as over the
+        values, weighted by these shares.
         """
         n = len(self)
         upper = np.minimum(self.below + 1, n - 1)
@@ -105,7 +107,7 @@ class Levels:
 def levels(
     encoder: Encoder, network: Network, X: Any, source: int, n_values: int, *, bent: bool
 ) -> Levels:
-    """The values that a column of a checked table is moved over.
+    """The values over which a column of a checked table is moved.
 
     Parameters
     ----------
@@ -116,7 +118,7 @@ def levels(
     n_values : int
         The approximate number of values of a column of numbers or dates.
     bent : bool
-        Whether to add the values at which rules bend that use no other column.
+        Whether to add the values at which the rules that use only this column bend.
     """
     features = np.flatnonzero([column.source == source for column in encoder.columns])
     own = [encoder.columns[feature] for feature in features]
@@ -149,10 +151,12 @@ def levels(
 
 
 def seen_numbers(cells: np.ndarray, column: EncodedColumn, n_values: int) -> np.ndarray:
-    """Numbers to move over: all numbers that occur or, of many, quantiles and equal steps.
+    """The numbers over which a column is moved.
 
-    Quantiles are close to one another where there are many rows, and equal steps leave no gaps
-    where there are few. In a table without a number the column stays at its training mean.
+    These are all numbers that occur or, if there are more than `n_values`, some quantiles of
+    the distinct numbers, equal steps, and the knots of a scaled column. Quantiles are dense
+    where numbers are dense, and equal steps leave no gaps elsewhere. If the table has no number
+    in the column, the column stays at its training mean.
     """
     seen = np.unique(cells[~np.isnan(cells)])
     if not seen.size:
@@ -172,7 +176,7 @@ def seen_numbers(cells: np.ndarray, column: EncodedColumn, n_values: int) -> np.
 def bends_of(
     network: Network, own: list[EncodedColumn], features: np.ndarray, numbers: np.ndarray
 ) -> np.ndarray:
-    """Numbers at which rules bend that use no other column."""
+    """The numbers at which the rules that use only this column bend."""
     start, end = encoded_values(own, raw_numbers(own, numbers[[0, -1]]))
     rules, alone = rules_that_use(network, features)
     found = [
@@ -185,7 +189,7 @@ def bends_of(
 
 
 def raw_numbers(own: list[EncodedColumn], numbers: np.ndarray) -> np.ndarray:
-    """A number and whether it is missing, (n_values, 1 or 2) float64."""
+    """Numbers and, if `own` has an indicator, whether they are missing: (n_values, 1 or 2)."""
     raw = [numbers, np.isnan(numbers).astype(np.float64)]
     return np.stack(raw[: len(own)], axis=1)
 
@@ -198,17 +202,17 @@ def encoded_values(own: list[EncodedColumn], raw: np.ndarray) -> np.ndarray:
 
 
 def category_levels(encoder: Encoder, features: np.ndarray, X: Any, source: int) -> Levels:
-    """All categories that the model knows and, if the table has others, one value for them."""
+    """All categories that the model knows, and one value for rare or unknown ones if needed."""
     own = encoder.columns_of(source)
     keys = [column.category for column in own if isinstance(column, Category)]
-    order = sorted(range(len(keys)), key=lambda place: keys[place] is None)  # a hole is last
+    order = sorted(range(len(keys)), key=lambda place: keys[place] is None)  # missing last
     keys = [keys[place] for place in order]
     table = encoder.spellings(source)
     places = {spelling: keys.index(key) for spelling, key in table.items()}
     cells = [places.get(cell, len(keys)) for cell in encoder.categories(X, source)]
     raw, names = np.eye(len(own))[order], keys
     if isinstance(own[-1], Rare) or len(keys) in cells:
-        # All rare categories share an indicator; without one, all indicators are zero.
+        # All rare categories share one indicator. If there is none, all indicators are 0.
         rare = np.zeros((1, len(own)))
         rare[0, -1] = isinstance(own[-1], Rare)
         at = len(keys) - (None in keys)

@@ -4,7 +4,7 @@ The strength of a reason is how much worse a rule leaves the row than the averag
 training: its contribution to the adverse outcome minus its mean contribution. A rule that
 speaks for the outcome is a reason if it fires more than usual. A rule that speaks against the
 outcome is a reason if it does not fire, or fires less than usual. The strength has no jump,
-not even where a rule begins to fire, so rows next to each other have the same reasons.
+not even where a rule begins to fire, so nearly equal rows have nearly equal reasons.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from neuralrules._reading._text import check_counts, rule_text, spoken_rule
 from neuralrules._reading._wording import EVERY_ROW
 
 DIGITS = 3  # significant ones of predictions
-WORDING = (3, 3)  # digits, and columns of a literal
+WORDING = (3, 3)  # digits of numbers, and columns of a literal
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Reasons:
     predictions : (n_rows,) array
         Labels or numbers.
     probabilities : (n_rows,) float64 or None
-        Of the adverse class, if the model gives probabilities.
+        Probability of the adverse class. None if the model gives no probabilities.
     adverse : object
         The adverse class; for numbers "high" or "low".
     reasons : list of list of Reason
@@ -154,7 +154,7 @@ def reasons(fitted: Fitted, X: Any, engine: Engine, k: int, adverse: Any) -> Rea
 
 
 def reasoned_outcome(fitted: Fitted, k: Any, adverse: Any) -> Outcome:
-    """The outcome to give `k` reasons for; refuses models that have none."""
+    """The outcome to give `k` reasons for; ValueError if the model has no reasons to give."""
     check_counts(k=k)
     if not fitted.activity.n_rows:
         raise ValueError(
@@ -191,7 +191,7 @@ def table_of(fitted: Fitted, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
     literals : (n_rows, n_literals) float64
     encoded : (n_rows, n_encoded) float64
     cells : (n_rows, n_columns) float64
-        NaN for what is missing or no number.
+        Numbers of the table; NaN for missing cells and for categories.
     """
     network, encoder = fitted.network, fitted.encoder
     encoded = encoder.transform(X).astype(np.float64)
@@ -231,11 +231,11 @@ def part_of_rule(outcome: Outcome, kind: str) -> str:
 
 
 class FixedReason(NamedTuple):
-    """What an export says of rows that one rule leaves worse than the average row.
+    """What an export says about the rows that one rule leaves worse than the average row.
 
-    An engine such as a database knows the rules, but not how to word a row. The sentence says
-    what the rule asks, not what the row has. What counts as a reason, and which reason comes
-    first, is as in `reasons`.
+    A database, for example, can compute the rules, but cannot put a row into words. So the
+    sentence says what the rule asks, not what the row has. The choice and the order of the
+    reasons are those of `reasons`.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ class FixedReason(NamedTuple):
     fires : str
         The sentence for rows on which the rule fires.
     missed : str
-        The sentence for the other rows; empty if they have no reason.
+        The sentence for the other rows; empty if the rule is no reason on these rows.
     """
 
     rule: int
@@ -258,12 +258,12 @@ class FixedReason(NamedTuple):
 
 
 def fixed_reasons(fitted: Fitted, outcome: Outcome) -> list[FixedReason]:
-    """The rules that are a reason on some row, in their order."""
+    """The rules that can be a reason on some row, in the order of the model."""
     effects = outcome.effects(fitted.network.values).tolist()
     found = []
     for rule, effect in enumerate(effects):
         usual = float(fitted.activity.activation[rule]) * effect
-        # A rule that speaks against the outcome adds at most 0 to it.
+        # A rule against the outcome adds at most 0, so its strength is at most -usual.
         if effect > 0 or -usual > outcome.faint:
             kinds = ("against", None) if effect > 0 else ("weak", "missed")
             texts = [fixed_text(fitted, outcome, rule, kind) if kind else "" for kind in kinds]
@@ -272,7 +272,7 @@ def fixed_reasons(fitted: Fitted, outcome: Outcome) -> list[FixedReason]:
 
 
 def fixed_text(fitted: Fitted, outcome: Outcome, rule: int, kind: str) -> str:
-    """What a rule asks, and what that does to the adverse outcome."""
+    """The sentence for a kind of reason: what a rule asks, and what it does to the outcome."""
     lead = "not the case: " if kind == "missed" else ""
     says = spoken_rule(fitted, rule, *WORDING)
     return f"{lead}{says} (rule {rule} {part_of_rule(outcome, kind)})"

@@ -1,8 +1,9 @@
 """What a rule asks of one row, in words: "income is 21000, not above 35300 (14300 too low)".
 
-For one row the other columns of a literal are known, so each literal is a plain threshold on
-one column. A threshold that the row fails is rounded away from the row, so that what is asked
-for suffices; a threshold that the row passes is rounded towards the row.
+In one row, all columns but one can be held at their values. Each literal is then a plain
+threshold on the one column. A threshold that the row fails is rounded away from the row, so
+that a number beyond the shown threshold always passes. A threshold that the row passes is
+rounded towards the row.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from neuralrules._reading._names import in_formula
 from neuralrules._reading._reach import literal_reach
 from neuralrules._reading._wording import EVERY_ROW, listed
 
-RULED_OUT = "which is ruled out"  # if any other category would do
+RULED_OUT = "which is ruled out"  # said if the row would pass without its category
 
 
 class RowOfTable(NamedTuple):
@@ -46,7 +47,7 @@ class CellFact(NamedTuple):
     has : str
         "region is north".
     asked : str
-        "not south or east"; empty if no other cell of the column would settle the literal.
+        "not south or east"; empty if there is nothing to ask for.
     """
 
     has: str
@@ -54,17 +55,17 @@ class CellFact(NamedTuple):
 
 
 def row_words(fitted: Fitted, rule: int, row: RowOfTable, kind: str) -> str:
-    """How a row stands to the literals of a shallow rule that is a reason of some `kind`.
+    """Which literals of a shallow rule a row passes or fails, in words.
 
-    Of a "missed" rule the text names the literals that the row fails. Of a "weak" rule it
-    names the least literal, which keeps the rule from firing more. Of a rule "against" the
-    row it names all literals; those that every row of training passes only if there are no
-    others.
+    `kind` is the kind of reason that the rule is. For a "missed" rule the text names the
+    literals that the row fails. For a "weak" rule the text names the smallest literal, because
+    it keeps the rule from firing more. For a rule "against" the row the text names all
+    literals. It names literals that every row of training passes only if there are no others.
     """
     network, missed = fitted.network, kind == "missed"
     literals = range(network.offsets[rule], network.offsets[rule + 1])
     if kind != "against":
-        # A row on the bound itself may fail a rule by the rounding of float32 alone.
+        # If a row fails a rule only by rounding of float32, its smallest literal is named.
         least = max(min(row.literals[literal] for literal in literals), 0.0)
         chosen = [literal for literal in literals if row.literals[literal] <= least]
     else:
@@ -91,9 +92,10 @@ def row_words(fitted: Fitted, rule: int, row: RowOfTable, kind: str) -> str:
 
 
 def condition_for_row(fitted: Fitted, literal: int, row: RowOfTable) -> Bound | CellFact:
-    """What a literal asks of the column that matters most, the other columns being as they are.
+    """What a literal asks of one column, if the other columns stay as they are in the row.
 
-    A column that could settle the literal within its range in training comes before others.
+    The column chosen is the one of largest weight. Columns that alone can decide whether the
+    literal holds, within their range in training, come before the others.
     """
     network, encoder = fitted.network, fitted.encoder
     weights = network.weights[literal].astype(np.float64)
@@ -135,7 +137,7 @@ def condition_for_row(fitted: Fitted, literal: int, row: RowOfTable) -> Bound | 
 def truth_fact(
     fitted: Fitted, row: RowOfTable, feature: int, value: float, weight: float
 ) -> tuple[bool, CellFact]:
-    """Whether the other truth value would settle a literal, and what the row has."""
+    """Whether the other truth value would change if a literal holds, and what the row has."""
     column = fitted.encoder.columns[feature]
     cell = bool(row.cells[column.source])
     text = state_text(fitted.encoder, column, present=cell)
@@ -149,7 +151,7 @@ def truth_fact(
 def category_fact(
     fitted: Fitted, literal: int, source: int, row: RowOfTable
 ) -> CellFact | None:
-    """Which category a row has, and which categories a literal that it fails would take.
+    """The category of a row and, if the row fails a literal, the categories that would pass.
 
     None if the row fails the literal with every category.
     """
@@ -177,7 +179,7 @@ def category_fact(
 
 
 def bounds_words(fitted: Fitted, bounds: list[Bound], row: RowOfTable, *, missed: bool) -> str:
-    """How a number of a row stands to its bounds: from below, from above or both."""
+    """A number of a row and the bounds on it, in words: from below, from above or both."""
     column = bounds[0].column
     words, cell = number_words(fitted.encoder, column), float(row.cells[column.source])
     shown = f"{words.name} is {words.cell(cell)}"

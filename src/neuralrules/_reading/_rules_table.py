@@ -20,13 +20,13 @@ def rules_table(
 ) -> Any:
     """All rules of a fitted model as a pandas frame, the most important ones first.
 
-    `activity` is what the rules do on the rows that the table is about.
+    `activity` says how the rules fire on the rows that the table is about.
     """
     pandas = import_pandas("rules_table")
     check_counts(precision=precision, max_terms=max_terms)
     network, rules = fitted.network, fitted.rules
     n = range(network.n_rules)
-    n_rows = activity.n_rows or np.nan  # none, if a model was read from text
+    n_rows = activity.n_rows or np.nan  # 0 if the model remembers no rows
     angles = literal_angles(network, rules)
     per_rule = [
         tuple(np.round(angles[first:last], 1).tolist())

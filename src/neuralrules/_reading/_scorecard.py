@@ -21,13 +21,13 @@ from neuralrules._reading._sentences import AT_MOST, growth, seen_texts, share_t
 from neuralrules._reading._text import spoken_rule
 from neuralrules._reading._wording import rule_words
 
-MOST_POINTS = 2.0**40  # of one rule, on a row far outside of the table: sums stay whole
-WORDING = (3, 3)  # digits, and columns of a literal
+MOST_POINTS = 2.0**40  # limit for one rule on a row far outside of the table: sums stay exact
+WORDING = (3, 3)  # digits of numbers, and columns of a literal
 
 
 @dataclass(frozen=True)
 class RoundingCost:
-    """How much the error on some rows grows by counting in whole points.
+    """How much the error on some rows grows if contributions are rounded to whole points.
 
     Attributes
     ----------
@@ -45,14 +45,14 @@ class RoundingCost:
 
 
 class Band(NamedTuple):
-    """A line of the card's table: the rows given whose points lie in one step.
+    """A line of the card's table: those of the given rows whose points lie in one step.
 
     Attributes
     ----------
     points : int
-        Where the step begins.
+        The lowest points of the step.
     share : float
-        Share of the rows given.
+        The share of the given rows whose points lie in the step.
     expected : float
         The mean of the probabilities, or numbers, that the points of these rows stand for.
     seen : float
@@ -69,17 +69,17 @@ class Band(NamedTuple):
 class ScoreCard:
     """Whole points for each rule of a model, and what their sum means.
 
-    The points of a rule are proportional to its activation, and the points of each rule are
-    rounded by themselves, so that a row's points are the sum of whole numbers. Rounding moves
-    a rule by at most half a point. With `levels` the activation counts in a few steps, as it
-    must on paper, which loses more.
+    The points of a rule are proportional to its activation and rounded to a whole number, so
+    that a row's points are a sum of whole numbers. Rounding changes the points of a rule by at
+    most half a point. With `levels`, a rule's activation is cut into a few steps, so that the
+    card can be used on paper. This is less exact.
 
     Attributes
     ----------
     base : int
         Points that every row starts with.
     unit : float
-        What one point is: log odds of a class, or units of a number.
+        The size of one point, in log odds of the class or in units of the predicted number.
     rates : (n_rules,) float64
         Points of each rule for one unit of its activation, before rounding.
     levels : int or None
@@ -88,9 +88,9 @@ class ScoreCard:
     adverse : object
         The class whose rules take points away; None for numbers.
     cost : RoundingCost or None
-        What whole points cost, if rows were given to measure it on.
+        What whole points cost on the given rows. None if no rows were given.
     bands : list of Band
-        The steps, counted from the base, that hold some of the rows given.
+        The steps, counted from the base, that hold some of the given rows.
     step : int
         Points from one line of the table to the next.
     """
@@ -109,7 +109,7 @@ class ScoreCard:
     _check: Callable[[Any], Any]
 
     def points(self, X: Any) -> np.ndarray:
-        """Points of each row of a table, (n_rows,) int64; one row may come alone."""
+        """Points of each row of a table, (n_rows,) int64; `X` may be one row alone."""
         table, fitted = self._check(X), self._fitted
         found = [self._points_of(encoded) for _, _, encoded in fitted.encoder.chunks(table)]
         return np.concatenate(found)
@@ -140,7 +140,7 @@ class ScoreCard:
         return np.rint(np.outer(self.rates * self._highest(), middles)).astype(np.int64)
 
     def most_points(self) -> np.ndarray:
-        """Points of each rule where it fired most in training, (n_rules,) int64."""
+        """Points of each rule at its highest activation in training, (n_rules,) int64."""
         if self.levels is not None:
             return self.level_points()[:, -1]
         return np.rint(self.rates * self._highest()).astype(np.int64)
@@ -157,7 +157,7 @@ class ScoreCard:
         return scipy.special.expit(self._output(points))
 
     def prediction(self, points: Any) -> Any:
-        """The number that points stand for, of a regression."""
+        """The prediction of a regression that points stand for, a number or an array."""
         if self._fitted.task.are_classes:
             raise ValueError(
                 "prediction is for numbers, but the model is one of classes. Take probability."
@@ -175,8 +175,9 @@ class ScoreCard:
     def table(self) -> list[tuple[int, float]]:
         """Points, in steps, and the probability or number that they stand for.
 
-        The steps that hold rows given. Without rows, the steps on which the class has a
-        probability from 0.1 to 99.9 %, or the number lies within three deviations of its mean.
+        If rows were given, these are the steps that hold some of them. Otherwise they are the
+        steps on which the class has a probability from 0.1 to 99.9 %, or on which the number
+        lies within three deviations of its mean.
         """
         if self.bands:
             shown = np.array([band.points for band in self.bands])
@@ -200,13 +201,13 @@ class ScoreCard:
         return scipy.special.expit(output) if self._fitted.task.are_classes else output
 
     def to_frame(self) -> Any:
-        """The rules with their points, as a pandas frame, those that take most first."""
+        """The rules with their points, as a pandas frame; rules that take points come first."""
         pandas = import_pandas("to_frame")
         names = ["rule", "text", "points", "grows", "levels"]
         return pandas.DataFrame(card_rules(self), columns=names).set_index("rule")
 
     def to_html(self, path: Any) -> Path:
-        """Write the card as one HTML page; an old file stays until the new one is complete."""
+        """Write the card as one HTML page, replacing an old file once it is complete."""
         return write_page(self, path)
 
     def __str__(self) -> str:
@@ -220,10 +221,11 @@ class ScoreCard:
 
 
 def card_rules(card: ScoreCard) -> list[dict[str, Any]]:
-    """The rules that have points: rules that take points first, the most important first.
+    """The rules that have points: first those that take points away, then those that add some.
 
-    Each line has the rule's number and text, its points where it fires most and how they grow;
-    on a card with levels, also what each level asks and its points.
+    In both groups the most important rules come first. Each line has the rule's number and
+    text, its points at its highest activation, and how the points grow. On a card with levels,
+    a line lists the conditions and points of each level instead of how the points grow.
     """
     fitted, most = card._fitted, card.most_points()
     importance = rule_importance(fitted.task, fitted.network, fitted.activity.activation)
@@ -255,7 +257,7 @@ def concerns(card: ScoreCard, rule: int) -> tuple[str, str]:
 
 
 def level_texts(card: ScoreCard, rule: int) -> list[tuple[str, int]]:
-    """What each level of a rule asks, and its points, in ascending order."""
+    """What each level of a rule asks, and the points of the level; the lowest level first."""
     fitted = card._fitted
     if card.levels is None:
         return []
@@ -272,7 +274,7 @@ def level_texts(card: ScoreCard, rule: int) -> list[tuple[str, int]]:
 
 
 def card_data(card: ScoreCard) -> dict[str, Any]:
-    """What stands on a card, in words."""
+    """The contents of a card in words, for its text and its page."""
     rules = card_rules(card)
     return {
         "title": title(card),
@@ -288,7 +290,7 @@ def card_data(card: ScoreCard) -> dict[str, Any]:
 
 
 def heading(card: ScoreCard) -> str:
-    """The heading of what points stand for: a mean if rows were given."""
+    """The heading of the column for what points stand for; a mean if rows were given."""
     what = "probability" if card.adverse is not None else "prediction"
     return f"mean {what}" if card.bands else what
 
@@ -300,7 +302,7 @@ def title(card: ScoreCard) -> str:
 
 
 def start_sentence(card: ScoreCard) -> str:
-    """Where rows start, and what points mean."""
+    """The points that every row starts with, and what points mean."""
     if card.adverse is None:
         unit = number(card.unit, 3)
         return (
@@ -315,14 +317,14 @@ def start_sentence(card: ScoreCard) -> str:
 
 
 def which_points(card: ScoreCard) -> str:
-    """What the points beside a rule are."""
+    """The heading above the rules and their points."""
     if card.levels:
         return "Points of each rule, on each of its levels"
     return "Points of each rule where it fires most; where it fires less, in proportion"
 
 
 def table_lines(card: ScoreCard) -> list[tuple[str, ...]]:
-    """Points, what they stand for and, if rows were given, their share and what was seen."""
+    """Lines of points and what they stand for; given rows add their share and what was seen."""
     if card.cost is None:
         return [(str(points), meaning_text(card, means)) for points, means in card.table()]
     n_rows = card.cost.n_rows
@@ -388,10 +390,10 @@ def card_text(card: ScoreCard) -> str:
 
 
 def write_page(card: ScoreCard, path: Any) -> Path:
-    """A card as one HTML page that needs nothing else."""
+    """Write a card as one HTML page of its own."""
     return plain_page(*page_parts(card), path)
 
 
 def page_parts(card: ScoreCard) -> tuple[str, str, dict[str, Any]]:
-    """The package of the page's template, its name, and what it shows."""
+    """The package of the page's template, the template's name, and the page's data."""
     return "neuralrules._reading", "scorecard.html", card_data(card)

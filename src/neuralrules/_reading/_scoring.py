@@ -1,4 +1,4 @@
-"""Making a score card of a model: what a point is, and what whole points cost on some rows."""
+"""Make a score card from a model: the unit of a point, and the cost of whole points."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from neuralrules._reading._outcomes import adverse_outcome
 from neuralrules._reading._scorecard import Band, RoundingCost, ScoreCard
 from neuralrules._reading._text import check_counts
 
-MOST_BANDS = 16  # lines of a table that a page has room for
-# Points of a regression: some ten of them to its deviation, so that half a point is little.
+MOST_BANDS = 16  # a page has room for a table of this many lines
+# In a regression, at least this many points make one deviation, so that half a point is little.
 POINTS_PER_DEVIATION = 10
 
 
@@ -36,7 +36,7 @@ def scorecard(
     levels: int | None,
     adverse: Any,
 ) -> ScoreCard:
-    """See `Documents.scorecard`; `check` checks tables that the card is to score."""
+    """Make the card; see `Documents.scorecard`. `check` checks tables that the card scores."""
     if rows is not None and not fitted.activity.n_rows:
         seen = measure(fitted.network, fitted.rules, rows, engine)
         fitted = replace(fitted, activity=seen)
@@ -71,7 +71,7 @@ def scorecard(
 
 
 def measured(card: ScoreCard, rows: Rows) -> ScoreCard:
-    """A card with what it costs on some rows, and what it says of them."""
+    """A card with the cost of whole points on some rows, and with its bands of these rows."""
     fitted, outcome = card._fitted, card._outcome
     if not rows.weights.all():
         rows = rows.take(np.flatnonzero(rows.weights))
@@ -105,7 +105,7 @@ def measured(card: ScoreCard, rows: Rows) -> ScoreCard:
 def check_options(
     fitted: Fitted, points_to_double: Any, base: Any, unit: Any, levels: Any, adverse: Any
 ) -> None:
-    """Refuse models that have no score card, and options that make none."""
+    """Raise ValueError for a model that can have no score card, and for invalid options."""
     task = fitted.task
     if task.n_classes > 2:
         raise ValueError(

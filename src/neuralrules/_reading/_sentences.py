@@ -1,4 +1,4 @@
-"""The rules in sentences: which rows each concerns, what was seen of these rows, what it adds.
+"""The rules in sentences: the rows a rule concerns, what was seen of them, what the rule adds.
 
 Rules for the rarest class come first, because a model of a rare class is asked about this
 class. Rules that concern no row of training, or add next to nothing, are left out.
@@ -39,7 +39,7 @@ def rules_sentences(
 ) -> str:
     """Rules of a fitted model in sentences; see `Answers.rules_text`.
 
-    Rows count by their sample weights, if training had some, but all classes alike.
+    Rows count by their sample weights, if training had some. Class weights do not count.
     """
     count = 1 if max_rules is None else max_rules
     check_counts(max_rules=count, precision=precision, max_terms=max_terms)
@@ -78,7 +78,7 @@ def mentioned_rules(fitted: Fitted) -> list[int]:
 
 
 def rare_first(fitted: Fitted, rules: list[int]) -> list[int]:
-    """The rules for the rarest class before the others; rules for numbers as they are."""
+    """Put the rules for the rarest class first; leave the rules of a regression as they are."""
     if not fitted.task.are_classes:
         return rules
     rare, spoken = rare_class(fitted), chosen_classes(fitted.network.values)
@@ -86,7 +86,7 @@ def rare_first(fitted: Fitted, rules: list[int]) -> list[int]:
 
 
 def possible_outcomes(fitted: Fitted) -> list[Outcome]:
-    """The outcomes that rules add to: of two classes one, since the other mirrors it."""
+    """The outcomes that rules add to; of two classes only the rarer: the other mirrors it."""
     task = fitted.task
     if task.n_classes == 2:
         return [outcome_of_class(task, rare_class(fitted))]
@@ -101,7 +101,7 @@ def mean_activation(fitted: Fitted) -> np.ndarray:
 
 
 def start_sentences(fitted: Fitted, precision: int) -> str:
-    """The share of each class, or the mean of the targets, and where every row starts."""
+    """Shares of classes or means of targets, and what every row starts with."""
     seen = seen_texts(fitted, fitted.activity.all_totals, fitted.activity.n_rows)
     if fitted.task.n_classes == 2:
         rare = outcome_of_class(fitted.task, rare_class(fitted))
@@ -119,7 +119,7 @@ def start_sentences(fitted: Fitted, precision: int) -> str:
 
 
 def start_text(fitted: Fitted, precision: int) -> str:
-    """What every row gets before any rule adds to it; of two classes for the rarest."""
+    """What every row gets before any rule adds to it; for two classes, about the rarer one."""
     task, intercept = fitted.task, fitted.network.intercept
     if task.n_classes != 2 or not intercept.any():
         return base_text(fitted, precision)
@@ -132,7 +132,7 @@ def start_text(fitted: Fitted, precision: int) -> str:
 
 
 def seen_texts(fitted: Fitted, totals: np.ndarray, n_rows: float) -> list[str]:
-    """Shares of each class, or mean targets, in the digits that `n_rows` rows determine."""
+    """Shares of classes, or mean targets, with only the digits that `n_rows` rows determine."""
     task = fitted.task
     if task.are_classes:
         return [share_text(total, n_rows) for total in totals.tolist()]
@@ -149,9 +149,9 @@ def mean_words(means: list[str]) -> str:
 
 
 def share_text(part: float, whole: float) -> str:
-    """A share in percent, to the first digit of its standard error.
+    """A share in percent, rounded to the first digit of its standard error.
 
-    The variance is taken as at least 1 / rows, so that a share of 0 or 1 has an error too.
+    The variance is taken to be at least 1 / rows, so that a share of 0 or 1 has an error too.
     """
     share = part / whole
     spread = max(share * (1 - share), 1 / max(whole, 2.0))
@@ -203,8 +203,9 @@ def named_outcomes(fitted: Fitted, rule: int) -> list[Outcome]:
 def addition_sentence(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
     """What a rule adds to the rows that it concerns, and how this amount grows.
 
-    The activation is the smallest literal, so it reaches a level exactly where all literals
-    do. The rows with the largest activation of training are described by conditions too.
+    The activation is the smallest literal, so it reaches a level exactly if all literals do. So
+    conditions can also describe the rows on which a rule adds its full amount, which belongs to
+    the highest activation in training.
     """
     outcomes, highest = named_outcomes(fitted, rule), fitted.activity.highest
     values = fitted.network.values[[rule]]
@@ -230,11 +231,12 @@ def growth(
     max_terms: int,
     size_words: Callable[[float], str] = size_text,
 ) -> str:
-    """How what a rule adds grows: the conditions under which it adds the full amount.
+    """The conditions under which a rule adds its full amount, or how the amount grows.
 
-    If columns move each other's thresholds, these conditions would hold at means that no such
-    row has. Then the text says how the amount, worded by `size_words`, grows with a step of
-    each column. A deep rule, whose literals are added up, gets no such text.
+    If a column moves the threshold of another one, a condition gives the threshold for the mean
+    of the moving column, which rows with the full amount do not have. Then the text says how
+    the amount, worded by `size_words`, grows with a step of each column. A deep rule gets no
+    such text, because it adds up its literals.
     """
     if fitted.network.deep:
         return AT_MOST
