@@ -1,18 +1,20 @@
 """Shapes: what one column, or a pair of columns, does to the output of a model.
 
-The shape of a column is the model's output (log odds, a score, or the target's own units) as
-the column moves over its values and all other columns stay as they are in some rows, averaged
-over these rows: the partial dependence. It is computed from the rules. Rules that do not use
-the column add a constant. Every other rule adds its value times its mean activation, and these
-parts sum to the shape. A rule that uses no other column does the same in every row. A rule that
-uses other columns does not, and the band from the 10 % to the 90 % quantile of the rows shows
-how much the rows differ. Before that, each row's line is moved so that its mean over the
-column's values is the mean of the shape. So the band of a column that interacts with no other
-column has no width.
+The shape of a column is a partial dependence. Take some rows, move the column over its values,
+and leave all other columns as they are. For each value, the shape is the mean output of the
+model over these rows: log odds, a score, or a number in the target's own units.
 
-A shape is exact at the values that it is given for. Between two values it is a straight line,
-which is exact too if all rules that use the column use no other column (`Shape.exact`), because
-the values at which these rules bend are among the values given.
+The shape is computed from the rules. Rules that do not use the column add a constant. Every
+other rule adds a part: its value times its mean activation. The constant and the parts sum to
+the shape. A rule that uses no other column adds the same in every row. A rule that uses other
+columns adds different amounts, and the band from the 10 % to the 90 % quantile of the rows
+shows how much the rows differ. Before the quantiles are taken, each row's line is shifted so
+that its mean over the column's values is the mean of the shape. So the band of a column that
+interacts with no other column has no width.
+
+A shape is exact at each of its values. Between two values it is a straight line. The line is
+exact too if all rules that use the column use no other column (`Shape.exact`), because the
+values of the shape include those at which these rules bend.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from neuralrules._reading._levels import Levels, levels
 from neuralrules._reading._names import column_label
 
 BAND = (0.1, 0.9)  # quantiles of the rows
-PAIR_VALUES = 20  # of numbers and dates in each direction of a pair
+PAIR_VALUES = 20  # about how many numbers or dates each column of a pair is moved over
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +50,8 @@ class Shape:
     outputs : (n_values, n_outputs) float64
         Mean output of the model with the column at each of its values.
     low, high : (n_values, n_outputs) float64
-        The limits between which 80 % of the rows lie, once each row's line has the same mean.
+        The limits between which 80 % of the rows lie, after each row's line was shifted to the
+        mean of the shape.
     parts : (n_parts, n_values, n_outputs) float64
         What each rule that uses the column adds.
     rules : (n_parts,) int64
@@ -58,11 +61,12 @@ class Shape:
     rest : (n_outputs,) float64
         What the intercept and all other rules add: ``rest + parts.sum(axis=0)`` is `outputs`.
     shares : (n_values,) float64
-        Share of the rows at each value; a row between two values counts to both.
+        Share of the rows at each value; a row between two values counts for both.
     importance : float
-        Standard deviation of the outputs over the rows, together for several outputs.
+        Standard deviation of the shape over the rows. If there are several outputs, this is one
+        number for all of them.
     output_names : list
-        Classes (of two the second), or the numbers of the targets.
+        Class labels (for two classes the second one), or the numbers of the targets.
     """
 
     column: str
@@ -83,14 +87,14 @@ class Shape:
     def values(self) -> np.ndarray:
         """Values of the column: (n_values,) float64, datetime64[s], or texts.
 
-        Numbers and dates ascend. A missing cell is a value of its own, the last: NaN, NaT or
-        None.
+        Numbers and dates ascend. A missing cell is a value of its own, which comes last: NaN,
+        NaT or None.
         """
         return self._levels.values
 
     @property
     def mean(self) -> np.ndarray:
-        """Mean of the outputs over the rows' values of the column, (n_outputs,) float64."""
+        """Mean of the shape over the values that the rows have, (n_outputs,) float64."""
         return self.shares @ self.outputs
 
     @property
@@ -131,8 +135,8 @@ class PairShape:
     outputs : (n_first, n_second, n_outputs) float64
         Mean output of the model with both columns at each pair of their values.
     interaction : (n_first, n_second, n_outputs) float64
-        The outputs minus the shapes of both columns, plus the mean output: what only both
-        columns together do. Exactly zero if no rule uses both columns.
+        What only both columns together do: the outputs, minus the shapes of both columns, plus
+        the mean output. Exactly zero if no rule uses both columns.
     rules : (n_both,) int64
         The rules that use both columns.
     shares : (n_first, n_second) float64
@@ -140,7 +144,7 @@ class PairShape:
     importance : float
         Root of the mean square of the interaction over the rows.
     output_names : list
-        Classes (of two the second), or the numbers of the targets.
+        Class labels (for two classes the second one), or the numbers of the targets.
     """
 
     columns: tuple[str, str]
@@ -154,7 +158,7 @@ class PairShape:
 
     @property
     def values(self) -> tuple[np.ndarray, np.ndarray]:
-        """Values of both columns, as those of a `Shape`."""
+        """Values of the two columns, in the form that `Shape.values` has."""
         return self._levels[0].values, self._levels[1].values
 
     def __repr__(self) -> str:
@@ -202,7 +206,7 @@ def shapes(
 
 
 def asked_columns(fitted: Fitted, columns: Any) -> list[tuple[int, ...]]:
-    """Places of columns, or of pairs of them."""
+    """The places of the columns or of the pairs of columns that `columns` names."""
     if columns is None:
         return [(source,) for source in fitted.used_columns]
     names = fitted.encoder.names
@@ -226,7 +230,7 @@ def asked_columns(fitted: Fitted, columns: Any) -> list[tuple[int, ...]]:
 
 
 class MovedRows:
-    """Rows in which columns are moved, and the activations of all rules before the move."""
+    """Rows in which columns are moved, and each rule's mean contribution before the move."""
 
     def __init__(self, fitted: Fitted, X: Any, weights: np.ndarray, engine: Engine) -> None:
         self._fitted, self._X = fitted, X
@@ -330,13 +334,13 @@ class MovedRows:
         """Quantiles of the rows' lines (n_rows, n_values, n_outputs) at each value."""
         order = np.argsort(lines, axis=0)
         upto = np.cumsum(self._weights[order], axis=0)
-        # The first row with which the weight so far reaches the level.
+        # The first row, in ascending order, at which the summed weights reach the level.
         places = (np.argmax(upto >= level * (1 - 1e-12), axis=0) for level in BAND)
         rows = (np.take_along_axis(order, place[None], axis=0) for place in places)
         return [np.take_along_axis(lines, row, axis=0)[0] for row in rows]
 
     def _size(self, effects: np.ndarray, shares: np.ndarray) -> float:
-        """Root of the mean square of effects (n, n_outputs), of all outputs together."""
+        """Root of the mean square of effects (n, n_outputs), summed over the outputs."""
         comparable = self._fitted.task.comparable(effects)
         return float(np.sqrt(shares @ (comparable**2).sum(axis=1)))
 

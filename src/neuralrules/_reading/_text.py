@@ -1,8 +1,8 @@
 """Rules as inequalities in the user's column names and units.
 
-A missing number counts as its mean; ``[income is missing]`` is what a literal adds to that.
-An inequality that no row within the ranges of the training table can fail is left out. If all
-are left out, the text says what makes the rule fire more strongly.
+A missing number counts as its mean, and the summand ``[income is missing]`` adds to that. An
+inequality that every row within the ranges of the training table passes is left out. If all
+inequalities are left out, the text says what makes the rule fire more strongly.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_ter
     ----------
     fitted : Fitted
     max_rules : int or None
-        How many rules; None means all.
+        How many rules to show; None means all.
     precision : int
         Significant digits.
     max_terms : int
-        Columns shown in one literal. "…" stands for columns of smaller weight, which are
-        taken at their means.
+        How many columns of a literal to show. "…" stands for columns of smaller weight, which
+        are taken at their means.
     """
     count = 1 if max_rules is None else max_rules
     check_counts(max_rules=count, precision=precision, max_terms=max_terms)
@@ -96,7 +96,7 @@ def base_text(fitted: Fitted, precision: int = 3) -> str:
         shares = 100 * task.probabilities(intercept[None])[0]
         labels = [printable(str(label)) for label in task.labels]
         named = list(zip(shares, labels, strict=True))
-        if len(named) == 2:  # the second class is what the decision speaks for
+        if len(named) == 2:  # the decision speaks for the second class
             named = named[1:]
         return ", ".join(f"{number(share, precision)} % for {label}" for share, label in named)
     numbers = intercept if task.are_classes else task.loss.link.predictions(intercept[None])[0]
@@ -111,7 +111,7 @@ def base_text(fitted: Fitted, precision: int = 3) -> str:
 
 
 def stand_in_texts(encoder: Encoder, network: Network, precision: int) -> list[str]:
-    """What missing numbers count as, for the columns with holes that some rules look at."""
+    """What missing numbers count as, for columns that rules use and that had missing cells."""
     used = network.features[network.weights.any(axis=0)].tolist()
     columns = [encoder.columns[place] for place in used if place in encoder.missing_indicators]
     texts = []
@@ -127,7 +127,7 @@ def stand_in_texts(encoder: Encoder, network: Network, precision: int) -> list[s
 
 
 def scaled_texts(encoder: Encoder, text: str, precision: int) -> list[str]:
-    """Explanations of the scaled columns that a text names."""
+    """Sentences that explain the scaled columns that a text names."""
     texts = []
     for column in encoder.columns:
         if column.knots is None:
@@ -145,7 +145,7 @@ def scaled_texts(encoder: Encoder, text: str, precision: int) -> list[str]:
 
 
 def date_texts(encoder: Encoder, text: str) -> list[str]:
-    """An explanation of the days that a text names."""
+    """A sentence that explains the days of the date columns that a text names."""
     names = [
         words_of(encoder, column).in_sum
         for column in encoder.columns
@@ -159,7 +159,7 @@ def date_texts(encoder: Encoder, text: str) -> list[str]:
 
 
 def check_counts(**counts: int) -> None:
-    """Refuse counts that are no whole numbers of at least 1, and too many digits."""
+    """Raise an error for counts that are not whole numbers above 0, and for too many digits."""
     for name, value in counts.items():
         check_whole(name, value, 1)
         if name == "precision" and value > MAX_PRECISION:
@@ -185,7 +185,7 @@ def value_text(fitted: Fitted, rule: int, precision: int) -> str:
 
 
 def standing_text(fitted: Fitted, rule: int) -> str:
-    """Whether a person wrote a rule, and which part of it training does not change."""
+    """Whether a person wrote the rule, and which part of the rule training must not change."""
     rules = fitted.rules
     texts = ["an expert's rule"] if rules.trees[rule] == WRITTEN else []
     fixed = {LITERALS_FROZEN: "its conditions fixed", ALL_FROZEN: "fixed"}
@@ -206,24 +206,25 @@ def rule_text(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
 
 
 def spoken_rule(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
-    """What a rule asks of a row, as a sentence says it; a deep rule by its inequalities."""
+    """The conditions of a rule in the words of a sentence; of a deep rule its inequalities."""
     spoken = rule_text if fitted.network.deep else rule_words
     return spoken(fitted, rule, precision, max_terms)
 
 
 def condition_texts(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
-    """What must hold for a rule to fire, one inequality after the other."""
+    """The conditions for a rule to fire, each as text."""
     return [one.text for one in condition_statements(fitted, rule, precision, max_terms)]
 
 
 def condition_statements(
     fitted: Fitted, rule: int, precision: int, max_terms: int
 ) -> list[Statement]:
-    """What must hold for a rule to fire, one statement after the other.
+    """The conditions for a rule to fire, each as a statement.
 
-    The statements of a deep rule are those of its second layer, over the positive parts of its
-    literals, which have names: A⁺, B⁺, …. What holds on every row of training is left out; if
-    nothing else is left, the one statement says how strongly the rule fires.
+    The statements of a deep rule are about its second layer. They compare sums of A⁺, B⁺, …,
+    the positive parts of its literals. A condition that holds on every row within the ranges of
+    training is left out. If no condition is left, the only statement says how strongly the rule
+    fires.
     """
     network, reaches = fitted.network, rule_reaches(fitted, rule)
     if network.deep:
@@ -253,7 +254,7 @@ def literal_sum(fitted: Fitted, literal: int) -> LiteralSum:
 
 
 def named_literals(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
-    """The literals of a deep rule, which its second layer adds up, by their names A, B, …."""
+    """The literals of a deep rule, which its second layer adds up, each as "A = sum"."""
     network = fitted.network
     texts = []
     for place, literal in enumerate(range(network.offsets[rule], network.offsets[rule + 1])):
@@ -261,7 +262,7 @@ def named_literals(fitted: Fitted, rule: int, precision: int, max_terms: int) ->
         shown = whole.largest(max_terms)
         text = sum_text(fitted.encoder, shown.terms, 1.0, precision)
         text += " + …" if len(shown.terms) < len(whole.terms) else ""
-        # As exact as the terms, each of which is a weight times a place in its column.
+        # Show the constant as exactly as the terms: in parts of the largest weight.
         constant, sizes = shown.constant, [abs(term.weight) for term in shown.terms]
         size = resolved(abs(constant), max(sizes, default=abs(constant)) or 1.0, precision)
         sign = "-" if constant < 0 else "+"
@@ -278,7 +279,7 @@ def letter(place: int) -> str:
 def unit_statements(
     fitted: Fitted, rule: int, precision: int, max_terms: int
 ) -> list[Statement]:
-    """The second layer of a deep rule: sums of the positive parts of its literals."""
+    """Statements for the units of a deep rule: sums of the positive parts of its literals."""
     network = fitted.network
     statements = []
     own = slice(network.offsets[rule], network.offsets[rule + 1])
@@ -328,10 +329,10 @@ def bounds_text(
 ) -> str:
     """Bounds of a tree rule on one encoded column in the user's words.
 
-    Empty if the bounds of another column imply it: "city = Rome" settles every other city,
-    "income is missing" settles all incomes, and bounds on an income say that it is known. A
-    missing number counts as the mean, which is encoded as 0, so bounds around 0 include rows
-    without the number.
+    Empty if bounds on another encoded column imply these bounds: "city = Rome" excludes every
+    other city, "income is missing" excludes bounds on the income, and bounds on the income say
+    that the income is known. A missing number counts as the mean, which is encoded as 0. So
+    bounds around 0 include rows without the number.
     """
     column = encoder.columns[feature]
     beside = [
@@ -357,7 +358,7 @@ def bounds_text(
 def split_text(
     encoder: Encoder, feature: int, lower: float | None, upper: float | None, precision: int
 ) -> str:
-    """Bounds on one encoded column, lower < x <= upper."""
+    """The bounds lower < x <= upper on one encoded column, in the user's words."""
     column = encoder.columns[feature]
     if not is_measured(column):
         return state_text(encoder, column, present=lower is not None)

@@ -1,14 +1,16 @@
-"""Conditions in words: as a short inequality, or as a sentence says them.
+"""Conditions in words: as a short inequality, or in the words of a sentence.
 
-An inequality shows the sum of a literal, divided by its largest weight for one standard
-deviation, so that the column that matters most stands first with the factor 1: "income -
-2·debt > 3". Indicators stand in brackets and count 1 where they hold, a column that is scaled
-by its quantiles is ``scaled(income)``, and a date in a sum ``days(opened)``.
+An inequality shows the sum of a literal. The column that matters most, which has the largest
+weight for one standard deviation, stands first. The sum is divided by the factor of this
+column, so that this column has the factor 1: "income - 2·debt > 3". Indicators stand in
+brackets, which are 1 if they hold and else 0. A column that is scaled by its quantiles is
+``scaled(income)``. A date in a sum is ``days(opened)``.
 
-A sentence names one column at a time: "income above 35300". If other columns move its
-threshold, the sentence gives the threshold where other numbers are at their means and no
-indicator holds, then how far each number moves the threshold, and where the threshold lies if
-an indicator holds. Numbers are rounded to parts of a column's deviation.
+A sentence names one column at a time: "income above 35300". If other columns move the
+threshold, the sentence first gives the threshold for a row in which the other numbers are at
+their means and no indicator holds. Then it says how far each number moves the threshold, and
+where the threshold lies if an indicator holds. Numbers are rounded to parts of a column's
+deviation.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ from neuralrules._reading._conditions import (
 from neuralrules._reading._numbers import number, resolved
 from neuralrules._reading._reach import reach
 
-EVERY_ROW, NO_ROW = "every row", "no row"  # what holds, or fails, whatever a row is like
+EVERY_ROW, NO_ROW = "every row", "no row"  # for conditions that always, or never, hold
 
 
 class Statement(NamedTuple):
@@ -56,7 +58,7 @@ class Statement(NamedTuple):
     ----------
     text : str
     subject : str
-        What the inequality compares with a bound; of another statement its text.
+        The sum that an inequality compares with a bound; for other statements, the text.
     rises : bool or None
         Whether the subject must be large or small; None if the statement is no inequality.
     main : str
@@ -98,7 +100,7 @@ def inequality(
 
 
 def compared(subject: str, rises: bool, bound: str, main: str) -> Statement:
-    """An inequality."""
+    """The statement that a subject is above a bound if it `rises`, else below the bound."""
     return Statement(f"{subject} {'>' if rises else '<'} {bound}", subject, rises, main)
 
 
@@ -108,9 +110,10 @@ def plain_statement(text: str, main: str = "") -> Statement:
 
 
 def lies_between_knots(term: Term, constant: float) -> bool:
-    """Whether a column is scaled and some of its numbers, but not all, pass a threshold.
+    """Whether the column of a term is scaled, and some of its numbers, but not all, pass.
 
-    Outside of its knots a scaled column is flat: there all rows pass, or none.
+    A number passes if the term plus the constant is above 0. Outside of its knots a scaled
+    column is flat, so there either all numbers pass or none does.
     """
     low, high = sorted(term.factor * end for end in term.column.span)
     return term.column.knots is not None and low <= -constant < high
@@ -119,7 +122,7 @@ def lies_between_knots(term: Term, constant: float) -> bool:
 def threshold_statement(
     encoder: Encoder, term: Term, constant: float, precision: int
 ) -> Statement:
-    """A literal over one column alone as a threshold on the column itself."""
+    """A literal over a single column as a threshold on this column, in its own units."""
     words, rises = number_words(encoder, term.column), term.factor > 0
     bound = -constant / term.factor
     if term.column.knots is not None:
@@ -147,7 +150,7 @@ def signed_text(factor: float, name: str, precision: int, before: str) -> str:
 
 
 def shown_digits(term: Term, precision: int) -> int:
-    """Digits of a factor: a column far from zero needs more of them for the same accuracy."""
+    """The digits of a factor: a column far from zero needs more for the same accuracy."""
     unit = term.column.in_sums
     distance = max(abs(unit.mean) / unit.scale, 1)
     return precision + int(np.ceil(np.log10(distance)))
@@ -161,7 +164,7 @@ def limit_text(
     precision: int,
     max_terms: int,
 ) -> str:
-    """What limits an activation: a literal w . x + a, even if it holds on every row."""
+    """A literal w . x + a as the limit of an activation, even if it holds on every row."""
     reached = reach(encoder, features, weights, bias)
     if reached.flat:
         return f"its cap, activation at most {number(reached.high, precision)}"
@@ -175,10 +178,10 @@ def limit_text(
 def rule_words(
     fitted: Fitted, rule: int, precision: int, max_terms: int, level: float = 0.0
 ) -> str:
-    """What a shallow rule asks of a row, as a sentence says it.
+    """The conditions of a shallow rule in the words of a sentence.
 
-    It holds exactly where the activation is positive; with a `level`, where the activation is
-    at least that.
+    They hold exactly if the activation is positive or, with a `level`, if the activation is at
+    least this level.
     """
     encoder, reached = fitted.encoder, level > 0
     texts = [
@@ -191,7 +194,7 @@ def rule_words(
 def condition_words(
     encoder: Encoder, condition: Condition, precision: int, max_terms: int, *, reached: bool
 ) -> str:
-    """A condition as a sentence says it; `reached` thresholds count themselves."""
+    """A condition in the words of a sentence; `reached` includes thresholds themselves."""
     match condition:
         case Settled():
             return EVERY_ROW if condition.holds else NO_ROW
@@ -209,14 +212,14 @@ def condition_words(
 
 
 def listed(texts: Sequence[str], last: str) -> str:
-    """Texts as a sentence lists them: "a, b or c"."""
+    """Join texts as a sentence does: "a, b or c"."""
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} {last} {texts[-1]}"
 
 
 def range_words(encoder: Encoder, both: Range, precision: int, *, reached: bool) -> str:
-    """Numbers between two thresholds."""
+    """The condition that numbers lie between two thresholds, in words."""
     words = number_words(encoder, both.low.column)
     low, high = (
         words.threshold(bound.threshold, precision, rises=bound.rises, reached=reached)
@@ -227,7 +230,7 @@ def range_words(encoder: Encoder, both: Range, precision: int, *, reached: bool)
 
 
 def bound_words(encoder: Encoder, bound: Bound, precision: int, *, reached: bool) -> str:
-    """A bound, and what moves it."""
+    """A bound in words, with the columns that move its threshold in brackets."""
     words = number_words(encoder, bound.column)
     numbers = [move for move in bound.moves if is_measured(move.column)]
     notes = [
@@ -256,11 +259,11 @@ def bound_words(encoder: Encoder, bound: Bound, precision: int, *, reached: bool
 def side_words(
     encoder: Encoder, bound: Bound, move: float, precision: int, *, reached: bool
 ) -> str:
-    """Where the numbers of a bound must lie, once its threshold has moved."""
+    """Where the numbers of a bound must lie if its threshold is moved by `move`."""
     words, threshold = number_words(encoder, bound.column), bound.threshold + move
     side = words.side(bound.rises, reached=reached)
     if any(is_measured(own.column) for own in bound.moves):
-        # Other numbers move this threshold, so it is rounded to the nearest, to neither side.
+        # Other numbers move this threshold, so no side is a safe one to round it to.
         return f"{side} {words.rounded(threshold, precision)}"
     passes = bound.passes(move) if bound.moves else None
     if passes is not None:
@@ -274,8 +277,8 @@ def growth_words(
 ) -> str:
     """How the amount that a shallow rule adds grows with each column that it bounds.
 
-    A unit of activation adds `effect`, which `size_words` puts into words. The activation is
-    the smallest literal. Empty if no literal bounds a number.
+    One unit of activation adds `effect`; `size_words` puts amounts into words. The activation
+    is the smallest literal, so the smallest growth counts. Empty if no literal bounds a number.
     """
     parts: dict[str, float] = {}
     every = len(fitted.encoder.columns)
