@@ -102,7 +102,7 @@ class Comparison:
         return frame
 
     def to_html(self, path: Any) -> Path:
-        """Write the comparison as one HTML page, replacing an old file once it is complete."""
+        """Write the comparison as HTML; an old file stays until the new page is complete."""
         return write_page(self, path)
 
     def __str__(self) -> str:
@@ -216,7 +216,7 @@ def comparison_data(compared: Comparison, first_row: int) -> dict[str, Any]:
 
 
 def summary_sentences(compared: Comparison) -> list[str]:
-    """Sentences: how many rules are the same, and what every row starts with."""
+    """Sentences on how many rules are the same and on what every row starts with."""
     sizes = [fitted.network for fitted in compared._models]
     has = [
         f"{name} has {counted(one.n_rules, 'rule')} and {counted(one.n_literals, 'literal')}"
@@ -436,7 +436,7 @@ def row_text(row: dict[str, Any]) -> str:
 
 
 def write_page(compared: Comparison, path: Any, first_row: int = 0, named: str = "") -> Path:
-    """Write a comparison as one HTML page of its own; `named` says what A and B are."""
+    """Write a comparison as a self-contained HTML page; `named` says what A and B are."""
     return plain_page(*page_parts(compared, first_row, named), path)
 
 

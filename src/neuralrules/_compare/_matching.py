@@ -109,12 +109,12 @@ def match_rules(first: Fitted, second: Fitted) -> list[Match]:
 
 
 def nearest_pairs(apart: np.ndarray, allowed: np.ndarray) -> list[tuple[int, int]]:
-    """Pair as many rules as is allowed, with the smallest sum of distances."""
+    """As many allowed pairs of rules as possible, with the smallest sum of distances."""
     rules, partners = (np.flatnonzero(allowed.any(axis=axis)) for axis in (1, 0))
     if not rules.size:
         return []
     some = np.ix_(rules, partners)
-    # A tiny extra cost decides between equally near rules: it prefers rules of close numbers.
+    # A tiny extra cost decides between equally near rules: it prefers close rule numbers.
     places = 1e-9 * np.abs(rules[:, None] - partners[None])
     costs = np.where(allowed[some], apart[some] + places, FORBIDDEN)
     chosen = zip(*linear_sum_assignment(costs), strict=True)
@@ -168,7 +168,7 @@ def form_of(fitted: Fitted, places: dict[Hashable, int], units: list[Standardise
 
 
 def leaves_of(fitted: Fitted) -> list[frozenset[Any]]:
-    """The splits of the leaf behind each rule, in the units of the table."""
+    """The splits of the leaf that each rule grew from, in the units of the table."""
     rules, columns = fitted.rules, fitted.encoder.columns
     splits = [
         (column_key(columns[feature]), int(sign), f"{columns[feature].original(at):.5g}")

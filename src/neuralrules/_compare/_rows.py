@@ -75,7 +75,10 @@ class RowChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much a probability, a score or a prediction differs between two models."""
+    """How much a probability, a score or a prediction differs between two models.
+
+    `row` is the row with the largest difference.
+    """
 
     what: str
     mean: float

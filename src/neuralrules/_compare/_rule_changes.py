@@ -56,7 +56,7 @@ class RuleChange(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The rule by its numbers in A and in B."""
+        """The name of the rule, made of its numbers in A and in B."""
         if self.second is None:
             return f"rule {self.first} of A"
         if self.first is None:

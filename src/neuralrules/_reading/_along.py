@@ -14,11 +14,11 @@ from neuralrules._network._network import Network
 
 CELLS = 2**22  # literals in memory at a time, over rows and values
 NEAR = 1e-4  # share of the way between the values: a bend is tested this far to both sides
-STRAIGHT = 1e-9  # smaller second differences, relative to the numbers, are rounding
+STRAIGHT = 1e-9  # smaller second differences, relative to the activation, are rounding
 
 
 def rules_that_use(network: Network, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rules with a weight on one of some encoded columns.
+    """Rules that have a weight on any of the encoded columns `features`.
 
     Returns
     -------

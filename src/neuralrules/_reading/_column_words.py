@@ -25,8 +25,8 @@ from neuralrules._reading._names import category_text, in_formula
 from neuralrules._reading._numbers import MAX_PRECISION, number, resolved, rounded
 
 CELL_DIGITS = 6  # significant digits of a number in a row of the table
-ROW_PRECISION = 3  # digits of a threshold for one row; the first is that of the deviation
-DAYS_APART = 3.0  # if a date column's deviation has more days, the time of day is not shown
+ROW_PRECISION = 3  # digits of a threshold for one row, from the deviation's first digit on
+DAYS_APART = 3.0  # a date column with a larger deviation, in days, is shown without the time
 # The next three are shares of a column's deviation.
 WHOLE_DAY = 1e-6  # a date nearer to a whole day differs from it only by rounding of float32
 AS_IT_IS = 1e-5  # float32 and rounding may change a threshold by this much
@@ -120,7 +120,7 @@ class NumberWords:
         return float(number(step * whole, MAX_PRECISION - 2))  # 0.7000000000000001 is 0.7
 
     def gap(self, threshold: float, cell: float, *, rises: bool) -> str:
-        """How far the number in a row is from its side: "not above 35300 (14300 too low)"."""
+        """How far a row is from the side asked for: "not above 35300 (14300 too low)"."""
         bound = self.threshold_for_row(threshold, up=rises)
         size = number(abs(bound - cell), CELL_DIGITS)
         low = "low" if rises else "high"

@@ -256,7 +256,7 @@ def literal_conditions(
 def condition_of(
     encoder: Encoder, literal: LiteralSum, precision: int, max_terms: int, slack: float = 0.0
 ) -> Condition:
-    """The simplest condition with the meaning of a literal; the literal itself if none has it.
+    """The simplest condition with the meaning of a literal, or else the literal itself.
 
     A category also passes if its sum misses 0 by no more than `slack` times the largest factor.
     """
@@ -281,13 +281,13 @@ def condition_of(
     moves = tuple(move for move in bound.moves if abs(move.weight) >= least)
     bound = replace(bound, moves=moves)
     found = without_number(encoder, bound)
-    if found == Settled(True):  # several indicators together may still make it fail
+    if found == Settled(True):  # several indicators together may make the literal fail
         return literal
     return found or bound
 
 
 def is_measured(column: EncodedColumn) -> bool:
-    """Whether a column holds numbers; truth values do not count, being worded as indicators."""
+    """Whether a column holds numbers, not truth values, which have the words of indicators."""
     return isinstance(column, Number) and not isinstance(column, Flag)
 
 
@@ -336,7 +336,7 @@ def without_number(encoder: Encoder, bound: Bound) -> Condition | None:
 
 
 def choice_of(terms: Sequence[Term], constant: float) -> Choice | Settled:
-    """The categories of one column for which their term plus a constant is above 0."""
+    """The categories of one column whose term plus a constant is above 0."""
     without = constant > 0  # whether categories that have no term pass
     named = [term.column for term in terms if (constant + term.factor > 0) != without]
     return Choice(tuple(named), without) if named else Settled(without)

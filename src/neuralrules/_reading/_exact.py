@@ -309,7 +309,7 @@ def parse_task(lines: Lines) -> tuple[Task, bool]:
 
 
 def parse_named(lines: Lines) -> bool | None:
-    """Whether columns have the names of a frame; None if only the names can tell."""
+    """Whether the columns' names are those of a frame; None if the text does not say."""
     if not lines.peek().startswith("named "):
         return None
     named = lines.json("named")

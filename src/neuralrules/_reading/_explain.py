@@ -110,7 +110,7 @@ class Explanation:
         return result
 
     def to_frame(self, *, precision: int = 3, max_terms: int = 3) -> Any:
-        """One line for each row, rule that fires on it, and output, as a pandas frame.
+        """A pandas frame with one line for each output of each rule that fires on a row.
 
         If the model has an intercept, each row gets one more line for it, without a rule, so
         that the contributions of a row sum to its decision.

@@ -93,7 +93,7 @@ def encoder_of(exact: ExactRules, *, named: bool) -> tuple[Encoder, dict[Term, i
         (term, encoded_column(source, column, term))
         for source, column in enumerate(exact.columns)
         for term in column.terms
-        # Every column of numbers has a term for missing cells. It is used only if a rule asks.
+        # Every column of numbers has a term for missing cells; keep it only if a rule uses it.
         if term.kind != "missing" or column.number is None or term in used
     ]
     found.sort(key=lambda pair: (pair[1].rank, pair[1].source))

@@ -45,8 +45,8 @@ class Levels:
     below : (n_rows,) int64
         The place of each row's value, or of the largest value below it.
     beyond : (n_rows,) float64
-        How far the row lies beyond its place in `below`, as a share of the way to the next
-        value.
+        How far each row lies beyond the value at its place in `below`, as a share of the way to
+        the next value.
     cells : (n_rows,) float64
         The numbers of the rows, or the places of their categories.
     """

@@ -23,7 +23,7 @@ def category_text(category: str) -> str:
 
 
 def is_number(name: str) -> bool:
-    """Whether a name is a whole number, such as the columns of a frame without names have."""
+    """Whether a name is a whole number, such as a frame gives to columns without names."""
     return name.isascii() and name.isdecimal()
 
 

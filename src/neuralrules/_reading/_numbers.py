@@ -8,7 +8,7 @@ MAX_PRECISION = 17  # significant digits of a float64
 
 
 def number(value: float, precision: int) -> str:
-    """A number with `precision` significant digits; very large or small ones as 1.2e+20."""
+    """A number with `precision` significant digits, as 1.2e+20 only if it is huge or tiny."""
     precision = min(precision, MAX_PRECISION)
     # More than six extra digits before the point would be noise that hides the size.
     if value == 0 or not 1e-4 <= abs(value) < min(10.0 ** (precision + 6), 1e15):

@@ -29,7 +29,7 @@ from neuralrules._reading._sentences import mean_words, seen_texts
 from neuralrules._reading._text import check_counts, rule_text, spoken_rule
 from neuralrules._reading._wording import EVERY_ROW
 
-DIGITS = 3  # significant ones of predictions
+DIGITS = 3  # significant digits of predictions
 WORDING = (3, 3)  # digits of numbers, and columns of a literal
 
 
@@ -154,7 +154,7 @@ def reasons(fitted: Fitted, X: Any, engine: Engine, k: int, adverse: Any) -> Rea
 
 
 def reasoned_outcome(fitted: Fitted, k: Any, adverse: Any) -> Outcome:
-    """The outcome to give `k` reasons for; ValueError if the model has no reasons to give."""
+    """The outcome to give `k` reasons for; ValueError if the model remembers no rows."""
     check_counts(k=k)
     if not fitted.activity.n_rows:
         raise ValueError(
@@ -175,7 +175,7 @@ def kind_of(effect: float, activation: float) -> str:
 
 
 def usual_text(fitted: Fitted, outcome: Outcome) -> str:
-    """What is usual among the rows of training."""
+    """What is usual among the training rows, in words."""
     activity = fitted.activity
     seen = seen_texts(fitted, activity.all_totals, activity.n_rows)
     if fitted.task.are_classes:

@@ -24,7 +24,7 @@ RULED_OUT = "which is ruled out"  # said if the row would pass without its categ
 
 
 class RowOfTable(NamedTuple):
-    """One row.
+    """One row of the table: its literals, encoded columns and numbers.
 
     Attributes
     ----------

@@ -86,7 +86,7 @@ def agreement_columns(fitted: Fitted, activity: Activity) -> dict[str, np.ndarra
 
 
 def current_scores(fitted: Fitted, activity: Activity) -> np.ndarray:
-    """Margin scores (equation 8) on the rows that the rules cover now; 0 without such rows."""
+    """Margin scores (equation 8) on the rows that the rules now cover; 0 if there are none."""
     n = np.where(activity.covered > 0, activity.covered, 1)
     classes = fitted.rules.n_classes > 0
     mean = 0.0 if classes else activity.all_totals / max(activity.n_rows, 1)
@@ -113,6 +113,6 @@ def literal_angles(network: Network, rules: Rules) -> np.ndarray:
 
 
 def overlaps(activity: Activity) -> np.ndarray:
-    """Rows in both a rule and its leaf over rows in either, (n_rules,); NaN without rows."""
+    """Rows in both a rule and its leaf, divided by rows in either, (n_rules,); NaN if none."""
     either = activity.covered + activity.in_leaf - activity.in_both
     return activity.in_both / np.where(either > 0, either, np.nan)

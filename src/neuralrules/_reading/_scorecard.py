@@ -50,7 +50,7 @@ class Band(NamedTuple):
     Attributes
     ----------
     points : int
-        The lowest points of the step.
+        The number of points at which the step begins.
     share : float
         The share of the given rows whose points lie in the step.
     expected : float
@@ -109,7 +109,7 @@ class ScoreCard:
     _check: Callable[[Any], Any]
 
     def points(self, X: Any) -> np.ndarray:
-        """Points of each row of a table, (n_rows,) int64; `X` may be one row alone."""
+        """Points of each row of a table, (n_rows,) int64; `X` may be a single row."""
         table, fitted = self._check(X), self._fitted
         found = [self._points_of(encoded) for _, _, encoded in fitted.encoder.chunks(table)]
         return np.concatenate(found)
@@ -207,7 +207,7 @@ class ScoreCard:
         return pandas.DataFrame(card_rules(self), columns=names).set_index("rule")
 
     def to_html(self, path: Any) -> Path:
-        """Write the card as one HTML page, replacing an old file once it is complete."""
+        """Write the card as one HTML page; an old file stays until the page is complete."""
         return write_page(self, path)
 
     def __str__(self) -> str:
@@ -390,7 +390,7 @@ def card_text(card: ScoreCard) -> str:
 
 
 def write_page(card: ScoreCard, path: Any) -> Path:
-    """Write a card as one HTML page of its own."""
+    """Write a card as a self-contained HTML page."""
     return plain_page(*page_parts(card), path)
 
 

@@ -36,7 +36,7 @@ def scorecard(
     levels: int | None,
     adverse: Any,
 ) -> ScoreCard:
-    """Make the card; see `Documents.scorecard`. `check` checks tables that the card scores."""
+    """Make a card: see `Documents.scorecard`. `check` checks tables that the card scores."""
     if rows is not None and not fitted.activity.n_rows:
         seen = measure(fitted.network, fitted.rules, rows, engine)
         fitted = replace(fitted, activity=seen)

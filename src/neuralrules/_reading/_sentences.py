@@ -78,7 +78,7 @@ def mentioned_rules(fitted: Fitted) -> list[int]:
 
 
 def rare_first(fitted: Fitted, rules: list[int]) -> list[int]:
-    """Put the rules for the rarest class first; leave the rules of a regression as they are."""
+    """Put the rules for the rarest class first; keep the order of a regression's rules."""
     if not fitted.task.are_classes:
         return rules
     rare, spoken = rare_class(fitted), chosen_classes(fitted.network.values)
@@ -86,7 +86,7 @@ def rare_first(fitted: Fitted, rules: list[int]) -> list[int]:
 
 
 def possible_outcomes(fitted: Fitted) -> list[Outcome]:
-    """The outcomes that rules add to; of two classes only the rarer: the other mirrors it."""
+    """The outcomes that rules add to; of two mirrored classes, only the rarer one."""
     task = fitted.task
     if task.n_classes == 2:
         return [outcome_of_class(task, rare_class(fitted))]
@@ -178,7 +178,7 @@ def rule_sentences(fitted: Fitted, rule: int, precision: int, max_terms: int) ->
 
 
 def concern_sentence(fitted: Fitted, rule: int) -> str:
-    """Which rows a rule concerns, and what was seen of these rows."""
+    """A sentence on which rows a rule concerns, and on what was seen of these rows."""
     activity = fitted.activity
     covered = float(activity.covered[rule])
     if covered >= activity.n_rows:
@@ -203,9 +203,9 @@ def named_outcomes(fitted: Fitted, rule: int) -> list[Outcome]:
 def addition_sentence(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
     """What a rule adds to the rows that it concerns, and how this amount grows.
 
-    The activation is the smallest literal, so it reaches a level exactly if all literals do. So
-    conditions can also describe the rows on which a rule adds its full amount, which belongs to
-    the highest activation in training.
+    The activation is the smallest literal, so it reaches a level exactly if all literals do.
+    Therefore conditions can also describe the rows on which the activation reaches its highest
+    level of training, so that the rule adds its full amount.
     """
     outcomes, highest = named_outcomes(fitted, rule), fitted.activity.highest
     values = fitted.network.values[[rule]]
@@ -233,10 +233,10 @@ def growth(
 ) -> str:
     """The conditions under which a rule adds its full amount, or how the amount grows.
 
-    If a column moves the threshold of another one, a condition gives the threshold for the mean
-    of the moving column, which rows with the full amount do not have. Then the text says how
-    the amount, worded by `size_words`, grows with a step of each column. A deep rule gets no
-    such text, because it adds up its literals.
+    If a column moves the threshold of another column, the condition would give the threshold
+    for the moving column's mean. Rows that get the full amount do not have this mean. Then the
+    text says instead how the amount, worded by `size_words`, grows with a step of each column.
+    A deep rule gets no such text, because it adds up its literals.
     """
     if fitted.network.deep:
         return AT_MOST

@@ -230,7 +230,7 @@ def range_words(encoder: Encoder, both: Range, precision: int, *, reached: bool)
 
 
 def bound_words(encoder: Encoder, bound: Bound, precision: int, *, reached: bool) -> str:
-    """A bound in words, with the columns that move its threshold in brackets."""
+    """A bound in words; the columns that move its threshold stand in brackets."""
     words = number_words(encoder, bound.column)
     numbers = [move for move in bound.moves if is_measured(move.column)]
     notes = [
