@@ -1,4 +1,4 @@
-"""The one fit: from a source of rows and settings to a fitted model."""
+"""The fit itself: from a source of rows and settings to a fitted model."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ from neuralrules._training._training import (
     within_terms,
 )
 
-# If the first call of `partial_fit` has fewer rows for each rule, its rules rather fit these
-# rows than the rows to come: the rule of thumb of ten observations for each parameter.
+# If the first call of `partial_fit` has fewer rows for each rule, its rules overfit these rows
+# and suit later rows badly. A common rule of thumb asks for ten observations per parameter.
 ROWS_PER_RULE = 10
 
 
 class EncodedRows(Protocol):
-    """The rows of a source as a fit takes them.
+    """The encoded rows of a source, ready for a fit.
 
     Attributes
     ----------
     encoder : Encoder
     rows : Rows
-        The rows in memory: of a table that is not in memory, a sample.
+        The rows in memory. If the table is not in memory, they are a sample of its rows.
     training, validation : (n,) int
-        Numbers among `rows` of the rows to train on, and of the rows to stop early on.
+        Indices into `rows`: the rows to train on, and the rows that decide when to stop early.
     random_state : RandomState
     """
 
@@ -77,20 +77,23 @@ class EncodedRows(Protocol):
         """The rows that the fitted model is measured on."""
 
     def counted(self, rules: Rules, network: Network) -> Rules:
-        """The rules with the counts of all training rows, before `network` is trained."""
+        """The rules with counts of all training rows; `network` is not trained yet."""
 
     def n_training(self, order: np.ndarray) -> int:
-        """The number of all rows to train on."""
+        """The number of rows to train on, including rows that are not in memory."""
 
     def trainer(self, order: np.ndarray, engine: Engine) -> Training:
-        """What trains networks on all rows; `order` are the rows in memory to train on."""
+        """A function that trains networks on all training rows.
+
+        `order` holds the indices of the training rows in memory, in the order of training.
+        """
 
 
 class Source(Protocol):
-    """A table that hands over its rows."""
+    """A table that can encode its rows for a fit."""
 
     def encoded(self, settings: Settings) -> EncodedRows:
-        """The rows as a fit takes them."""
+        """The rows of the table, encoded for a fit."""
 
 
 def fit(source: Source, settings: Settings) -> Fitted:
@@ -103,19 +106,19 @@ def fit(source: Source, settings: Settings) -> Fitted:
         warn_of_few_rows(rules, len(table.training))
     else:
         check_gain(outcome, table.rows, table.training, table.validation, settings, engine)
-    # 5. Measure the model on its rows, which it forgets.
+    # 5. Measure the model on its rows, because it does not keep them.
     return measured(table.encoder, rules, outcome, table.measured_rows, settings, engine)
 
 
 def train_rules(
     table: EncodedRows, settings: Settings, engine: Engine
 ) -> tuple[Rules, Outcome]:
-    """From encoded rows to rules and their trained network: steps 2 to 4 of a fit."""
+    """Grow rules from encoded rows and train their network: steps 2 to 4 of a fit."""
     restrictions = settings.restrictions(table.encoder, table.rows.task)
     weights = table.rows.training_weights.copy()
     weights[table.validation] = 0
     training_rows = replace(table.rows, training_weights=weights)
-    # 2. Grow trees, take every leaf as a rule, keep the best; experts' rules stand before them.
+    # 2. Grow trees, take every leaf as a rule and keep the best. Experts' rules come first.
     rules, order = grow(table, training_rows, settings, restrictions)
     # 3. Turn every rule into a neural rule that starts as its leaf.
     network = Network.from_rules(
@@ -144,7 +147,10 @@ def train_rules(
 def grow(
     table: EncodedRows, rows: Rows, settings: Settings, restrictions: Restrictions | None
 ) -> tuple[Rules, np.ndarray]:
-    """Rules from rows that have training weight, and the order (n,) int32 to train them in."""
+    """Grow rules from the rows that have training weight.
+
+    Returns the rules, and the indices (n,) int32 of these rows in the order of training.
+    """
     if settings.rule_source == EXPERT:
         order = np.flatnonzero(rows.training_weights).astype(np.int32)
         grown = None
@@ -175,7 +181,7 @@ def train_further(fitted: Fitted, rows: Rows, settings: Settings, what: str) -> 
         Encoded by the encoder of `fitted`.
     settings : Settings
     what : str
-        How the model remembers this training: see `Event`.
+        What the lineage of the model calls this training: see `Event`.
     """
     random_state, engine = check_random_state(settings.random_state), settings.new_engine()
     training, validation = split(
@@ -183,7 +189,7 @@ def train_further(fitted: Fitted, rows: Rows, settings: Settings, what: str) -> 
     )
     restrictions = settings.restrictions(fitted.encoder, rows.task)
     network = restricted(fitted.state.network, restrictions, fitted.rules.frozen)
-    # Restrictions that are new to the network change it: then training starts from there.
+    # New restrictions may change the network. Then training starts anew from the changed one.
     unchanged = network is fitted.state.network
     state = fitted.state if unchanged else State.start(network)
     state = within_terms(state, settings.max_terms)
@@ -213,7 +219,7 @@ def check_gain(
 ) -> None:
     """Warn if the trained network predicts worse than a constant."""
     if outcome.interrupted or not outcome.n_epochs:
-        return  # the user knows it, or asked for it
+        return  # the user ended training, or asked for no training
     network = outcome.state.network
     chosen = validation if validation.size else training
     compared = beside_a_constant(network, rows, training, chosen, engine)
@@ -225,7 +231,7 @@ def check_gain(
 
 
 def warn_of_few_rows(rules: Rules, n_rows: int) -> None:
-    """Warn if the rules grew from the first rows of many, and from too few of them."""
+    """Warn if the first call of `partial_fit` had too few rows for its rules."""
     if n_rows < ROWS_PER_RULE * rules.n_rules:
         warn(
             f"The first call of partial_fit grew all {rules.n_rules} rules from its {n_rows} "
@@ -245,24 +251,24 @@ def measured(
     what: str = GROWN,
     remark: str = "",
 ) -> Fitted:
-    """The fitted model, which remembers how it does on rows that will be gone.
+    """The fitted model, with its performance on rows that it will not keep.
 
     Parameters
     ----------
     encoder : Encoder
     rules : Rules
     outcome : Outcome
-        Of training.
+        The result of training.
     rows : Rows
-        Rows to measure on.
+        The rows to measure the model on.
     settings : Settings
     engine : Engine
     before : Fitted, optional
-        The model that was trained further, whose notes and lineage stay.
+        The model before it was trained further. Its notes and its lineage are kept.
     what : str
         What was done to the model: see `Event`.
     remark : str
-        What the lineage says besides the size of the model and the epochs.
+        A text that the lineage adds to the size of the model and the number of epochs.
     """
     network = in_target_units(outcome.state.network, rows.task)
     shown = remembered_rows(rows, outcome.n_epochs)

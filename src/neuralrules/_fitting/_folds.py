@@ -1,4 +1,4 @@
-"""The folds of a search as sources of rows, and the models of the folds joined."""
+"""The folds of a search as sources of rows, and how the models of the folds are joined."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Member(NamedTuple):
     Attributes
     ----------
     rules : Rules
-        With values and totals of targets as the fold's training rows standardise them.
+        Their values and totals are for targets standardised by the fold's training rows.
     outcome : Outcome
-        For targets as all rows standardise them, so that members can be joined.
+        Its network is for targets standardised by all rows, so that members can be joined.
     score : float
-        On the other rows of the fold, the higher the better: by default the negative mean
-        loss.
+        The score on the test rows of the fold, by default the negative mean loss. Higher is
+        better.
     compared : Comparison
-        The losses of the member and of a constant on the other rows of the fold.
+        The losses of the member and of a constant on the test rows of the fold.
     """
 
     rules: Rules
@@ -52,9 +52,9 @@ class Scoring(NamedTuple):
     Attributes
     ----------
     scorer : callable
-        From an estimator, X and y to a score.
+        Takes an estimator, X and y, and returns a score.
     estimator_of : callable
-        From a fitted model to the estimator that the scorer takes.
+        Turns a fitted model into the estimator that the scorer takes.
     """
 
     scorer: Callable[..., float]
@@ -73,7 +73,7 @@ class ScaledTable(NamedTuple):
     def of(
         cls, source: TableSource, rows: Rows, scaling: str, missing: tuple[str, ...]
     ) -> ScaledTable:
-        """The table as all of its rows encode it; `rows` has its targets and weights."""
+        """Encode a table, scaled by all its rows. `rows` holds its targets and weights."""
         encoder, X = Encoder.fit_transform(
             source.X,
             rows.training_weights,
@@ -84,7 +84,7 @@ class ScaledTable(NamedTuple):
         return cls(source.X, source.y, encoder, replace(rows, X=X))
 
     def encoded_by(self, weights: np.ndarray, scaling: str) -> ScaledTable:
-        """The table as the rows that have weight encode it."""
+        """Encode the table anew, scaled by the rows that have weight in `weights`."""
         encoder, X = Encoder.fit_transform(
             self.X,
             weights,
@@ -95,7 +95,7 @@ class ScaledTable(NamedTuple):
         return self._replace(encoder=encoder, rows=replace(self.rows, X=X))
 
     def all_rows(self, settings: Settings) -> EncodedTable:
-        """All rows to train on, and none to stop early on."""
+        """The table with all rows that have weight as training rows, and no validation rows."""
         training = np.flatnonzero(self.rows.training_weights).astype(np.int32)
         random_state = check_random_state(settings.random_state)
         return EncodedTable(self.encoder, self.rows, training, training[:0], random_state)
@@ -103,16 +103,17 @@ class ScaledTable(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A table with a part of its rows held out: a source of rows.
+    """A source of rows: a table, with the test rows of one fold held out.
 
-    The targets are standardised by the rows to train on; so is the table, unless the network
-    will be joined with the networks of other folds.
+    The targets are standardised by the training rows of the fold. The columns are, too, unless
+    the network will be joined with the networks of other folds, which must share the columns.
 
     Attributes
     ----------
     table : ScaledTable
     train, test : (n,) int64
-        Numbers of the rows to train on, and of the rows to score on and to stop early on.
+        Indices of the training rows, and of the test rows. The test rows give the score and
+        decide when to stop early.
     to_be_joined : bool
     """
 
@@ -122,7 +123,7 @@ class Fold:
     to_be_joined: bool
 
     def encoded(self, settings: Settings) -> EncodedTable:
-        """The rows as a fit takes them."""
+        """The rows of the fold, encoded for a fit."""
         table, train = self.table, self.train.astype(np.int32)
         weights = np.zeros_like(table.rows.training_weights)
         weights[train] = table.rows.training_weights[train]
@@ -132,7 +133,8 @@ class Fold:
         if not task.are_classes:
             task = scaled_by_rows(task, table.y, weights)
             targets = encode_targets(task, table.y)
-        # Rows that are held out anyway cost nothing to stop on, however few they are.
+        # The test rows are held out anyway. So early stopping costs no training rows, however
+        # few rows there are.
         stop_on = self.test.astype(np.int32) if settings.early_stopping else train[:0]
         weights[stop_on] = table.rows.training_weights[stop_on]
         rows = replace(table.rows, task=task, targets=targets, training_weights=weights)
@@ -148,18 +150,18 @@ def train_member(
     scoring: Scoring | None,
     to_be_joined: bool,
 ) -> Member:
-    """Train a candidate on some rows, stop early on others, and score it on these others.
+    """Train a candidate on the training rows of a fold, and score it on the test rows.
 
     Parameters
     ----------
     settings : Settings
-        Of the candidate.
+        The settings of the candidate.
     table : ScaledTable
     train, test : (n,) int64
     scoring : Scoring or None
-        None means the negative mean loss.
+        None means that the score is the negative mean loss.
     to_be_joined : bool
-        Whether the network will be joined with those of other folds.
+        Whether the network will be joined with the networks of other folds.
     """
     fold = Fold(table, train, test, to_be_joined).encoded(settings)
     engine = settings.new_engine()
@@ -167,7 +169,7 @@ def train_member(
     if outcome.interrupted:
         raise KeyboardInterrupt
     network = outcome.state.network
-    # Both parts with their own weights, also where no row of `test` takes part in training.
+    # Without early stopping, the test rows have no weight in `fold.rows`. Here they need it.
     whole = replace(fold.rows, training_weights=table.rows.training_weights)
     compared = beside_a_constant(network, whole, train, test, engine)
     score = -compared.loss
@@ -195,8 +197,8 @@ def scored(scoring: Scoring, model: Fitted, table: ScaledTable, test: np.ndarray
 def joined(members: Sequence[Member]) -> tuple[Rules, Outcome]:
     """The rules of several members, and one network that is the mean of their networks.
 
-    The history is the mean of their histories. It is as long as the shortest: beyond it, a
-    mean would be of fewer networks.
+    The history is the mean of the members' histories. It ends with the shortest of them,
+    because a later mean would include fewer networks.
     """
     outcomes = [member.outcome for member in members]
     network = Network.join([outcome.state.network for outcome in outcomes], mean=True)

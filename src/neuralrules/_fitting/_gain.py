@@ -1,4 +1,4 @@
-"""The loss of a network beside the loss of a constant, before training and after it."""
+"""Compare the loss of a network with the loss of a constant, before and after training."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from neuralrules._io._warn import warn
 from neuralrules._network._network import Network
 from neuralrules._training._training import mean_loss_on
 
-# A start is judged by at most this many rows, and its values are halved at most so often.
+# The start of training is judged on at most START_ROWS rows, and the values of its rules are
+# halved at most HALVINGS times.
 START_ROWS, HALVINGS = 200_000, 10
-MOST_ROWS = 100_000  # to compare on; more rows would hardly change the means
+MOST_ROWS = 100_000  # rows to compare on: more rows would hardly change the mean losses
 # The loss of a model may exceed the constant's by this share because of rounding. If the
 # constant's own loss is below this number, nearly all weight is on one class: nothing can be
 # learned.
 ROUNDING = 1e-3
 # A difference of up to this many standard errors may be chance.
 ERRORS = 2
-# If fewer rows, and a smaller share of the rows with any count, decide the loss, then chance
-# decides how good a model is. In scikit-learn's own test of heavy tails 8 of 273 rows do: fits
-# that differ by their random state alone come to 0.3 to 1.1 times the deviance of a constant.
+# If fewer than FEWEST_DECIDING rows decide the loss, and also less than FEWEST_SHARE of the
+# rows with a positive count, then chance decides how good a model is. In scikit-learn's own
+# test of heavy tails, 8 of 273 rows decide the loss. Fits that differ only in their random
+# state reach 0.3 to 1.1 times the deviance of a constant.
 FEWEST_DECIDING, FEWEST_SHARE = 20, 0.1
 
 
@@ -37,15 +39,17 @@ def no_worse_than_constant(
 ) -> Network:
     """The network with values halved until it is no worse than its intercept alone.
 
-    Boosting by large steps gives leaves of few rows huge values. Within a leaf the trees make
-    up for each other, but hinges reach far beyond, and training takes long to come back.
+    Boosting with a high learning rate can give huge values to leaves with few rows. Inside a
+    leaf, the values of several trees make up for each other. But the outputs of neural
+    rules keep growing far beyond the rows of their leaves, and training takes long to correct
+    them there.
 
     Parameters
     ----------
     network : Network
     rows : Rows
     chosen : (n,) int32
-        Numbers of the rows to judge by.
+        Indices of the rows to judge by.
     engine : Engine
     """
     some = rows.take(chosen[:: -(-len(chosen) // START_ROWS)])
@@ -60,7 +64,7 @@ def no_worse_than_constant(
 
 
 class Silent:
-    """What evaluates a network whose rules add nothing; implements `Decider`."""
+    """Implements `Decider` for a network whose rules add nothing to the outputs."""
 
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
         return np.zeros((len(X), network.n_outputs))
@@ -73,7 +77,7 @@ class Comparison(NamedTuple):
     ----------
     loss, constant : float
     error : float
-        The standard error of their difference; 0 for rows that the model was trained on.
+        The standard error of the difference of the losses; 0 for training rows.
     """
 
     loss: float
@@ -82,7 +86,7 @@ class Comparison(NamedTuple):
 
     @property
     def is_worse(self) -> bool:
-        """Whether the model is worse, by more than rounding and chance."""
+        """Whether the model is worse by more than rounding and chance explain."""
         excess = self.loss - self.constant
         worse = excess > max(ROUNDING * self.constant, ERRORS * self.error)
         return worse and self.constant > ROUNDING
@@ -98,9 +102,9 @@ def beside_a_constant(
     network : Network
     rows : Rows
     training : (n,) int
-        Numbers of the rows that the best constant is taken from.
+        Indices of the rows that the best constant is computed from.
     measured : (n,) int
-        Numbers of the rows to compare on: the same array, or rows that were not trained on.
+        Indices of the rows to compare on: the array `training` itself, or held-out rows.
     engine : Engine
     """
     constant = rows.take(some_of(training)).best_constant()
@@ -114,11 +118,13 @@ def beside_a_constant(
 
 
 def deciding_rows(rows: Rows) -> float | None:
-    """The number of rows that decide the mean loss if the number is very small, else None.
+    """The number of rows that decide the mean loss, if this number is very small.
 
-    With a loss such as Poisson's, the loss of a row grows with its target. The effective number
-    of rows is then Kish's: (sum of y)² / sum of y². Counts that are rare but equal are no
-    problem.
+    If it is not very small, returns None.
+
+    With a loss such as Poisson's, the loss of a row grows with its target. So we count the rows
+    by Kish's effective sample size, (sum of y)² / sum of y². Counts that are rare but equal are
+    no problem.
     """
     if not rows.task.loss.few_rows_may_decide:
         return None
@@ -171,7 +177,7 @@ def mean_of(comparisons: Sequence[Comparison]) -> Comparison:
 
 
 def some_of(numbers: np.ndarray) -> np.ndarray:
-    """All of some row numbers (n,) or, if there are very many, evenly spread ones."""
+    """The row indices (n,) or, if there are more than MOST_ROWS, evenly spread ones."""
     if len(numbers) <= MOST_ROWS:
         return numbers
     return numbers[np.linspace(0, len(numbers) - 1, MOST_ROWS).astype(int)]

@@ -1,4 +1,4 @@
-"""What a fit is told: the parameters of an estimator, and what "auto" means for a table."""
+"""The settings of a fit: the parameters of an estimator, and the meaning of "auto"."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from neuralrules._task._task import Task
 from neuralrules._training._training import Plan
 
 EXPERT = "expert"  # rules that people write
-# With n_trees="auto" boosting grows TREES trees in all for one output, or TREES_EACH for each
-# of several outputs. A larger table can bear more rules: above ROWS_OF_FEWEST_TREES rows the
-# number of trees grows in proportion to the rows, up to MOST_TIMES_TREES times. docs/speed.md
-# shows what large tables cost and bring.
+# With n_trees="auto", boosting grows TREES trees for a single output, or TREES_EACH trees for
+# each of several outputs. A larger table supports more rules: above ROWS_OF_FEWEST_TREES rows,
+# the number of trees grows in proportion to the rows, up to MOST_TIMES_TREES times as many.
+# docs/speed.md has measurements of time and loss for large tables.
 TREES, TREES_EACH = 32, 16
 ROWS_OF_FEWEST_TREES, MOST_TIMES_TREES = 25_000, 4
 # With min_samples_leaf="auto" a leaf has at least a fiftieth of the rows, within these bounds.
 FEWEST_IN_LEAF, MOST_IN_LEAF = 5, 20
-# With n_epochs="auto" training visits about this many rows in all, within these bounds. A
-# table of up to 100,000 rows, of which a fifth is held out, has the most epochs. On a million
-# generated rows x 20, 30 epochs come to the same loss or less as up to 300, of which early
-# stopping used 94 or more: docs/speed.md has the numbers.
+# With n_epochs="auto", all epochs together visit about ROW_VISITS rows, within these bounds.
+# Tables of up to 100,000 rows, a fifth of them held out, get MOST_EPOCHS. On a million
+# generated rows with 20 columns, 30 epochs reach the same loss as up to 300 epochs, or a lower
+# one. Early stopping used 94 or more of the 300 epochs. docs/speed.md has the numbers.
 ROW_VISITS = 24_000_000
 FEWEST_EPOCHS, MOST_EPOCHS = 3, 300
 # With batch_size="auto" a batch has a sixteenth of the rows, within these bounds.
 BATCH_BOUNDS = (32, 256)
-# With early_stopping="auto" a smaller table holds no rows out: a fifth of its rows says less
-# about when to stop than training loses without these rows.
+# With early_stopping="auto", a table with fewer rows holds no rows out: training without a
+# fifth of the rows would lose more than early stopping gains.
 STOPPING_ROWS = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """How to fit. The attributes have the names and the meaning of the parameters.
+    """How to fit. Attributes not listed here are the estimators' parameters of the same name.
 
     Attributes
     ----------
@@ -55,9 +55,9 @@ class Settings:
         The name of the class that is fitted, for messages and files.
     predicts_classes : bool
     stop_after : int or None
-        Training ends after this many epochs of a schedule that is made for `n_epochs`.
+        Training ends after this many epochs, although the schedule is made for `n_epochs`.
     in_parts : bool
-        Whether these are the first rows of a `partial_fit`, which more rows follow.
+        Whether this is a call of `partial_fit`, so that more rows may follow.
     """
 
     estimator: str
@@ -104,7 +104,7 @@ class Settings:
     def of(
         cls, estimator: str, parameters: Mapping[str, Any], *, predicts_classes: bool
     ) -> Self:
-        """The settings that the parameters of an estimator stand for."""
+        """The settings that the parameters of an estimator give."""
         known = {field.name for field in fields(cls)} & parameters.keys()
         told = {name: parameters[name] for name in known}
         told["missing"] = marker_texts(told["missing"])
@@ -128,7 +128,7 @@ class Settings:
         random_state: np.random.RandomState,
         restrictions: Restrictions | None,
     ) -> SourceOptions:
-        """How rules grow from rows; rows without training weight do not count."""
+        """The options for growing rules; rows without training weight are not counted."""
         n_rows = int(np.count_nonzero(rows.training_weights))
         n_trees, in_leaf = self.n_trees, self.min_samples_leaf
         if isinstance(n_trees, str):
@@ -146,7 +146,7 @@ class Settings:
         )
 
     def restrictions(self, encoder: Encoder, task: Task) -> Restrictions | None:
-        """What rules may not do with some columns; None if they may do everything."""
+        """The restrictions of rules on some columns; None if there are no restrictions."""
         return restrictions_of(
             encoder,
             task,
@@ -174,7 +174,7 @@ class Settings:
         return limits(network).within(network, restrictions).freezing(network, rules.frozen)
 
     def plan(self, task: Task, n_rows: int) -> Plan:
-        """How to train on this many rows."""
+        """The plan for training on this many rows."""
         n_epochs = epochs(self.n_epochs, n_rows)
         return Plan(
             loss=task.loss,
@@ -191,18 +191,18 @@ class Settings:
         )
 
     def new_engine(self) -> Engine:
-        """What computes: outputs of networks, and steps of training."""
+        """The engine that computes outputs of networks and steps of training."""
         return get_engine(self.engine, n_threads(self.n_jobs), self.device)
 
 
 def trees(n_rows: int, n_outputs: int) -> int:
-    """The number of trees of n_trees="auto": of all, or for each of several outputs."""
+    """The number of trees for n_trees="auto"; for several outputs, the number for each."""
     times = np.clip(n_rows / ROWS_OF_FEWEST_TREES, 1, MOST_TIMES_TREES)
     return int(times * (TREES if n_outputs == 1 else TREES_EACH))
 
 
 def epochs(n_epochs: int | str, n_rows: int) -> int:
-    """The number of epochs on this many rows; "auto" means fewer for a very large table."""
+    """The number of epochs on this many rows. With "auto", large tables get fewer epochs."""
     if isinstance(n_epochs, str):
         return int(np.clip(ROW_VISITS // max(n_rows, 1), FEWEST_EPOCHS, MOST_EPOCHS))
     return n_epochs
@@ -219,7 +219,7 @@ def rows_per_batch(batch_size: int | tuple[int, int] | str, n_rows: int) -> int:
 
 
 def check_batch_size(batch_size: Any) -> None:
-    """Refuse bounds of a batch that are not two whole numbers in their order."""
+    """Refuse a pair (low, high) unless both are whole numbers with 1 <= low <= high."""
     if not isinstance(batch_size, tuple | list):
         return
     whole = [isinstance(one, Integral) and not isinstance(one, bool) for one in batch_size]

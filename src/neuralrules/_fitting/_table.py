@@ -35,7 +35,7 @@ class EncodedTable:
     rows : Rows
         All rows.
     training, validation : (n,) int32
-        Numbers of the rows to train on, and of the rows to stop early on.
+        Indices of the rows to train on, and of the rows that decide when to stop early.
     random_state : RandomState
     """
 
@@ -51,7 +51,7 @@ class EncodedTable:
         return self.rows
 
     def counted(self, rules: Rules, network: Network) -> Rules:
-        """The rules, which have counted all rows already."""
+        """The same rules: when they grew, they counted all rows already."""
         return rules
 
     def n_training(self, order: np.ndarray) -> int:
@@ -59,7 +59,7 @@ class EncodedTable:
         return len(order)
 
     def trainer(self, order: np.ndarray, engine: Engine) -> Training:
-        """What trains on the rows, of which the rows to train on have this `order`."""
+        """A function that trains networks on the rows with the indices `order`."""
 
         def trained(state: State, plan: Plan, constraints: Constraints | None) -> Outcome:
             return train(
@@ -88,7 +88,7 @@ class TableSource:
     named : bool
         Whether the columns have names of their own.
     classes : array-like or None
-        All classes that will ever be seen, if they are not all in y.
+        All classes that will ever occur; None if y has all of them.
     """
 
     X: Any
@@ -98,7 +98,7 @@ class TableSource:
     classes: Any = None
 
     def encoded(self, settings: Settings) -> EncodedTable:
-        """The rows as a fit takes them; the training rows give columns and targets a scale."""
+        """Encode the rows for a fit. The training rows set the scale of columns and targets."""
         random_state = check_random_state(settings.random_state)
         task = learn_task(self.y, self.weights, settings, self.classes)
         targets = encode_targets(task, self.y)
@@ -128,7 +128,7 @@ def split(
     random_state: np.random.RandomState,
     settings: Settings,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to train on and rows to stop early on, both int32; no row of weight 0 is in them."""
+    """Split the rows that have weight into training and validation rows, int32 indices."""
     rows = np.flatnonzero(weights).astype(np.int32)
     if not settings.stops_early(len(rows)):
         return rows, rows[:0]
@@ -151,7 +151,7 @@ def held_out(
 ) -> np.ndarray:
     """Which rows to hold out: a random share of each group, but never a whole group.
 
-    A class that training never saw could only be guessed at.
+    A model could not learn a class without training rows.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def held_out(
     (n_rows,) bool
     """
     held = np.zeros(len(groups), bool)
-    owed = 0.0  # fractions of rows that earlier groups did not give
+    owed = 0.0  # rows that rounding left over from earlier groups, or took too many
     for group in np.unique(groups):
         members = np.flatnonzero(groups == group)
         owed += fraction * len(members)

@@ -1,4 +1,4 @@
-"""From a user's y and sample_weight to a task, encoded targets and weights of rows."""
+"""Turn a user's y and sample_weight into a task, encoded targets and row weights."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from neuralrules._data._restrictions import warn_of_unnamed_class
 from neuralrules._fitting._settings import Settings
 from neuralrules._task._task import Task
 
-# Rules keep their values as float32, in units of the target.
+# The values of rules are float32 in units of the target. So larger targets, or targets that
+# differ by less, are refused.
 LARGEST_TARGET, SMALLEST_SPREAD = 1e37, 1e-30
 
 
 def check_weights(X: Any, y: Any, sample_weight: Any, estimator: str) -> np.ndarray:
-    """The weight of each row, (n_rows,) float32, once X, y and weights fit together."""
+    """Check that X, y and weights fit together; return the weights, (n_rows,) float32."""
     if y is None:
         raise ValueError(f"{estimator} requires y to be passed, but the target y is None.")
     check_consistent_length(X, y)
@@ -40,14 +41,14 @@ def check_weights(X: Any, y: Any, sample_weight: Any, estimator: str) -> np.ndar
 
 
 def check_y(y: Any, *, predicts_classes: bool, estimator: str) -> np.ndarray:
-    """Labels (n_rows,), or numbers (n_rows,) or (n_rows, n_targets) float64."""
+    """Check y; return labels (n_rows,), or float64 numbers (n_rows,) or (n_rows, n_targets)."""
     return check_labels(y, estimator) if predicts_classes else check_numbers(y, estimator)
 
 
 def check_labels(y: Any, estimator: str) -> np.ndarray:
-    """Labels of classes, (n_rows,)."""
+    """Check the labels of classes; return them, (n_rows,)."""
     if isinstance(y, list | tuple) and np.asarray(y).dtype.kind in "US":
-        y = np.array(y, dtype=object)  # or numbers beside text would become text
+        y = np.array(y, dtype=object)  # or NumPy would turn numbers beside text into text
     labels: np.ndarray = column_or_1d(y, warn=True)
     if labels.dtype == object:
         missing = missing_cells(labels)
@@ -64,7 +65,7 @@ def check_labels(y: Any, estimator: str) -> np.ndarray:
 
 
 def check_one_kind(labels: np.ndarray) -> None:
-    """Refuse text labels beside other labels: such labels have no order."""
+    """Refuse a mix of text labels and other labels, because such labels have no order."""
     is_text = np.array([isinstance(label, str) for label in labels])
     if is_text.any() and not is_text.all():
         text, other = int(np.argmax(is_text)), int(np.argmin(is_text))
@@ -76,7 +77,7 @@ def check_one_kind(labels: np.ndarray) -> None:
 
 
 def check_numbers(y: Any, estimator: str) -> np.ndarray:
-    """Numbers to predict, (n_rows,) or (n_rows, n_targets) float64."""
+    """Check numbers to predict; return them as float64, (n_rows,) or (n_rows, n_targets)."""
     try:
         numbers: np.ndarray = check_array(
             y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator
@@ -104,16 +105,16 @@ def is_number(text: str) -> bool:
 def learn_task(
     y: np.ndarray, weights: np.ndarray, settings: Settings, classes: Any = None
 ) -> Task:
-    """What a checked y asks for.
+    """The task that a checked y defines.
 
     Parameters
     ----------
     y : (n_rows,) or (n_rows, n_targets)
     weights : (n_rows,) float32
-        Of the rows that centre and scale numbers.
+        The weights of the rows for the centre and the scale of numbers.
     settings : Settings
     classes : array-like, optional
-        All classes that will ever be seen, as the first call of `partial_fit` may name them.
+        All classes that will ever occur. The first call of `partial_fit` may name them.
     """
     if settings.predicts_classes:
         return class_task(y, settings, classes)
@@ -167,7 +168,7 @@ def number_task(y: np.ndarray, weights: np.ndarray, settings: Settings) -> Task:
 
 
 def further_task(task: Task, settings: Settings) -> Task:
-    """The task of a model that is trained further, for which `loss` may have been changed."""
+    """The task for training a model further; its `loss` may be a new one."""
     if task.classes is not None:
         return Task.of_classes(task.classes, settings.loss)
     if task.loss.name != settings.loss:
@@ -180,12 +181,15 @@ def further_task(task: Task, settings: Settings) -> Task:
 
 
 def scaled_by_rows(task: Task, y: np.ndarray, weights: np.ndarray) -> Task:
-    """The task with numbers standardised by the rows that have weight; classes need none."""
+    """The task, standardising numbers by the rows that have weight. Classes need none."""
     return task if task.are_classes else task.scaled_by(y.reshape(len(y), -1), weights)
 
 
 def encode_targets(task: Task, y: np.ndarray) -> np.ndarray:
-    """Class codes (n_rows, 1), or standardised numbers (n_rows, n_targets), float32."""
+    """Encode y as class codes (n_rows, 1) or standardised numbers (n_rows, n_targets).
+
+    Both are float32.
+    """
     if task.classes is not None:
         check_known(np.unique(y), task)
         return np.searchsorted(task.classes, y).astype(np.float32)[:, None]
@@ -200,7 +204,7 @@ def encode_targets(task: Task, y: np.ndarray) -> np.ndarray:
 
 
 def check_known(labels: np.ndarray, task: Task) -> None:
-    """Refuse labels that are none of the classes."""
+    """Refuse labels that are not among the classes of the task."""
     assert task.classes is not None
     unseen = np.setdiff1d(labels, task.classes)
     if len(unseen):
@@ -211,7 +215,7 @@ def check_known(labels: np.ndarray, task: Task) -> None:
 
 
 def check_lowest(columns: np.ndarray, task: Task) -> None:
-    """Refuse numbers (n_rows, n_targets) that the loss does not take."""
+    """Refuse numbers (n_rows, n_targets) below the lowest target that the loss allows."""
     if columns.min() < task.loss.lowest_target:
         raise ValueError(
             f"y holds {columns.min():g}, but loss={task.loss.name!r} takes no number below "
@@ -222,16 +226,17 @@ def check_lowest(columns: np.ndarray, task: Task) -> None:
 def weigh_classes(
     task: Task, targets: np.ndarray, weights: np.ndarray, class_weight: Any
 ) -> np.ndarray:
-    """What each row counts in training, (n_rows,) float32: some classes may count more.
+    """The training weight of each row, (n_rows,) float32: its weight times its class weight.
 
-    `targets` (n_rows, 1) are the encoded classes; targets that are numbers are not looked at.
+    `targets` (n_rows, 1) are the codes of the classes. For a regression the weights are
+    returned unchanged.
     """
     if class_weight is None or not task.are_classes:
         return weights
     codes = targets[:, 0].astype(int)
     n_rows = np.bincount(codes, minlength=task.n_classes)
     factors = class_factors(task, n_rows, class_weight)
-    with np.errstate(over="ignore"):  # refused in the next line
+    with np.errstate(over="ignore"):  # infinite weights are refused below
         weights = (weights * factors[codes]).astype(np.float32)
     if not (weights.any() and np.isfinite(weights).all()):
         raise no_class_weight(class_weight)
@@ -239,9 +244,9 @@ def weigh_classes(
 
 
 def class_factors(task: Task, n_rows: np.ndarray, class_weight: Any) -> np.ndarray:
-    """What a row of each class counts in training, (n_classes,) float64.
+    """The class weights: factors for the weights of rows, (n_classes,) float64.
 
-    `n_rows` (n_classes,) are the rows of each class.
+    `n_rows` (n_classes,) is the number of rows of each class.
     """
     assert task.classes is not None
     present = n_rows > 0
@@ -251,7 +256,7 @@ def class_factors(task: Task, n_rows: np.ndarray, class_weight: Any) -> np.ndarr
     elif class_weight is not None:
         classes = task.classes[present]
         factors[present] = compute_class_weight(class_weight, classes=classes, y=classes)
-    are_valid = (factors >= 0) & (factors <= np.finfo(np.float32).max)  # NaN is not
+    are_valid = (factors >= 0) & (factors <= np.finfo(np.float32).max)  # false for NaN
     if not are_valid.all() or not factors[present].any():
         raise no_class_weight(class_weight)
     return factors
