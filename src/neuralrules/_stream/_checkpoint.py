@@ -1,8 +1,8 @@
-"""A file that says where a training stands, so that a killed fit can go on.
+"""A checkpoint file, from which a killed fit can continue.
 
-The steps before training, the encoding and the rules, follow from the table, the parameters
-and the seed; a fit that goes on repeats these steps. The file holds the numbers that training
-changes, and a digest of everything that training began from.
+The encoding and the rules depend only on the table, the parameters and the seed. So a fit that
+continues repeats the steps before training. The file holds the numbers that training changes,
+and a digest of everything that training began from.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ KIND = "neuralrules checkpoint"
 
 @dataclass(frozen=True)
 class Stage:
-    """Where one training stands.
+    """The progress of one stage of training.
 
     Attributes
     ----------
     state : State
     outcome : Outcome or None
-        The result of the whole epochs so far; None before the first.
+        The result of the completed epochs; None before training begins.
     best : Best or None
+        The best network so far; None before training begins.
     n_blocks : int
-        How many blocks of rows of the present epoch are done.
+        How many blocks of rows of the current epoch are done.
     total : float
         The sum of the losses of these blocks.
     """
@@ -55,7 +56,7 @@ class Checkpoint:
     Attributes
     ----------
     path : Path or None
-        With None nothing is written.
+        None means that no file is written.
     seed : int
     arrays, document : dict
         The numbers and the description of the stages so far.
@@ -90,7 +91,7 @@ class Checkpoint:
             ) from error
 
     def begin(self, digest: str) -> None:
-        """Refuse to go on from another table, other parameters or another start."""
+        """Refuse to continue a fit of another table, other parameters or another start."""
         if self.digest and self.digest != digest:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} is of another fit: the files, a parameter or "
@@ -100,7 +101,7 @@ class Checkpoint:
         self.digest = digest
 
     def stage(self, number: int, start: State) -> Stage:
-        """Where a stage stands that began at `start`."""
+        """The progress of the stage `number`, which began at `start`."""
         said = self.document.get(str(number))
         if said is None:
             return Stage(start)
@@ -113,14 +114,14 @@ class Checkpoint:
         state, best = State(network, moments), Best()
         if said["has_best"]:
             best.loss, best.epoch = said["best_loss"], said["best_epoch"]
-            best.network = start.network  # its intercept is not rounded to float32 yet
+            best.network = start.network  # its intercept is not float32 yet
             if best.epoch >= 0:
                 best.network = start.network.with_parameters(self._parameters(number, "best"))
         outcome = Outcome(state, said["history"], said["n_epochs"])
         return Stage(state, outcome, best, said["n_blocks"], said["total"])
 
     def write(self, number: int, stage: Stage) -> None:
-        """Write a stage into the file, which is replaced as a whole."""
+        """Write the progress of a stage; the file is replaced as a whole."""
         if self.path is None:
             return
         assert stage.outcome is not None  # training has begun

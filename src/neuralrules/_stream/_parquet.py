@@ -16,12 +16,12 @@ import numpy as np
 
 from neuralrules._data._table import check_names
 
-CHUNK_CELLS = 2**20  # read at a time: 8 MiB of float64
-# Row groups that are read at the same time, so that the rows of a sorted table are mixed. Each
-# takes a page of every column, a MiB or two.
+CHUNK_CELLS = 2**20  # cells that are read at a time: 8 MiB of float64
+# This many row groups are read in turns, so that the rows of a sorted table are mixed. Each row
+# group keeps a page of every column in memory, one or two MiB.
 OPEN_GROUPS = 4
 SHOWN_NAMES = 10  # columns that a message lists
-# How much of a column is read ahead.
+# How many bytes of a column are read ahead.
 BUFFER_BYTES = 2**18
 
 
@@ -35,7 +35,7 @@ class Group(NamedTuple):
     number : int
         The number of the row group in its file.
     first : int
-        The position of its first row in the table.
+        The position of the first row of the group in the table.
     n_rows : int
     """
 
@@ -50,12 +50,12 @@ class Group(NamedTuple):
 
 
 class Columns:
-    """Some rows as a minimal frame for an encoder, much quicker to make than a pandas frame.
+    """A minimal frame of some rows for an encoder. A pandas frame takes much longer to make.
 
     Parameters
     ----------
     cells : dict of str to column
-        Arrays of numbers, dates or objects; text as categories of pandas.
+        Arrays of numbers, dates or objects; texts are categoricals of pandas.
     """
 
     def __init__(self, cells: dict[str, Any]) -> None:
@@ -126,7 +126,7 @@ class NamedTable(ABC):
     def mixed_chunks(
         self, columns: Sequence[str], random: np.random.RandomState
     ) -> Iterator[Chunk]:
-        """All rows as frames. Several parts of the table take turns."""
+        """All rows as frames, mixed: several parts of the table are read in turns."""
 
     def check_column(self, name: Any, role: str) -> str:
         """The name of a column, or an error if the table has no such column."""
@@ -140,7 +140,7 @@ class NamedTable(ABC):
         raise ValueError(f"{role}={name!r} is none of the table's columns. {self.like(name)}")
 
     def like(self, name: str) -> str:
-        """What might have been meant by a column that is not there."""
+        """A hint for an unknown column name: a similar name, or the names of the table."""
         folded = {own.casefold(): own for own in self.names}
         similar = get_close_matches(name.casefold(), folded, n=1)
         if similar:
@@ -151,7 +151,7 @@ class NamedTable(ABC):
 
 
 class ParquetTable(NamedTable):
-    """A Parquet file, a folder of them or a pyarrow dataset.
+    """A Parquet file, a folder of Parquet files or a pyarrow dataset.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class ParquetTable(NamedTable):
     def mixed_chunks(
         self, columns: Sequence[str], random: np.random.RandomState
     ) -> Iterator[Chunk]:
-        """All rows as frames. Row groups come in random order, and several take turns."""
+        """All rows, mixed: row groups come in random order, and several are read in turns."""
         waiting = [self.groups[place] for place in random.permutation(len(self.groups))]
         open_ones: list[Iterator[Chunk]] = []
         while waiting or open_ones:
@@ -221,7 +221,7 @@ class ParquetTable(NamedTable):
                     stream,
                     metadata=fragment.metadata,
                     buffer_size=BUFFER_BYTES,
-                    pre_buffer=False,  # or a whole row group would be read at once
+                    pre_buffer=False,  # else a whole row group would be read at once
                     page_checksum_verification=True,
                 )
                 here = [name for name in columns if name in file.schema_arrow.names]
@@ -240,10 +240,10 @@ class ParquetTable(NamedTable):
 def frame_of(
     batch: Any, columns: Sequence[str], schema: Any, fixed: Mapping[str, Any]
 ) -> Columns:
-    """Some columns of a pyarrow batch, each with the type that it has in all batches.
+    """Some columns of a pyarrow batch. Each column has its type in `schema` in all batches.
 
-    `fixed` holds columns with the same cell in all rows. The cells of a column that is neither
-    in `fixed` nor in the batch are missing.
+    `fixed` holds columns with the same cell in all rows. If a column is neither in `fixed` nor
+    in the batch, its cells are missing.
     """
     import pyarrow as pa
 
@@ -253,7 +253,7 @@ def frame_of(
         if name in batch.schema.names:
             column = batch.column(name)
             column = column if column.type == kind else column.cast(kind)
-        else:  # a part of the folder's name, or not in this file
+        else:  # the folder's name gives its cells, or this file lacks it
             column = pa.repeat(pa.scalar(fixed.get(name), kind), batch.num_rows)
         own[name] = cells(column)
     return Columns(own)
@@ -267,7 +267,8 @@ def cells(column: Any) -> Any:
     if pa.types.is_dictionary(kind):
         return column.to_pandas()
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        # Dictionaries hold each text once. A column without any text has no kind yet.
+        # A dictionary holds each text once. A column whose cells are all missing stays as it
+        # is, because its kind is not known yet.
         all_missing = column.null_count == len(column)
         return (column if all_missing else column.dictionary_encode()).to_pandas()
     if pa.types.is_timestamp(kind):
@@ -305,7 +306,7 @@ def opened(table: Any) -> Any:
     path = os.path.expanduser(os.fspath(table))
     if not os.path.exists(path):
         raise FileNotFoundError(f"There is no file or folder {path!r} to fit on.")
-    if os.path.isfile(path):  # pyarrow would refuse it in other words
+    if os.path.isfile(path):  # check names before pyarrow does, for our own messages
         with suppress(OSError, pa.ArrowException):
             check_names(pq.read_schema(path).names)
     with reading(path):
@@ -330,7 +331,7 @@ def shown(table: Any) -> str:
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Turn the many errors of pyarrow into one that names the file or row group."""
+    """Turn the various errors of pyarrow into an OSError that names the file or row group."""
     import pyarrow as pa
 
     try:

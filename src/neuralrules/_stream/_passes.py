@@ -1,7 +1,7 @@
-"""The passes over a table that come before its training.
+"""The passes over a table before training.
 
-Each pass uses a single BLAS thread: its matrix products are so small that several threads
-would wait for each other instead of helping.
+Each pass uses a single BLAS thread. Its matrix products are so small that several threads
+would only wait for each other.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class Gathered(NamedTuple):
     sample : Rows
         The rows that trees grow from, and that the fitted model is measured on.
     held : (n_sample,) bool
-        Which rows of the sample trees must not see.
+        Which rows of the sample are held out, so that trees must not grow from them.
     validation : Rows
-        The rows that training stops early on; may be empty.
+        The held-out rows that decide when to stop early; may be empty.
     n_training : int
         The number of all rows to train on.
     weight : float
@@ -99,7 +99,7 @@ def gathered(encoded: EncodedStream, n_sample: int, bar: RowProgress) -> Gathere
 
 
 def gathered_piece(encoded: EncodedStream, raw: RawRows, rows: Rows, n_sample: int) -> Gathered:
-    """What is kept of some rows. They are given before encoding (`raw`) and encoded."""
+    """What is kept of some rows, given both before encoding (`raw`) and encoded (`rows`)."""
     stream = encoded.stream
     share = n_sample / stream.table.n_rows
     counted = rows.training_weights > 0
@@ -116,7 +116,7 @@ def gathered_piece(encoded: EncodedStream, raw: RawRows, rows: Rows, n_sample: i
 
 
 def joined_pieces(pieces: Iterable[Gathered]) -> Gathered:
-    """What is kept of a table, from what is kept of each of its pieces, in their order."""
+    """Join what is kept of each piece of a table, in the order of the pieces."""
     samples, held, validation, n_training, weights, all_weights = zip(*pieces, strict=True)
     return Gathered(
         joined(samples),
@@ -134,9 +134,10 @@ class Counts(NamedTuple):
     Attributes
     ----------
     inside : (n_rules, 1 + n_classes or n_targets) float64
-        For each rule the weight of the rows inside it, then their weighted targets.
+        For each rule: the weight of the rows that the rule covers, then the weighted sums of
+        the targets of these rows. Classes have one column each.
     all : float
-        The weight of all these rows.
+        The weight of all rows, whether a rule covers them or not.
     """
 
     inside: np.ndarray
@@ -157,7 +158,7 @@ def counted(rules: Rules, encoded: EncodedStream, kept: Gathered, bar: RowProgre
 
 @threadpool_limits.wrap(limits=1, user_api="blas")
 def counted_piece(rules: Rules, rows: Rows) -> Counts:
-    """Count what rules cover of some training rows."""
+    """Count the rows that each rule covers, among some training rows."""
     weights = rows.training_weights.astype(np.float64)
     sums = weights[:, None] * np.hstack([np.ones((len(rows), 1)), rows.one_column_each()])
     covered = rules.covers(rows.X).T

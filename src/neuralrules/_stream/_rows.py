@@ -16,7 +16,7 @@ from neuralrules._fitting._targets import encode_targets
 from neuralrules._stream._parquet import Chunk, Columns, NamedTable, Place
 from neuralrules._task._task import Task
 
-# What a sample is for. Each purpose has its own sample.
+# The purposes of samples of rows. Each purpose has its own sample.
 VALIDATION, GROWING, QUANTILES = range(3)
 # The constants of splitmix64 by Steele, Lea and Flood.
 STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -25,8 +25,9 @@ STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 def chosen(first: int, n_rows: int, share: float, seed: int, purpose: int) -> np.ndarray:
     """Which of the rows from position `first` on are in a sample of all rows.
 
-    A hash of its position decides whether a row is in a sample. So the sample is the same in
-    every pass over the table and for pieces of any size, and nothing has to be kept for it.
+    A hash of the position of a row decides whether the row is in the sample. So the sample is
+    the same in every pass over the table and for pieces of any size, and nothing about it has
+    to be stored.
 
     Parameters
     ----------
@@ -63,14 +64,14 @@ class RawRows(NamedTuple):
     Attributes
     ----------
     place : Place
-        Where the rows are from.
+        Where the rows come from.
     first : int
         The position of the first row in the table.
     X : Columns
     y : (n_rows,) or (n_rows, n_targets)
     weights : (n_rows,) float32
     held : (n_rows,) bool
-        Which rows are set aside to stop early on.
+        Which rows are held out for early stopping.
     """
 
     place: Place
@@ -82,13 +83,13 @@ class RawRows(NamedTuple):
 
     @property
     def scaling_weights(self) -> np.ndarray:
-        """What each row counts for the scale of columns and targets, (n_rows,) float64."""
+        """Weights for the scale of columns and targets, (n_rows,) float64: 0 if held out."""
         return np.where(self.held, 0.0, self.weights)
 
 
 @dataclass(frozen=True)
 class RowStream:
-    """A table, and what its columns are.
+    """A table, and the roles of its columns: features, targets and weights.
 
     Attributes
     ----------
@@ -101,11 +102,11 @@ class RowStream:
         Turns the cells of the targets into y, or refuses them.
     seed : int
     held_share : float
-        The share of the rows that are set aside to stop early on.
+        The share of the rows that is held out for early stopping.
     never_held : (n,) array
-        Classes so rare that training sees all of their rows.
+        Classes of which no row may be held out, because otherwise all their rows would be.
     missing : tuple of str
-        What else means missing in the features, besides empty cells.
+        Texts that mean missing in the features, besides empty cells.
     """
 
     table: NamedTable
@@ -127,7 +128,7 @@ class RowStream:
         check_y: Callable[[Any], np.ndarray],
         seed: int,
     ) -> RowStream:
-        """A table whose columns of targets and weights are named; refuses unknown names."""
+        """A table with the names of its target and weight columns; refuses unknown names."""
         targets: str | list[str]
         if isinstance(y, list | tuple):
             targets = [table.check_column(name, "y") for name in y]
@@ -155,7 +156,7 @@ class RowStream:
         return map(self.raw, self.table.chunks(self.columns))
 
     def mixed_rows(self, random: np.random.RandomState) -> Iterator[RawRows]:
-        """All rows. Row groups come in random order, and several of them take turns."""
+        """All rows, mixed: row groups come in random order, and several are read in turns."""
         return map(self.raw, self.table.mixed_chunks(self.columns, random))
 
     def raw(self, chunk: Chunk) -> RawRows:
@@ -175,7 +176,7 @@ class RowStream:
         if not isinstance(self.targets, str):
             return self.check_y(np.stack([frame[name] for name in self.targets], axis=1))
         column = frame[self.targets]
-        if str(column.dtype) == "category":  # which holds each label once
+        if str(column.dtype) == "category":  # it holds each label once
             codes = column.cat.codes.to_numpy()
             if (codes >= 0).all():
                 return self.check_y(column.cat.categories.to_numpy(object))[codes]
@@ -184,7 +185,7 @@ class RowStream:
 
 @dataclass(frozen=True)
 class EncodedStream:
-    """A table that is not in memory, as rows that rules work on.
+    """A table that is not in memory, and how its rows are encoded.
 
     Attributes
     ----------
@@ -192,7 +193,7 @@ class EncodedStream:
     encoder : Encoder
     task : Task
     factors : (n_classes,) float64 or None
-        What a row of each class counts in training; None means 1.
+        The class weights: factors for the weights of rows. None means 1.
     """
 
     stream: RowStream
@@ -201,7 +202,7 @@ class EncodedStream:
     factors: np.ndarray | None
 
     def encoded(self, raw: RawRows) -> Rows:
-        """Some rows, encoded."""
+        """Encode some rows."""
         with naming(raw.place):
             X = self.encoder.transform(raw.X)
             targets = self._targets(raw.y)
@@ -233,12 +234,12 @@ class EncodedStream:
 
 
 def without_held(raw: RawRows, rows: Rows) -> Rows:
-    """The rows among these that training uses."""
+    """The rows that training uses: those that have weight and are not held out."""
     return rows.take(np.flatnonzero((rows.training_weights > 0) & ~raw.held))
 
 
 def checked_weights(column: Any, name: str) -> np.ndarray:
-    """Weights of rows, (n_rows,) float32."""
+    """Check a column of weights; return them, (n_rows,) float32."""
     weights = np.asarray(column, np.float32)
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         wrong = weights[~(np.isfinite(weights) & (weights >= 0))][0]

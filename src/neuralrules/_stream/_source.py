@@ -1,4 +1,4 @@
-"""A table that is not in memory as a source of rows: each step of a fit is a pass over it."""
+"""Tables that are not in memory as sources of rows: each step of a fit reads all rows."""
 
 from __future__ import annotations
 
@@ -35,27 +35,33 @@ from neuralrules._version import __version__
 # Held-out rows stay in memory; more of them would hardly change when training stops.
 MOST_HELD = 100_000
 PASSES = 3  # over the table before training
-# Settings that may change before a killed fit goes on, since the result does not depend on
-# them. The seed is in the checkpoint.
+# A killed fit may continue with other values of these settings, because the result does not
+# depend on them. The seed is stored in the checkpoint.
 WITHOUT_EFFECT = ("checkpoint", "n_jobs", "verbose", "random_state")
 
 
 class Machines(Protocol):
-    """Who reads a table and trains on it; a fit asks for these steps in this order."""
+    """One or more machines that read a table and train on it.
+
+    A fit calls the methods in the order below.
+    """
 
     def surveyed(self, stream: RowStream, targets: TargetSurvey, *, keeps: bool) -> Survey:
-        """What is in the columns; what is in the targets is told to `targets`."""
+        """Survey the columns, and add the targets to the survey `targets`.
+
+        With `keeps`, the numbers of a sample of rows are kept, to compute quantiles.
+        """
 
     def gathered(self, rows: EncodedStream, n_sample: int) -> Gathered:
         """A sample of about `n_sample` rows, and the rows that are held out."""
 
     def counted(self, rules: Rules, rows: EncodedStream, kept: Gathered) -> Rules:
-        """The rules with the training rows that each of them covers."""
+        """The rules with counts of the training rows that each rule covers."""
 
     def training(
         self, rows: EncodedStream, kept: Gathered, engine: Engine, checkpoint: Checkpoint
     ) -> Training:
-        """What trains on all rows."""
+        """A function that trains networks on all training rows."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ class OneMachine:
 
 
 def fit_files(table: Any, y: Any, sample_weight: Any, settings: Settings) -> Fitted:
-    """Fit on Parquet files, by this machine alone.
+    """Fit on Parquet files, on this machine alone.
 
     Parameters
     ----------
@@ -105,7 +111,7 @@ def fit_files(table: Any, y: Any, sample_weight: Any, settings: Settings) -> Fit
 def fit_by_machines(
     table: NamedTable, y: Any, sample_weight: Any, settings: Settings, machines: Machines
 ) -> Fitted:
-    """Fit on a table whose columns have names, by one machine or by several."""
+    """Fit on a table whose columns have names, on one machine or on several."""
     seed = int(check_random_state(settings.random_state).randint(2**31 - 1))
     checkpoint = Checkpoint.at(settings.checkpoint, seed)
     checked = partial(
@@ -138,7 +144,7 @@ class StreamSource:
     checkpoint: Checkpoint
 
     def encoded(self, settings: Settings) -> StreamTable:
-        """The rows as a fit takes them: two passes over the table."""
+        """Encode the rows for a fit, in two passes over the table."""
         encoded = encoded_stream(self.stream, settings, self.machines)
         warn_of_rare(encoded.encoder)
         kept = self.machines.gathered(encoded, settings.n_sample_rows)
@@ -150,7 +156,7 @@ class StreamSource:
 class StreamTable:
     """A table that is not in memory, ready to grow rules from and to train on.
 
-    Implements `neuralrules._fitting._fit.EncodedRows`: rules grow from a sample.
+    Implements `neuralrules._fitting._fit.EncodedRows`. Rules grow from a sample of the rows.
 
     Attributes
     ----------
@@ -196,23 +202,23 @@ class StreamTable:
         return replace(self.rows, weights=(weights * factor).astype(np.float32))
 
     def counted(self, rules: Rules, network: Network) -> Rules:
-        """The rules with the counts of all training rows: one more pass over the table."""
+        """The rules with counts of all training rows, in one more pass over the table."""
         rules = self.machines.counted(rules, self.encoded, self.kept)
         started = digest(self.settings, self.encoded.stream, self.encoder, rules, network)
         self.checkpoint.begin(started)
         return rules
 
     def n_training(self, order: np.ndarray) -> int:
-        """The number of all rows to train on."""
+        """The number of rows to train on, including rows that are not in memory."""
         return self.kept.n_training
 
     def trainer(self, order: np.ndarray, engine: Engine) -> Training:
-        """What trains networks on all rows."""
+        """A function that trains networks on all training rows."""
         return self.machines.training(self.encoded, self.kept, engine, self.checkpoint)
 
 
 def encoded_stream(stream: RowStream, settings: Settings, machines: Machines) -> EncodedStream:
-    """The table as it is encoded, and what is to be learned: one pass over the table."""
+    """Learn the encoding of the columns and the task, in one pass over the table."""
     targets = ClassSurvey() if settings.predicts_classes else NumberSurvey()
     losses = CLASS_LOSSES if settings.predicts_classes else NUMBER_LOSSES
     by_moments = losses[settings.loss].standardises_by_moments
@@ -226,7 +232,7 @@ def encoded_stream(stream: RowStream, settings: Settings, machines: Machines) ->
     if isinstance(targets, ClassSurvey):
         if settings.class_weight is not None:
             factors = class_factors(task, targets.n_rows, settings.class_weight)
-        # As in memory, every class has rows to train on.
+        # Every class must have training rows, as in a fit in memory.
         stream = replace(stream, never_held=targets.all_held)
     return EncodedStream(stream, survey.encoder(scaling=settings.scaling), task, factors)
 
@@ -246,7 +252,7 @@ def check_held(kept: Gathered, settings: Settings) -> None:
 def digest(
     settings: Settings, stream: RowStream, encoder: Encoder, rules: Rules, network: Network
 ) -> str:
-    """A text that differs between trainings that begin from something different."""
+    """A hash of everything that training begins from, to tell fits apart."""
     told = {
         field.name: getattr(settings, field.name)
         for field in fields(settings)

@@ -1,4 +1,4 @@
-"""What a task has to know about the targets, gathered in one pass over a table."""
+"""Surveys of targets: what a task must know about them, from one pass over a table."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ MOST_CLASSES = 10_000  # a column with more different labels is not a target of 
 
 
 class TargetSurvey(Protocol):
-    """What is known of the targets so far."""
+    """What is known about the targets so far."""
 
     def add(self, y: np.ndarray, weights: np.ndarray, kept: np.ndarray) -> None:
-        """Add some rows with their training weights; targets of the rows in `kept` stay."""
+        """Add rows with their training weights; keep the targets of rows marked in `kept`."""
 
     def join(self, other: Self) -> None:
-        """Add what another survey knows of other rows."""
+        """Add the result of another survey, of other rows."""
 
     def examples(self) -> np.ndarray:
-        """A few targets that give the same task as all of them: the classes, or the range."""
+        """A few targets that give the same task as all targets: the classes, or the range."""
 
     def scaled(self, task: Task) -> Task:
-        """A task with the centre and the scale of the rows that have weight."""
+        """The task with the centre and the scale of targets, from all rows with weight."""
 
 
 class ClassSurvey:
@@ -61,7 +61,7 @@ class ClassSurvey:
             )
 
     def examples(self) -> np.ndarray:
-        assert self._labels is not None  # no table is without rows
+        assert self._labels is not None  # every table has rows
         return self._labels
 
     def scaled(self, task: Task) -> Task:
@@ -69,7 +69,7 @@ class ClassSurvey:
 
     @property
     def all_held(self) -> np.ndarray:
-        """The classes without any row that has weight in training, (n,)."""
+        """The classes without a single row that has weight in training, (n,)."""
         return self.examples()[self._counts[:, 1] == 0]
 
     @property
@@ -104,7 +104,7 @@ class NumberSurvey:
         self._n_rows += other._n_rows
 
     def examples(self) -> np.ndarray:
-        assert self._moments is not None  # no table is without rows
+        assert self._moments is not None  # every table has rows
         lowest, highest = self._moments.ranges
         constant = np.flatnonzero(lowest == highest)
         if len(constant):
@@ -118,9 +118,9 @@ class NumberSurvey:
 
     def scaled(self, task: Task) -> Task:
         assert self._moments is not None
-        if not task.loss.standardises_by_moments:  # a median of a sample of the rows
+        if not task.loss.standardises_by_moments:  # by the median of a sample of the rows
             y, weights = (np.concatenate(part) for part in zip(*self._kept, strict=True))
             return task.scaled_by(y, weights)
-        # Two numbers with the mean and the deviation of all.
+        # These two numbers have the mean and the standard deviation of all targets.
         mean, scale = self._moments.mean, self._moments.scale
         return task.scaled_by(np.stack([mean - scale, mean + scale]), np.ones(2))

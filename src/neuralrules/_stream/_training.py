@@ -1,4 +1,4 @@
-"""Training on a table in files: epochs over shuffled row groups, and checkpoints of them."""
+"""Training on a table in files: epochs over shuffled row groups, with checkpoints."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Buffer:
     Parameters
     ----------
     like : Rows
-        Rows of the same table, for the shapes of the arrays.
+        Rows of the same table. They give the shapes and dtypes of the buffer's arrays.
     capacity : int
         The number of rows that the buffer can hold.
     """
@@ -54,7 +54,7 @@ class Buffer:
         self.capacity, self.n_rows = capacity, 0
 
     def put(self, rows: Rows, first: int) -> int:
-        """Add the rows from number `first` on while there is room; return how many."""
+        """Add rows from index `first` on until the buffer is full; return how many."""
         n = min(len(rows) - first, self.capacity - self.n_rows)
         added = (rows.X, rows.targets, rows.weights, rows.training_weights)
         for array, values in zip(self._arrays, added, strict=True):
@@ -114,7 +114,7 @@ class StreamTraining:
     seed : int
     bar : RowProgress
     checkpoint : Checkpoint
-        Where an earlier run that was killed stood, and where this run writes.
+        The progress of an earlier run that was killed. This run writes its progress there.
     """
 
     rows: EncodedStream
@@ -143,7 +143,7 @@ class StreamTraining:
 
     @cached_property
     def all_rows(self) -> list[Rows]:
-        """All rows to train on, read once. Only a table that is not large asks for them."""
+        """All rows to train on, read once. Only for a table that fits into the buffer."""
         return list(self.rows.training_rows())
 
 
@@ -178,7 +178,7 @@ class StreamTrainer:
         done = self._stage.n_blocks
         for number, block in enumerate(self._blocks(epoch)):
             n_steps = math.ceil(len(block) / plan.batch_size)
-            # Blocks that were trained on before a kill come again in the same order.
+            # A continued epoch has the same blocks in the same order. Skip those that are done.
             if number >= done:
                 block_rates = rates[step : step + n_steps]
                 self._train_block(block, block_rates, [self._number, epoch, number])
@@ -206,14 +206,14 @@ class StreamTrainer:
         )
 
     def _train_block(self, block: Rows, rates: np.ndarray, places: list[int]) -> None:
-        """Train on some rows, and count them as done."""
+        """Train on a block of rows, and count the block as done."""
         training, plan, stage = self._training, self._plan, self._stage
         session = training.engine.start(
             stage.state.network,
             block,
             plan.loss,
             self._constraints,
-            # The paper's penalty stands beside the sum of the losses of all rows.
+            # The paper adds the penalty to the sum of the losses, the engine to their mean.
             l2=plan.l2 / training.kept.weight,
             moments=stage.state.moments,
             fit_intercept=plan.fit_intercept,
