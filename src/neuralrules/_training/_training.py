@@ -20,13 +20,13 @@ from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network, NetworkInUnits
 from neuralrules._task._loss import Loss
 
-GATES_PER_CALL = 1e6  # limits the memory of gates when batches are small and rules are many
+GATES_PER_CALL = 1e6  # limits the memory of gates if batches are small and rules are many
 VALIDATION_CHUNK = 8192  # rows scored at a time
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How to train; the names are the estimators' parameters."""
+    """How to train. The attributes have the names of the estimators' parameters."""
 
     loss: Loss
     fit_intercept: bool
@@ -42,7 +42,7 @@ class Plan:
 
     @property
     def n_run(self) -> int:
-        """The number of epochs that are run, of a schedule made for `n_epochs`."""
+        """The number of epochs to run, although the schedule is made for `n_epochs`."""
         return self.n_epochs if self.stop_after is None else self.stop_after
 
     def rates(self, epoch: int, n_batches: int) -> np.ndarray:
@@ -55,7 +55,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class State:
-    """Where training stands: all that is needed to continue."""
+    """The state of training: everything that is needed to continue."""
 
     network: Network
     moments: Moments
@@ -84,11 +84,11 @@ class Outcome:
     n_epochs : int
         The number of completed epochs.
     best_epoch : int
-        The number of epochs after which the network was as it is in `state`.
+        The number of epochs after which the network of `state` was reached.
     interrupted : bool
         Whether Ctrl-C ended training.
     where : str
-        Where the network was trained, in words, if not on one machine.
+        Words for messages about where the network was trained; empty for one machine.
     """
 
     state: State
@@ -114,12 +114,12 @@ def train(
     Parameters
     ----------
     state : State
-        Stays unchanged; the outcome holds a new one.
+        Stays unchanged: the outcome holds a new state.
     rows : Rows
     order : (n_train,) int32
-        Training rows; rows of neighbouring leaves are next to each other.
+        Indices of the training rows. Rows of neighbouring leaves are next to each other.
     validation : (n_validation,) int32
-        Rows to stop early on; may be empty.
+        Indices of the rows that decide when to stop early; may be empty.
     plan : Plan
     engine : Engine
     random_state : RandomState
@@ -132,20 +132,20 @@ def train(
 
 
 class EpochTrainer(Protocol):
-    """What trains a network for one epoch after the other."""
+    """Trains a network, one epoch after the other."""
 
     def train_epoch(self, epoch: int, interrupted: Callable[[], bool]) -> float:
         """Train on all rows once; return their mean loss."""
 
     def state(self) -> State:
-        """Where training stands."""
+        """The present state of training."""
 
     def keep(self, outcome: Outcome, best: Best) -> None:
-        """Store where training stands between two epochs, so that it may continue there."""
+        """Store the progress between two epochs, so that training can continue from there."""
 
 
 class EpochBar(AbstractContextManager[Any], Protocol):
-    """What shows how far training has come."""
+    """Shows the progress of training."""
 
     def update(self, epoch: int, loss: float, validation_loss: float | None) -> None:
         """Show the state after `epoch` epochs."""
@@ -159,14 +159,14 @@ def run_epochs(
     outcome: Outcome | None = None,
     best: Best | None = None,
 ) -> Outcome:
-    """Train until the last epoch, until it no longer helps, or until Ctrl-C.
+    """Train until the last epoch, until early stopping, or until Ctrl-C.
 
     Parameters
     ----------
     trainer : EpochTrainer
     plan : Plan
     measured : callable, optional
-        Gives the loss of a network on held-out rows, to stop early on.
+        Gives the loss of a network on held-out rows. None means no early stopping.
     bar : EpochBar
     outcome, best : optional
         The outcome and the best network so far of an earlier training that continues here.
@@ -176,7 +176,7 @@ def run_epochs(
         outcome, best = Outcome(start, history={"loss": []}), Best()
         if measured is not None:
             outcome.history["validation_loss"] = []
-            # Training may do harm from its first step on: the start is a candidate too.
+            # Training may do harm from its first step on. So the start may be the best network.
             best.consider(-1, measured(start.network), start.network)
         trainer.keep(outcome, best)
     with interrupt_flag() as interrupted, bar:
@@ -200,7 +200,7 @@ def run_epochs(
     end = trainer.state()
     network = end.network if best.network is None else best.network
     if not all(np.isfinite(array).all() for array in network.parameters):
-        raise divergence(plan, max(outcome.n_epochs - 1, 0))  # in its last steps
+        raise divergence(plan, max(outcome.n_epochs - 1, 0))  # in the last steps
     outcome.best_epoch = outcome.n_epochs if best.network is None else best.epoch + 1
     outcome.state = State(network, end.moments)
     return outcome
@@ -228,8 +228,8 @@ class Trainer:
     ) -> None:
         self._start, self._order, self._plan = state.network, order, plan
         # Two streams of random numbers, because the number of shuffled rows must not change
-        # which rules are dropped. A continued fit has other streams, or it would drop the same
-        # rules again.
+        # which rules are dropped. A continued fit must have other streams: otherwise it would
+        # drop the same rules again.
         self._row_random, self._gate_random = (
             np.random.RandomState([random_state.randint(2**31 - 1), state.moments.n_steps])
             for _ in range(2)
@@ -241,7 +241,7 @@ class Trainer:
             rows,
             plan.loss,
             constraints,
-            # The paper's penalty stands beside the sum of the losses, not beside their mean.
+            # The paper adds the penalty to the sum of the losses, the engine to their mean.
             l2=plan.l2 / self._weight,
             moments=state.moments,
             fit_intercept=plan.fit_intercept,
@@ -266,7 +266,7 @@ class Trainer:
         return State(self.session.network(), self.session.moments())
 
     def keep(self, outcome: Outcome, best: Best) -> None:
-        """Store nothing: a training in memory can be repeated as quickly."""
+        """Store nothing: training in memory can simply be repeated."""
 
 
 def calls(
@@ -344,7 +344,7 @@ def rule_gates(
 
 
 def total_loss_on(rows: Rows, engine: Decider) -> Callable[[Network], float]:
-    """What measures the weighted sum of a network's losses on some rows, again and again."""
+    """A function from a network to the weighted sum of its losses on some rows."""
     starts = range(0, len(rows), VALIDATION_CHUNK)
     chunks = [rows.take(slice(start, start + VALIDATION_CHUNK)) for start in starts]
     targets = [chunk.loss_targets for chunk in chunks]
@@ -361,7 +361,7 @@ def total_loss_on(rows: Rows, engine: Decider) -> Callable[[Network], float]:
 
 
 def mean_loss_on(rows: Rows, engine: Decider) -> Callable[[Network], float]:
-    """What measures the weighted mean of a network's losses on some rows."""
+    """A function from a network to the weighted mean of its losses on some rows."""
     weight = float(rows.training_weights.sum(dtype=np.float64))
     total_loss = total_loss_on(rows, engine)
     return lambda network: total_loss(network) / weight
@@ -388,12 +388,12 @@ def interrupt_flag() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, previous or signal.SIG_DFL)
 
 
-# For this share of the epochs literals may look at all columns of their rule, which shows which
+# For this share of the epochs, literals may use all columns of their rule. This shows which
 # columns matter.
 FREE_SHARE = 1 / 3
 
 
-# Trains a state by a plan, within constraints.
+# A function that trains a state by a plan, within constraints.
 Training: TypeAlias = Callable[[State, Plan, Constraints | None], Outcome]
 
 
@@ -404,11 +404,11 @@ def train_sparse(
     constraints: Constraints | None,
     max_terms: int | None,
 ) -> Outcome:
-    """Train by `trained` so that in the end no literal has more than `max_terms` weights.
+    """Train with `trained` so that in the end no literal has more than `max_terms` weights.
 
     Literals are first trained without this limit, for a third of the epochs of the plan. Then
     each literal keeps its largest weights, and the network is trained for all epochs of the
-    plan. The best epoch is counted from there.
+    plan. The best epoch is counted from the start of this second training.
     """
     if max_terms is None or np.diff(state.network.column_offsets).max() <= max_terms:
         return trained(state, plan, constraints)
@@ -430,7 +430,7 @@ def train_sparse(
 
 
 def within_terms(state: State, max_terms: int | None) -> State:
-    """The same state or, if a literal has too many terms, the start of a smaller network."""
+    """The same state or, if a literal has too many terms, a new start with fewer terms."""
     n_terms = np.count_nonzero(state.network.weights, axis=1)
     if max_terms is None or n_terms.max(initial=0) <= max_terms:
         return state
@@ -438,7 +438,7 @@ def within_terms(state: State, max_terms: int | None) -> State:
 
 
 def with_largest_weights(network: Network, max_terms: int) -> Network:
-    """The network in which each literal keeps only its `max_terms` largest weights."""
+    """The network, in which each literal keeps only its `max_terms` largest weights."""
     weights = network.own_weights.copy()
     for rule in range(network.n_rules):
         of_rule = network.layout.weights_of(weights, rule)  # a view
