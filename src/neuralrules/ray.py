@@ -1,4 +1,4 @@
-"""Fits by many machines together, on a Ray cluster. Import this module by its name."""
+"""Fit one model on many machines with Ray. Import this module as ``neuralrules.ray``."""
 
 from __future__ import annotations
 
@@ -35,16 +35,17 @@ def fit(
 
     The workers share the rows and train one network together. In each step every worker
     computes the gradient of its part of a batch, the gradients of all workers are added up, and
-    all workers take the same step. The result is an ordinary fitted estimator. It depends only
-    on the table, the seed and the number of workers.
+    all workers take the same step. The result is an ordinary fitted estimator. Besides the
+    parameters, it depends only on the table, the seed and the number of workers.
 
     Parameters
     ----------
     estimator : NeuralRuleClassifier or NeuralRuleRegressor
-        Its `batch_size` counts the rows of all workers together: with larger batches workers
-        spend less of their time on adding up gradients. Whatever its `engine`, workers on CPUs
-        train with numba and workers on GPUs with torch. With `checkpoint`, a path on this
-        machine, a fit that was killed here continues from that file.
+        Its `batch_size` is the number of rows in a batch of all workers together. With larger
+        batches, the workers spend a smaller part of their time on adding up gradients. Workers
+        on CPUs train with numba and workers on GPUs with torch, whatever its `engine` is. If
+        its `checkpoint` is a path on this machine, a fit that was killed here continues from
+        that file.
     dataset : ray.data.Dataset or path
         A table, or the path of Parquet files that every machine can read.
     target : str or, for regression, str or list of str
@@ -52,17 +53,18 @@ def fit(
     sample_weight : str, optional
         The column of weights.
     workers : int, default=2
-        The number of processes that train. They run on machines that have room.
+        The number of processes that train. Ray starts them on machines with enough room.
     cpus_per_worker : int, default=1
+        The number of CPU cores of each worker.
     gpu : bool, default=False
         Whether each worker takes a GPU.
     address : str, optional
-        The address of the cluster's head, such as "10.0.0.1:6379". By default the cluster that
-        the program is connected to, or the one that `ray.init` finds. If there is none, a
-        cluster on this machine is started.
+        The address of the cluster's head, such as "10.0.0.1:6379". By default, the fit
+        uses the cluster that the program is connected to, or else the cluster that `ray.init`
+        finds. If there is no cluster, the fit starts one on this machine.
     max_failures : int, default=3
         How often lost workers may be replaced. Training then continues from its last
-        checkpoint, which is made after each epoch and each minute.
+        checkpoint. The workers make one after each epoch, and about once a minute.
 
     Returns
     -------
@@ -110,7 +112,7 @@ def fit_with_costs(
     workers: Workers,
     address: str | None,
 ) -> tuple[Any, Cluster]:
-    """The same as `fit`, but also return the cluster, which knows what training cost."""
+    """Do what `fit` does, and also return the cluster, which records the cost of training."""
     if not isinstance(estimator, NeuralRuleClassifier | NeuralRuleRegressor):
         raise TypeError(
             f"estimator is a {type(estimator).__name__}, but must be a NeuralRuleClassifier or "

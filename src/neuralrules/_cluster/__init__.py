@@ -1,1 +1,1 @@
-"""Fits by several machines together, on a Ray cluster: Ray Data reads, Ray Train trains."""
+"""Fits on the machines of a Ray cluster: Ray Data reads the table, Ray Train trains."""

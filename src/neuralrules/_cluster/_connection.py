@@ -1,4 +1,4 @@
-"""A Ray cluster: connecting to it, checking that it has room, and wording its errors."""
+"""Connect to a Ray cluster, check that it has room for the workers, and word its errors."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 def check_listening(address: str | None) -> None:
-    """Refuse an address at which nobody listens; Ray would try for minutes."""
+    """Refuse an address where nobody listens, because Ray would try for minutes."""
     host, _, port = (address or "").rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
@@ -90,11 +90,11 @@ class Workers:
 
     @property
     def resources(self) -> dict[str, float]:
-        """What each worker takes, as Ray names it."""
+        """The cores and the GPU of each worker, by Ray's names of resources."""
         return {"CPU": self.cpus, **({"GPU": 1} if self.gpu else {})}
 
     def check_room(self) -> None:
-        """Refuse a cluster that could not run all workers even if nobody else used it."""
+        """Refuse a cluster that has no room for all workers even if nobody else uses it."""
         ray = load_ray()
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         room = sum(
@@ -114,7 +114,7 @@ class Workers:
 
 @contextmanager
 def plain_cluster_errors() -> Iterator[None]:
-    """Raise our own errors on the cluster as they are, and others as a short RuntimeError."""
+    """Raise our own errors from the cluster unchanged, other errors as a short RuntimeError."""
     ray = load_ray()
     try:
         yield
@@ -127,7 +127,7 @@ def plain_cluster_errors() -> Iterator[None]:
 
 
 def lost_cluster(error: BaseException) -> RuntimeError:
-    """The error for a cluster that cannot go on, with the first reason that Ray names."""
+    """The error for a cluster that cannot continue, with the first reason that Ray names."""
     reasons = [
         getattr(error, "controller_failure", None),
         *getattr(error, "worker_failures", {}).values(),
@@ -142,7 +142,7 @@ def lost_cluster(error: BaseException) -> RuntimeError:
 
 
 def one_line(error: BaseException) -> str:
-    """The first line of a message that is not empty, shortened if it is long."""
+    """The first line of an error's message that is not empty, shortened if it is long."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else type(error).__name__
     return text[:200].rstrip(".: ") or type(error).__name__

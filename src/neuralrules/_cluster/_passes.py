@@ -1,7 +1,7 @@
 """The passes of `neuralrules._stream._passes`, with one Ray task for each piece of the table.
 
-The results of the tasks are joined in the order of the pieces. So every sum is rounded as on
-one machine that reads the same pieces, whatever the number of machines.
+The results of the tasks are joined in the order of the pieces. So every sum has the same
+rounding errors for any number of machines, even for one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Cluster:
     Attributes
     ----------
     trainings : list of ClusterTraining
-        The trainings, which say what they cost.
+        The trainings so far. Each of them records its cost.
     """
 
     def __init__(self, blocks: Blocks, workers: Workers) -> None:
@@ -73,7 +73,7 @@ class Cluster:
             pieces = results([kept for kept, _ in made])
         self._refs = [training for _, training in made]
         self._lengths = [piece.n_training for piece in pieces]
-        self._blocks = Blocks([], [])  # they are no longer needed
+        self._blocks = Blocks([], [])  # the raw rows are no longer needed
         return joined_pieces(pieces)
 
     def counted(self, rules: Rules, rows: EncodedStream, kept: Gathered) -> Rules:
@@ -115,7 +115,7 @@ def results(refs: Sequence[Any]) -> list[Any]:
 
 
 def cuts(parts: Sequence[Part]) -> list[slice]:
-    """Which rows of each block belong to a piece."""
+    """The rows of a piece in each of its blocks, as slices."""
     return [slice(part.start, part.stop) for part in parts]
 
 
@@ -138,7 +138,7 @@ def surveyed_task(
     cut: Sequence[slice],
     *tables: Any,
 ) -> tuple[Survey, TargetSurvey]:
-    """What the columns and the targets of one piece hold."""
+    """Survey the columns and the targets of one piece."""
     stream, targets = shipped  # a copy of the driver's survey, which is empty
     survey = Survey(stream.features, stream.missing)
     survey_piece(stream, raw_rows(stream, piece, cut, tables), survey, targets, keeps=keeps)

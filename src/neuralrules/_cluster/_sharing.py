@@ -1,6 +1,7 @@
-"""How workers share a step: each computes the gradient of its rows, all take the same step.
+"""How workers share a step of training.
 
-On a CPU the numba engine computes the gradient, on a GPU plain torch does.
+Each worker computes the gradient of its own rows. The gradients are added up, and all workers
+take the same step. The numba engine computes gradients on a CPU, and plain torch on a GPU.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from neuralrules._task._loss import Loss
 class Sharing:
     """Adds up the gradients of the workers, with one reduction for each step.
 
-    The workers add up one float32 buffer. It holds the slope of every parameter times the
-    weight of the worker's rows, for each rule whether it was active, this weight, and the loss.
+    Each worker fills one float32 buffer, and the buffers of all workers are added up. A buffer
+    holds the slope of every parameter times the weight of the worker's rows, a number for each
+    rule that is positive if the rule was active, the weight of the rows, and their loss.
 
     Attributes
     ----------
@@ -40,8 +42,8 @@ class Sharing:
     n_bytes : int
         The size of the buffer.
     seconds : float
-        The time spent on reductions so far, including the wait for the slowest worker. On a GPU
-        only the time to begin them, because they continue by themselves.
+        The time spent on reductions so far, including the wait for the slowest worker. On a
+        GPU, it is only the time to start the reductions, because they run in the background.
     """
 
     def __init__(self) -> None:
@@ -52,7 +54,7 @@ class Sharing:
     ) -> tuple[Any, PerParameter, Any]:
         """Implements `neuralrules._engine._torch._plain.Share`.
 
-        A worker without rows left has an empty batch: zeros, and the weight 0.
+        A worker that has no rows left has an empty batch: its slopes and its weight are 0.
         """
         slopes = torch.cat([array.reshape(-1) for array in gradient]) * weight
         buffer: Any = torch.cat(
@@ -67,7 +69,7 @@ class Sharing:
     def of_arrays(
         self, loss: float, gradient: Parameters, active: np.ndarray, weight: float
     ) -> tuple[float, Parameters, np.ndarray]:
-        """The same for NumPy arrays."""
+        """The same addition for a gradient of NumPy arrays."""
         slopes = np.concatenate([array.ravel() for array in gradient]) * weight
         buffer = np.concatenate([slopes, active, [weight, loss]]).astype(np.float32)
         self._reduce(torch.from_numpy(buffer))
@@ -112,7 +114,7 @@ def align(tensors: Sequence[Any]) -> None:
 
 
 class SharedSession(NumbaSession):
-    """A session of the numba engine whose steps are taken by all workers together."""
+    """A session of the numba engine, but all workers take its steps together."""
 
     def __init__(self, sharing: Sharing, constraints: Constraints | None, *rest: Any) -> None:
         super().__init__(*rest)
@@ -129,7 +131,7 @@ class SharedSession(NumbaSession):
         return total
 
     def _step(self, batch: Batches, rate: float) -> float:
-        """One step on some rows of each worker; the sum of the losses before it."""
+        """Take one step on a batch of each worker; return the sum of the losses before it."""
         parameters, means, squares = self._state
         loss, workspace = self._run(batch), self._workspace(batch)
         weight = float(self._rows.training_weights[batch.rows].sum(dtype=np.float64))
@@ -156,7 +158,7 @@ class SharedSession(NumbaSession):
 
 
 class SharedNumba(NumbaEngine):
-    """The numba engine, whose steps are taken by all workers together."""
+    """The numba engine, but all workers take its steps together."""
 
     def __init__(self, sharing: Sharing, n_threads: int) -> None:
         super().__init__(n_threads)
@@ -183,7 +185,7 @@ class SharedNumba(NumbaEngine):
 
 
 class SharedTorch(TorchEngine):
-    """The torch engine in plain steps, which are taken by all workers together."""
+    """The torch engine with plain steps, but all workers take the steps together."""
 
     def __init__(self, sharing: Sharing, n_threads: int, device: str) -> None:
         super().__init__(n_threads, device)

@@ -1,8 +1,8 @@
 """A Ray dataset as a table whose rows have positions and come in pieces of fixed length.
 
 The position of a row decides whether the row is held out and whether it is in a sample. So the
-dataset is read once, in order, and stays in the object store of the cluster, which spills to
-disks. A piece names the blocks that hold its rows.
+dataset is read once, in order. Its rows stay in the object store of the cluster, in memory and
+on disks. A piece names the blocks that hold its rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Piece:
 
 
 class DatasetTable(NamedTable):
-    """A dataset without its rows: names, types and length. It is sent to every worker.
+    """The names, types and length of a dataset, without its rows. Every worker gets a copy.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class DatasetTable(NamedTable):
 
     @property
     def identity(self) -> list[list[Any]]:
-        # Another number of workers would train on the rows in another order.
+        # With another number of workers, training would have another order of the rows.
         return [["dataset", self.n_rows, self._n_workers]]
 
     def chunk(self, piece: Piece, columns: Sequence[str], tables: Sequence[Any]) -> Chunk:
@@ -94,7 +94,10 @@ class Blocks:
     lengths: list[int]
 
     def pieces(self, n_columns: int) -> Iterator[tuple[Piece, list[Part]]]:
-        """All rows in pieces as long as the pieces that one machine reads, with their parts."""
+        """All rows in pieces, each with the parts of blocks that hold it.
+
+        The pieces are as long as the chunks that one machine reads from files.
+        """
         # Read from the module, so that tests can give small tables many pieces.
         n_rows = max(1, _parquet.CHUNK_CELLS // max(1, n_columns))
         for first in range(0, sum(self.lengths), n_rows):
@@ -105,9 +108,9 @@ class Blocks:
 def parts_between(
     refs: Sequence[Any], lengths: Sequence[int], first: int, last: int
 ) -> list[Part]:
-    """The parts that hold the rows from `first` to before `last`.
+    """The parts that hold the rows from position `first` to before position `last`.
 
-    The rows are in objects with these references and these lengths.
+    All rows are in objects with the references `refs` and the numbers of rows `lengths`.
     """
     parts, begin = [], 0
     for ref, length in zip(refs, lengths, strict=True):

@@ -21,8 +21,8 @@ from neuralrules._stream._checkpoint import Checkpoint, Stage
 from neuralrules._stream._passes import Gathered
 from neuralrules._training._training import Outcome, Plan, State
 
-# How often workers that found no room are started again. Ray waits a minute before each start:
-# a lost machine may come back, or another machine may replace it.
+# How often Ray tries again to start workers that found no room. Ray waits a minute before each
+# start, so that a lost machine can come back, or another machine can replace it.
 STARTS = 2
 SECONDS_BETWEEN_LOOKS = 0.5
 
@@ -35,9 +35,9 @@ class StageReport(NamedTuple):
     outcome : Outcome or None
     cost : SharingCost or None
     error : ValueError or None
-        Why there is no outcome.
+        The error that ended training, if there is no outcome.
     begun : list of int
-        The number of epochs done at each start of the workers.
+        For each start of the workers, the number of epochs that were done before it.
     checkpoint : Checkpoint
         The checkpoint with this stage.
     """
@@ -50,11 +50,11 @@ class StageReport(NamedTuple):
 
 
 class Keeper:
-    """An actor that remembers where training stands while workers come and go.
+    """An actor that remembers the progress of training while workers come and go.
 
-    It runs on the machine of the program that fits, which is the only machine that must not be
-    lost. A network is small, so no storage is needed that all machines can reach. If the
-    checkpoint has a path, it is also written there, in case this machine is lost too.
+    The keeper runs on the machine of the program that fits. This machine is the only one that
+    must not be lost. A network is small, so the machines need no shared storage. If the
+    checkpoint has a path, the progress is also written there, in case this machine is lost too.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Keeper:
     number : int
         The number of the stage of training.
     stage : Stage
-        Where the stage begins.
+        The progress at the beginning of the stage.
     """
 
     def __init__(self, checkpoint: Checkpoint, number: int, stage: Stage) -> None:
@@ -73,14 +73,14 @@ class Keeper:
         self._begun: list[int] = []
 
     def begin(self, rank: int) -> Stage:
-        """Where a worker, or its replacement, begins."""
+        """The progress from which a worker, or its replacement, continues."""
         if rank == 0:
             outcome = self._stage.outcome
             self._begun.append(0 if outcome is None else outcome.n_epochs)
         return self._stage
 
     def latest(self) -> Outcome | None:
-        """The result of the whole epochs so far."""
+        """The result of the completed epochs; None before training begins."""
         return self._stage.outcome
 
     def keep(self, stage: Stage) -> None:
@@ -101,7 +101,7 @@ class Keeper:
 
 @dataclass
 class ClusterTraining:
-    """The training of networks by workers that have equally many rows.
+    """The training of networks by workers that share the rows equally.
 
     Attributes
     ----------
@@ -114,9 +114,9 @@ class ClusterTraining:
     workers : Workers
     checkpoint : Checkpoint
     costs : list of SharingCost
-        What sharing cost in each stage.
+        The cost of sharing gradients in each stage.
     begun : list of list of int
-        For each stage, the number of epochs done at each start of its workers.
+        For each stage: the number of epochs done before each start of its workers.
     """
 
     refs: list[Any]
@@ -176,7 +176,7 @@ class ClusterTraining:
                     resources_per_worker=self.workers.resources,
                 ),
                 run_config=ray.train.RunConfig(
-                    storage_path=folder,  # for Ray's own notes; the keeper has what matters
+                    storage_path=folder,  # for Ray's own files; the keeper stores progress
                     failure_config=ray.train.FailureConfig(
                         max_failures=self.workers.max_failures,
                         controller_failure_limit=STARTS,
@@ -196,7 +196,7 @@ class ClusterTraining:
         return actor.remote(self.checkpoint, number, stage)
 
     def _shards(self) -> list[Any]:
-        """The rows of each worker. Their numbers differ by one row at most."""
+        """The rows of each worker. The workers' numbers of rows differ by one at most."""
         n_workers, n_rows = self.workers.number, self.kept.n_training
         ends = [n_rows * place // n_workers for place in range(n_workers + 1)]
         return [
@@ -205,7 +205,7 @@ class ClusterTraining:
         ]
 
     def _n_batches(self, plan: Plan) -> int:
-        """The steps of an epoch: the number of batches of the worker with most rows."""
+        """The steps of an epoch: the number of batches of the worker with the most rows."""
         n_workers = self.workers.number
         most_rows = math.ceil(self.kept.n_training / n_workers)
         return math.ceil(most_rows / math.ceil(plan.batch_size / n_workers))
@@ -213,7 +213,7 @@ class ClusterTraining:
 
 @contextmanager
 def progress_shown(keeper: Any, plan: Plan) -> Iterator[None]:
-    """Show how far the workers have come, if the plan asks for it."""
+    """Show the progress of the workers, if the plan asks for it."""
     ended = threading.Event()
 
     def follow() -> None:
@@ -240,7 +240,7 @@ def progress_shown(keeper: Any, plan: Plan) -> Iterator[None]:
 
 @contextmanager
 def interrupts_restored() -> Iterator[None]:
-    """Restore the meaning of Ctrl-C, which Ray Train changes to end the program."""
+    """Restore the handler of Ctrl-C: Ray Train sets one that ends the program."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

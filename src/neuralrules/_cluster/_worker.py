@@ -35,7 +35,7 @@ SECONDS_BETWEEN_CHECKPOINTS = 60
 
 @dataclass(frozen=True)
 class Job:
-    """What every worker has to know.
+    """A stage of training, as every worker gets it.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class Job:
     number : int
         The number of the stage of training.
     shards : list of list of Part
-        The rows of each worker. Their numbers differ by one row at most.
+        The rows of each worker. The workers' numbers of rows differ by one at most.
     validation : ray.ObjectRef of Rows
-        The rows that training stops early on; may be empty.
+        The held-out rows that decide when to stop early; may be empty.
     plan : Plan
     constraints : Constraints or None
     n_batches : int
@@ -76,7 +76,7 @@ class Job:
 
 
 def work(job: Job) -> None:
-    """Train to the end, from where earlier workers stopped."""
+    """Train to the end of a stage, from the point that earlier workers reached."""
     ray = load_ray()
     import torch.distributed as dist
 
@@ -88,7 +88,7 @@ def work(job: Job) -> None:
     sharing = Sharing()
     try:
         outcome = trained(job, rank, stage, sharing)
-    except ValueError as error:  # our own: a training that diverged would diverge again
+    except ValueError as error:  # our own: training diverged, and would diverge again
         ray.get(job.keeper.fail.remote(error))
         return
     if rank == 0:
@@ -106,7 +106,7 @@ class SharingCost:
 
 
 def trained(job: Job, rank: int, stage: Stage, sharing: Any) -> Outcome:
-    """Train on from a stage. The outcome is the same on every worker."""
+    """Continue training from `stage`. The outcome is the same on every worker."""
     ray = load_ray()
     from neuralrules._cluster._sharing import shared_engine, summed
 
@@ -149,7 +149,7 @@ class ShardTrainer:
             rows,
             plan.loss,
             job.constraints,
-            # The paper's penalty stands beside the sum of the losses of all rows.
+            # The paper adds the penalty to the sum of the losses, the engine to their mean.
             l2=plan.l2 / job.weight,
             moments=stage.state.moments,
             fit_intercept=plan.fit_intercept,
@@ -188,7 +188,7 @@ class ShardTrainer:
         return self._stage.total / job.weight
 
     def _store(self) -> None:
-        """Store where training stands. The first worker does it for all."""
+        """Store the progress of training. The first worker does this for all workers."""
         if self._rank == 0:
             stage = replace(self._stage, state=self.state())
             load_ray().get(self._job.keeper.keep.remote(stage))
