@@ -1,1 +1,1 @@
-"""What the library exchanges with the world beside tables: frames, terminals, files."""
+"""Input and output other than tables: data frames, progress, warnings, pages and files."""

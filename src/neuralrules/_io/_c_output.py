@@ -1,4 +1,4 @@
-"""Discarding what a C library prints on standard output."""
+"""Discard what a C library prints on standard output."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from functools import cache
 
 @contextmanager
 def discarded_c_output() -> Iterator[None]:
-    """Discard what C prints by `printf` and its kin; what Python prints is not touched.
+    """Discard what C code prints with `printf` and similar functions, but not Python's output.
 
-    It exchanges the C library's variable `stdout`. Redirecting the file descriptor instead
-    would also swallow what other threads of the program print meanwhile. Several threads may
-    be inside at once. Windows and musl have no such variable: nothing is discarded there.
+    The context manager replaces the C library's variable `stdout`. Redirecting the file
+    descriptor instead would also discard what other threads of the program print meanwhile.
+    Several threads may be inside at once. On Windows and with the C library musl, the variable
+    cannot be replaced, so nothing is discarded.
     """
     stdout = _c_stdout()
     if stdout is None:
@@ -31,7 +32,7 @@ def discarded_c_output() -> Iterator[None]:
 
 
 class _CStdout:
-    """The C library's `stdout`: a stream that leads nowhere while any thread is inside."""
+    """The C library's variable `stdout`, replaced by a null stream while a thread is inside."""
 
     def __init__(self, variable: ctypes.c_void_p, null: int) -> None:
         self._variable = variable
@@ -55,13 +56,13 @@ class _CStdout:
 
 @cache
 def _c_stdout() -> _CStdout | None:
-    """The one of this process, if its C library lets it be exchanged."""
+    """The variable `stdout` of this process; None if it cannot be replaced."""
     names = {"linux": "stdout", "darwin": "__stdoutp"}
     if sys.platform not in names:
         return None
     library = ctypes.CDLL(None)
     if sys.platform == "linux" and not hasattr(library, "gnu_get_libc_version"):
-        return None  # musl: the variable is constant, and to write to it ends the process
+        return None  # musl: the variable is constant, and writing to it ends the process
     library.fopen.restype = ctypes.c_void_p
     null = library.fopen(os.devnull.encode(), b"w")
     if not null:

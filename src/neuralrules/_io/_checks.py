@@ -1,4 +1,4 @@
-"""Checks of parameters that several rooms share."""
+"""Checks of parameters that several packages share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def is_whole(value: Any) -> bool:
 
 
 def check_whole(name: str, value: Any, least: int, example: int | None = None) -> int:
-    """A whole number of at least `least`; `example` is a good one for the message."""
+    """Check for a whole number of at least `least`; the message may name an `example`."""
     if not is_whole(value) or value < least:
         good = "" if example is None else f", for example {name}={example}"
         raise ValueError(f"{name}={value!r} must be a whole number of at least {least}{good}.")
@@ -20,7 +20,7 @@ def check_whole(name: str, value: Any, least: int, example: int | None = None) -
 
 
 def check_position(name: str, value: Any, n: int, things: str) -> int:
-    """A whole number from 0 to n - 1, which is one of n things."""
+    """Check for a whole number from 0 to n - 1: the position of one of `n` things."""
     if not is_whole(value) or not 0 <= value < n:
         raise ValueError(
             f"{name}={value!r} is not one of the {n} {things}. "

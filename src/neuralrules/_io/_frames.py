@@ -1,4 +1,4 @@
-"""Data frames for people: pandas is loaded only when one is asked for."""
+"""Import pandas when a data frame is asked for, not before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One line that shows how far long work has come: a training, a fit on files, a search."""
+"""One line that shows the progress of long work: a training, a fit on files or a search."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SECONDS_BETWEEN_LINES = 10  # in a notebook or a log file
 
 
 class ProgressLine:
-    """A bar on standard error with what is being done, and the time that is left.
+    """A progress bar on standard error, with the present step and the time that is left.
 
-    On a terminal the line is redrawn in place. Elsewhere (a notebook, a log file) a line is
-    written now and then, and the last state at the end. A line that is entered several times
-    ends when it is left as often.
+    On a terminal, the line is redrawn in place. Elsewhere (a notebook, a log file), a new line
+    is written now and then, and the last state at the end. The line is a context manager that
+    may be entered several times; it ends with the last exit.
     """
 
     def __init__(self, *, shown: bool) -> None:
@@ -37,13 +37,13 @@ class ProgressLine:
         return self
 
     def begin(self, text: str) -> None:
-        """Say on a terminal what has begun: the first step may take long."""
+        """Show on a terminal what has begun, because the first step may take long."""
         if self._terminal:
             self._line = f"{bar_text(0)} {text}"
             self._write("")
 
     def show(self, share: float, text: str) -> None:
-        """Show the state after a share of the work, more than 0 and at most 1."""
+        """Show that a share of the work is done, more than 0 and at most 1."""
         if not self._shown:
             return
         now = time.monotonic()
@@ -73,7 +73,7 @@ class ProgressLine:
 
 
 class Progress(ProgressLine):
-    """The line of one training, with epoch and loss."""
+    """The progress line of one training, with epoch and loss."""
 
     def __init__(self, n_epochs: int, *, shown: bool) -> None:
         super().__init__(shown=shown)
@@ -86,7 +86,7 @@ class Progress(ProgressLine):
 
 
 class RowProgress(ProgressLine):
-    """The line of a fit on files: passes over the table, then epochs of training."""
+    """The progress line of a fit on files: passes over the table, then epochs of training."""
 
     def __init__(self, *, shown: bool) -> None:
         super().__init__(shown=shown)
@@ -99,7 +99,7 @@ class RowProgress(ProgressLine):
         self._n_passes = self._n_begun + n_passes
 
     def begin_pass(self, n_rows: int) -> None:
-        """Begin to read `n_rows` rows once more."""
+        """Begin another pass over `n_rows` rows."""
         self._n_begun += 1
         self._n_passes = max(self._n_passes, self._n_begun)
         self._n_rows, self._all_rows = 0, n_rows
@@ -118,7 +118,7 @@ class RowProgress(ProgressLine):
 
 
 class SearchProgress(ProgressLine):
-    """The line of a search, with fold, candidate and the best score so far.
+    """The progress line of a search, with fold, candidate and the best score so far.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class SearchProgress(ProgressLine):
     def update(self, place: int, fold: int, scores: list[list[float]]) -> None:
         """Show the state after a candidate has been trained and scored on a fold.
 
-        `scores` are the scores of every candidate so far.
+        `scores` holds, for each candidate, its scores so far.
         """
         self._n_done += 1
         means = [float(np.mean(each)) if each else -math.inf for each in scores]
@@ -164,10 +164,10 @@ def losses_text(loss: float, validation_loss: float | None) -> str:
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """Characters in a line of the terminal that a stream writes to; None if not known."""
+    """The width in characters of the terminal of a stream; None if it is not known."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
-    except (OSError, ValueError, AttributeError):  # no terminal, or closed
+    except (OSError, ValueError, AttributeError):  # not a terminal, or a closed stream
         return None
 
 

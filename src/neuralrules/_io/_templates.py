@@ -1,4 +1,4 @@
-"""Pages from jinja2's templates, which escape whatever they are given."""
+"""HTML pages from jinja2 templates, which escape all data."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from neuralrules._io._writing import checked_path, whole_file
 if TYPE_CHECKING:
     import jinja2
 
-# Characters that turn the direction of all text after them: shown, not obeyed, or a
-# column's name could make the rest of a rule read backwards.
+# Characters that change the direction of all text after them. Pages show their codes instead:
+# otherwise a column's name could make the rest of a rule read backwards.
 TURNS = {code: f"⟨U+{code:04X}⟩" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
 
@@ -32,7 +32,7 @@ def import_jinja2(needed_by: str) -> Any:
 
 
 def escaping_environment(jinja: Any, package: str) -> jinja2.Environment:
-    """The templates of a package, and the page that plain ones fill."""
+    """The jinja2 environment with a package's templates and the shared ``page.html``."""
     packages = (package, "neuralrules._io")
     result: jinja2.Environment = jinja.Environment(
         loader=jinja.ChoiceLoader([jinja.PackageLoader(one) for one in packages]),
@@ -45,27 +45,27 @@ def escaping_environment(jinja: Any, package: str) -> jinja2.Environment:
 
 
 def digest(text: str) -> str:
-    """The hash by which a content security policy knows an inline block."""
+    """The hash of an inline block, by which a content security policy allows the block."""
     code = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return f"sha256-{code}"
 
 
 def page_bytes(page: str) -> bytes:
-    """A page as it is written; a lone surrogate in a name must not cost it."""
+    """A page as bytes of UTF-8. A lone surrogate in a name becomes a question mark."""
     return page.translate(TURNS).encode("utf-8", errors="replace")
 
 
 def plain_page(package: str, template: str, data: dict[str, Any], path: Any) -> Path:
-    """Write a page of words and tables that needs nothing else.
+    """Write a page of words and tables that needs no other files.
 
     Parameters
     ----------
     package : str
         The package that has the template.
     template : str
-        A file that extends ``page.html``; what is written may well have the same name.
+        A file that extends ``page.html``. Messages suggest the same name for the page.
     data : dict
-        What the template shows.
+        The values that the template shows.
     path : str or path
     """
     jinja = import_jinja2("to_html")
@@ -77,9 +77,10 @@ def plain_page(package: str, template: str, data: dict[str, Any], path: Any) -> 
 
 
 def framed_page(package: str, template: str, data: dict[str, Any], title: str) -> str | None:
-    """The same page in a frame, for a notebook; none without jinja2, so that text is shown.
+    """A page as in `plain_page`, but as an HTML frame for a notebook.
 
-    Notebooks have a style of their own, from which the frame keeps the page apart.
+    Returns None without jinja2, so that the notebook shows text. The frame keeps the page free
+    of the notebook's own style.
     """
     try:
         jinja = import_jinja2("_repr_html_")
@@ -91,7 +92,7 @@ def framed_page(package: str, template: str, data: dict[str, Any], title: str) -
 
 
 def rendered(jinja: Any, package: str, template: str, data: dict[str, Any]) -> bytes:
-    """A whole page, which may load nothing and run nothing."""
+    """A whole page. Its content security policy lets it load nothing and run nothing."""
     from markupsafe import Markup
 
     style = files("neuralrules._io").joinpath("templates", "page.css").read_text("utf-8")

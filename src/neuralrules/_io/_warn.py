@@ -10,7 +10,7 @@ PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn, and name the line that called this library, however deep in it the cause is."""
+    """Warn at the line that called this library, however deep in the library the cause is."""
     frame, level = sys._getframe(1), 2  # 1 would be this function
     while frame.f_code.co_filename.startswith(PACKAGE) and frame.f_back is not None:
         frame, level = frame.f_back, level + 1

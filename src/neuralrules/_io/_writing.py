@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Write files as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-# Of errors in the middle of writing, those that are about the file written.
+# Errors while writing that concern the file: disk full, quota used up, file too large.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_unfinished: set[Path] = set()  # parts of files that are being written
+_unfinished: set[Path] = set()  # temporary files that are being written
 
 
 def checked_path(path: Any, example: str) -> Path:
-    """The file to write, refused before any work is done on it.
+    """Check the path of a file to write, before the work for its content begins.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ def checked_path(path: Any, example: str) -> Path:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A stream that replaces a file at once: no reader, and no kill, ever finds half of it.
+    """A stream that replaces a file as a whole: nobody finds half a file, even after a kill.
 
-    The temporary file beside it is made on entering, so that a folder that cannot be
-    written shows at once. What is there keeps its mode; a link stays, and what it points
-    to is replaced.
+    The temporary file beside the target is created on entering, so that a folder without
+    write permission is refused at once. A file that exists keeps its mode. If the path is a
+    link, the link stays, and the file that it points to is replaced.
     """
     target = written_file(path)
-    # Fifty letters have at most 200 of the 255 bytes that a file's name may have.
+    # Fifty letters take at most 200 of the 255 bytes that the name of a file may have.
     part = target.with_name(f".{target.name[:50]}.{uuid.uuid4().hex[:12]}.part")
     _unfinished.add(part)
     try:
@@ -101,17 +101,17 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def remove_unfinished() -> None:
-    """Remove the parts of files that are being written, for a process that must end now."""
+    """Remove the temporary files of unfinished writing, for a process that must end now."""
     for part in list(_unfinished):
-        with suppress(OSError):  # it is gone, or cannot be removed: the others can
+        with suppress(OSError):  # go on with the other files
             part.unlink()
 
 
 def written_file(path: Path) -> Path:
-    """What a path stands for: a link stays, and what it points to is written."""
+    """The file that is written for a path: the target of a link, otherwise the path."""
     return Path(os.path.realpath(path)) if os.path.islink(path) else path
 
 
 def unwritable(path: str, error: OSError) -> OSError:
-    """The same error, about the path that was given."""
+    """An error of the same type, with a message about the path that the user gave."""
     return type(error)(f"path={path!r} cannot be written: {error.strerror}. Give another path.")
