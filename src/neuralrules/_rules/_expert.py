@@ -7,7 +7,7 @@
 A rule is one condition, or several with "and" between them. Numbers and dates are compared by
 <, <=, > and >=, categories by = and !=, booleans by = true or = false. Names and categories
 that are not one word stand in quotes. Training keeps the conditions of a rule, unless the rule
-begins with "free: ". Each rule starts with the value that a leaf of its rows would have.
+begins with "free: ". The value of a rule starts as the value of a leaf with the same rows.
 """
 
 from __future__ import annotations
@@ -43,19 +43,20 @@ TOKEN = re.compile(
 SAME = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
 ORDER, EQUALITY = ("<", "<=", ">", ">="), ("=", "!=")
 TRUTHS = {"true": True, "false": False}
-FREE_MARK = "free: "  # a rule that begins with it is trained like a rule that grew
+FREE_MARK = "free: "  # a rule that begins with this text is trained like a leaf of a tree
 
 
 def expert_rules(texts: Sequence[str], encoder: Encoder, rows: Rows) -> Rules:
-    """Rules that people wrote. Each starts with the value that a leaf of its rows would have.
+    """Rules that people wrote. Each starts with the value of a leaf with the same rows.
 
-    Training keeps the literals of all rules but those marked as free. The values of all rules
-    are trained: an expert knows when a rule applies, the rows show how much it should count.
+    Training keeps the literals of all rules except those marked as free. The values of all
+    rules are trained: an expert knows when a rule applies, but the rows show how much it should
+    count.
 
     Parameters
     ----------
     texts : sequence of str
-        See the top of this module for their grammar.
+        The docstring of this module describes their grammar.
     encoder : Encoder
     rows : Rows
         Rows without training weight do not count.
@@ -83,7 +84,7 @@ def expert_rules(texts: Sequence[str], encoder: Encoder, rows: Rows) -> Rules:
 
 
 def measured(paths: Sequence[Sequence[Literal]], rows: Rows) -> Rules:
-    """Rules of such literals, with the rows that each of them covers."""
+    """Rules with these literals, and with the values and counts of the rows they cover."""
     task, weights = rows.task, rows.training_weights
     rules = unmeasured(paths, task)
     n, totals = np.zeros(rules.n_rules), np.zeros_like(rules.totals)
@@ -104,7 +105,7 @@ def measured(paths: Sequence[Sequence[Literal]], rows: Rows) -> Rules:
 
 
 class Token(NamedTuple):
-    """A name or value, an operator or, with no text, the end; and where it stands."""
+    """A part of a rule and its position: a name or value, an operator, or the end (no text)."""
 
     kind: str
     text: str
@@ -136,7 +137,7 @@ def read_rule(text: str, encoder: Encoder, where: str) -> list[Literal]:
     Raises
     ------
     ValueError
-        In one line, with the place marked by ``-->``.
+        If the rule cannot be read. The message is one line, and ``-->`` marks the place.
     """
     if not isinstance(text, str):
         raise TypeError(f"{where} must be a rule as text, got {text!r}.")
@@ -144,7 +145,7 @@ def read_rule(text: str, encoder: Encoder, where: str) -> list[Literal]:
 
 
 class Reader:
-    """Goes through the tokens of one rule."""
+    """Reads one rule, token by token."""
 
     def __init__(self, text: str, encoder: Encoder, where: str) -> None:
         self.text, self.encoder, self.where = text, encoder, where
@@ -187,7 +188,7 @@ class Reader:
         return [(place, column) for place, column in columns if column.source == source]
 
     def column(self) -> int:
-        """The column that is named next, as its place in the table."""
+        """Read the name of a column; return the position of the column in the table."""
         token, names = self.tokens.pop(), self.encoder.names
         if token.kind not in ("word", "quoted"):
             self.fail(token, "expected the name of a column")
@@ -202,7 +203,7 @@ class Reader:
         self.fail(token, f"there is no column {token.text!r}; {known}")
 
     def state(self, source: int, start: Token) -> Literal:
-        """``is missing`` or ``is not missing``."""
+        """Read ``missing`` or ``not missing``; the token ``is`` was read before."""
         word, wanted = self.tokens.pop(), True
         if word.kind == "word" and word.text.lower() == "not":
             word, wanted = self.tokens.pop(), False
@@ -253,7 +254,7 @@ class Reader:
         return threshold(place, column, sign.text, amount)
 
     def indicator(self, place: int, wanted: bool) -> Literal:
-        """A literal that holds where a column of 0 and 1 is 1, or where it is not."""
+        """A literal that holds if a column of 0 and 1 is 1 or, if not `wanted`, if it is 0."""
         column, sign = self.encoder.columns[place], 1 if wanted else -1
         middle = float(column.encoded(np.array(0.5)))
         return place, sign, literal_threshold(middle, sign)
@@ -265,14 +266,15 @@ class Reader:
 
 
 def threshold(place: int, column: Number, sign: str, amount: float) -> Literal:
-    """The strict literal of a comparison: a row at exactly the number is on its side.
+    """The strict literal of a comparison, which also treats rows at exactly the number right.
 
     The number is encoded just as the rows are, so that equal cells stay equal in float32.
     """
     direction = 1 if sign[0] == ">" else -1
     includes = sign.endswith("=")
     if column.knots is not None and not column.knots.x[0] <= amount <= column.knots.x[-1]:
-        # Beyond the knots all numbers are alike: on one side of the number, all or none.
+        # Below the first knot or above the last knot, all numbers are encoded alike. So the
+        # literal holds for all of them or for none.
         includes = (amount < column.knots.x[0]) == (direction > 0)
     scaled = np.clip(column.encoded(np.array(amount)), -LARGEST, LARGEST)
     nearest = np.float32(scaled)

@@ -15,10 +15,11 @@ import numpy as np
 from neuralrules._rules._trees import Tree
 from neuralrules._task._task import Task
 
-# What training must keep of a rule: nothing; its literals, and its second layer if it has one;
-# or its value as well.
+# What training must not change in a rule. FREE: training may change everything.
+# LITERALS_FROZEN: it must keep the literals, and the second layer if the rule has one.
+# ALL_FROZEN: it must also keep the value.
 FREE, LITERALS_FROZEN, ALL_FROZEN = range(3)
-WRITTEN = -1  # the tree of a rule that a person wrote
+WRITTEN = -1  # stands for the tree of a rule that a person wrote
 
 # Feature, sign and threshold.
 Literal: TypeAlias = tuple[int, int, np.float32]
@@ -79,7 +80,7 @@ class Rules:
 
     @property
     def grew(self) -> bool:
-        """Whether the rules are leaves of trees; a model read from text has none."""
+        """Whether training rows were counted; a model read from text has no counts."""
         return self.n_training > 0
 
     @property
@@ -144,17 +145,17 @@ class Rules:
 
     @property
     def frozen_parts(self) -> np.ndarray:
-        """What is frozen of each rule, (n_rules,) int8."""
+        """The frozen part of each rule, (n_rules,) int8; see `frozen`."""
         return np.zeros(self.n_rules, np.int8) if self.frozen is None else self.frozen
 
     @property
     def given_parts(self) -> np.ndarray:
-        """What the start of training must keep of each rule: literals that a person wrote."""
+        """The part of each rule that training must keep at its start: frozen or written."""
         written = np.where(self.trees == WRITTEN, LITERALS_FROZEN, FREE)
         return np.maximum(self.frozen_parts, written).astype(np.int8)
 
     def freezing(self, rules: np.ndarray, part: int) -> Rules:
-        """The same rules, of which the given ones have the given part frozen."""
+        """The same rules, with `part` frozen in the rules that have the indices `rules`."""
         frozen = self.frozen_parts.copy()
         frozen[rules] = part
         return replace(self, frozen=frozen if frozen.any() else None)
@@ -211,9 +212,9 @@ def literal_threshold(split: float, sign: int) -> np.float32:
     The tree sends ``x <= split`` to the left, with x in float32 and the split in
     float64. The paper's literals are strict (H(0) = 0): a literal at exactly its
     threshold is not active. So the right-hand literal takes the largest float32
-    not above the split, and the left-hand one the next float32 after it. Then
-    every float32 x, a row exactly on the split included, satisfies exactly one of
-    the two, and it is the one that the tree chooses.
+    not above the split, and the left-hand literal takes the next float32 after it.
+    Then every float32 x, even exactly at the split, satisfies exactly one of the
+    two literals: the literal on the side that the tree chooses.
     """
     below = np.float32(split)
     if below > split:
@@ -241,10 +242,11 @@ def margin_scores(
 ) -> np.ndarray:
     """m^2 of each rule (equation 8 of the paper), shape (n_rules,).
 
-    For two classes it is (n+ - n-)^2 / n. For more it is half the sum of the
-    scores of each class against the others, which for two classes is the same.
-    For a regression it is the sum over targets of (sum of y)^2 / n, with y measured
-    from the mean: the same formula, since n+ - n- is the sum of labels -1 and +1.
+    For two classes, the score is (n+ - n-)^2 / n. For more classes, it is half the
+    sum of the scores of each class against the others. With two classes, both
+    formulas agree. For a regression, the score is the sum over targets of
+    (sum of y)^2 / n, with y minus the mean. This is the formula of two classes
+    again, because n+ - n- is the sum of labels -1 and +1.
 
     Parameters
     ----------
@@ -301,7 +303,7 @@ def decompose(
 
 
 def literal_arrays(paths: Sequence[Sequence[Literal]]) -> dict[str, np.ndarray]:
-    """The literals of rules as flat arrays, by their names in `Rules`."""
+    """The literals of rules as flat arrays, with the names of the attributes of `Rules`."""
     literals = [literal for path in paths for literal in path]
     ends = np.cumsum([len(path) for path in paths])
     return {
@@ -313,7 +315,7 @@ def literal_arrays(paths: Sequence[Sequence[Literal]]) -> dict[str, np.ndarray]:
 
 
 def unmeasured(paths: Sequence[Sequence[Literal]], task: Task) -> Rules:
-    """Rules that a person wrote, by their literals; all counts are zero."""
+    """Rules that a person wrote, from their literals; all counts are zero."""
     n_rules = len(paths)
     return Rules(
         **literal_arrays(paths),
@@ -328,7 +330,7 @@ def unmeasured(paths: Sequence[Sequence[Literal]], task: Task) -> Rules:
 
 
 def select(rules: Rules, max_rules: int | None) -> Rules:
-    """The `max_rules` rules of the highest margin scores, in their original order."""
+    """The `max_rules` rules with the highest margin scores, in their original order."""
     if max_rules is None or rules.n_rules <= max_rules:
         return rules
     best = np.argsort(-rules.scores, kind="stable")[:max_rules]

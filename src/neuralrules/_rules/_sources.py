@@ -19,19 +19,19 @@ from neuralrules._rules._histograms import Bins, boost
 from neuralrules._rules._rules import Rules, decompose
 from neuralrules._rules._trees import Splits, Tree, trees_of_rows, trees_with_values
 
-# Trees grow from at most this many rows. Of larger tables they see a sample. Measured on a
-# million generated rows with 20 columns, 30 boosted trees of depth 3 are as good from a sample
-# as from all rows on five tables (log loss 0.420 against 0.424 for two classes, 1.228 against
-# 1.230 for seven, 0.0261 against 0.0267 if one row in 126 is positive) and take 1 s instead of
-# 4 s. Larger trees are slightly worse: 100 boosted trees of depth 6 reach 0.0238 instead of
-# 0.0227 on the last table, and one exact tree of depth 10 reaches 0.467 instead of 0.460, in
-# 6 s instead of 46 s.
+# Trees grow from at most this many rows. If a table is larger, they grow from a sample. We
+# measured this on five tables of a million generated rows with 20 columns. 30 boosted trees of
+# depth 3 are as good from a sample as from all rows (log loss 0.420 against 0.424 for two
+# classes, 1.228 against 1.230 for seven, 0.0261 against 0.0267 if one row in 126 is positive),
+# and take 1 s instead of 4 s. Larger trees are slightly worse from a sample: 100 boosted trees
+# of depth 6 reach 0.0238 instead of 0.0227 on the last table, and one exact tree of depth 10
+# reaches 0.467 instead of 0.460, in 6 s instead of 46 s.
 MAX_ROWS = 200_000
 
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """The options of a source; the names are those of the estimators' parameters."""
+    """The options of a source. They have the names of the estimators' parameters."""
 
     max_depth: int | None
     min_samples_leaf: int
@@ -42,10 +42,10 @@ class SourceOptions:
     restrictions: Restrictions | None = None
 
     def of_each_tree(self, n_outputs: int = 1) -> dict[str, Any]:
-        """Parameters of scikit-learn's trees for a number of outputs.
+        """The parameters of scikit-learn's trees for a number of outputs.
 
-        Only trees for one output are grown monotone. Rules of other trees are made monotone
-        afterwards, which costs them more.
+        Only trees for one output are grown monotone. The rules of other trees are made monotone
+        afterwards, which harms them more.
         """
         parameters: dict[str, Any] = {
             "max_depth": self.max_depth,
@@ -55,7 +55,7 @@ class SourceOptions:
         limits = self.restrictions
         one_way = limits is not None and limits.directions.ndim == 1
         if n_outputs == 1 and limits is not None and one_way and limits.directions.any():
-            # A list: scikit-learn's classifier turns the signs of an array in place.
+            # Give a list: scikit-learn's classifier flips the signs of an array in place.
             parameters["monotonic_cst"] = limits.directions.tolist()
         return parameters
 
@@ -65,15 +65,15 @@ class SourceOptions:
         return None if self.restrictions is None else self.restrictions.groups
 
 
-# From rows to rules, and to the order of the rows with training weight, (n,) int32, in which
-# rows of neighbouring leaves are neighbours.
+# A function from rows to rules. It also returns the indices of the rows with training weight,
+# (n,) int32, in an order in which rows of neighbouring leaves are next to each other.
 Source: TypeAlias = Callable[[Rows, SourceOptions], tuple[Rules, np.ndarray]]
-# From rows to trees.
+# A function from rows to trees.
 Growth: TypeAlias = Callable[[Rows, SourceOptions], list[Tree]]
 
 
 def one_tree(rows: Rows, options: SourceOptions) -> list[Tree]:
-    """One tree, by the paper's margin criterion."""
+    """One tree, grown by the paper's margin criterion."""
     kind = DecisionTreeClassifier if rows.task.are_classes else DecisionTreeRegressor
     some = sample(rows, MAX_ROWS, options.random_state)
     model = kind(**options.of_each_tree(rows.task.n_outputs))
@@ -82,9 +82,9 @@ def one_tree(rows: Rows, options: SourceOptions) -> list[Tree]:
 
 
 def forest_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
-    """The trees of a random forest; their values are averaged."""
+    """The trees of a random forest. Each value is divided by the number of trees."""
     kind = RandomForestClassifier if rows.task.are_classes else RandomForestRegressor
-    # As scikit-learn's classifiers do, look at sqrt(columns) columns for each split.
+    # Each split looks at sqrt(n_columns) columns, the default of scikit-learn's classifier.
     model = kind(
         options.n_trees,
         max_features="sqrt",
@@ -99,11 +99,12 @@ def forest_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
 def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
     """The trees of gradient boosting by histograms; several targets are boosted one by one.
 
-    The values of the trees add to the constant that boosting starts from: the log odds of two
-    classes, the centred logarithms of the shares of more classes, and for numbers their mean,
-    its logarithm or the constant that Huber's loss prefers. Classes are boosted by the log
-    loss, even if the network has another loss, because leaves only have to lie where classes
-    differ.
+    The values of the trees are added to the constant that boosting starts from. For two
+    classes, this constant is the log odds. For more classes, there are several constants: the
+    centred logarithms of the shares of the classes. For numbers, the constant is their mean,
+    the logarithm of their mean or the best constant for Huber's loss. Classes are boosted with
+    the log loss, even if the network has another loss, because leaves only have to lie where
+    classes differ.
     """
     task = rows.task
     used = sample(rows, MAX_ROWS, options.random_state)
@@ -113,11 +114,11 @@ def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
     if task.are_classes:
         # The first rows of a partial_fit may lack classes of later rows.
         present = np.unique(used.codes)
-        if len(present) < 2:  # nothing to boost: one leaf
+        if len(present) < 2:  # there is nothing to boost: the tree is a single leaf
             return one_tree(rows, options)
         if task.n_classes > 2:
             effects = effects[present]
-            if len(present) == 2:  # one tree a round, for the second class against the first
+            if len(present) == 2:  # one tree per round, for the second class against the first
                 effects = effects[1:] - effects[:1]
     groups = None if options.groups is None else [own.tolist() for own in options.groups]
     bins = Bins.fit(used.X)
@@ -145,7 +146,7 @@ def boosted_trees(rows: Rows, options: SourceOptions) -> list[Tree]:
 def boosted_targets(
     rows: Rows, effects: np.ndarray
 ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-    """For each run of boosting: scikit-learn's loss, the targets, the effects on outputs."""
+    """For each run of boosting: scikit-learn's loss, targets, and effects on the outputs."""
     if rows.task.are_classes:
         yield "log_loss", rows.codes, effects
         return
@@ -154,10 +155,10 @@ def boosted_targets(
 
 
 def group_by_group(grow: Growth) -> Growth:
-    """Separate trees for each group of columns, if there are groups.
+    """Grow separate trees for each group of columns, if there are groups.
 
     This is for trees that scikit-learn cannot restrict to groups. All paths of a tree share the
-    column of its first split, so a tree of all columns would hardly use most groups.
+    column of the first split. So a tree that may use all columns would hardly use most groups.
     """
 
     def grow_each(rows: Rows, options: SourceOptions) -> list[Tree]:
@@ -202,8 +203,9 @@ def target_means(rows: Rows) -> np.ndarray | float:
 def sample(rows: Rows, n_rows: int, random_state: np.random.RandomState) -> Rows:
     """At most `n_rows` of the rows that have weight, in their order.
 
-    All classes give equally many rows, or all rows that they have, so that a rare class is not
-    lost. The rows of a class that gives a part of its rows weigh more instead.
+    Each class gives the same number of rows, or all its rows if it has fewer, so that a rare
+    class is not lost. If a class gives only a part of its rows, the weights of these rows are
+    raised in proportion.
     """
     counted = np.flatnonzero(rows.training_weights)
     if len(counted) <= n_rows:
@@ -224,7 +226,7 @@ def sample(rows: Rows, n_rows: int, random_state: np.random.RandomState) -> Rows
 
 
 def shares(present: np.ndarray, n_rows: int) -> np.ndarray:
-    """How many rows each group gives to a sample: as many as the others, or all that it has.
+    """How many rows each group gives to a sample: the same number, or all if it has fewer.
 
     Parameters
     ----------

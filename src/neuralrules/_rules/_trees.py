@@ -7,8 +7,8 @@ The paper grows its tree by the margin criterion
 With labels y = -1 and +1, s^2 / n = n * mean(y)^2 and n * (1 - mean(y)^2) is twice
 the weighted Gini impurity, so that I is exactly twice the Gini decrease of a split
 (and the variance reduction of y). scikit-learn's Gini tree is therefore the paper's
-tree, and its squared-error tree is the same thing for a regression; the tests
-compare both with a brute-force search of the formula above.
+tree, and its squared-error tree is the paper's tree for a regression. The tests compare
+both with a brute-force search by the formula above.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from neuralrules._task._task import Task
 # Rows whose leaves are looked up at a time, so that their columns stay in the cache.
 CHUNK_ROWS = 2**16
 # For trees of at most this many nodes, masks of all rows find leaves faster than lists of the
-# rows of each node: ten times as fast at depth 3, twice at depth 7. Their numbers are uint8.
+# rows of each node: ten times as fast at depth 3, twice as fast at depth 7. The numbers of
+# these nodes fit into uint8.
 SMALL_TREE = 256
-# Leaves of several small trees are counted together: a row has one number for its leaves in all
-# of these trees. There are at most this many combinations of leaves, so they fit into uint8.
+# Leaves of several small trees are counted together: each row has a single number for its
+# leaves in all these trees. There are at most MOST_TOGETHER combinations of leaves, so that the
+# numbers fit into uint8.
 MOST_TOGETHER = 256
 
 
@@ -41,7 +43,7 @@ class Splits:
     feature, left, right : (n_nodes,) int
         Split feature and children; the children of a leaf are negative.
     threshold : (n_nodes,) float64
-        A row goes left if its feature is at most this.
+        A row goes left if its feature is at most the threshold.
     """
 
     feature: np.ndarray
@@ -63,7 +65,7 @@ class Splits:
         return self.leaves(X.T)
 
     def leaves(self, columns: np.ndarray) -> np.ndarray:
-        """The leaf of each row of encoded columns (n_columns, n_rows) float32, int64."""
+        """The leaf of each row, (n_rows,) int64; `columns` is (n_columns, n_rows) float32."""
         if self.n_nodes <= SMALL_TREE:
             return self.leaf_numbers(columns, np.arange(self.n_nodes)).astype(np.int64)
         thresholds = float32_below(self.threshold)
@@ -80,9 +82,9 @@ class Splits:
         return found
 
     def leaf_numbers(self, columns: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """The number of each row's leaf, (n_rows,) uint8; `numbers` are those of all nodes.
+        """The number of each row's leaf, (n_rows,) uint8; `numbers` has one for each node.
 
-        Each node looks at all rows, by masks.
+        Each node has a mask of all rows.
         """
         numbers = numbers.astype(np.uint8)
         thresholds = float32_below(self.threshold)
@@ -127,7 +129,7 @@ class Tree(Splits):
 
 
 def trees_of_rows(grown: Sequence[Splits], rows: Rows) -> list[Tree]:
-    """Trees whose leaves have the values of their rows; several trees are averaged."""
+    """Trees whose leaf values come from the rows, divided by the number of trees."""
     share = 1 / len(grown)
     return [
         Tree.grown(splits, share * rows.task.leaf_values(n, totals), n, totals)
@@ -146,7 +148,7 @@ def trees_with_values(
 
 
 def leaf_sums(grown: Sequence[Splits], rows: Rows) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each tree the weight of the rows in each leaf, and their classes or targets.
+    """For each tree, the weight of the rows in each leaf, and the totals of their targets.
 
     All rows count, even if the trees grew from a sample of them.
     """
@@ -175,7 +177,7 @@ def in_groups(grown: Sequence[Splits]) -> Iterator[list[Splits]]:
 
 
 class LeafTable:
-    """Sums over the rows of each combination of the leaves of some trees."""
+    """Sums over rows, for each combination of the leaves of some trees."""
 
     def __init__(self, grown: list[Splits], task: Task) -> None:
         self._grown, self._has_classes = grown, bool(task.n_classes)
@@ -195,7 +197,7 @@ class LeafTable:
             self._n += np.bincount(groups, weights, minlength=len(self._n))
 
     def _combinations(self, columns: np.ndarray) -> np.ndarray:
-        """The number of each row's combination, (n_rows,) int64."""
+        """The number of each row's combination of leaves, (n_rows,) int64."""
         if len(self._grown) == 1:
             return np.searchsorted(self._leaves[0], self._grown[0].leaves(columns))
         found = np.zeros(columns.shape[1], np.uint8)
@@ -208,7 +210,7 @@ class LeafTable:
         return found.astype(np.int64)
 
     def sums(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """For each tree the weight of each leaf, and its classes or targets, by nodes."""
+        """For each tree, the weight of the rows in each node, and totals of their targets."""
         counts = self._n.reshape(self._shape)
         totals = self._totals.reshape(*self._shape, -1)
         for place, (splits, leaves) in enumerate(zip(self._grown, self._leaves, strict=True)):
@@ -219,6 +221,6 @@ class LeafTable:
 
 
 def float32_below(numbers: np.ndarray) -> np.ndarray:
-    """The largest float32 that are not above float64 numbers."""
+    """For each float64 number, the largest float32 that is not above the number."""
     nearest = numbers.astype(np.float32)
     return np.where(nearest > numbers, np.nextafter(nearest, np.float32(-np.inf)), nearest)
