@@ -37,7 +37,7 @@ from neuralrules._reading._numbers import number
 from neuralrules._task._task import chosen_classes
 
 LEAST = 1e-6  # probabilities nearer to 0 or 1 lose the digits that a proof needs
-SAME = 1e-5  # a cost this close to the bound, relatively, is the bound but for rounding
+SAME = 1e-5  # a cost that exceeds the bound by at most this share does so by rounding only
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,17 +47,17 @@ class Counterfactual:
     Attributes
     ----------
     x : frame or ndarray of shape (1, n_columns), or None
-        The changed row, in the form in which the user gave it; None if none was found.
+        The changed row, in the form in which the user gave the row; None if none was found.
     changes : tuple of Change
         The cells that differ, the most expensive change first.
     cost : float
-        Sum of the costs of the changes; infinite if none was found.
+        The sum of the costs of the changes; infinite if no row was found.
     bound : float
         No counterfactual costs less than this; infinite if there is no counterfactual.
     optimal : bool
         Whether the search ended with a proof. If a row was found, the proof says that no
-        counterfactual is cheaper by more than 0.1 %. If none was found, it says that none is
-        in reach.
+        counterfactual is cheaper by more than 0.1 %. If no row was found, the proof says that
+        no counterfactual is in reach.
     found : bool
     prediction_before, prediction_after : object
         What the model predicts for the row and for `x`; `prediction_after` is None if no row
@@ -69,10 +69,10 @@ class Counterfactual:
     probability_before, probability_after : float or None
         The probability of this class.
     others : tuple of Counterfactual
-        Further answers, if the user asked for several. Each further answer keeps at least one
-        column unchanged that every earlier answer changed, and is the smallest such change.
-        If there are fewer answers than asked for, the last one is not `found`, and says
-        whether this is proven.
+        Further answers, if the user asked for several. For every earlier answer, a further
+        answer leaves at least one of the columns unchanged that the earlier answer changed. It
+        is the smallest such change. If there are fewer answers than the user asked for, the
+        last one is not `found`, and its `optimal` says whether this is proven.
     """
 
     x: Any
@@ -101,7 +101,7 @@ class Counterfactual:
         return "\n".join([self._sentence(), *others])
 
     def _sentence(self, *, first: bool = True) -> str:
-        """The answer in words; further answers are called others."""
+        """The answer in words. If not `first`, the text calls it another answer."""
         what, digits = "prediction", 6
         before, after = self.prediction_before, self.prediction_after
         if self.probability_before is not None:
@@ -151,9 +151,9 @@ def counterfactual(
     time_limit: float = 60.0,
     restrictions: Restrictions | None = None,
 ) -> Counterfactual:
-    """See `Answers.counterfactual`, which calls it with a checked table.
+    """Find a counterfactual: `Answers.counterfactual` calls this with a checked table.
 
-    The model was trained under the `restrictions`.
+    See there for the parameters. `restrictions` are those that the model was trained under.
     """
     if not isinstance(time_limit, Real) or not as_float(time_limit) > 0:
         raise ValueError(
@@ -191,7 +191,7 @@ def counterfactual(
 
 
 def answer_of(problem: Problem, outcome: Found, seconds: float) -> Counterfactual:
-    """The result of a search that took some seconds, as the user gets it."""
+    """The answer for the user, from the result of a search that took some seconds."""
     best, of_class = outcome.best, problem.wanted.of_class
     fitted = problem.fitted
     before, probability = predicted(fitted, problem.table, problem.engine, of_class)
@@ -212,14 +212,14 @@ def answer_of(problem: Problem, outcome: Found, seconds: float) -> Counterfactua
 
 
 def read_target(fitted: Fitted, target: Any, before: Any) -> Wanted:
-    """The parameter `target` of `counterfactual`, for a row that is predicted as `before`."""
+    """Read the parameter `target` for a row whose prediction is `before`."""
     return (_read_classes if fitted.task.are_classes else _read_ranges)(fitted, target, before)
 
 
 def read_probability(
     fitted: Fitted, target: Any, probability: Any, outputs: np.ndarray
 ) -> Wanted:
-    """The parameter `probability` of `counterfactual`, for a row with outputs (1, 1)."""
+    """Read the parameter `probability` for a row with outputs (1, 1)."""
     task = fitted.task
     if not task.are_classes:
         raise ValueError(
@@ -250,7 +250,7 @@ def read_probability(
 
 
 def probability_range(probability: Any) -> tuple[float, float]:
-    """A least probability, or a pair (low, high), as two floats."""
+    """Read a smallest probability, or a pair (low, high); return two floats."""
     alone = isinstance(probability, Real) and not isinstance(probability, bool)
     pair = (probability, None) if alone else probability
     try:
@@ -268,7 +268,7 @@ def probability_range(probability: Any) -> tuple[float, float]:
 
 
 def _codes_of(classes: list[Any], target: Any) -> list[int]:
-    """The position of the class that a target names, in a list."""
+    """The position of the class that a target names, as a list."""
     codes = [code for code, label in enumerate(classes) if _is_class(label, target)]
     if not codes:
         raise ValueError(f"target={target!r} is none of the model's classes {classes}.")
@@ -294,7 +294,7 @@ def _read_classes(fitted: Fitted, target: Any, before: Any) -> Wanted:
 
 
 def class_need(n_outputs: int, code: int, before: int) -> np.ndarray:
-    """Which outputs must rise (1) or fall (-1) for the model to choose another class."""
+    """Which outputs must rise (1) or fall (-1) for the model to choose the class `code`."""
     if n_outputs == 1:
         return np.array([1.0 if code == 1 else -1.0])
     places = np.arange(n_outputs)
@@ -302,7 +302,7 @@ def class_need(n_outputs: int, code: int, before: int) -> np.ndarray:
 
 
 def _is_class(label: Any, target: Any) -> bool:
-    """Whether a target is a class. An array is none, nor is anything that has no truth."""
+    """Whether a target is the class `label`: false for arrays, or if == has no truth value."""
     try:
         return np.ndim(target) == 0 and bool(label == target)
     except (TypeError, ValueError):
@@ -310,14 +310,14 @@ def _is_class(label: Any, target: Any) -> bool:
 
 
 def class_goal(values: np.ndarray, intercept: np.ndarray, code: int) -> Goal:
-    """The condition under which `predict` chooses a class; of equal outputs it takes the first.
+    """The condition under which `predict` chooses a class. Among equal outputs, the first wins.
 
     Parameters
     ----------
     values : ndarray of shape (n_outputs, n_rules), float64
     intercept : ndarray of shape (n_outputs,), float64
     code : int
-        Position of the class.
+        The position of the class.
     """
     if len(values) == 1:  # two classes: the second one if the output is positive
         sign = 1 if code == 1 else -1

@@ -1,9 +1,9 @@
 """Balls around one row: how the row may move, and bounds for functions of the moves.
 
 The row moves by amounts that are not negative. A number has one amount for its way up and one
-for its way down, and a category has one for each other category. A number scaled by its
-quantiles has one amount for each segment that it may pass, the nearest segment first. A ball
-holds the rows that cost at most its radius.
+amount for its way down. A category has one amount for each other category. A number scaled by
+its quantiles has one amount for each segment that it may pass, the nearest segment first. A
+ball holds all rows whose cost is at most its radius.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SLACK = 1e-9  # added to bounds, which are computed in float64
 
 
 def round_down(amounts: np.ndarray, whole: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Amounts (..., n_moves), of which the `whole` ones are cut to 0, first, first + 1, ..."""
+    """Round down the `whole` amounts of (..., n_moves) to 0, first, first + 1 and so on."""
     steps = np.floor(amounts - first + SLACK)
     return np.where(whole, np.where(steps < 0, 0, first + steps), amounts)
 
@@ -39,7 +39,7 @@ class Together(NamedTuple):
     excluded: tuple[frozenset[int], ...] = ()
 
     def allows(self, changed: set[int]) -> bool:
-        """Whether these columns may change together. If they may, some of them may, too."""
+        """Whether these columns may change together. If they may, any subset may, too."""
         few = self.most is None or len(changed) <= self.most
         return few and not any(together <= changed for together in self.excluded)
 
@@ -56,9 +56,9 @@ class Moves:
     effects : ndarray of shape (n_moves, n_features), float64
         What an amount of 1 adds to the features that the network looks at.
     rates : ndarray of shape (n_moves,), float64
-        Cost of an amount of 1.
+        The cost of an amount of 1.
     most : ndarray of shape (n_moves,), float64
-        Largest amount, may be infinite.
+        The largest amount; may be infinite.
     whole : ndarray of shape (n_moves,), bool
         Whether the amount must be 0, `first`, `first` + 1, `first` + 2 and so on.
     first : ndarray of shape (n_moves,), float64
@@ -67,8 +67,8 @@ class Moves:
         The column of each move, ascending. Moves of one column have the same rate and exclude
         each other, except for segments of the same way.
     segments : ndarray of shape (n_moves,), int64
-        For a segment of a scaled column, how many segments must be passed before it. These
-        stand just before it in all arrays. -1 for other moves.
+        For a segment of a column scaled by quantiles: how many segments the number must pass
+        before. These segments stand just before it in all arrays. -1 for other moves.
     together : Together
         Which columns may change together.
     """
@@ -93,7 +93,10 @@ class Moves:
         return self.passed(self.rates[:, None])[:, 0]
 
     def passed(self, parts: np.ndarray) -> np.ndarray:
-        """`parts` (n_moves, n) times the largest amounts, summed over the segments before."""
+        """For each move, the sum of `parts` times largest amounts over the segments before it.
+
+        Both `parts` and the result are (n_moves, n) float64.
+        """
         sums = np.zeros_like(parts)
         for move in np.flatnonzero(self.segments > 0):
             sums[move] = sums[move - 1] + self.most[move - 1] * parts[move - 1]
@@ -101,16 +104,17 @@ class Moves:
 
     @property
     def starts(self) -> np.ndarray:
-        """Where runs of moves begin of which at most one gains anything, (n_starts,) int64.
+        """The first move of each run, (n_starts,) int64.
 
-        The ways up and down of a number form a run, because they never both gain. Each
-        segment after the first is a run of its own.
+        In each run of moves, at most one move gains anything. The ways up and down of a number
+        form a run, because they never both gain. Each segment after the first is a run of its
+        own.
         """
         return np.flatnonzero((np.diff(self.groups, prepend=-1) != 0) | (self.segments > 0))
 
     @property
     def total_cost(self) -> float:
-        """A cost that no change exceeds: the most expensive move of every column, summed."""
+        """A cost that no change exceeds: the sum of the most expensive moves of all columns."""
         if not len(self.rates):
             return 0.0
         starts = np.flatnonzero(np.diff(self.groups, prepend=-1))
@@ -131,8 +135,8 @@ class Ball(NamedTuple):
 class Affine(NamedTuple):
     """n sums: constants + coefficients @ variables.
 
-    `constants` is (n,) and `coefficients` (n, n_variables), both float64. `variables` are the
-    numbers of variables of a program.
+    `constants` is (n,) and `coefficients` (n, n_variables), both float64. `variables` holds the
+    numbers of the variables in a program.
     """
 
     coefficients: np.ndarray
@@ -140,15 +144,17 @@ class Affine(NamedTuple):
     constants: np.ndarray
 
 
-# Largest value of each row of `gains @ inputs + constants` over the ball, (n,) float64.
+# A function from gains and constants to the largest values of `gains @ inputs + constants` over
+# the ball, (n,) float64.
 Highest = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def highest_in(ball: Ball, gains: np.ndarray, constants: np.ndarray) -> np.ndarray:
     """Largest value of gains @ amounts + constants for amounts inside a ball.
 
-    This is a fractional knapsack: the budget `radius` goes to the columns that gain most for
-    their cost. It is exact if no amount must be whole. Otherwise the true maximum is smaller.
+    This is a fractional knapsack problem: the budget `radius` goes to the columns that gain
+    most for their cost. The result is exact if no amount must be whole. Otherwise the true
+    maximum is smaller.
 
     Parameters
     ----------
@@ -183,7 +189,7 @@ def highest_in(ball: Ball, gains: np.ndarray, constants: np.ndarray) -> np.ndarr
 def most_of_few(moves: Moves, gains: np.ndarray, n_columns: int) -> np.ndarray:
     """The most that `n_columns` columns gain, whatever they cost together, (n,) float64.
 
-    Each column counts with the better of its two ways, as far as it may go.
+    Each column counts with its better way, up or down, as far as it may go.
     """
     values = np.maximum.reduceat(np.maximum(gains * moves.most, 0), moves.starts, axis=1)
     groups = moves.groups[moves.starts]
@@ -195,7 +201,7 @@ def most_of_few(moves: Moves, gains: np.ndarray, n_columns: int) -> np.ndarray:
 def highest_of_rectified(
     ball: Ball, literals: Affine, low: np.ndarray, high: np.ndarray
 ) -> Highest:
-    """The better of two bounds for sums over ReLU(literals).
+    """A function that gives the better of two bounds for sums over ReLU(literals).
 
     The first bound lets every literal range over its own interval. The second bound replaces
     every ReLU by a line above it, through (low, 0) and (high, high), or by a line below it.

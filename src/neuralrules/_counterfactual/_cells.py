@@ -1,4 +1,4 @@
-"""Write new numbers and categories into a row, in the types that its cells have."""
+"""Write new numbers and categories into a row, in the types of its cells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from neuralrules._data._table import is_frame
 
 
 def write_cells(table: Any, cells: dict[int, Any]) -> Any:
-    """A copy of a table of one row with some cells changed; it keeps dtypes if it can."""
+    """A copy of a table of one row with some cells changed; keeps the dtypes if possible."""
     if hasattr(table, "iloc"):
         table = table.copy()
         for position, cell in cells.items():
@@ -25,7 +25,7 @@ def write_cells(table: Any, cells: dict[int, Any]) -> Any:
         )
     new = list(cells.values())
     if table.dtype.kind in "US" or any(isinstance(cell, str) for cell in new):
-        # An array of texts would cut a longer category, and one of floats cannot hold a text.
+        # An array of texts would cut a longer category, and an array of floats holds no texts.
         table = table.astype(object)
     elif table.dtype.kind in "iub" and not all(cell.is_integer() for cell in new):
         table = table.astype(np.float64)
@@ -48,7 +48,7 @@ def _date_like(before: Any, days: float) -> Any:
 
 
 def _like(before: Any, category: str) -> Any:
-    """A category as an object of the type of `before`, if such an object has this name."""
+    """A category as an object of the type of `before`, or as text if this is not possible."""
     try:
         cell = type(before)(category)
     except (TypeError, ValueError):

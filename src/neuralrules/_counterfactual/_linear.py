@@ -9,12 +9,12 @@ import numpy as np
 
 from neuralrules._io._c_output import discarded_c_output
 
-GAP = 1e-6  # how close to the optimum HiGHS must come, relative to the radius
+GAP = 1e-6  # HiGHS must come this close to the optimum, relative to the radius
 
 
 @dataclass
 class Program:
-    """A mixed-integer linear program to which variables and rows are added."""
+    """A mixed-integer linear program, to which callers add variables and rows."""
 
     lower: list[float] = field(default_factory=list)
     upper: list[float] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Program:
         return np.arange(first, first + len(upper))
 
     def require(self, *terms: tuple[Any, Any], at_least: float) -> None:
-        """Add the row: sum of coefficients . variables over the terms >= at_least."""
+        """Add the row: the sum of coefficients . variables over all terms >= at_least."""
         variables = np.concatenate([np.atleast_1d(variable) for _, variable in terms])
         coefficients = np.concatenate([np.atleast_1d(factor) for factor, _ in terms])
         kept = coefficients != 0
@@ -53,7 +53,7 @@ class Program:
     ) -> Any:
         """Minimise costs . variables with HiGHS.
 
-        With a solution `fixed`, integers keep the values that they have in it.
+        If a solution `fixed` is given, integer variables keep their values in this solution.
         """
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array
@@ -71,7 +71,7 @@ class Program:
             columns.astype(np.int32),
         )  # SciPy 1.13 takes no other type
         matrix = csr_array((numbers, places), (self.n_rows, len(upper)))
-        with discarded_c_output():  # HiGHS prints some messages whatever `disp` is
+        with discarded_c_output():  # HiGHS prints some messages even without `disp`
             return milp(
                 np.concatenate([costs, np.zeros(len(upper) - len(costs))]),
                 integrality=integral,

@@ -1,4 +1,4 @@
-"""What a search may do with the columns: what the user says, and what the model promises."""
+"""Which columns a search may change, and how: by the user's options and by the model."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ DIRECTIONS = ("increase", "decrease", "fixed", "either")
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `counterfactual` by column position; see there.
+    """The options of `counterfactual`, by the positions of columns.
 
-    Columns whose direction is "fixed" are among the `fixed` ones.
+    `fixed` includes the columns whose direction is "fixed".
     """
 
     units: dict[int, Any]
@@ -31,7 +31,7 @@ class Options:
     directions: dict[int, str]
 
     def with_default_ways(self, ways: dict[int, str]) -> Options:
-        """These options, with the directions `ways` for columns that have none yet."""
+        """These options, with the directions `ways` for columns that have no direction yet."""
         return replace(self, directions={**ways, **self.directions})
 
 
@@ -43,7 +43,7 @@ def read_options(
     bounds: Any,
     directions: Any = None,
 ) -> Options:
-    """The options with positions in the place of column names."""
+    """Check the user's options, and replace the names of columns by positions."""
     names = encoder.names
 
     def values(option: str, given: Any) -> dict[int, Any]:
@@ -94,14 +94,14 @@ def read_options(
 
 
 def check_count(option: str, given: Any) -> int:
-    """A number of columns or answers: 1, 2 and so on."""
+    """Check a number of columns or answers, which is at least 1."""
     if not isinstance(given, Integral) or isinstance(given, bool) or given < 1:
         raise ValueError(f"{option} must be a whole number of at least 1, got {given!r}.")
     return int(given)
 
 
 def as_float(number: Any) -> float:
-    """A real number as a float, infinite if it is too large for one."""
+    """A real number as a float, infinite if the number is too large for a float."""
     try:
         return float(number)
     except OverflowError:
@@ -109,7 +109,7 @@ def as_float(number: Any) -> float:
 
 
 def check_pair(option: str, given: Any) -> tuple[float, float]:
-    """A pair (low, high) as two floats; None stands for infinity."""
+    """Check a pair (low, high), and return two floats; None stands for infinity."""
     pair = (np.nan, np.nan)
     if isinstance(given, list | tuple | np.ndarray) and len(given) == 2:
         low, high = given
@@ -132,12 +132,12 @@ def with_promised_ways(
     restrictions: Restrictions | None,
     needs: Sequence[np.ndarray],
 ) -> Options:
-    """The options, with directions added that follow from what the model promises.
+    """The options, with directions added for columns in which the model is monotone.
 
     If the risk never rises with income, nobody should be told to earn less in order to be
-    accepted. So a column with a proven direction may only go the way that helps, unless the
-    user says otherwise. No cheaper answer is lost where outputs must rise or fall past a
-    bound, because the other way does not help.
+    accepted. So a column with a proven direction may only move in the direction that helps,
+    unless the user gives another direction. If outputs must rise above or fall below a bound,
+    no cheaper answer is lost, because the other direction does not help.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def with_promised_ways(
     fitted : Fitted
     restrictions : Restrictions or None
     needs : sequence of (n_outputs,) float64
-        For each goal, which outputs must rise (1) or fall (-1). Any of the goals will do.
+        For each goal, which outputs must rise (1) or fall (-1). It is enough to reach one goal.
     """
     if restrictions is None or not restrictions.directions.any():
         return options
@@ -162,7 +162,7 @@ def with_promised_ways(
 
 
 def helpful_way(direction: np.ndarray, need: np.ndarray) -> int:
-    """1 or -1 if all outputs agree on the way of a column that helps, else 0."""
+    """The direction of a column, 1 or -1, that helps all outputs; 0 if there is none."""
     signs = np.where(direction == NEITHER, 0, direction) * np.sign(need)
     found = set(signs[signs != 0].tolist())
     return int(found.pop()) if len(found) == 1 else 0

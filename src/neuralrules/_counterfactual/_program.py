@@ -1,15 +1,16 @@
 """From a network and a ball around one row to a mixed-integer linear program.
 
 Everything before the first ReLU or minimum is affine in the amounts by which the row moves.
-Each ReLU and each minimum takes a few binary variables. Their coefficients ("big M") come from
-bounds that hold for every row of the ball, so a small ball has small coefficients.
+Each ReLU and each minimum takes a few binary variables. The coefficients of these variables
+("big M") come from bounds that hold for every row of the ball. So a small ball has small
+coefficients.
 
 A prediction is made in float32, and a solver works to a tolerance. So there are two programs.
 The first finds rows, and asks for a little more than the goal: with a margin e, a rule that
 helps counts as (1 - e) * max(0, min - e), and a rule that hurts as (1 + e) * max(0, min + e).
 A row on which no rule is active gives exactly 0 in both, so it is not lost. The second program
-proves, and asks for a little less than the goal: its margin is minus the largest rounding
-error of float32 in the ball, so that it contains every row that a prediction could accept.
+proves bounds, and asks for a little less than the goal. Its margin is minus the largest
+rounding error of float32 in the ball. So it contains every row that a prediction could accept.
 Zeros are exact in float32, too: if a sum must be positive, a rule that helps must be active.
 """
 
@@ -33,7 +34,7 @@ from neuralrules._counterfactual._ball import (
 from neuralrules._counterfactual._linear import GAP, Program
 from neuralrules._network._network import Network
 
-UNIT_ROUNDOFF = 2.0**-24  # of float32
+UNIT_ROUNDOFF = 2.0**-24  # the largest relative rounding error of float32
 SOLVER_SLACK = 1e-7  # added to the rounding errors in the relaxed program
 
 
@@ -45,7 +46,7 @@ class Goal(NamedTuple):
     gains : ndarray of shape (n_conditions, n_rules), float64
     constants : ndarray of shape (n_conditions,), float64
     strict : ndarray of shape (n_conditions,), bool
-        Whether the sum must be > 0 instead.
+        Whether the sum must be > 0 instead of >= 0.
     widths : ndarray of shape (n_conditions,), float64
         How far above 0 the sum may lie before another condition fails; may be infinite.
     """
@@ -62,9 +63,10 @@ class Answer(NamedTuple):
     Attributes
     ----------
     amounts : (n_moves,) float64 or None
-        None if no row was found, or if there is none.
+        None if no row was found, or if there is no such row.
     bound : float
-        No row of the ball that meets the goal costs less. Infinite if there is no such row.
+        A lower bound: no row of the ball that meets the goal costs less. Infinite if no row of
+        the ball meets the goal.
     solved : bool
         Whether the solver finished before the time was over.
     """
@@ -75,11 +77,12 @@ class Answer(NamedTuple):
 
 
 class Units(NamedTuple):
-    """The units of one rule, whose minimum it takes, with bounds that hold in the ball.
+    """The units of one rule, with bounds that hold in the ball. A rule takes their minimum.
 
-    `low` and `high` are (n_units,) float64, and gaps[j, k] is the largest unit_j - unit_k.
-    `margin` is the margin of the rule: see the top of this file. The rule can only be active
-    if a binary variable of each of the `covers` is 1.
+    `low` and `high` are the bounds of the units, (n_units,) float64. gaps[j, k] is an upper
+    bound of unit_j - unit_k. `margin` is the margin of the rule: see the docstring of this
+    module. Each of the `covers` is a set of binary variables: the rule can only be active if
+    at least one of them is 1.
     """
 
     values: Affine
@@ -91,7 +94,7 @@ class Units(NamedTuple):
 
 
 class Helping(NamedTuple):
-    """The variables of a rule that helps: its activation, and whether the rule is active.
+    """The variables of a rule that helps: its activation, and whether it is active.
 
     `on` is None if the rule is active in the whole ball.
     """
@@ -101,7 +104,7 @@ class Helping(NamedTuple):
 
 
 def add_moves(program: Program, ball: Ball) -> np.ndarray:
-    """Variables for the amounts, and rows that keep them whole, exclusive and affordable."""
+    """Add variables for amounts, and rows that keep them whole, exclusive and affordable."""
     moves = ball.moves
     plain = moves.whole & (moves.first == 1)
     amounts = program.variables(moves.most, integral=plain)
@@ -117,8 +120,9 @@ def add_moves(program: Program, ball: Ball) -> np.ndarray:
     for group in np.unique(moves.groups):
         own = np.flatnonzero(moves.groups == group)
         single = (moves.most[own] <= 1) | (started[own] != amounts[own])
-        # A cell has one category. A number that goes up and down at once could end between
-        # whole numbers if its first steps are fractions. Otherwise it only costs more.
+        # A cell has one category. A number must not go up and down at once if its first steps
+        # are fractions, because it could end between whole numbers. For other numbers, going up
+        # and down at once only costs more.
         straight = (moves.segments[own] < 0).all()
         if len(own) > 1 and straight and (moves.whole[own] & single).all():
             program.require((-np.ones(len(own)), started[own]), at_least=-1)
@@ -129,11 +133,11 @@ def add_moves(program: Program, ball: Ball) -> np.ndarray:
 
 
 def add_segments(program: Program, moves: Moves, amounts: np.ndarray) -> None:
-    """Rows that let a scaled number pass its segments one after the other.
+    """Add rows that let a scaled number pass its segments one after the other.
 
-    Without them a row could take a steep segment and leave out the flat ones before it. A
-    whole number goes either up or down, because both at once would lead to a fraction.
-    Otherwise both at once only cost more.
+    Without these rows, a number could take a steep segment and leave out the flat segments
+    before it. A whole number goes either up or down, because both at once could lead to a
+    fraction. For other numbers, both at once only cost more.
     """
     for move in np.flatnonzero((moves.segments > 0) & (moves.most > 0)):
         entered = program.variables(1, integral=True)
@@ -149,7 +153,7 @@ def add_segments(program: Program, moves: Moves, amounts: np.ndarray) -> None:
 
 
 def add_together(program: Program, moves: Moves, amounts: np.ndarray) -> None:
-    """Rows that keep too many columns, or excluded sets of columns, from changing together."""
+    """Add rows that keep too many columns, or excluded sets, from changing together."""
     together, groups = moves.together, np.unique(moves.groups)
     too_many = together.most is not None and together.most < len(groups)
     if not too_many and not together.excluded:
@@ -183,9 +187,9 @@ def bounded_units(
 
 
 def add_helping_rule(program: Program, units: Units) -> Helping:
-    """A variable that is at most max(0, min_j unit_j - margin).
+    """Add a variable that is at most max(0, min_j unit_j - margin).
 
-    It takes one binary variable, which says whether the rule is active.
+    This takes one binary variable, which says whether the rule is active.
     """
     margin = units.margin
     low, high = units.low - margin, units.high - margin
@@ -208,20 +212,20 @@ def add_helping_rule(program: Program, units: Units) -> Helping:
 
 
 def add_hurting_rule(program: Program, units: Units) -> int:
-    """A variable that is at least max(0, min_j unit_j + margin).
+    """Add a variable that is at least max(0, min_j unit_j + margin).
 
-    It takes a binary variable for each unit, which says whether the unit is the smallest.
+    This takes a binary variable for each unit, which says whether the unit is the smallest.
     """
     n, margin = len(units.low), units.margin
     low, high = units.low + margin, units.high + margin
     activation = int(program.variables(high.min(), lower=max(low.min(), 0))[0])
     least = program.variables(np.ones(n), integral=True) if n > 1 else np.empty(0, int)
-    if n > 1:  # choose at most one: two would loosen each other's row
+    if n > 1:  # choose at most one unit: two would loosen each other's row
         program.require((-np.ones(n), least), at_least=-1)
     for unit in range(n):
-        # If unit k is chosen, the activation is at least unit k, so unit j exceeds it by at
-        # most their gap. The activation is also at least 0, so unit j exceeds it by at most
-        # its own largest value.
+        # If unit k is chosen, the activation is at least unit k. So unit j exceeds the
+        # activation by at most gaps[j, k]. The activation is also at least 0. So unit j exceeds
+        # the activation by at most the largest value of unit j.
         room = np.clip(units.gaps[unit], 0, high[unit])
         own = (-units.values.coefficients[unit], units.values.variables)
         others = np.arange(n) != unit
@@ -234,7 +238,7 @@ def add_hurting_rule(program: Program, units: Units) -> int:
 def add_layer(
     program: Program, literals: Affine, low: np.ndarray, high: np.ndarray, errors: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Variables that equal ReLU(literal), and binary variables for literals of either sign.
+    """Add variables that equal ReLU(literal), and binary variables for their signs.
 
     Parameters
     ----------
@@ -244,7 +248,7 @@ def add_layer(
     low, high : ndarray of shape (n_literals,), float64
         The bounds of the literals in the ball.
     errors : ndarray of shape (n_literals,), float64
-        A literal that is below 0 by at most this may count as positive.
+        A literal that is below 0 by at most its error may count as positive.
 
     Returns
     -------
@@ -281,7 +285,7 @@ def literal_covers(
 ) -> list[np.ndarray]:
     """For each unit that needs a positive literal: the binary variables of such literals.
 
-    Without these covers a deep rule whose literals are all negative would count as almost
+    Without these covers, a deep rule whose literals are all negative would count as almost
     active, although its units are exactly 0.
 
     Parameters
@@ -303,8 +307,9 @@ def literal_covers(
 def literal_errors(network: Network, ball: Ball, own: slice) -> np.ndarray:
     """Bounds for the rounding errors of float32 literals in the ball, (n_literals,) float64.
 
-    The error of a sum of n products is at most about n roundoffs of the sum of their sizes, in
-    any order of summation. The row was rounded, too, before and after it moved.
+    In any order of summation, the error of a sum of n products is at most about n unit
+    roundoffs times the sum of the products' sizes. The row was rounded, too, before and after
+    it moved.
     """
     weights = np.abs(network.weights[own].astype(float))
     sizes = weights @ np.abs(ball.row) + np.abs(network.biases[own])
@@ -331,8 +336,8 @@ def rule_units(
 ) -> Units | None:
     """The units of a rule; None if the rule cannot become active in the ball.
 
-    Adds the second layer of a deep rule to the program. If `margin` is None, the rule gets
-    minus the bound of its rounding errors.
+    Adds the second layer of a deep rule to the program. If `margin` is None, the margin of the
+    rule is minus the bound of its rounding errors.
     """
     literals = rule_literals(network, ball, rule, amounts)
     own = slice(network.offsets[rule], network.offsets[rule + 1])
@@ -412,12 +417,12 @@ def solve_in_ball(
     ball : Ball
         Its moves must not exceed its radius.
     margin : float or None
-        How much more than the goal the program asks for: see the top of this file. None for
-        the relaxed program, whose bound holds for every row that a prediction accepts.
+        How much more than the goal the program asks for: see the docstring of this module. None
+        for the relaxed program, whose bound holds for every row that a prediction accepts.
     time_limit : float
         Seconds.
     known : float, default=0.0
-        No row costs less.
+        A lower bound of the cost of all rows.
 
     Returns
     -------
@@ -445,7 +450,7 @@ def solve_in_ball(
         return Answer(None, np.inf, True)
     costs = ball.moves.rates / ball.radius
     result = program.solve(costs, time_limit)
-    if "infeasible" in result.message:  # or "unbounded or infeasible": all is bounded
+    if "infeasible" in result.message:  # or "unbounded or infeasible", but all is bounded
         return Answer(None, np.inf, True)
     bound = max(result.mip_dual_bound or 0.0, 0.0) * ball.radius
     if result.status == 0:  # a program without integers has no dual bound

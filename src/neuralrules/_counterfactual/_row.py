@@ -36,7 +36,7 @@ class CellChoices:
     number : float or None
         The cell, NaN if it is missing; None for a column of categories.
     unit : float
-        Changing a number by one unit costs 1. Switching to another category costs 1 / unit.
+        A change of a number by one unit costs 1. A switch to another category costs 1 / unit.
     low, high : float
         The range of the new number: the column's range in training, unless the user says
         otherwise, and never outside what the column's dtype can hold.
@@ -112,8 +112,8 @@ def _number_column(
     number = np.nan if is_missing(cell) or marked else _as_number(cell)
     low, high = _dtype_range(table, position)
     whole = (
-        kind == "boolean"  # which can only become 0 or 1
-        or (isinstance(encoded, Date) and not number % 1)  # which has no time of day
+        kind == "boolean"  # it can only become 0 or 1
+        or (isinstance(encoded, Date) and not number % 1)  # a date without a time of day
         or (kind == "integer" and options.whole != set())
         or position in (options.whole or ())
     )
@@ -131,7 +131,7 @@ def _number_column(
         # The training range keeps the search from recommending -1 late payments.
         pair = _usual_range(encoded, number)
     low, high = max(low, pair[0]), min(high, pair[1])
-    # For a missing number all ends are NaN or unused: it has no move.
+    # A missing number has no moves, so that its range, which may be NaN, is not used.
     way = options.directions.get(position)
     if position in options.fixed or way == "increase":
         low = number
@@ -143,10 +143,10 @@ def _number_column(
 
 
 def _usual_range(column: Number, number: float) -> tuple[float, float]:
-    """The column's range in training, infinite if unknown, widened to the row's number."""
+    """The column's range in training, widened to the row's number; infinite if unknown."""
     low = column.lowest if column.lowest > -LARGEST else -np.inf
     high = column.highest if column.highest < LARGEST else np.inf
-    return min(low, number), max(high, number)  # these ignore a missing number, NaN
+    return min(low, number), max(high, number)  # a missing number, NaN, has no effect
 
 
 def is_pair(given: Any) -> bool:
@@ -154,7 +154,7 @@ def is_pair(given: Any) -> bool:
 
 
 def _as_number(cell: Any) -> Any:
-    """A number, or the days of a date or of the text of a date; None and other texts stay."""
+    """A cell as a number: dates and texts of dates become days. None and other texts stay."""
     if isinstance(cell, str):
         days = days_of_text(cell)
         return cell if days is None else days
@@ -165,9 +165,9 @@ def _as_number(cell: Any) -> Any:
 
 
 def _unit(options: Options, position: int, name: str, usual: float) -> float:
-    """The change of a column that costs 1: the user's unit, or the usual one.
+    """The change of a column that costs 1: the user's unit or, without one, the usual unit.
 
-    A unit far from the usual one is refused, because the solver would have to compare numbers
+    A unit far from the usual unit is refused, because the solver would have to compare numbers
     of very different sizes.
     """
     unit = float(options.units.get(position, usual))
@@ -226,7 +226,7 @@ def _category_column(
 
 
 def _dtype_name(table: Any, position: int) -> str:
-    """The dtype of a column in small letters: "uint8" for UInt8 of pandas or polars, too."""
+    """The dtype of a column in small letters; pandas' and polars' UInt8 are "uint8", too."""
     dtype = list(table.dtypes)[position] if is_frame(table) else table.dtype
     name = dtype.name if isinstance(dtype, np.dtype) else str(dtype)  # not ">i4"
     return name.lower().removesuffix("[pyarrow]")
@@ -250,7 +250,7 @@ def _dtype_range(table: Any, position: int) -> tuple[float, float]:
     except TypeError:  # polars' integers of 128 bits, whose range exceeds that of any network
         return -np.inf, np.inf
     high = float(limits.max)
-    # The largest integer of 64 bits, as a float, is rounded to a number that does not fit.
+    # As a float, the largest integer of 64 bits is rounded up to a number that is too large.
     return float(limits.min), high if int(high) <= limits.max else float(np.nextafter(high, 0))
 
 
@@ -263,9 +263,9 @@ def moves_of(
     ----------
     encoder : Encoder
     features : ndarray of shape (n_features,), int32
-        Encoded columns that the network looks at.
+        The encoded columns that the network looks at.
     row : ndarray of shape (n_features,), float64
-        Their values.
+        The values of these columns.
     columns : list of CellChoices
 
     Returns
@@ -301,7 +301,7 @@ def moves_of(
     kept = [
         i
         for i, limit in enumerate(limits)
-        # A move may have to pass a segment that changes nothing.
+        # Keep segments that change nothing: other segments can only be reached through them.
         if limit.segment >= 0 or (effects[i].any() and limit.most > 0)
     ]
     rates, most, whole, firsts, segments = np.array([limits[i] for i in kept]).reshape(-1, 5).T
@@ -338,7 +338,7 @@ def straight_moves(
 def bent_moves(
     column: CellChoices, encoded: EncodedColumn
 ) -> Iterator[tuple[float, float, Limit]]:
-    """Steps, effects and limits for a number scaled by its quantiles: a move a segment."""
+    """Steps, effects and limits of a number scaled by quantiles: one move per segment."""
     assert column.number is not None
     assert encoded.knots is not None
     for sign in (1, -1):
@@ -357,10 +357,10 @@ def bent_moves(
 def way(column: CellChoices, knots: Knots, sign: int) -> list[float]:
     """The points where the slope of a scaled number may change, on its way up (1) or down (-1).
 
-    The first point is the number itself. The last one is the end of its range, or the last
-    knot, beyond which nothing changes any more. If the number must be whole, the points are
-    the whole numbers on both sides of each knot, between which scaled whole numbers lie on a
-    line.
+    The first point is the number itself. The last point is the end of its range or, if this
+    comes earlier, the last knot, because nothing changes beyond it. If the number must be
+    whole, the points are the whole numbers on both sides of each knot: between two such points,
+    the scaled whole numbers lie on a line.
     """
     assert column.number is not None
     bends = np.array(knots.x)

@@ -3,10 +3,10 @@
 The search solves mixed-integer programs in balls around the row, each twice as large as the
 one before. For each ball it first solves the relaxed program, which asks for slightly less than
 the user. If this program has no solution, every wanted row costs more than the radius of the
-ball. Otherwise its cheapest solution is a lower bound of the cost. Then a program that asks for
-slightly more finds a row, and `predict` confirms it. If the row costs as much as the bound, it
-is proven to be the cheapest. Small balls are quick, because most rules cannot become active in
-them.
+ball. Otherwise the cost of its cheapest solution is a lower bound of all costs. Then a program
+that asks for slightly more finds a row, and `predict` confirms the row. If the row costs as
+much as the bound, it is proven to be the cheapest. Small balls are quick, because most rules
+cannot become active in them.
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._names import category_text, in_formula
 
 # How far beyond the decision boundary a solution must lie, in standard deviations and
-# relative to the values of the rules. If float32 undoes a solution, the next margin is tried.
+# relative to the values of the rules. If `predict`, which computes in float32, does not confirm
+# a solution, the search tries the next margin.
 MARGINS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 # For ranges that are too narrow for these margins: a smaller margin, and the share of the
 # range that is left out at each end.
 NARROW = ((2e-7, 0.05), (5e-8, 0.25), (0.0, 0.49))
 REACH = 32  # a number may move at least this many standard deviations beyond the mean
-FIRST_RADIUS = 1 / 16  # of the cost of a deviation or a switch, whichever is cheapest
+FIRST_RADIUS = 1 / 16  # of the cost of the cheapest deviation or switch
 QUICK_ROUNDS = 40  # how often the quick search sets a column
-QUICK_SIZES = np.append(2.0 ** np.arange(0, -12, -0.25), 0)  # it tries these shares of a move
+QUICK_SIZES = np.append(2.0 ** np.arange(0, -12, -0.25), 0)  # shares of a move to try
 TOLERANCE = 1e-3  # a cost that exceeds the bound by at most this share is called optimal
 
 
@@ -89,11 +90,11 @@ class Change:
 
 
 class Wanted(NamedTuple):
-    """What the user wants: any of several goals, and which predictions fulfil it.
+    """What the user wants: to reach any of several goals.
 
-    For each goal, `needs` says which outputs must rise (1) or fall (-1), (n_outputs,). If
-    `of_class`, the position of a class, is given, `accepts` takes the probability of this
-    class instead of a prediction.
+    `accepts` says whether a prediction is wanted. If `of_class`, the position of a class, is
+    given, `accepts` takes the probability of this class instead of a prediction. For each goal,
+    `needs` says which outputs must rise (1) or fall (-1), (n_outputs,).
     """
 
     goals: list[Goal]
@@ -115,7 +116,7 @@ class Candidate:
 
 
 class Found(NamedTuple):
-    """The best row found, a lower bound of all costs, and whether the search has finished."""
+    """The best row found, a lower bound of all costs, and whether the search gave a proof."""
 
     best: Candidate | None
     bound: float
@@ -169,13 +170,13 @@ class Problem:
         """The same problem, in which at least one of the columns `positions` must stay."""
         moves = self.moves
         together = moves.together._replace(excluded=(*moves.together.excluded, positions))
-        # A single column that must stay has no moves, which makes all bounds smaller.
+        # A single column that must stay has no moves. This makes all bounds tighter.
         stays = np.isin(moves.groups, list(positions)) & (len(positions) == 1)
         most = np.where(stays, 0, moves.most)
         return replace(self, moves=replace(moves, most=most, together=together))
 
     def candidate(self, amounts: np.ndarray | None) -> Candidate | None:
-        """The moved row, if its prediction is wanted."""
+        """The moved row if its prediction is wanted, else None."""
         if amounts is None:
             return None
         cells = changed_cells(self.columns, self.meanings, amounts)
@@ -198,7 +199,7 @@ class Problem:
         return Candidate(table, tuple(changes), positions, cost, prediction, probability)
 
     def radii(self) -> tuple[float, float]:
-        """The first radius to look in, and the largest."""
+        """The first and the largest radius of the search."""
         moves = self.moves
         sizes = np.abs(moves.effects).max(axis=1)
         are_numbers = np.array([move.category is None for move in self.meanings])
@@ -230,7 +231,7 @@ def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
     problem : Problem
     deadline : Deadline
     known : float, default=0.0
-        A lower bound of all costs: smaller balls are left out.
+        A lower bound of all costs. The search leaves out balls with a smaller radius.
     """
     if not problem.moves.most.any():
         return Found(None, np.inf, True)
@@ -249,7 +250,7 @@ def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
                 best = found
             bounds.append(min(low, radius))
             if not solved:
-                # The next goals were only searched in the ball before this one.
+                # The remaining goals were only searched in the previous, smaller ball.
                 behind = [] if len(bounds) == len(problem.wanted.goals) else [bound]
                 return Found(best, max(bound, min(bounds + behind)), False)
         bound = max(bound, min(bounds))
@@ -265,14 +266,14 @@ def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
 def solve_goal(
     problem: Problem, goal: Goal, radius: float, deadline: Deadline
 ) -> tuple[Candidate | None, float, bool]:
-    """A row in a ball, a lower bound of all costs, and whether the time was enough."""
+    """A row in a ball, a lower bound of the costs, and whether the time was enough."""
     ball = Ball(problem.row, problem.moves.within(radius), radius)
     network = problem.fitted.network
     left = deadline.left()
     if left <= 0:
         return None, 0.0, False
     relaxed = solve_in_ball(network, goal, ball, None, left)
-    found = problem.candidate(relaxed.amounts)  # if this is a row, none is cheaper
+    found = problem.candidate(relaxed.amounts)  # if this row is accepted, no row is cheaper
     if relaxed.amounts is None or found is not None or not relaxed.solved:
         return found, relaxed.bound, relaxed.solved
     plain = [(margin, goal) for margin in MARGINS]
@@ -295,7 +296,10 @@ def solve_goal(
 
 
 def squeezed(goal: Goal, share: float) -> Goal:
-    """A goal with narrower ranges: without `share` of them at each end, or less if wide."""
+    """A goal with narrower ranges, so that outputs keep a distance from their ends.
+
+    A range loses `share` of its width at each end, or less if a smaller distance is enough.
+    """
     enough = MARGINS[0] * np.abs(goal.gains).sum(axis=1)
     return goal._replace(constants=goal.constants - np.minimum(share * goal.widths, enough))
 
@@ -303,7 +307,8 @@ def squeezed(goal: Goal, share: float) -> Goal:
 def quick_candidate(problem: Problem, deadline: Deadline) -> Candidate | None:
     """A wanted row, found column by column; None if this search fails.
 
-    Its cost bounds the radii. It is also the answer if the time ends before any proof.
+    The cost of the row limits the radii. The row is also the answer if the time ends before
+    the search finds a better one.
     """
     options = [quick_amounts(problem, goal, deadline) for goal in problem.wanted.goals]
     found = [problem.candidate(amounts) for amounts in options]
@@ -317,8 +322,8 @@ def quick_candidate(problem: Problem, deadline: Deadline) -> Candidate | None:
 def quick_amounts(problem: Problem, goal: Goal, deadline: Deadline) -> np.ndarray | None:
     """Amounts (n_moves,) that meet a goal, set one column at a time; None if this fails.
 
-    As long as the goal is not met, the column is set that helps most for its cost. Then
-    columns are set to whatever is cheaper and still meets the goal.
+    Until the goal is met, each round sets the column that helps most for its cost. After that,
+    each round makes the row cheaper, as long as it still meets the goal.
     """
     moves = problem.moves
     sizes = np.abs(moves.effects).max(axis=1)
@@ -331,7 +336,7 @@ def quick_amounts(problem: Problem, goal: Goal, deadline: Deadline) -> np.ndarra
     for _ in range(QUICK_ROUNDS):
         if deadline.left() <= 0:
             break
-        # An amount that is tried replaces the present amounts of its group.
+        # An amount that is tried replaces the present amounts of the same column.
         others = np.where(moves.groups[:, None] == moves.groups, 0, amounts)
         rows = (others @ moves.effects + before)[move] + tried[:, None] * moves.effects[move]
         costs = (others @ moves.rates + moves.lead)[move] + tried * moves.rates[move]
@@ -360,7 +365,7 @@ def quick_amounts(problem: Problem, goal: Goal, deadline: Deadline) -> np.ndarra
 
 
 def may_change(moves: Moves, amounts: np.ndarray) -> np.ndarray:
-    """Whether the column of each move may change beside those that do, (n_moves,) bool."""
+    """Whether each move's column may change along with those that do, (n_moves,) bool."""
     changed = set(moves.groups[amounts > 0].tolist())
     groups = moves.groups.tolist()
     allowed = {group: moves.together.allows(changed | {group}) for group in set(groups)}
