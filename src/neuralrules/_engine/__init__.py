@@ -1,4 +1,4 @@
-"""What evaluates a network and takes Adam steps: a plain reference, and fast engines."""
+"""Engines evaluate a network and train it: one plain reference engine, and fast engines."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def numpy_engine(n_threads: int, device: str) -> Engine:
 def torch_engine(n_threads: int, device: str) -> Engine:
     from neuralrules._engine._torch import load_torch
 
-    load_torch()  # or say how to get it
+    load_torch()  # raises an error that says how to install torch
     from neuralrules._engine._torch._engine import TorchEngine
 
     return TorchEngine(n_threads, device)
 
 
-# Each imports what it needs when it is asked for: numba and torch take their time to load.
+# An engine is imported only when it is used, because numba and torch are slow to load.
 ENGINES: dict[str, Callable[[int, str], Engine]] = {
     "numba": numba_engine,
     "numpy": numpy_engine,
@@ -42,5 +42,9 @@ ENGINES: dict[str, Callable[[int, str], Engine]] = {
 
 
 def get_engine(name: str, n_threads: int, device: str = "auto") -> Engine:
-    """The engine of that name, to run on some threads, or where else it can, on a device."""
+    """The engine called `name`.
+
+    The numba and torch engines use `n_threads` threads on a CPU. Only the torch engine uses
+    `device`.
+    """
     return ENGINES[name](n_threads, device)

@@ -1,4 +1,4 @@
-"""Adam: its constants, and what it remembers from step to step."""
+"""The Adam optimiser: its constants, and its moments from step to step."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # as published
 
 
 class Moments(NamedTuple):
-    """What Adam remembers: running means of each slope and of its square.
+    """The moments of Adam: running means of each slope and of its square.
 
     Attributes
     ----------
     means, squares : Parameters
-        Both begin at zero.
+        Running means of the slopes and of their squares. Both start at zero.
     n_steps : int
-        Steps taken so far, by which Adam corrects that beginning.
+        Number of steps so far. Adam needs it to correct the bias of the start at zero.
     """
 
     means: Parameters
@@ -35,9 +35,10 @@ class Moments(NamedTuple):
 
 
 def corrected(rates: np.ndarray, n_steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rates and epsilons of the steps after `n_steps`: Adam's corrections moved into them.
+    """Rates and epsilons that include Adam's bias corrections, both (n,) float64.
 
-    Both (n,) float64, as `rates` are.
+    `rates` (n,) float64 are the learning rates of the steps that follow the first `n_steps`
+    steps.
     """
     numbers = n_steps + 1 + np.arange(len(rates))
     correction = np.sqrt(1 - BETA_2**numbers)

@@ -1,7 +1,8 @@
-"""What the fast engine decides, before it is worth loading.
+"""Predictions by NumPy, for tables that are too small to load numba for.
 
-numba takes longer to load than a few thousand rows take to score. So few are scored by
-NumPy, in the very order of the kernels' operations; then the kernels take over.
+Loading numba takes longer than scoring a few thousand rows. So NumPy scores the first rows,
+with the same operations in the same order as the numba kernels. After that, the kernels take
+over.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ import numpy as np
 from neuralrules._engine._protocol import Engine
 from neuralrules._network._network import Network
 
-# Products of weights and cells that NumPy takes about half a second for: by then numba would
-# have been loaded, if its kernels were compiled before.
+# NumPy computes this many products of weights and cells in about half a second. Loading numba
+# takes as long if its kernels are already compiled.
 WORTH_LOADING = 2**26
-CHUNK = 2048  # rows at a time, whose numbers stay in the cache
+CHUNK = 2048  # rows at a time; few enough that their numbers stay in the cache
 
 
 class EarlyEngine:
-    """Decides as an engine does; `load` gives that engine once there is enough to do."""
+    """Implements `neuralrules._engine._protocol.Decider`, first by NumPy, later by an engine.
+
+    `load` returns the engine. It is called as soon as there is enough work.
+    """
 
     def __init__(self, load: Callable[[], Engine]) -> None:
         self._load = load
@@ -64,8 +68,8 @@ def activation(network: Network, rule: int, inputs: np.ndarray) -> np.ndarray:
 def weighted_sums(weights: np.ndarray, biases: np.ndarray, inputs: np.ndarray) -> np.ndarray:
     """a_l + sum_i w_li x_ir, (n_literals, n_rows) float32.
 
-    As in the kernels one chain of multiply-adds in the order of the inputs: the product of
-    two float32 is exact in float64, and each sum is rounded to float32 once.
+    As in the kernels, each number is one chain of multiply-adds in the order of the inputs. The
+    product of two float32 numbers is exact in float64, and each sum is rounded to float32 once.
     """
     sums = np.repeat(biases[:, None], inputs.shape[1], axis=1)
     for column, cells in zip(weights.T.astype(np.float64), inputs, strict=True):

@@ -1,4 +1,4 @@
-"""The fast engine: allocates buffers and threads; the kernels do the work."""
+"""The numba engine. It allocates buffers and starts threads; the kernels do the work."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from neuralrules._network._network import Network
 from neuralrules._network._parameters import Layout, Parameters
 from neuralrules._task._loss import Loss
 
-# Fewer rows than this are not worth a second thread.
+# A thread with fewer rows would cost more time than it saves.
 MIN_ROWS_PER_THREAD = 512
 
 
 def writable(arrays: Any) -> Any:
-    """The same array, or named tuple of arrays, with a copy in place of each read-only array.
+    """An array, or a named tuple of arrays, in which copies replace the read-only arrays.
 
-    A model that is mapped from a file is read-only. Kernels do not write into its arrays, but
-    numba compiles them for writable arrays only.
+    The arrays of a model that is mapped from a file are read-only. Kernels do not write into
+    them, but numba compiles the kernels only for writable arrays.
     """
     if isinstance(arrays, tuple):
         return type(arrays)(*map(writable, arrays))
@@ -47,7 +47,7 @@ def writable(arrays: Any) -> Any:
 
 
 def make_workspace(parameters: Parameters, layout: Layout, precision: type) -> Workspace:
-    """Buffers for training a network, with a gradient of that precision."""
+    """Buffers for training a network. `precision` is the type of the gradient."""
     n_rules, n_outputs = parameters.values.shape
     size = n_rules * SLICE
     records = Records(
@@ -66,7 +66,7 @@ def make_workspace(parameters: Parameters, layout: Layout, precision: type) -> W
 
 
 def make_limits(constraints: Constraints | None, parameters: Parameters) -> Limits:
-    """Constraints as kernels take them, after a check; empty arrays if there are none."""
+    """Check constraints and convert them for the kernels. None becomes empty arrays."""
     if constraints is not None:
         constraints.check(parameters)
         return Limits(True, *map(writable, constraints))
@@ -111,7 +111,7 @@ class NumbaSession:
                 rows.task.are_classes,
             )
         )
-        # Kept from run to run: fresh memory costs a page fault every 4 KiB.
+        # Runs share their buffers, because new memory costs a page fault every 4 KiB.
         self._workspaces: dict[type, Workspace] = {}
 
     def run(self, batches: Batches) -> float:
@@ -146,7 +146,7 @@ class NumbaSession:
             with open_on_error(arrivals):
                 self._engine.run_parts(train_part, n_threads)
         except BaseException:
-            self._workspaces.clear()  # a gradient may have been left in them
+            self._workspaces.clear()  # they may hold an unfinished gradient
             raise
         return float(totals[0])  # every thread sees all losses
 
@@ -161,9 +161,9 @@ class NumbaSession:
     def _workspace(self, batches: Batches) -> Workspace:
         """Buffers whose gradient has the precision that these batches need.
 
-        With mini-batches the noise of sampling dwarfs rounding. A batch of all rows
-        has no such noise: summed in float64, its gradient is the same, once rounded,
-        whatever the order of the rows, and a row given twice equals weight 2.
+        With mini-batches, rounding is negligible compared with the noise of sampling. A batch
+        of all rows has no such noise. Its gradient is summed in float64 and then rounded, so
+        the order of the rows does not matter, and a row given twice equals weight 2.
         """
         whole = batches.size >= np.count_nonzero(self._rows.training_weights)
         precision = np.float64 if whole else np.float32
@@ -177,15 +177,16 @@ class NumbaSession:
 class NumbaEngine:
     """Implements `neuralrules._engine._protocol.Engine` on `n_threads` threads.
 
-    The kernels release the GIL and run on ordinary threads rather than on numba's
-    own, which cannot be entered by two Python threads at once nor after a fork.
+    The kernels release the GIL and run on ordinary threads. They do not run on numba's own
+    threads, because two Python threads cannot use these at the same time, and a forked process
+    cannot use them at all.
     """
 
     operations_per_call = OPERATIONS_ON_A_CPU
 
     def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads
-        # Threads start when they are first needed and end with the engine.
+        # The pool starts its threads when they are first needed.
         self._threads = ThreadPoolExecutor(n_threads)
 
     def __reduce__(self) -> tuple[type[NumbaEngine], tuple[int]]:
@@ -217,7 +218,7 @@ class NumbaEngine:
     def _predict(
         self, kernel: Any, network: Network, X: np.ndarray, result: np.ndarray
     ) -> None:
-        """Fill `result`, one row for each of X, each thread some of the rows."""
+        """Fill `result`, which has one row for each row of X. The threads share the rows."""
         parameters, layout = writable(network.parameters), writable(network.layout)
         X, features = writable(X), writable(network.features)
         n_threads = max(1, min(self.n_threads, len(X) // MIN_ROWS_PER_THREAD))
@@ -230,7 +231,10 @@ class NumbaEngine:
         self.run_parts(predict_part, n_threads)
 
     def run_parts(self, part: Callable[[int], None], n_parts: int) -> None:
-        """Run part(0) to part(n_parts - 1) at once: parts of training wait for each other."""
+        """Run part(0) to part(n_parts - 1) at the same time.
+
+        Each part needs its own thread, because the parts of training wait for each other.
+        """
         if n_parts == 1:
             part(0)
         else:
@@ -239,7 +243,10 @@ class NumbaEngine:
 
 @contextmanager
 def open_on_error(arrivals: np.ndarray) -> Iterator[None]:
-    """Open the barrier if the block fails: the others must not wait for who never comes."""
+    """Open the barrier if the block fails.
+
+    Otherwise the other threads would wait forever for the thread that failed.
+    """
     try:
         yield
     except BaseException:

@@ -1,9 +1,10 @@
-"""What an engine is given and must do.
+"""The interface of an engine.
 
-An engine evaluates networks, and trains one in a session: started with a network and
-rows, it runs batches for as long as it is asked to and gives the network back. Where it
-keeps its arrays meanwhile is its own affair. `_reference` is the plain engine that says
-what is right, `_numba` the fast one, `_torch` the one for a GPU.
+An engine evaluates networks, and trains a network in a session. A session starts with a
+network and rows. It trains on each run of batches that it gets, and returns the trained
+network on request. An engine may keep its arrays wherever it likes during the session.
+`_reference` is the plain engine that defines the correct results, `_numba` is the fast engine
+for CPUs, and `_torch` is the engine for GPUs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._task._loss import Loss
 
-OPERATIONS_ON_A_CPU = 2e9  # of a few cores, in a fraction of a second
+OPERATIONS_ON_A_CPU = 2e9  # multiply-adds of a few cores in a fraction of a second
 
 Slopes = TypeVar("Slopes")
 
@@ -36,8 +37,9 @@ class Batches(NamedTuple):
     rates : (n_batches,) float64
         Learning rate of each step.
     gates : (n_batches, n_rules) float32
-        Factor of each rule in each batch: 0 for a rule that is dropped, else 1 or,
-        with dropout, more than 1, so that the expected output stays the same.
+        Factor of each rule in each batch. It is 0 for a rule that dropout leaves out. For the
+        other rules it is 1, or more than 1 with dropout, so that the expected output stays
+        the same.
     """
 
     rows: np.ndarray
@@ -47,22 +49,22 @@ class Batches(NamedTuple):
 
 
 def slopes_of(loss: Loss, table: Mapping[type[Loss], Slopes], engine: str, file: str) -> Slopes:
-    """What an engine's own table of slopes has for a loss.
+    """Look up the slopes of a loss in the table of an engine.
 
     Parameters
     ----------
     loss : Loss
     table : mapping from type of Loss
-        The losses that the engine can train.
+        The slopes of each loss that the engine can train.
     engine : str
-        How an error calls the engine.
+        The name of the engine in the error message.
     file : str
-        Where the engine's slopes are written.
+        The file with the slopes of the engine, for the error message.
 
     Raises
     ------
     NotImplementedError
-        If the table has no such loss.
+        If the table does not contain the loss.
     """
     if type(loss) not in table:
         known = sorted({kind.name for kind in table})
@@ -77,39 +79,44 @@ class Session(Protocol):
     """The training of one network on some rows."""
 
     def run(self, batches: Batches) -> float:
-        """Take one Adam step a batch; return the weighted sum of the losses before them.
+        """Take one Adam step for each batch, and return the weighted sum of the losses.
 
-        The gradient of a batch is that of the weighted mean of its losses plus, for
-        the rules with an active row in it, l2 times the sum of their squared
-        parameters but the biases. The intercept is not shrunk.
+        The loss of a batch is measured before its step. Each step follows the gradient of the
+        weighted mean loss of the batch plus a penalty: l2 times the sum of the squared
+        parameters of all rules with an active row in the batch. The penalty leaves out the
+        biases and the intercept.
         """
 
     def network(self) -> Network:
-        """The network as it is now; further runs do not change what was given."""
+        """The network at this moment. Later runs do not change the returned network."""
 
     def moments(self) -> Moments:
-        """What Adam remembers now: with it a later session goes on as if there were one."""
+        """The moments of Adam at this moment.
+
+        A later session that starts with these moments continues this session exactly.
+        """
 
 
 class Decider(Protocol):
-    """What predicts by a network."""
+    """An object that computes the outputs of a network."""
 
     def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
         """Sum of the rules, without the intercept, for the encoded rows X.
 
-        Returns (n_rows, n_outputs) float64: the products of float32 values and float32
-        activations, which are exact, summed in the order of the rules.
+        Returns (n_rows, n_outputs) float64. Each value is multiplied by its activation. Both
+        are float32 numbers, so their product is exact in float64. The products are added in
+        the order of the rules.
         """
 
 
 class Engine(Decider, Protocol):
-    """What trains networks too.
+    """An object that also trains networks.
 
     Attributes
     ----------
     operations_per_call : float
-        Multiply-adds that it takes a fraction of a second for: between two runs of a session
-        Ctrl-C is noticed.
+        The number of multiply-adds that the engine does in a fraction of a second. A run
+        should not take more than that, because Ctrl-C only works between two runs.
     """
 
     operations_per_call: float
@@ -125,27 +132,30 @@ class Engine(Decider, Protocol):
         moments: Moments | None = None,
         fit_intercept: bool = True,
     ) -> Session:
-        """Begin to train a network, which itself stays as it is.
+        """Start to train a network. The network that is passed does not change.
 
         Parameters
         ----------
         network : Network
         rows : Rows
-            Those to train on, and perhaps others: batches name rows by their numbers.
+            The training rows. There may be other rows among them, because batches list
+            their rows by number.
         loss : Loss
         constraints : Constraints, optional
-            Kept by every step. None for none.
+            Limits that every step keeps. None for no limits.
         l2 : float
-            Factor of the penalty beside the mean loss.
+            Factor of the penalty that is added to the mean loss.
         moments : Moments, optional
-            Those of the session to go on from. None begins anew.
+            The moments of an earlier session that this session continues. None to start with
+            new moments.
         fit_intercept : bool
-            Whether the intercept moves too; the paper's networks have none.
+            Whether the intercept is trained too. The networks of the paper have no
+            intercept.
         """
 
     def activations(self, network: Network, X: np.ndarray) -> np.ndarray:
         """min_j ReLU(literal_j) of every rule for the encoded rows X.
 
-        Returns (n_rows, n_rules) float64: whole float32 numbers, the very ones that
-        `decide` multiplies and sums.
+        Returns (n_rows, n_rules) float64. The activations are float32 numbers, the same that
+        `decide` uses.
         """

@@ -1,6 +1,6 @@
 """The reference engine: short, obvious and slow.
 
-Works in float64 as well as in float32, so that gradients can be checked by finite
+It works in float32 and in float64. With float64, tests can check gradients by finite
 differences.
 """
 
@@ -16,19 +16,24 @@ from neuralrules._network._network import Network
 from neuralrules._network._parameters import Layout, Parameters
 from neuralrules._task._loss import Loss
 
-CHUNK = 1024  # rows whose literals are held at a time
+CHUNK = 1024  # rows whose literals are in memory at the same time
 
 
 def literals_forward(parameters: Parameters, layout: Layout, x: np.ndarray) -> np.ndarray:
     """w_j . x + a_j for every row and literal, shape (n_rows, n_literals).
 
-    x is (n_rows, n_features), here and below: the columns that the network looks at.
+    Here and in all functions below, x (n_rows, n_features) holds the columns that the network
+    looks at.
     """
     return x @ layout.dense(parameters.weights).T + parameters.biases
 
 
 def units_forward(parameters: Parameters, layout: Layout, literals: np.ndarray) -> np.ndarray:
-    """What the minimum is taken over: the literals, or a deep rule's second layer."""
+    """The units of every rule, (n_rows, n_literals). A rule takes the minimum of its units.
+
+    The units of a shallow rule are its literals. The units of a deep rule are the outputs of
+    its second layer.
+    """
     if not layout.deep:
         return literals
     units = np.empty_like(literals)
@@ -42,7 +47,7 @@ def units_forward(parameters: Parameters, layout: Layout, literals: np.ndarray) 
 def rules_forward(parameters: Parameters, layout: Layout, x: np.ndarray) -> np.ndarray:
     """min_j ReLU(unit_j) of every row and rule, shape (n_rows, n_rules).
 
-    The ReLU is monotone, so it may come after the minimum.
+    The ReLU is monotone, so it can be applied after the minimum.
     """
     units = units_forward(parameters, layout, literals_forward(parameters, layout, x))
     return np.maximum(np.minimum.reduceat(units, layout.offsets[:-1], axis=1), 0)
@@ -51,10 +56,11 @@ def rules_forward(parameters: Parameters, layout: Layout, x: np.ndarray) -> np.n
 def gradient(
     parameters: Parameters, layout: Layout, x: np.ndarray, slopes: np.ndarray
 ) -> Parameters:
-    """Gradient of a loss whose derivative by the outputs is slopes (n_rows, n_outputs).
+    """Gradient of a loss with respect to the parameters.
 
-    Only the smallest literal of an active rule is moved; of equal ones the first. The
-    intercept moves with every row.
+    `slopes` (n_rows, n_outputs) are the derivatives of the loss with respect to the outputs.
+    For each row, only the smallest unit of each active rule gets a gradient. If several units
+    are equally small, the first one gets it. The intercept gets a gradient from every row.
     """
     literals = literals_forward(parameters, layout, x)
     units = units_forward(parameters, layout, literals)
@@ -85,10 +91,10 @@ def penalty_gradient(
 ) -> Parameters:
     """Gradient of l2 times the sum of squares, for the rules with an active row.
 
-    `active` is (n_rules,) bool. A rule that no row of the batch touches is left alone:
-    Adam turns even the smallest steady slope into full steps, which would wear rules
-    for rare rows away between two sightings. Biases are free: shrinking them would
-    draw thresholds towards the mean of their column.
+    `active` is (n_rules,) bool. A rule that is active on no row of the batch is not penalised.
+    Adam turns even a tiny constant slope into full steps, so the penalty would destroy a rule
+    for rare rows in the batches without such rows. Biases are not penalised, because smaller
+    biases would draw thresholds towards the mean of their column.
     """
     weights = np.repeat(active, np.diff(layout.weight_offsets))
     mixing = np.repeat(active, np.diff(layout.mixing_offsets))
@@ -114,14 +120,14 @@ def adam_step(
 
 
 def hold(gradient: Parameters, moments: Moments, frozen: Parameters) -> None:
-    """Take slopes and momentum from frozen parameters: a step then leaves them alone."""
+    """Set the slopes and moments of frozen parameters to 0. A step then cannot change them."""
     for held, *arrays in zip(frozen, gradient, *moments[:2], strict=True):
         for array in arrays:
             array[held] = 0
 
 
 def bring_back(parameters: Parameters, constraints: Constraints) -> None:
-    """Put parameters that are not frozen back between their bounds."""
+    """Clip the parameters that are not frozen to their bounds."""
     for parameter, held, lower, upper in zip(parameters, *constraints, strict=True):
         within = np.minimum(np.maximum(parameter, lower), upper)
         parameter[:] = np.where(held, parameter, within)
@@ -161,7 +167,8 @@ class NumpySession:
         x, weights = rows.X[:, self._start.features], rows.training_weights
         gated = parameters._replace(values=parameters.values * gates[:, None])
         active = rules_forward(gated, layout, x) * gates
-        # BLAS may raise a flag for what lies beside a small matrix; true NaNs show in the loss.
+        # BLAS may read memory next to a small matrix and warn about numbers there. A real NaN
+        # shows in the loss.
         with np.errstate(invalid="ignore"):
             outputs = active @ parameters.values + parameters.intercept
         losses, slopes = self._loss.evaluate(outputs, rows.loss_targets.astype(active.dtype))

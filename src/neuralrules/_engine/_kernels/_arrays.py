@@ -1,4 +1,4 @@
-"""The named tuples that kernels hand each other, and the buffers that rows are loaded into."""
+"""The named tuples that kernels pass to each other, and the buffers for rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from neuralrules._engine._kernels._compile import TILE, allocating, kernel
 from neuralrules._network._parameters import Parameters
 
-SLICE = 256  # rows whose activations are held at a time; a whole number of tiles
+SLICE = 256  # rows whose activations are in memory at the same time; a multiple of TILE
 
 
 class Layer(NamedTuple):
@@ -20,7 +20,7 @@ class Layer(NamedTuple):
     weights : (n_literals * n_inputs,) float32
     biases : (n_literals,) float32
     inputs : (n_inputs,) int64
-        Rows of the tile that are the inputs.
+        The inputs of the layer, as indices of rows of the tile.
     """
 
     weights: np.ndarray
@@ -33,11 +33,14 @@ class Scratch(NamedTuple):
 
     Attributes
     ----------
-    literals, units : (longest rule, TILE) float32
-        A deep rule's literals after the ReLU, and what the minimum is taken over.
+    literals : (longest rule, TILE) float32
+        The literals of a deep rule after the ReLU.
+    units : (longest rule, TILE) float32
+        The numbers that the minimum is taken over: the literals of a shallow rule, or the
+        units of the second layer of a deep rule.
     minimum : (TILE,) float32
     every : (longest rule,) int64
-        0, 1, 2 ...: a deep rule's second layer looks at all its literals.
+        The numbers 0, 1, 2, ...: the inputs of a second layer are all literals of its rule.
     """
 
     literals: np.ndarray
@@ -54,11 +57,11 @@ class Records(NamedTuple):
     row : (n_rules * SLICE,) int32
         Row of the slice.
     literal : (n_rules * SLICE,) int32
-        The literal that is the minimum, as an index into the rule's literals.
+        The smallest literal, as an index into the rule's literals.
     value : (n_rules * SLICE,) float32
-        Its value, which is the rule's activation.
+        The value of this literal, which is the activation of the rule.
     count : (n_rules,) int64
-        Number of records of each rule; a rule's records start at rule * SLICE.
+        Number of records of each rule. The records of a rule start at rule * SLICE.
     """
 
     row: np.ndarray
@@ -93,15 +96,16 @@ class Slice(NamedTuple):
     Attributes
     ----------
     tiles : (SLICE // TILE, n_features, TILE) float32
-        The rows as the forward pass wants them: one column of a tile each.
+        The rows for the forward pass: each row is a column of a tile.
     x : (SLICE, n_features) float32
-        The rows as the backward pass wants them.
+        The same rows for the backward pass.
     targets : (n_outputs, SLICE) float32
         Classes are coded -1 and +1.
     weights : (SLICE,) float32
     outputs : (n_outputs, SLICE) float32
     slopes : (n_outputs, SLICE) float32 or float64
-        Derivative of the batch's loss by each output, of the gradient's precision.
+        Derivative of the batch's loss with respect to each output, in the precision of the
+        gradient.
     """
 
     tiles: np.ndarray
@@ -113,18 +117,18 @@ class Slice(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What threads share during training, beside the parameters and moments.
+    """The arrays that threads share during training, besides the parameters and moments.
 
     Attributes
     ----------
     gradient : Parameters of float32 or float64
         All zero between batches.
     hints : (n_rules, SLICE // TILE) int64
-        The pair of literals that each rule begins with on each tile.
+        The pair of literals that each rule starts with on each tile.
     records : Records
     partial : (2, n_blocks, n_outputs, SLICE) float32
-        The blocks' outputs: two of them, so that a thread may start on the next slice
-        while another still reads the last.
+        The outputs of the blocks, for two slices. So one thread may start the next slice while
+        another thread still reads the outputs of the last slice.
     touched : (n_rules,) bool
         Rules with an active row in the batch.
     """
@@ -137,7 +141,7 @@ class Workspace(NamedTuple):
 
 
 class Training(NamedTuple):
-    """What training changes.
+    """The arrays that training changes.
 
     Attributes
     ----------
@@ -152,7 +156,7 @@ class Training(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Constraints for kernels; without any, arrays of no elements.
+    """Constraints for kernels. All arrays are empty if there are no constraints.
 
     Attributes
     ----------
@@ -178,12 +182,12 @@ class Options(NamedTuple):
         At least one number, which is 0 if the loss has no parameters.
     l2 : float32
     fit_intercept : bool
-        Whether the intercept moves too.
+        Whether the intercept is trained too.
     n_steps : int
         Adam steps taken before the first batch.
     moves : bool
-        Whether steps are taken. Else there is one batch, whose gradient, without the penalty,
-        and the marks of its active rules are left in the workspace.
+        Whether steps are taken. If not, there is only one batch. Its gradient (without the
+        penalty) and the marks of its active rules then stay in the workspace.
     """
 
     loss: int
@@ -195,13 +199,13 @@ class Options(NamedTuple):
 
 
 class Team(NamedTuple):
-    """A thread among those that train together.
+    """One thread of the team of threads that train a network together.
 
     Attributes
     ----------
     thread, n_threads : int
     arrivals : (1,) int64
-        Counter of the barrier, zero when a run begins.
+        Counter of the barrier. It is 0 at the start of a run.
     """
 
     thread: int
@@ -211,7 +215,10 @@ class Team(NamedTuple):
 
 @allocating
 def aligned_zeros(n):
-    """(n,) float32 zeros that begin on a cache line: tiles then never straddle two."""
+    """(n,) float32 zeros that begin at the start of a cache line.
+
+    A row of a tile then never begins in the middle of a cache line.
+    """
     padded = np.zeros(n + 16, np.float32)
     start = (-padded.ctypes.data % 64) // 4
     return padded[start : start + n]
@@ -233,7 +240,7 @@ def make_scratch(layout):
 
 @allocating
 def make_slice(n_features, n_outputs, precision):
-    """Buffers for one slice; slopes have the type of the array `precision`."""
+    """Buffers for one slice. The slopes have the dtype of the array `precision`."""
     return Slice(
         aligned_zeros(SLICE * n_features).reshape((SLICE // TILE, n_features, TILE)),
         aligned_zeros(SLICE * n_features).reshape((SLICE, n_features)),
@@ -246,7 +253,7 @@ def make_slice(n_features, n_outputs, precision):
 
 @kernel
 def load_tiles(X, rows, features, tiles):
-    """Put the rows of X with such numbers into tiles (n_tiles, n_features, TILE)."""
+    """Copy the rows of X with the numbers `rows` to tiles (n_tiles, n_features, TILE)."""
     for i in range(rows.size):
         row, tile, place = np.uintp(rows[i]), i // TILE, i % TILE
         for f in range(features.size):
@@ -255,10 +262,13 @@ def load_tiles(X, rows, features, tiles):
 
 @kernel
 def load_slice(table, rows, part):
-    """Gather the rows with such numbers into a `Slice`, all but its outputs and slopes."""
+    """Copy the rows with the numbers `rows` into a `Slice`.
+
+    Fills everything except the outputs and the slopes.
+    """
     n_outputs, n_features = part.targets.shape[0], table.features.size
     for i in range(rows.size):
-        row = np.uintp(rows[i])  # unsigned: numba need not ask whether it counts from the end
+        row = np.uintp(rows[i])  # unsigned, so that numba does not check for negative indices
         tile, place = i // TILE, i % TILE
         part.weights[i] = table.weights[row]
         for f in range(n_features):

@@ -1,9 +1,9 @@
 """How kernels are compiled: for which CPU, and when compiled code on disk may be used again.
 
-A tile of ``TILE`` rows is evaluated in several passes, as many as the vector registers of the
-CPU require. Each row of each literal is a chain of multiply-adds, one column after the other,
-however wide the registers are. So the results are the same to the bit on every CPU that fuses
-a product and a sum (AVX2, AVX-512 and NEON do).
+A tile of ``TILE`` rows is evaluated in several passes. Their number depends on the vector
+registers of the CPU. But for each row, a literal is always the same chain of multiply-adds,
+one column after the other. So the results are the same to the bit on every CPU that fuses a
+product and a sum into one operation (as AVX2, AVX-512 and NEON do).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numba.core.registry import cpu_target
 
 from neuralrules._engine import _adam
 
-TILE = 64  # rows evaluated together; as many as there are bits to tell which are active
+TILE = 64  # rows evaluated together; the bits of a uint64 say which of them are active
 
 
 class Vectors(NamedTuple):
@@ -28,13 +28,13 @@ class Vectors(NamedTuple):
     Attributes
     ----------
     lanes : int
-        float32 numbers of one register.
+        How many float32 numbers one register holds.
     at_once : int
-        Registers of rows in one pass. A pass keeps two sums for each, the rows
-        themselves and two weights: 3 * at_once + 2 registers.
+        How many registers of rows one pass evaluates. A pass needs 3 * at_once + 2 registers:
+        two sums and the cells for each register of rows, and two weights.
     fused : bool
-        Whether a product and a sum are rounded once, together. All CPUs on which they are
-        train the same shallow networks, to the bit; others round differently.
+        Whether the CPU rounds a product and a sum once, together. All CPUs that do so train
+        the same shallow networks to the bit. Other CPUs round differently.
     """
 
     lanes: int
@@ -43,9 +43,11 @@ class Vectors(NamedTuple):
 
 
 def vectors_for(triple: str, features: str) -> Vectors:
-    """The shape for a target, given as LLVM names it and its features ("+avx2,-avx512f").
+    """The vectors for a CPU.
 
-    What is not known to be there is not used: code for narrower registers runs anywhere.
+    `triple` is the name of the target in LLVM, and `features` lists the features of the CPU,
+    such as "+avx2,-avx512f". Only features that are listed are used, because code for narrower
+    registers runs everywhere.
     """
     if triple.startswith(("aarch64", "arm64")):
         return Vectors(lanes=4, at_once=8, fused=True)  # NEON: 32 registers of 128 bits
@@ -59,22 +61,22 @@ def vectors_for(triple: str, features: str) -> Vectors:
 
 
 def compiled_for() -> Vectors:
-    """The shape for the CPU that numba compiles for, which NUMBA_CPU_NAME may change."""
+    """The vectors for the CPU that numba compiles for. NUMBA_CPU_NAME may change this CPU."""
     triple, _, features = cpu_target.target_context.codegen().magic_tuple()
     return vectors_for(triple, features)
 
 
 VECTORS = compiled_for()
 
-# Not the full fastmath: infinities and NaN must survive to be noticed.
+# The full fastmath would assume that there is no infinity and no NaN. They must be noticed.
 FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
 
 
 def source_digest() -> str:
-    """SHA-256 of everything that compiled code is made of.
+    """SHA-256 of all sources that the compiled kernels depend on.
 
-    Kernels are written into each other when they are compiled, but numba looks only at
-    the file of the outermost one to see whether its compiled code is still good.
+    The compiled code of a kernel contains the kernels that it calls. But numba only looks at
+    the file of the outermost kernel to decide whether compiled code on disk is still valid.
     """
     kernels = sorted(Path(__file__).parent.glob("*.py"))
     constants = Path(_adam.__file__)
@@ -88,21 +90,27 @@ DIGEST = source_digest()
 
 
 def kernel(function: Callable[..., Any], **more: Any) -> Any:
-    """Compile without the GIL, cached on disk where a cache can be written.
+    """Compile a function that releases the GIL and that is cached on disk if possible.
 
-    A kernel may not allocate memory. In return numba does not count references to its
-    arrays, which would cost more than many an inner loop.
+    A kernel must not allocate memory. In return, numba does not count references to the
+    kernel's arrays. Counting would take more time than many inner loops.
     """
     return compiled(function, _nrt=False, **more)
 
 
 def allocating(function: Callable[..., Any]) -> Any:
-    """A kernel that may allocate memory: the outermost ones, which call the others."""
+    """Compile a kernel that may allocate memory.
+
+    Used for the outermost kernels, which call the other kernels.
+    """
     return compiled(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A kernel written out where it is called: passing its arrays costs more than it."""
+    """Compile a kernel whose code is inserted into its callers.
+
+    For these short kernels, passing the arrays would take longer than the work.
+    """
     return kernel(function, forceinline=True)
 
 
@@ -117,15 +125,15 @@ def compiled(function: Callable[..., Any], **more: Any) -> Any:
 
 
 def guard_cache(result: Any) -> None:
-    """Forget code on disk that was made of other sources, or that cannot be read.
+    """Delete compiled code on disk if it comes from other sources or cannot be read.
 
-    numba itself would not survive the latter: a file may be damaged, or name a class
-    that another version of this package had.
+    A file may be damaged, or may refer to a class of another version of this package. numba
+    itself would fail on such a file.
     """
     with contextlib.suppress(AttributeError, OSError):  # numba's internals may change
         index = result._cache._cache_file
         index._source_stamp = (index._source_stamp, DIGEST)
         try:
             index._load_index()
-        except Exception:  # whatever unpickling may raise
+        except Exception:  # unpickling may raise any exception
             result._cache.flush()

@@ -1,4 +1,7 @@
-"""The forward pass, tile by tile: literals, rules and their sums, to train and to predict."""
+"""The forward pass, tile by tile: the literals, the rules and the sums of the rules.
+
+Training and prediction both use it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from neuralrules._engine._kernels._intrinsics import (
 
 @inlined
 def first_layer(parameters, layout, rule):
-    """The literals of a rule, whose inputs are the rule's own columns."""
+    """The first layer of a rule: its literals. The inputs are the rule's own columns."""
     first, last = layout.offsets[rule], layout.offsets[rule + 1]
     return Layer(
         parameters.weights[layout.weight_offsets[rule] : layout.weight_offsets[rule + 1]],
@@ -33,7 +36,10 @@ def first_layer(parameters, layout, rule):
 
 @inlined
 def second_layer(parameters, layout, rule, every):
-    """The second layer of a deep rule, whose inputs are its literals."""
+    """The second layer of a deep rule. The inputs are the rule's literals.
+
+    every : (longest rule,) int64, the numbers 0, 1, 2, ...
+    """
     first, last = layout.offsets[rule], layout.offsets[rule + 1]
     return Layer(
         parameters.mixing[layout.mixing_offsets[rule] : layout.mixing_offsets[rule + 1]],
@@ -44,7 +50,10 @@ def second_layer(parameters, layout, rule, every):
 
 @inlined
 def evaluate_pair(layer, pair, tile, values, minimum):
-    """Evaluate one pair of a layer's literals; which rows are still positive, as bits?"""
+    """Evaluate one pair of a layer's literals on a tile.
+
+    Returns the rows that are positive in all literals evaluated so far, as bits.
+    """
     first = 2 * pair
     if first + 1 < layer.biases.size:
         return evaluate_two(layer, first, tile, values, minimum)
@@ -55,9 +64,9 @@ def evaluate_pair(layer, pair, tile, values, minimum):
 def evaluate_until_dead(layer, tile, values, minimum, start):
     """Evaluate a layer on a tile, pair by pair, until no row can be active.
 
-    Fills values (n_literals, TILE) and minimum (TILE,), beginning with pair
-    `start`. Returns the rows that are positive in all literals, as bits, and the
-    pair to begin with next time: the one that ruled out the last row, if any.
+    Fills values (n_literals, TILE) and minimum (TILE,). The first pair is `start`. Returns the
+    rows that are positive in all literals, as bits, and the pair to start with next time. This
+    is the pair that ruled out the last row, or `start` if a row is active.
     """
     for r in range(TILE):
         minimum[r] = np.inf
@@ -75,9 +84,10 @@ def evaluate_until_dead(layer, tile, values, minimum, start):
 def evaluate_rule(literals, units, deep, tile, scratch, start):
     """Activation of one rule on a tile, before the outer ReLU.
 
-    Returns as `evaluate_until_dead` does. If the rule is alive, ``scratch.minimum`` is
-    the smallest of ``scratch.units[:n_literals]``, which are the literals of a shallow
-    rule and the second layer's units of a deep one.
+    Returns the active rows, as bits, and the pair to start with next time, as in
+    `evaluate_until_dead`. If a row is active, ``scratch.minimum`` is the smallest of
+    ``scratch.units[:n_literals]``. These are the literals of a shallow rule, or the units of
+    the second layer of a deep rule.
     """
     if not deep:
         return evaluate_until_dead(literals, tile, scratch.units, scratch.minimum, start)
@@ -92,13 +102,17 @@ def evaluate_rule(literals, units, deep, tile, scratch, start):
 
 @inlined
 def first_block(thread, n_threads, layout):
-    """First block of a thread. Its blocks lie side by side: cache lines are not shared."""
+    """First block of a thread.
+
+    The blocks of a thread are next to each other in memory, so that threads do not share cache
+    lines.
+    """
     return thread * (layout.blocks.size - 1) // n_threads
 
 
 @inlined
 def own_blocks(team, layout):
-    """First block of a thread, and the one after its last."""
+    """The first block of a thread, and the block after its last block."""
     return (
         first_block(team.thread, team.n_threads, layout),
         first_block(team.thread + 1, team.n_threads, layout),
@@ -107,10 +121,10 @@ def own_blocks(team, layout):
 
 @inlined
 def record_active(records, end, first_row, n_rows, active, n_literals, scratch):
-    """Append a record for every active row of a tile; return where the next one goes.
+    """Append a record for every active row of a tile. Returns the place of the next record.
 
-    Rows from `n_rows` on are left-overs of an earlier slice. Of literals that tie for the
-    minimum the first counts.
+    Rows from `n_rows` on belong to an earlier slice and are skipped. If several literals are
+    equally small, the record names the first one.
     """
     while active != 0:
         r = lowest_bit(active)
@@ -129,9 +143,9 @@ def record_active(records, end, first_row, n_rows, active, n_literals, scratch):
 def activate_blocks(team, parameters, layout, tiles, n_rows, gates, scratch, workspace, sums):
     """Forward pass of a thread's blocks of rules over a slice.
 
-    Sums the rules of each block, times their gates, in sums (n_blocks, n_outputs, SLICE)
-    and lists the active rows in the records; a rule with gate 0 is left out. A rule at
-    exactly zero is not active (the paper's H(0) = 0).
+    Fills sums (n_blocks, n_outputs, SLICE) with the outputs of each block: the sum of its
+    rules times their gates. Writes a record for each active row. Rules with gate 0 are left
+    out. A rule whose minimum is exactly 0 is not active (H(0) = 0 in the paper).
     """
     records, hints = workspace.records, workspace.hints
     n_outputs = parameters.values.shape[1]
@@ -162,7 +176,10 @@ def activate_blocks(team, parameters, layout, tiles, n_rows, gates, scratch, wor
 
 @inlined
 def is_active_on_tile(parameters, layout, rule, tile, scratch, hints):
-    """Whether a rule is active on a row of a tile. Leaves its minimum in the scratch."""
+    """Whether a rule is active on at least one row of a tile.
+
+    Writes the minimum of the rule's units to ``scratch.minimum``.
+    """
     literals = first_layer(parameters, layout, rule)
     units = literals
     if layout.deep:
@@ -190,10 +207,9 @@ def decide_tile(parameters, layout, tile, scratch, hints, sums):
 def decide(parameters, layout, X, features, first, last, outputs):
     """Sum of values times activations for rows `first` to `last` of X.
 
-    Fills outputs (n_rows, n_outputs) float64 at those rows. The product of two
-    float32 is exact in float64, and the sums are taken in the order of the rules: a
-    row's result does not depend on its neighbours, and its explanation can repeat it
-    bit for bit.
+    Fills these rows of outputs (n_rows, n_outputs) float64. The product of two float32 numbers
+    is exact in float64, and the products are added in the order of the rules. So the result of
+    a row does not depend on other rows, and an explanation of the row can repeat it to the bit.
     """
     n_rules, n_outputs = parameters.values.shape
     scratch = make_scratch(layout)
@@ -211,7 +227,10 @@ def decide(parameters, layout, X, features, first, last, outputs):
 
 @kernel
 def activate_tile(parameters, layout, tile, scratch, hints, result):
-    """Activations of all rules on one tile, in result (n_rows, n_rules), zero before."""
+    """Activations of all rules on one tile.
+
+    Fills result (n_rows, n_rules), which must be zero before.
+    """
     for rule in range(parameters.values.shape[0]):
         if is_active_on_tile(parameters, layout, rule, tile, scratch, hints):
             for r in range(result.shape[0]):
@@ -222,8 +241,8 @@ def activate_tile(parameters, layout, tile, scratch, hints, result):
 def activate(parameters, layout, X, features, first, last, result):
     """Activations of all rules for rows `first` to `last` of X.
 
-    Fills result (n_rows, n_rules) float64 at those rows, zero at the call, with the very
-    numbers that `decide` sums.
+    Fills these rows of result (n_rows, n_rules) float64, which must be zero before. The
+    activations are exactly the numbers that `decide` uses.
     """
     scratch = make_scratch(layout)
     tiles = aligned_zeros(features.size * TILE).reshape((1, features.size, TILE))

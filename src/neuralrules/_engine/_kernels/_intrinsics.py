@@ -1,13 +1,13 @@
-"""The few instructions that plain numba code cannot express.
+"""The few operations that plain numba code cannot express.
 
-``evaluate_two`` evaluates two literals on a tile of ``TILE`` rows with every sum in a
-vector register. Written as loops, LLVM keeps the sums in memory and reaches half the
-speed of a matrix product; written as vector IR it reaches the speed of a matrix
-product. ``add_multiple`` adds a multiple of one row to another without the checks and
-left-overs that LLVM puts around a loop. The vectors are plain LLVM vectors, so that the
-same code runs on any instruction set; `_compile` says how wide they are.
+``evaluate_two`` evaluates two literals on a tile of ``TILE`` rows, with every sum in a vector
+register. If it were written as loops, LLVM would keep the sums in memory and reach half the
+speed of a matrix product. As vector IR it reaches the full speed of a matrix product.
+``add_multiple`` adds a multiple of one row to another row, without the checks and remainder
+loops that LLVM generates around a loop. The vectors are plain LLVM vectors, so the same code
+runs on any instruction set. `_compile` says how wide they are.
 
-``atomic_add`` and ``atomic_load`` carry the barrier between training threads.
+``atomic_add`` and ``atomic_load`` implement the barrier between training threads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _INT = ir.IntType(64)
 _FLOAT = ir.FloatType()
 _VECTOR = ir.VectorType(_FLOAT, VECTORS.lanes)
 _MULTIPLY_ADD = ("contract",)  # lets a product and a sum become one fused operation
-NARROW = 4  # lanes of the vectors for what is left of a row
+NARROW = 4  # lanes of the vectors for the remainder of a row
 
 
 def _constant(value: int) -> ir.Constant:
@@ -51,7 +51,7 @@ def _load_vector(
     builder: ir.IRBuilder, data: ir.Value, index: ir.Value, vector: ir.VectorType = _VECTOR
 ) -> ir.Value:
     loaded = builder.load(_vector_pointer(builder, data, index, vector))
-    loaded.align = 4  # NumPy promises the alignment of one number, no more
+    loaded.align = 4  # NumPy only guarantees the alignment of a single number
     return loaded
 
 
@@ -73,8 +73,8 @@ def _weighted_sums(
 ) -> list[list[ir.Value]]:
     """Emit z[l, r] = a_l + sum_i w_li x_ir for the rows of one pass.
 
-    Returns one list of row vectors to a literal. The sum is one chain of multiply-adds
-    for each number, in the order of the inputs, however wide the vectors are.
+    Returns one list of row vectors for each literal. Each number is one chain of multiply-adds
+    in the order of the inputs, and does not depend on the width of the vectors.
     """
     n_vectors = VECTORS.at_once
     start = [
@@ -127,7 +127,10 @@ def _weighted_sums(
 def _lower_minimum(
     builder: ir.IRBuilder, values: list[ir.Value], minimum: ir.Value, place: ir.Value
 ) -> ir.Value:
-    """Emit minimum[place:] = min(minimum[place:], values); bits of lanes left positive."""
+    """Emit minimum[place:] = min(minimum[place:], values) for the lanes of one vector.
+
+    Returns the lanes whose minimum is still positive, as bits.
+    """
     lowest = _load_vector(builder, minimum, place)
     for z in values:
         lowest = builder.select(builder.fcmp_ordered("<", z, lowest), z, lowest)
@@ -143,10 +146,10 @@ def literal_group(n_literals: int) -> Any:
     The intrinsic is called as ``evaluate(layer, first, tile, values, minimum) -> uint64``:
 
     - layer : Layer
-    - first : the first literal of the group, as an index into those of the layer
-    - tile : (n_rows_of_tile, TILE) float32, C-contiguous: one input to a row
+    - first : the first literal of the group, as an index into the literals of the layer
+    - tile : (n_rows_of_tile, TILE) float32, C-contiguous: each of its rows is one input
     - values : (n_literals_of_layer, TILE) float32, filled with the literals' values
-    - minimum : (TILE,) float32, lowered to the smallest value seen
+    - minimum : (TILE,) float32, lowered to the smallest value so far
 
     Bit r of the result says whether `minimum` is still positive for row r. If no
     bit is set, the rule is dead on the whole tile and its other literals need
@@ -213,7 +216,8 @@ def _emit_chunks(
 ) -> ir.Value:
     """Emit target[i] += factor * source[i] from bounds[0], in whole chunks of `lanes`.
 
-    Returns where the chunks end. Nothing is done if not one fits below bounds[1].
+    The chunks end at bounds[1] or before. Returns the index after the last chunk, which is
+    bounds[0] if no chunk fits.
     """
     wide = ir.VectorType(factor.type, lanes)
     kind = ir.VectorType(target.type.pointee, lanes)
@@ -248,7 +252,7 @@ def add_multiple(
 
     target : flat float32 or float64 array
     table : (n_rows, n_columns) float32, C-contiguous
-    factor : float64; each sum is taken in float64 and then rounded to the target's type
+    factor : float64; each sum is computed in float64 and then rounded to the target's type
     """
     signature = types.void(target, types.intp, table, types.intp, types.float64)
 
@@ -273,9 +277,9 @@ def add_multiple(
 def add_gathered(
     typing_context: Any, target: Any, start: Any, table: Any, row: Any, places: Any, factor: Any
 ) -> Any:
-    """target[start + i] += factor * table[row, places[i]] for every place (n,) int64.
+    """target[start + i] += factor * table[row, places[i]] for each of the places (n,) int64.
 
-    As `add_multiple`, for some of the columns.
+    The same as `add_multiple`, but only for some of the columns.
     """
     signature = types.void(target, types.intp, table, types.intp, places, types.float64)
 
@@ -305,9 +309,12 @@ def add_gathered(
 
 @intrinsic
 def first_equal(typing_context: Any, values: Any, n: Any, row: Any, wanted: Any) -> Any:
-    """The first of values[:n, row] that equals `wanted`; values is (any, TILE) float32.
+    """The first index i < n for which values[i, row] equals `wanted`.
 
-    One of them does. Without a branch that could be mispredicted.
+    values : (n rows or more, TILE) float32
+
+    At least one of the numbers must equal `wanted`. The code has no branch, because the CPU
+    could mispredict it.
     """
 
     def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
@@ -327,7 +334,7 @@ def first_equal(typing_context: Any, values: Any, n: Any, row: Any, wanted: Any)
 
 @intrinsic
 def lowest_bit(typing_context: Any, bits: Any) -> Any:
-    """Position of the lowest set bit of a uint64 that is not zero."""
+    """Position of the lowest bit that is set in a uint64, which must not be 0."""
 
     def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
@@ -337,7 +344,7 @@ def lowest_bit(typing_context: Any, bits: Any) -> Any:
 
 @intrinsic
 def atomic_add(typing_context: Any, counter: Any) -> Any:
-    """Add one to the int64 array `counter` of one element, seen by all threads."""
+    """Add 1 to the only element of the int64 array `counter`, visible to all threads."""
 
     def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -348,7 +355,7 @@ def atomic_add(typing_context: Any, counter: Any) -> Any:
 
 @intrinsic
 def atomic_load(typing_context: Any, counter: Any) -> Any:
-    """Read the int64 array `counter` of one element as other threads left it."""
+    """Read the only element of the int64 array `counter`, which other threads may change."""
 
     def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data

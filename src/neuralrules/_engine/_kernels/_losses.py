@@ -1,4 +1,7 @@
-"""The slopes of the losses. The losses of `neuralrules._task` state the same plainly."""
+"""The losses and their slopes for the numba kernels.
+
+`neuralrules._task` has the same losses in plain NumPy.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from neuralrules._task._loss import Loss
 from neuralrules._task._number_losses import Huber, Poisson, SquaredError
 
 LOGISTIC, SOFTMAX, HINGE, SQUARED, HUBER, POISSON = range(6)
-# The code by which the kernel knows each loss.
+# The code of each loss for the kernel.
 CODES: dict[type[Loss], int] = {
     Logistic: LOGISTIC,
     CrossEntropy: SOFTMAX,
@@ -23,20 +26,20 @@ CODES: dict[type[Loss], int] = {
 
 
 def loss_parameters(loss: Loss) -> np.ndarray:
-    """The parameters of a loss for the kernel, (n_parameters,) float64; never empty."""
+    """The parameters of a loss for the kernel, (n_parameters,) float64: at least one number."""
     return np.array(loss.numbers or (0.0,), np.float64)
 
 
 @kernel
 def loss_and_slopes(kind, parameters, outputs, targets, weights, n_rows, slopes):
-    """Weighted sum of the loss over a slice; fills slopes (n_outputs, SLICE).
+    """Weighted sum of the loss over a slice. Fills slopes (n_outputs, SLICE).
 
     kind : one of CODES; parameters : see `loss_parameters`
     outputs, targets : (n_outputs, SLICE) float32; classes are coded -1 and +1.
     `slopes` is the derivative of weight * loss with respect to each output.
     """
     n_outputs = outputs.shape[0]
-    first = parameters[0]  # read once: in the loop it might alias the slopes
+    first = parameters[0]  # read only once, because in the loop it might alias the slopes
     total = 0.0
     for i in range(n_rows):
         loss = 0.0
@@ -76,7 +79,7 @@ def loss_and_slopes(kind, parameters, outputs, targets, weights, n_rows, slopes)
                     expected = np.exp(u)
                     loss += 2.0 * ((y * np.log(y) if y > 0 else 0.0) - y * u - y + expected)
                     slope = 2.0 * (expected - y)
-                else:  # a code without a kernel, noticed as a loss that is not finite
+                else:  # an unknown code; the caller notices a loss that is not finite
                     loss = np.nan
                     slope = np.nan
                 slopes[k, i] = weights[i] * slope

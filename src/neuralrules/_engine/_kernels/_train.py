@@ -1,4 +1,4 @@
-"""Training: the backward pass, the Adam step, and a thread's way through mini-batches."""
+"""Training: the backward pass, the Adam step, and the loop of a thread over mini-batches."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ from neuralrules._engine._kernels._losses import loss_and_slopes
 
 MAX_SPINS = 200_000  # a fraction of a millisecond
 PAUSE_MICROSECONDS = 20
-# Far below what EPSILON lets through: for means, and for squares.
+# Smaller means and squares become 0. They are too small to matter compared with EPSILON.
 TINY_MEAN, TINY_SQUARE = np.float32(1e-20), np.float32(1e-30)
 
 
 @inlined
 def add_to_weights(gradient, start, places, x, row, slope):
-    """Add slope * x[row] to the gradient of the weights from `start` on, a literal's."""
-    if places.size == x.shape[1]:  # all columns, which lie side by side
+    """Add slope * x[row] to the gradient of the weights of one literal.
+
+    The weights of the literal begin at `start`.
+    """
+    if places.size == x.shape[1]:  # all columns: the numbers of x[row] are contiguous
         add_multiple(gradient, start, x, row, slope)
     else:
         add_gathered(gradient, start, x, row, places, slope)
@@ -36,7 +39,7 @@ def add_to_weights(gradient, start, places, x, row, slope):
 
 @kernel
 def weighted_sum(weights, start, places, x, row, bias):
-    """A literal's value on one row, from the weights at `start`."""
+    """The value of a literal on one row. The weights of the literal begin at `start`."""
     n = places.size
     z = bias
     if n == x.shape[1]:
@@ -51,7 +54,10 @@ def weighted_sum(weights, start, places, x, row, bias):
 
 @kernel
 def differentiate_literals(parameters, gradient, layout, rule, unit, x, row, slope):
-    """Backward pass of a deep rule on one row of x (SLICE, n_features), through one unit."""
+    """Backward pass of a deep rule on one row of x (SLICE, n_features).
+
+    Only the unit `unit`, the smallest unit of the rule on this row, passes the slope on.
+    """
     first, last = layout.offsets[rule], layout.offsets[rule + 1]
     places = layout.places[layout.column_offsets[rule] : layout.column_offsets[rule + 1]]
     mixed = layout.mixing_offsets[rule] + unit * (last - first)
@@ -70,9 +76,9 @@ def differentiate_literals(parameters, gradient, layout, rule, unit, x, row, slo
 
 @kernel
 def differentiate_blocks(team, parameters, layout, part, gates, workspace):
-    """Backward pass of a thread's blocks: add the records' gradients to the gradient.
+    """Backward pass of a thread's blocks of rules.
 
-    Marks the rules with an active row.
+    Adds the slopes of each record to the gradient, and marks the rules with an active row.
     """
     gradient, records = workspace.gradient, workspace.records
     n_outputs = parameters.values.shape[1]
@@ -90,7 +96,7 @@ def differentiate_blocks(team, parameters, layout, part, gates, workspace):
             for i in range(begin, begin + records.count[rule]):
                 row = records.row[i]
                 j = records.literal[i]
-                slope = 0.0  # in float64, as are its products with x
+                slope = 0.0  # float64, and so are its products with x
                 for k in range(n_outputs):
                     output_slope = gates[rule] * part.slopes[k, row]
                     gradient.values[rule, k] += output_slope * records.value[i]
@@ -107,12 +113,13 @@ def differentiate_blocks(team, parameters, layout, part, gates, workspace):
 
 @inlined
 def adam(parameter, gradient, mean, square, rate, epsilon):
-    """One Adam step on flat arrays; clears the gradient for the next batch."""
+    """One Adam step on flat arrays. Sets the gradient to 0 for the next batch."""
     for i in range(parameter.size):
         g = np.float32(gradient[i])
         m = np.float32(BETA_1) * mean[i] + np.float32(1 - BETA_1) * g
         v = np.float32(BETA_2) * square[i] + np.float32(1 - BETA_2) * g * g
-        # Moments of idle parameters decay towards subnormal numbers, which are slow.
+        # The moments of parameters without slopes decay towards subnormal numbers, which make
+        # the CPU slow.
         mean[i] = m if abs(m) > TINY_MEAN else np.float32(0.0)
         square[i] = v if v > TINY_SQUARE else np.float32(0.0)
         parameter[i] -= rate * m / (np.sqrt(v) + epsilon)
@@ -121,7 +128,7 @@ def adam(parameter, gradient, mean, square, rate, epsilon):
 
 @inlined
 def hold(frozen, gradient, mean, square):
-    """Take slopes and momentum from frozen parameters: a step then leaves them alone."""
+    """Set the slopes and moments of frozen parameters to 0. A step then cannot change them."""
     for i in range(frozen.size):
         if frozen[i]:
             gradient[i] = 0
@@ -131,7 +138,7 @@ def hold(frozen, gradient, mean, square):
 
 @inlined
 def bring_back(parameter, frozen, lower, upper):
-    """Put parameters that are not frozen back between their bounds; NaN stays NaN."""
+    """Clip the parameters that are not frozen to their bounds. NaN stays NaN."""
     for i in range(parameter.size):
         if not frozen[i]:
             parameter[i] = np.minimum(np.maximum(parameter[i], lower[i]), upper[i])
@@ -146,7 +153,10 @@ def add_penalty(parameter, gradient, l2):
 
 @kernel
 def penalize_rule(parameters, gradient, layout, rule, l2):
-    """Add the penalty of one rule; biases are free, see the reference engine."""
+    """Add the gradient of the penalty of one rule.
+
+    Biases are not penalised; `neuralrules._engine._reference.penalty_gradient` says why.
+    """
     add_penalty(parameters.values[rule], gradient.values[rule], l2)
     i, j = layout.weight_offsets[rule], layout.weight_offsets[rule + 1]
     add_penalty(parameters.weights[i:j], gradient.weights[i:j], l2)
@@ -160,7 +170,7 @@ def update(arrays, limits, constrained, begin, end, step):
     """Adam step on the elements `begin` to `end` of flat arrays.
 
     arrays : parameter, gradient, mean, square
-    limits : frozen, lower, upper; looked at only if `constrained`
+    limits : frozen, lower, upper; only used if `constrained`
     step : rate, epsilon
     """
     parameter, gradient = arrays[0][begin:end], arrays[1][begin:end]
@@ -175,7 +185,10 @@ def update(arrays, limits, constrained, begin, end, step):
 
 @inlined
 def corrected(rate, number):
-    """Rate and epsilon of step `number`: the bias corrections moved into them, as published."""
+    """Rate and epsilon of step `number`, which include Adam's bias corrections.
+
+    The paper on Adam describes this form.
+    """
     correction = np.sqrt(1.0 - BETA_2**number)
     return (
         np.float32(rate * correction / (1.0 - BETA_1**number)),
@@ -185,7 +198,7 @@ def corrected(rate, number):
 
 @kernel
 def update_intercept(arrays, limits, rate, number):
-    """Adam step `number` (from 1) on the intercept, which no penalty shrinks.
+    """Adam step `number` (from 1) on the intercept, which is not penalised.
 
     arrays : intercept, gradient, mean, square
     """
@@ -197,8 +210,8 @@ def update_intercept(arrays, limits, rate, number):
 def update_blocks(team, state, layout, limits, workspace, rate, number, l2):
     """Adam step `number` (from 1) on the parameters of a thread's blocks.
 
-    Only rules with an active row in the batch are shrunk. Clears their marks and the
-    gradient.
+    Only rules with an active row in the batch are penalised. Clears the marks of these rules
+    and sets the gradient to 0.
     """
     step = corrected(rate, number)
     p, g, m, v = state.parameters, workspace.gradient, state.means, state.squares
@@ -220,7 +233,8 @@ def update_blocks(team, state, layout, limits, workspace, rate, number, l2):
     mixing = p.mixing, g.mixing, m.mixing, v.mixing
     mixing_limits = f.mixing, lo.mixing, up.mixing
     first, last = own_blocks(team, layout)
-    # The blocks of a thread lie side by side: all their parameters at once.
+    # The blocks of a thread are next to each other in memory, so one call updates the
+    # parameters of all of them.
     a, b = layout.blocks[first], layout.blocks[last]
     for rule in range(a, b):
         if workspace.touched[rule] and l2 > 0:
@@ -241,17 +255,17 @@ if sys.platform == "win32":
 
     @njit
     def pause(microseconds):
-        """There is no short sleep to be had: keep spinning."""
+        """Do nothing, because Windows has no short sleep: the thread keeps spinning."""
 else:
     pause = types.ExternalFunction("usleep", types.int32(types.uint32))
 
 
 @kernel
 def wait_for_all(arrivals, target):
-    """Barrier: announce this thread, then wait for `target` arrivals in all.
+    """Barrier: count the arrival of this thread, then wait until there are `target` arrivals.
 
-    The others are mostly microseconds away. If they are not, another program has
-    their core: sleep, so that the system can give them this one.
+    The other threads usually arrive within microseconds. If they do not, another program uses
+    their core. This thread then sleeps, so that the system can give its core to them.
     """
     atomic_add(arrivals)
     spins = 0
@@ -263,7 +277,11 @@ def wait_for_all(arrivals, target):
 
 @kernel
 def add_blocks(intercept, partial, n_rows, outputs):
-    """Add the blocks' outputs (n_blocks, n_outputs, SLICE) up, in the order of the blocks."""
+    """Outputs of a slice: the intercept plus the outputs of the blocks, in their order.
+
+    partial : (n_blocks, n_outputs, SLICE), the outputs of the blocks
+    outputs : (n_outputs, SLICE), filled
+    """
     for k in range(intercept.size):
         outputs[k] = intercept[k]
     for block in range(partial.shape[0]):
@@ -274,7 +292,7 @@ def add_blocks(intercept, partial, n_rows, outputs):
 
 @kernel
 def summed_weight(weights, rows):
-    """Sum of the weights of the rows with such numbers, in float64."""
+    """Sum of the weights of the rows with the numbers `rows`, in float64."""
     total = 0.0
     for i in range(rows.size):
         total += weights[rows[i]]
@@ -283,7 +301,10 @@ def summed_weight(weights, rows):
 
 @kernel
 def divide(slopes, n_rows, weight):
-    """Slopes (n_outputs, SLICE) of a mean from those of a sum."""
+    """Divide slopes (n_outputs, SLICE) by the weight of the batch.
+
+    The slopes of the weighted sum of the losses become the slopes of their weighted mean.
+    """
     for k in range(slopes.shape[0]):
         for i in range(n_rows):
             slopes[k, i] /= weight
@@ -301,12 +322,12 @@ def sum_slopes(slopes, n_rows, gradient):
 def train_part(team, state, layout, limits, table, batches, settings, workspace):
     """Train on a run of mini-batches as one thread of a team.
 
-    Returns the weighted sum of all losses, which every thread sees.
+    Returns the weighted sum of all losses, which is the same in every thread.
     """
     parameters, gradient = state.parameters, workspace.gradient
     n_outputs = parameters.values.shape[1]
-    # Every thread sees all slopes, so each moves an intercept of its own, all alike: a shared
-    # one would have to be waited for.
+    # Every thread knows all slopes. So each thread trains its own copy of the intercept, and
+    # all copies are equal. Threads would have to wait for each other to share one intercept.
     intercept = parameters.intercept.copy()
     intercept_means = state.means.intercept.copy()
     intercept_squares = state.squares.intercept.copy()

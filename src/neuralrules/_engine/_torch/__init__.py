@@ -8,7 +8,7 @@ from typing import Any
 
 
 def load_torch() -> Any:
-    """The module torch; a plain word where it is not installed."""
+    """The module torch, or an error that says how to install it."""
     try:
         import torch
     except ImportError:
@@ -21,7 +21,10 @@ def load_torch() -> Any:
 
 
 def device_named(name: str) -> Any:
-    """The torch device that `device` stands for; "auto" is the GPU where there is one."""
+    """The torch device that a `device` parameter names.
+
+    "auto" is the GPU if there is one, else the CPU.
+    """
     torch = load_torch()
     has_gpu = torch.cuda.is_available()
     if name == "cuda" and not has_gpu:
@@ -36,7 +39,10 @@ def device_named(name: str) -> Any:
 
 @contextmanager
 def cpu_threads(n_threads: int) -> Iterator[None]:
-    """Let torch use so many threads inside of the block; it has one number for all."""
+    """Let torch use `n_threads` threads inside the block.
+
+    torch has one number of threads for the whole process.
+    """
     torch = load_torch()
     before = torch.get_num_threads()
     torch.set_num_threads(n_threads)

@@ -1,4 +1,4 @@
-"""The torch engine: on a CPU to be tested, on a GPU to be fast."""
+"""The torch engine. It is fast on a GPU; on a CPU it is mainly useful for tests."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ OPERATIONS_ON_A_GPU = 1e12  # in a fraction of a second, as on a CPU
 class TorchSession:
     """Implements `neuralrules._engine._protocol.Session`.
 
-    The table, the parameters and what Adam remembers stay on the device from run to run; a
-    run sends row numbers, gates and rates, and brings one number back.
+    The table, the parameters and the moments of Adam stay on the device between runs. A run
+    sends row numbers, gates and rates to the device, and gets one number back.
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class TorchSession:
 
 
 class TorchEngine:
-    """Implements `neuralrules._engine._protocol.Engine` on a device of torch.
+    """Implements `neuralrules._engine._protocol.Engine` on a torch device.
 
-    On a CPU it takes `n_threads` threads.
+    On a CPU it uses `n_threads` threads.
     """
 
     def __init__(self, n_threads: int = 1, device: str = "auto") -> None:
@@ -102,11 +102,14 @@ class TorchEngine:
         self.operations_per_call = OPERATIONS_ON_A_GPU if on_gpu else OPERATIONS_ON_A_CPU
 
     def threads(self) -> AbstractContextManager[None]:
-        """Where torch's own number of threads is this engine's."""
+        """A context in which torch uses this engine's number of threads."""
         return cpu_threads(self.n_threads) if self.device.type == "cpu" else nullcontext()
 
     def steps(self, start: Start) -> Steps:
-        """The fused kernels on a GPU where they can be used, else plain torch."""
+        """The object that takes the steps of a session.
+
+        It uses the fused kernels on a GPU if they fit the rules, else plain torch.
+        """
         if self.fuses(start.padding):
             from neuralrules._engine._triton._steps import FusedSteps
 
@@ -135,7 +138,10 @@ class TorchEngine:
             return self._prediction(network).activations(network, X, self.device)
 
     def _prediction(self, network: Network) -> Any:
-        """The module that predicts, to the same bits: with a kernel, or in plain torch."""
+        """The module that predicts: with a fused kernel, or in plain torch.
+
+        Both give the same results to the bit.
+        """
         if self.fuses(Padding.of(network.layout, network.n_outputs)):
             from neuralrules._engine._triton import _prediction as fused
 
@@ -143,7 +149,7 @@ class TorchEngine:
         return plain
 
     def fuses(self, padding: Padding) -> bool:
-        """Whether there is a GPU, and Triton to make kernels that take such rules."""
+        """Whether there is a GPU, Triton is installed, and its kernels can take the rules."""
         if self.device.type != "cuda" or find_spec("triton") is None:
             return False
         from neuralrules._engine._triton._steps import is_fusible

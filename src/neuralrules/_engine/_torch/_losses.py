@@ -1,4 +1,7 @@
-"""The slopes of the losses. The losses of `neuralrules._task` state the same plainly."""
+"""The losses and their slopes in torch.
+
+`neuralrules._task` has the same losses in plain NumPy.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ from neuralrules._task._class_losses import CrossEntropy, Hinge, Logistic, Squar
 from neuralrules._task._loss import Loss
 from neuralrules._task._number_losses import Huber, Poisson, SquaredError
 
-# Each takes outputs and targets, (n_outputs, n_rows) float32 with classes coded as -1 and +1,
-# and the parameters of the loss by their names. It returns the loss of each row, (n_rows,),
-# and its derivative by each output, (n_outputs, n_rows).
+# A function that takes outputs and targets, both (n_outputs, n_rows) float32 with classes coded
+# as -1 and +1, and the parameters of the loss as keywords. It returns the loss of each row,
+# (n_rows,), and its derivative with respect to each output, (n_outputs, n_rows).
 Evaluation = Callable[..., tuple[Any, Any]]
 
 

@@ -1,4 +1,7 @@
-"""A step of training in plain torch: what the fused kernels must agree with, and beat."""
+"""A step of training in plain torch.
+
+The fused kernels must give the same results, and must be faster.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from neuralrules._engine._torch._tensors import Limits, PerParameter, Start, Tab
 
 
 class Batch(NamedTuple):
-    """Rows that a step is taken on, column after column.
+    """The rows of one step, stored column after column.
 
     Attributes
     ----------
     x : (n_features + 1, n_rows) float32
-        The columns that the network looks at, and one of zeros.
+        The columns that the network looks at, and a column of zeros.
     targets : (n_outputs, n_rows) float32
     weights : (n_rows,) float32
     gates : (n_rules,) float32
@@ -34,9 +37,10 @@ class Batch(NamedTuple):
 
 
 def own_columns(x: Any, places: Any) -> Any:
-    """What each rule looks at, (n_rules, n_columns, n_rows).
+    """The columns that each rule looks at, (n_rules, n_columns, n_rows).
 
-    Without `places` all rules look at all columns: (n_columns, n_rows) does for all of them.
+    Without `places`, all rules look at all columns. The result is then (n_columns, n_rows), and
+    all rules share it.
     """
     return x[:-1] if places is None else x[places]
 
@@ -47,7 +51,11 @@ def literals_forward(parameters: PerParameter, columns: Any) -> Any:
 
 
 def units_forward(parameters: PerParameter, literals: Any) -> Any:
-    """What the minimum is taken over: the literals, or a deep rule's second layer."""
+    """The units of every rule, (n_rules, n_literals, n_rows). A rule takes their minimum.
+
+    The units of a shallow rule are its literals. The units of a deep rule are the outputs of
+    its second layer.
+    """
     if not len(parameters.mixing):
         return literals
     rectified = literals.clamp_min(0)
@@ -59,8 +67,8 @@ def loss_and_gradient(
 ) -> tuple[Any, PerParameter, Any]:
     """Weighted sum of the losses, the gradient of their mean, and which rules were active.
 
-    As in the reference only the smallest literal of an active rule is moved; of equal ones
-    the first.
+    As in the reference engine, only the smallest unit of an active rule gets a gradient. If
+    several units are equally small, the first one gets it.
     """
     values, gates = parameters.values, batch.gates[:, None]
     columns = own_columns(batch.x, places)
@@ -94,9 +102,10 @@ def loss_and_gradient(
 def add_penalty(
     gradient: PerParameter, parameters: PerParameter, active: Any, l2: float
 ) -> None:
-    """Add the gradient of l2 times the squares of rules with an active row, in place.
+    """Add the gradient of the penalty to the gradient, in place.
 
-    Biases and the intercept are free; see `neuralrules._engine._reference`.
+    The penalty is l2 times the squared parameters of the rules with an active row. Biases and
+    the intercept are not penalised; see `neuralrules._engine._reference.penalty_gradient`.
     """
     for slopes, numbers in (
         (gradient.weights, parameters.weights),
@@ -114,12 +123,15 @@ def adam_step(
     limits: Limits | None,
     step: tuple[float, float],
 ) -> None:
-    """One Adam step within limits, if there are any, in place; `step` is rate and epsilon."""
+    """One Adam step in place, within the limits if there are any.
+
+    `step` holds the rate and the epsilon.
+    """
     rate, epsilon = step
     for place, (parameter, slope, mean, square) in enumerate(
         zip(parameters, gradient, *moments, strict=True)
     ):
-        if limits is not None:  # a step leaves alone what has neither slope nor momentum
+        if limits is not None:  # a step cannot change parameters without slope and moments
             for array in (slope, mean, square):
                 array.masked_fill_(limits.frozen[place], 0)
         mean.mul_(BETA_1).add_(slope, alpha=1 - BETA_1)
@@ -131,15 +143,16 @@ def adam_step(
             parameter.copy_(torch.where(limits.frozen[place], parameter, within))
 
 
-# From the loss and the gradient of a batch, which rules were active and the batch's weight to
-# the first three of all batches that are trained on at the same time.
+# A function that joins this batch with the batches that other workers train on at the same
+# time. It takes the loss, the gradient, the active rules and the weight of this batch. It
+# returns the loss, the gradient and the active rules of all batches together.
 Share: TypeAlias = Callable[[Any, PerParameter, Any, Any], tuple[Any, PerParameter, Any]]
 
 
 class PlainSteps:
     """Implements `neuralrules._engine._torch._tensors.Steps`.
 
-    With `share`, each step is taken together with others, elsewhere, on batches of their own.
+    With `share`, each step is taken together with other workers, which have their own batches.
     """
 
     def __init__(self, start: Start, share: Share | None = None) -> None:
@@ -158,7 +171,7 @@ class PlainSteps:
         return float(total)
 
     def _step(self, batch: Batch, rate: float, epsilon: float) -> Any:
-        """One step; the sum of the losses before it stays on the device."""
+        """Take one step. Returns the sum of the losses before it, on the device."""
         start, parameters = self._start, self._start.parameters
         loss, gradient, active = loss_and_gradient(
             parameters, self._places, batch, self._evaluate

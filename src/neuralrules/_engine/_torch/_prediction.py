@@ -1,7 +1,7 @@
-"""Prediction by torch, with the very operations of `neuralrules._engine._early`.
+"""Prediction by torch, with the same operations as `neuralrules._engine._early`.
 
-A row's output depends neither on its neighbours nor on the device: the product of two float32
-is exact in float64, and each sum is rounded to float32 once.
+The product of two float32 numbers is exact in float64, and each sum is rounded to float32 once.
+So the output of a row depends neither on other rows nor on the device.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ import torch
 
 from neuralrules._network._network import Network
 
-ROWS_AT_ONCE = {"cpu": 2**12, "cuda": 2**20}  # what stays in a cache; what fills a GPU
+ROWS_AT_ONCE = {"cpu": 2**12, "cuda": 2**20}  # these fit into a cache; these fill a GPU
 
 
 def chunks(network: Network, X: np.ndarray, device: Any) -> Iterator[tuple[slice, Any]]:
-    """Rows of a table, and their columns that a network looks at, (n_features, n) float64."""
+    """Split a table into chunks of n rows.
+
+    Yields the rows of each chunk as a slice, and the columns of these rows that the network
+    looks at, (n_features, n) float64 on the device.
+    """
     n_rows = ROWS_AT_ONCE[device.type]
     for start in range(0, len(X), n_rows):
         some = slice(start, start + n_rows)

@@ -1,8 +1,8 @@
-"""What a session keeps on its device: padded parameters, limits, and the rows.
+"""The data of a session on its device: padded parameters, limits, and rows.
 
-Rules are padded to the most literals and the most columns that any of them has. The padding
-never matters: an additional column is one of zeros, and an additional literal is infinite, so
-that it is never the smallest.
+All rules are padded to the largest number of literals and the largest number of columns of any
+rule. Padding never changes a result: an added column holds only zeros, and an added literal is
+infinite, so it is never the smallest.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from neuralrules._network._constraints import Constraints
 from neuralrules._network._parameters import Layout, Parameters
 from neuralrules._task._loss import Loss
 
-CHUNK = 2**20  # rows that are copied at a time
+CHUNK = 2**20  # rows that are copied at the same time
 
 
 class PerParameter(NamedTuple):
-    """Something for each of the `Parameters`: a padded array, its tensor or its shape."""
+    """One object for each array of `Parameters`.
+
+    The object may be the padded array, its tensor, its shape, or a number.
+    """
 
     weights: Any
     biases: Any
@@ -35,22 +38,22 @@ class PerParameter(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Padding:
-    """Where the flat parameters of a layout lie among the padded ones.
+    """Where the flat parameters of a layout are in the padded arrays.
 
     Attributes
     ----------
     shapes : PerParameter of tuple
         weights (n_rules, n_literals, n_columns), biases (n_rules, n_literals), values
         (n_rules, n_outputs), mixing (n_rules, n_literals, n_literals), shifts like biases,
-        intercept (n_outputs,); without rules for what shallow rules have not.
+        intercept (n_outputs,). If the rules are shallow, mixing and shifts have the length 0.
     positions : PerParameter of int64
-        Place of each flat parameter in its padded array, as if that were flat too.
+        Place of each flat parameter in its flattened padded array.
     places : (n_rules, n_columns) int64
-        Which features the columns of each rule are; `n_features` where there is none.
+        The features that the columns of each rule hold. `n_features` stands for padding.
     dense : bool
         Whether every rule looks at all features.
     fills : PerParameter of float
-        What stands in the padding of the parameters themselves.
+        The number that fills the padding of each padded array of parameters.
     """
 
     shapes: PerParameter
@@ -90,12 +93,16 @@ class Padding:
             ),
             places,
             dense=bool((widths == layout.n_features).all()),
-            # Of deep rules the second layer decides which unit is the smallest.
+            # The padding must be infinite where the minimum is taken: in the biases of shallow
+            # rules, but in the shifts of deep rules.
             fills=PerParameter(0, 0 if layout.deep else np.inf, 0, 0, np.inf, 0),
         )
 
     def padded(self, flat: Parameters, fills: PerParameter | None = None) -> PerParameter:
-        """Arrays of `shapes` that hold flat ones; zero, or `fills`, where there is nothing."""
+        """Padded arrays from flat arrays.
+
+        The padding is filled with `fills`, or with zeros.
+        """
         fills = PerParameter(*[0] * len(flat)) if fills is None else fills
         result = []
         for array, shape, own, fill in zip(
@@ -107,7 +114,7 @@ class Padding:
         return PerParameter(*result)
 
     def flat(self, padded: PerParameter, like: Parameters) -> Parameters:
-        """The other way round: arrays with the shapes of `like`."""
+        """Flat arrays from padded arrays. They have the shapes of `like`."""
         return Parameters(
             *(
                 array.ravel()[own].reshape(one.shape)
@@ -117,31 +124,31 @@ class Padding:
 
 
 def to_device(arrays: PerParameter, device: Any) -> PerParameter:
-    """The same numbers as tensors."""
+    """Copy arrays to tensors on the device."""
     return PerParameter(*(torch.tensor(array, device=device) for array in arrays))
 
 
 def to_host(tensors: PerParameter) -> PerParameter:
-    """The same numbers as arrays, which later steps leave alone."""
+    """Copy tensors to arrays, which later steps do not change."""
     return PerParameter(*(tensor.cpu().numpy().copy() for tensor in tensors))
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The columns of some rows that a network looks at, with targets and weights.
+    """The rows on the device: the columns that a network looks at, the targets and the weights.
 
-    Rows lie one after the other, so that those of a batch, which are anywhere, are few long
-    pieces of memory.
+    Each row is contiguous. The rows of a batch come from all over the table, so a batch then
+    reads few long pieces of memory.
 
     Attributes
     ----------
     x : (n_rows, n_features + 1) float32
-        The last column is of zeros, for rules with fewer columns than others.
+        The last column holds only zeros. It is the padding of rules with fewer columns.
     targets : (n_rows, 1) or (n_rows, n_targets) float32
-        As in `Rows`.
+        Class codes or standardised numbers, as in `Rows`.
     weights : (n_rows,) float32
     classes : (n_outputs, 1), optional
-        The class that is +1 in each output, where targets are codes of classes.
+        The class that is coded +1 in each output. None if the targets are numbers.
     """
 
     x: Any
@@ -158,7 +165,7 @@ class Table:
         classes = None
         if rows.task.are_classes:
             n_outputs = rows.task.n_outputs
-            first = 1 if n_outputs == 1 else 0  # of two classes, the second
+            first = 1 if n_outputs == 1 else 0  # the only output is about the second class
             classes = torch.arange(first, first + n_outputs, device=device)[:, None]
         targets, weights = (
             torch.tensor(array, device=device)
@@ -167,11 +174,11 @@ class Table:
         return cls(x, targets, weights, classes)
 
     def batch(self, numbers: Any) -> tuple[Any, Any, Any]:
-        """Columns, targets as a loss takes them, and weights of the rows of such numbers."""
+        """Columns, targets for a loss, and weights of the rows with the given numbers."""
         return self.x[numbers].T.contiguous(), *self.batch_targets(numbers)
 
     def batch_targets(self, numbers: Any) -> tuple[Any, Any]:
-        """The same without the columns."""
+        """Targets for a loss, and weights, of the rows with the given numbers."""
         targets = self.targets[numbers].T
         if self.classes is not None:
             targets = torch.where(targets == self.classes, 1.0, -1.0)
@@ -179,7 +186,7 @@ class Table:
 
 
 class Limits(NamedTuple):
-    """`Constraints` on the device, padded."""
+    """`Constraints` as padded tensors on the device."""
 
     frozen: PerParameter
     lower: PerParameter
@@ -187,7 +194,7 @@ class Limits(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Everything on the device but the rows.
+    """Everything that a session starts with, except the rows.
 
     Attributes
     ----------
@@ -238,22 +245,23 @@ class Start(NamedTuple):
 
 
 class Steps(Protocol):
-    """What takes steps, and holds parameters and moments meanwhile."""
+    """An object that takes steps of training, and holds the parameters and the moments."""
 
     def run(self, table: Table, rows: Any, size: int, gates: Any, adam: Any) -> float:
-        """One step for each batch; returns the weighted sum of the losses before them.
+        """Take one step for each batch. Returns the weighted sum of the losses before them.
 
         Parameters
         ----------
         table : Table
         rows : (n,) int32
-            Batch after batch, on the device like the gates.
+            Row numbers, batch after batch, on the device.
         size : int
             Rows in each batch; the last one may be shorter.
         gates : (n_batches, n_rules) float32
-        adam : (2, n_batches) float64, on the host
-            Rate and epsilon of each step, with Adam's corrections.
+            On the device.
+        adam : (2, n_batches) float64
+            Rate and epsilon of each step, which include Adam's bias corrections. On the host.
         """
 
     def state(self) -> tuple[PerParameter, PerParameter, PerParameter]:
-        """Parameters, means and squares, padded, as they are now."""
+        """The padded parameters, means and squares at this moment."""

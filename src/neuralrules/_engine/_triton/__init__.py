@@ -1,1 +1,1 @@
-"""Kernels that fuse a step of training on a GPU."""
+"""Fused kernels for training and prediction on a GPU."""

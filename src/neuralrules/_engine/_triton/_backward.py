@@ -49,14 +49,16 @@ def backward(
     PADDED: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """A program takes a rule and some rows; the last one of a rule takes its Adam step.
+    """The gradient of a batch, and the Adam step.
 
-    No gradient but the sums of these few programs ever leaves one. One more "rule" is the
-    intercept. See `_forward.forward` for the arrays; also
+    Each program computes the gradient of one rule on one part of the rows. The last program to
+    finish a rule adds up the gradients of all parts and takes the Adam step of the rule. So
+    only the sums of a few programs are written to memory. The intercept counts as one more
+    rule, the last one. `_forward.forward` describes most of the arrays. The others are:
 
-    means, squares, frozen (int8), lower, upper : like parameters
+    means, squares, frozen (int8), lower, upper : same shape as parameters
     partial : (n_rules + 1, n_parts, PADDED), arrivals : (n_rules + 1,) int32 zeros
-    rates, epsilons : (n_steps,), Adam's corrections in them
+    rates, epsilons : (n_steps,), which include Adam's bias corrections
     """
     PIECES: tl.constexpr = 8 // BITS
     BIASES: tl.constexpr = LITERALS * COLUMNS
@@ -65,7 +67,7 @@ def backward(
     rule, part = tl.program_id(0), tl.program_id(1)
     n_parts = tl.num_programs(1)
     p = tl.arange(0, PADDED)
-    gradient = tl.zeros((PADDED,), tl.float32)  # and in the place after it, whether active
+    gradient = tl.zeros((PADDED,), tl.float32)  # place SIZE says whether the rule was active
     own = parameters + rule * SIZE
     if rule < n_rules:
         gate = tl.load(gates + step * n_rules + rule)
@@ -109,8 +111,9 @@ def backward(
                         new = new + (sums[VALUES + k] + one * (active * gate),)
                 sums = new
         if OUTPUTS == 1:
-            # Sums of slopes by literals. The slope by the value is the sum of slopes times
-            # activations, which are linear in what was summed: no need to have them.
+            # The sums are slopes times columns, for each literal. The derivative with respect
+            # to the value is the sum of slopes times activations. An activation is a literal,
+            # which is linear in the columns. So the derivative follows from the sums.
             value = numbers[VALUES] * gate
             value_slope = 0.0
             for i in tl.static_range(VALUES):
@@ -128,7 +131,7 @@ def backward(
             gradient += tl.load(intercept_slopes + tile * OUTPUTS + p - VALUES, is_value, 0.0)
     sent = partial + rule * n_parts * PADDED
     tl.store(sent + part * PADDED + p, gradient)
-    tl.debug_barrier()  # all threads' sums before the count
+    tl.debug_barrier()  # all threads must store their sums before the program is counted
     if tl.atomic_add(arrivals + rule, 1) == n_parts - 1:
         tl.store(arrivals + rule, 0)
         gradient = tl.zeros((PADDED,), tl.float32)
@@ -140,7 +143,7 @@ def backward(
         place = rule * SIZE + p
         parameter = tl.load(parameters + place, there, 0.0)
         held = tl.load(frozen + place, there, 1) != 0
-        # Biases are not shrunk; those of literals that are padding are infinite.
+        # Biases are not penalised. The biases of padding are infinite.
         is_shrunk = (p < BIASES) | (p >= VALUES)
         gradient += shrinkage * tl.where(is_shrunk, parameter, 0.0)
         gradient = tl.where(held, 0.0, gradient)
@@ -151,7 +154,7 @@ def backward(
         rate, epsilon = tl.load(rates + step), tl.load(epsilons + step)
         moved = parameter - rate * mean / (tl.sqrt(square) + epsilon)
         low, high = tl.load(lower + place, there, 0.0), tl.load(upper + place, there, 0.0)
-        # Comparisons leave a NaN alone, which tells that training diverged.
+        # Comparisons keep a NaN, which shows that training diverged.
         moved = tl.where(moved < low, low, tl.where(moved > high, high, moved))
         tl.store(parameters + place, tl.where(held, parameter, moved), there)
         tl.store(means + place, mean, there)

@@ -1,4 +1,4 @@
-"""The rows of a batch, gathered; and its forward pass and slopes, in one kernel."""
+"""Two kernels: one gathers the rows of batches, one evaluates a batch and finds its slopes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import triton.language as tl
 
 from neuralrules._engine._triton._losses import losses_and_slopes
 
-# What a program gathers.
+# Rows and columns that one program gathers.
 GATHERED_ROWS, GATHERED_COLUMNS = 128, 32
 
 
@@ -17,9 +17,11 @@ GATHERED_ROWS, GATHERED_COLUMNS = 128, 32
 def gather(
     table, numbers, x, n_rows, n_columns, capacity, ROWS: tl.constexpr, COLUMNS: tl.constexpr
 ):
-    """Copy rows of table (n, n_columns) with such numbers (n_rows,) into x, transposed.
+    """Copy rows of a table into x, transposed.
 
-    x : (n_columns, capacity)
+    table : (n, n_columns)
+    numbers : (n_rows,), the numbers of the rows to copy
+    x : (n_columns, capacity), whose first n_rows columns are filled
     """
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
@@ -31,7 +33,10 @@ def gather(
 
 
 def gather_rows(table: Any, numbers: Any, x: Any) -> None:
-    """Fill the first columns of x (n_columns, capacity) with rows of table (n, n_columns)."""
+    """Fill the first columns of x (n_columns, capacity) with rows of table (n, n_columns).
+
+    `numbers` are the numbers of these rows.
+    """
     n_columns, capacity = x.shape
     sizes = {"ROWS": GATHERED_ROWS, "COLUMNS": GATHERED_COLUMNS}
     grid = (triton.cdiv(len(numbers), sizes["ROWS"]), triton.cdiv(n_columns, sizes["COLUMNS"]))
@@ -40,7 +45,7 @@ def gather_rows(table: Any, numbers: Any, x: Any) -> None:
 
 @triton.jit
 def zeros_tuple(N: tl.constexpr, SHAPE: tl.constexpr, KIND: tl.constexpr = tl.float32):
-    """N tensors of zeros."""
+    """A tuple of N tensors of zeros."""
     result = ()
     for _ in tl.static_range(N):
         result = result + (tl.zeros(SHAPE, KIND),)
@@ -49,7 +54,11 @@ def zeros_tuple(N: tl.constexpr, SHAPE: tl.constexpr, KIND: tl.constexpr = tl.fl
 
 @triton.jit
 def loaded(pointers, N: tl.constexpr):
-    """N numbers side by side, as a tuple; of each rule if there are pointers to several."""
+    """N numbers that are next to each other in memory, as a tuple.
+
+    If `pointers` holds one pointer for each of several rules, each item of the tuple holds one
+    number for each rule.
+    """
     result = ()
     for i in tl.static_range(N):
         result = result + (tl.load(pointers + i),)
@@ -58,7 +67,7 @@ def loaded(pointers, N: tl.constexpr):
 
 @triton.jit
 def column_pointers(x, places, rules, first, capacity, COLUMNS: tl.constexpr):
-    """Where a rule's columns of a batch begin, as a tuple."""
+    """Pointers to the first cell of a batch in each of a rule's columns, as a tuple."""
     result = ()
     for c in tl.static_range(COLUMNS):
         place = tl.load(places + rules * COLUMNS + c)
@@ -68,7 +77,10 @@ def column_pointers(x, places, rules, first, capacity, COLUMNS: tl.constexpr):
 
 @triton.jit
 def code_bits(first, n_rows, BITS: tl.constexpr, ROWS: tl.constexpr):
-    """Those bits of a tile's bytes that belong to rows of the batch: no others are there."""
+    """The bits of a tile's bytes of codes that belong to rows of the batch.
+
+    The bits of places after the last row of the batch are 0.
+    """
     result = tl.zeros((ROWS,), tl.int32)
     for q in tl.static_range(8 // BITS):
         is_row = first + q * ROWS + tl.arange(0, ROWS) < n_rows
@@ -78,7 +90,7 @@ def code_bits(first, n_rows, BITS: tl.constexpr, ROWS: tl.constexpr):
 
 @triton.jit
 def weighted_sum(numbers, columns, j: tl.constexpr, BIASES: tl.constexpr):
-    """Literal j, w . x + a, of some rows, from a rule's numbers and its columns."""
+    """Literal j of a rule, w . x + a, on some rows, from the rule's parameters and columns."""
     COLUMNS: tl.constexpr = len(columns)
     result = columns[0] * numbers[j * COLUMNS] + numbers[BIASES + j]
     for c in tl.static_range(1, COLUMNS):
@@ -116,20 +128,25 @@ def forward(
     ROWS: tl.constexpr,
     RULES: tl.constexpr,
 ):
-    """A program takes some rows and some rules; the last one of some rows takes their slopes.
+    """Outputs, losses and slopes of a batch.
 
-    It takes RULES of them at a time, and 8 / BITS pieces of ROWS rows, whose codes share
-    bytes. The last program adds up what each part of the rules gave in the order of the parts,
-    not of their arrival, so that results are the same to the bit from run to run.
+    Each program evaluates one part of the rules on one tile of rows. It evaluates RULES rules
+    at a time. A tile has 8 / BITS pieces of ROWS rows, and the codes of a row of each piece
+    share a byte. The last program to finish a tile adds up the outputs of all parts, and
+    computes the losses and slopes of the tile. It adds the parts in their order and not in the
+    order of their arrival, so that repeated runs give the same results to the bit.
 
     x : (n_features + 1, capacity), targets : (n_outputs, capacity), weights, shares :
-        (capacity,); a batch begins at step * batch_size. `shares` are weights over their sum.
-        Of x there must be numbers after the batch, any ones, up to a whole tile.
+        (capacity,). The rows of a batch begin at step * batch_size. `shares` are the weights
+        divided by their sum over the batch. After the end of a batch, x must hold arbitrary
+        finite numbers up to the end of the last tile.
     gates : (n_steps, n_rules)
     places : (n_rules, COLUMNS) int64
-    parameters : (n_rules + 1, n) in the order weights, biases, values; the intercept last
-    smallest : (n_rules, n_tiles, ROWS) uint8, filled with codes of BITS: 1 + the smallest
-        literal of active rules, 0 where a rule is not active; the first piece in the lowest
+    parameters : (n_rules + 1, n), each row in the order weights, biases, values. The last row
+        is the intercept.
+    smallest : (n_rules, n_tiles, ROWS) uint8, filled with codes of BITS bits. A code is 1 + the
+        index of the smallest literal, or 0 if the rule is not active. The code of the first
+        piece is in the lowest bits.
     partial : (n_parts, n_outputs, batch_size), arrivals : (n_tiles,) int32 zeros
     slopes : (n_outputs, n_tiles * tile), losses : (n_steps, n_tiles), intercept_slopes :
         (n_tiles, n_outputs), all filled
@@ -151,7 +168,7 @@ def forward(
     numbers = loaded(parameters + known * SIZE, SIZE)
     pointers = column_pointers(x, places, known, batch + first, capacity, COLUMNS)
     for _ in range(part * rules_each, end, RULES):
-        # The next rules are on their way while these are reckoned.
+        # Load the next rules while the current rules are computed.
         known = tl.minimum(rules + RULES, end - 1)
         next_numbers = loaded(parameters + known * SIZE, SIZE)
         next_pointers = column_pointers(x, places, known, batch + first, capacity, COLUMNS)
@@ -188,11 +205,11 @@ def forward(
             total = tl.sum(sums[q * OUTPUTS + k], axis=0)
             sent = partial + (part * OUTPUTS + k) * batch_size + rows
             tl.store(sent, total, rows < n_rows)
-    tl.debug_barrier()  # all threads' parts before the count
+    tl.debug_barrier()  # all threads must store their sums before the program is counted
     if tl.atomic_add(arrivals + tile, 1) == n_parts - 1:
         tl.store(arrivals + tile, 0)
         totals = zeros_tuple(PIECES * OUTPUTS, (RULES, ROWS))
-        for one in range(0, n_parts, RULES):  # all pieces at once: loads wait side by side
+        for one in range(0, n_parts, RULES):  # all pieces in one loop, so that loads overlap
             parts = one + tl.arange(0, RULES)[:, None]
             new = ()
             for q in tl.static_range(PIECES):

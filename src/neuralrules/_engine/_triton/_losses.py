@@ -1,4 +1,7 @@
-"""Losses and their slopes inside of a kernel; `_torch._losses` has them for whole arrays."""
+"""The losses and their slopes for the Triton kernels.
+
+`_torch._losses` has the same losses for whole arrays.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ SQUARED: tl.constexpr = tl.constexpr(3)
 HUBER: tl.constexpr = tl.constexpr(4)
 POISSON: tl.constexpr = tl.constexpr(5)
 
-# The code by which the kernels know each loss.
+# The code of each loss for the kernels.
 CODES: dict[type[Loss], int] = {
     Logistic: LOGISTIC.value,
     CrossEntropy: SOFTMAX.value,
@@ -30,9 +33,9 @@ CODES: dict[type[Loss], int] = {
 
 @triton.jit
 def loss_and_slope(output, target, LOSS: tl.constexpr, PARAMETER: tl.constexpr):
-    """The loss of each row in one output, and its derivative; of all losses but softmax.
+    """The loss of each row in one output, and its derivative, for all losses except softmax.
 
-    PARAMETER : the first parameter of the loss, or 0
+    PARAMETER : the first parameter of the loss, or 0 if it has none
     """
     margin = output * target
     error = output - target
@@ -63,7 +66,10 @@ def loss_and_slope(output, target, LOSS: tl.constexpr, PARAMETER: tl.constexpr):
 def losses_and_slopes(
     outputs, targets, OUTPUTS: tl.constexpr, LOSS: tl.constexpr, PARAMETER: tl.constexpr
 ):
-    """The loss of each row, (n_rows,), and its derivatives by the outputs, a tuple."""
+    """The loss of each row, (n_rows,), and its derivatives with respect to the outputs.
+
+    The derivatives are a tuple with one (n_rows,) tensor for each output.
+    """
     slopes = ()
     if LOSS == SOFTMAX:
         highest = outputs[0]

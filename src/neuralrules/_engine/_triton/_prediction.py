@@ -1,4 +1,4 @@
-"""Prediction by one kernel, with the very operations of `neuralrules._engine._early`."""
+"""Prediction by one kernel, with the same operations as `neuralrules._engine._early`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from neuralrules._engine._triton._steps import packed
 from neuralrules._network._network import Network
 
 ROWS = 256  # of a program
-CELLS_AT_ONCE = 2**28  # of what comes back from the GPU
+CELLS_AT_ONCE = 2**28  # cells that go to the GPU, or come back from it, at a time
 
 
 @triton.jit
 def wide_sum(weights, bias, columns, COLUMNS: tl.constexpr, ROWS: tl.constexpr):
-    """A literal of some rows: each product is exact, each sum rounded to float32 once."""
+    """A literal on some rows.
+
+    Each product is exact, and each sum is rounded to float32 once.
+    """
     result = tl.zeros((ROWS,), tl.float32) + tl.load(bias)
     for c in tl.static_range(COLUMNS):
         product = columns[c] * tl.load(weights + c).to(tl.float64)
@@ -44,11 +47,13 @@ def predict(
     ROWS: tl.constexpr,
     SUM: tl.constexpr,
 ):
-    """A program takes some rows through all rules, in their order.
+    """Outputs of some rows, or the activations of all rules on them.
 
-    x : (n_features + 1, n_rows), places and parameters as `_forward.forward` has them
-    outputs : (n_outputs, n_rows) float64, filled if SUM
-    activations : (n_rules, n_rows), filled if not
+    Each program evaluates all rules on its rows, in the order of the rules.
+
+    x : (n_features + 1, n_rows); places and parameters are as in `_forward.forward`
+    outputs : (n_outputs, n_rows) float64, filled if SUM is true
+    activations : (n_rules, n_rows), filled if SUM is false
     """
     BIASES: tl.constexpr = LITERALS * COLUMNS
     VALUES: tl.constexpr = BIASES + LITERALS
@@ -84,7 +89,11 @@ def predict(
 def predicted(
     network: Network, X: np.ndarray, device: Any, *, summed: bool
 ) -> Iterator[tuple[slice, Any]]:
-    """Some rows, and their outputs or the activations of all rules, one row after the other."""
+    """Split a table into chunks of n rows, and predict each chunk.
+
+    Yields the rows of the chunk as a slice, and a tensor: outputs (n, n_outputs) float64 if
+    `summed`, else the activations (n, n_rules) float32.
+    """
     padding = Padding.of(network.layout, network.n_outputs)
     parameters = packed(to_device(padding.padded(network.parameters, padding.fills), device))
     places = torch.tensor(padding.places, device=device)

@@ -1,4 +1,7 @@
-"""Steps of training by the fused kernels: two launches a step, many steps in a CUDA graph."""
+"""Steps of training with the fused kernels.
+
+Each step launches two kernels. Many steps are launched together as one CUDA graph.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from neuralrules._engine._triton._backward import backward
 from neuralrules._engine._triton._forward import forward, gather_rows
 from neuralrules._engine._triton._losses import CODES
 
-MOST_PARAMETERS = 127  # of a rule, whose sums a program keeps in registers
+MOST_PARAMETERS = 127  # of a rule; a program keeps their gradients in registers
 MOST_OUTPUTS = 16
-ROWS_AT_ONCE = 2**19  # that are gathered at a time: what a large GPU's cache holds
+ROWS_AT_ONCE = 2**19  # gathered at a time; they fit into the cache of a large GPU
 STEPS_AT_ONCE = 256
 
 
@@ -24,19 +27,23 @@ SMALL_BATCH, LARGE_BATCH = 512, 32_768  # rows
 
 
 class Tuning(NamedTuple):
-    """How a step is shared out among programs; whatever it is, results agree but for rounding.
+    """How the work of a step is divided among programs.
+
+    The tuning changes results only by rounding.
 
     Attributes
     ----------
     rows : int
-        Of a piece; a tile has as many pieces as codes of a byte's bits. A power of 2.
+        Rows of a piece, a power of 2. A tile has as many pieces as a byte has codes.
     rules : int
-        That a program of the first half takes at a time, a power of 2.
+        Rules that a program of the forward kernel evaluates at a time, a power of 2.
     forward_warps, backward_warps : int
+        Warps of a program.
     forward_programs, backward_programs : int
-        About how many there should be to fill the GPU.
+        About how many programs are needed to fill the GPU.
     most_parts : int
-        Into how many parts rules, or rows, are shared out at most; one program adds them up.
+        The largest number of parts into which the rules (forward) or the rows (backward) are
+        divided. One program adds up the results of all parts.
     """
 
     rows: int = 128
@@ -49,7 +56,10 @@ class Tuning(NamedTuple):
 
     @classmethod
     def for_batches(cls, size: int) -> Tuning:
-        """What was fastest for batches of such a size, of 480 rules on an H200."""
+        """The tuning for batches of `size` rows.
+
+        It was the fastest one for 480 rules on an H200.
+        """
         if size >= LARGE_BATCH:
             return cls(128, 4, 4, 1024, 1, 8192)
         if size <= SMALL_BATCH:
@@ -58,14 +68,18 @@ class Tuning(NamedTuple):
 
 
 def bits_of_codes(n_literals: int) -> int:
-    """Of a byte's bits, those that tell which literal is the smallest, or that none is."""
+    """How many bits a code needs: 2, 4 or 8.
+
+    A code says which of the literals is the smallest, or that the rule is not active.
+    """
     return 2 if n_literals <= 3 else 4 if n_literals <= 15 else 8
 
 
 class Staging:
-    """The rows of some batches, gathered, and what the kernels pass on: all at fixed places.
+    """Buffers for the rows of some batches, and for the results that the kernels pass on.
 
-    A CUDA graph remembers addresses, so that the same memory serves from run to run.
+    The buffers keep their addresses, because a CUDA graph contains the addresses that it was
+    recorded with. All runs use the same buffers.
     """
 
     def __init__(
@@ -77,10 +91,12 @@ class Staging:
         self.size = size
         self.n_steps = max(1, min(ROWS_AT_ONCE // size, STEPS_AT_ONCE))
         self.n_tiles = triton.cdiv(size, tile)
-        # The last tile of the last batch may end after it; columns begin at whole vectors.
+        # The last tile of the last batch may end after the batch. The capacity is a multiple of
+        # 16, so that each column begins at a whole vector.
         n_rows = (self.n_steps - 1) * size + self.n_tiles * tile
         self.capacity = triton.cdiv(n_rows, 16) * 16
-        # What is read after a batch does not count if it is a number.
+        # Kernels read beyond the end of a batch. These cells do not count, but they must be
+        # finite, so x starts with zeros.
         self.x = empty(table.x.shape[1], self.capacity).zero_()
         self.targets = empty(n_outputs, self.capacity)
         self.weights, self.shares = empty(self.capacity), empty(self.capacity)
@@ -90,7 +106,7 @@ class Staging:
         self.slopes = empty(n_outputs, self.n_tiles * tile)
 
     def gather(self, table: Table, rows: Any) -> None:
-        """Fill it with the rows of some batches, of which the last may be shorter."""
+        """Copy the rows of some batches into the buffers. The last batch may be shorter."""
         n_rows = len(rows)
         targets, weights = table.batch_targets(rows)
         gather_rows(table.x, rows, self.x)
@@ -104,7 +120,7 @@ class Staging:
 
 
 class Arrays(NamedTuple):
-    """What the kernels train, and within which limits; see `_backward.backward`."""
+    """The arrays that the kernels train, and their limits; see `_backward.backward`."""
 
     places: Any
     parameters: Any
@@ -116,9 +132,10 @@ class Arrays(NamedTuple):
 
 
 class Launches:
-    """Steps on the rows of a `Staging`.
+    """Launches the kernels for steps on the rows of a `Staging`.
 
-    `shape` is rules, literals, columns and outputs; `loss` is the loss's code and parameter.
+    `shape` is the number of rules, literals, columns and outputs. `loss` is the code and the
+    parameter of the loss.
     """
 
     def __init__(
@@ -157,7 +174,10 @@ class Launches:
         self._graph: Any = None
 
     def _share_out(self) -> None:
-        """Into how many programs a step goes: enough to fill the GPU, few sums to add up."""
+        """Choose the number of programs of a step.
+
+        There should be enough programs to fill the GPU, but few partial sums to add up.
+        """
         tuning, n_rules = self._tuning, self._n_rules
         n_tiles = self._n_tiles = self.staging.n_tiles
         parts = min(max(1, tuning.forward_programs // n_tiles), tuning.most_parts)
@@ -168,9 +188,10 @@ class Launches:
         self._row_parts = triton.cdiv(n_tiles, self._tiles_each)
 
     def take(self, n_whole: int, n_left: int) -> Any:
-        """Steps on so many whole batches, and on one of `n_left` rows if there are any.
+        """Take a step on each of `n_whole` whole batches, then one on a batch of `n_left` rows.
 
-        Returns the sum of the losses before them, on the device.
+        The last step is left out if `n_left` is 0. Returns the sum of the losses before the
+        steps, on the device.
         """
         if n_whole == self.staging.n_steps and self.staging.x.is_cuda:
             self._replay()
@@ -182,16 +203,18 @@ class Launches:
         return self._losses[: n_whole + (n_left > 0)].sum(dtype=torch.float64)
 
     def _replay(self) -> None:
-        """All steps as one graph, which is recorded on its second use.
+        """Take all steps with one CUDA graph.
 
-        The first use compiles the kernels, which must not happen while recording.
+        The first call launches the steps one by one, and then records the graph. The launches
+        compile the kernels, which is not possible while a graph is recorded. Later calls
+        replay the graph.
         """
         if self._graph is None:
             for step in range(self.staging.n_steps):
                 self._launch(step, self.staging.size)
             torch.cuda.synchronize()
             self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):  # records, and takes no step
+            with torch.cuda.graph(self._graph):  # records the launches without running them
                 for step in range(self.staging.n_steps):
                     self._launch(step, self.staging.size)
         else:
@@ -202,7 +225,7 @@ class Launches:
         self.backward(step)
 
     def forward(self, step: int, n_rows: int) -> None:
-        """The first half of a step: outputs, losses and slopes."""
+        """Launch the first half of a step: outputs, losses and slopes."""
         staging, arrays, tuning = self.staging, self._arrays, self._tuning
         forward[(self._n_tiles, self._rule_parts)](
             staging.x,
@@ -231,7 +254,7 @@ class Launches:
         )
 
     def backward(self, step: int) -> None:
-        """The second half: sums of slopes, and the step itself."""
+        """Launch the second half of a step: the gradient and the Adam step."""
         staging, arrays, tuning = self.staging, self._arrays, self._tuning
         backward[(self._n_rules + 1, self._row_parts)](
             staging.x,
@@ -264,7 +287,7 @@ class Launches:
 
 
 def is_fusible(padding: Padding) -> bool:
-    """Whether the kernels can take rules of such shapes; deep ones are not for them."""
+    """Whether the kernels can take rules of these shapes. They cannot take deep rules."""
     _, n_literals, n_columns = padding.shapes.weights
     n_outputs = padding.shapes.values[1]
     n_own = n_literals * n_columns + n_literals + n_outputs
@@ -274,7 +297,10 @@ def is_fusible(padding: Padding) -> bool:
 
 
 def packed(each: PerParameter) -> Any:
-    """All parameters of a rule side by side, (n_rules + 1, n): the intercept comes last."""
+    """The parameters of all rules as one array (n_rules + 1, n).
+
+    Each row holds all parameters of one rule. The last row holds the intercept.
+    """
     rules = torch.cat([each.weights.flatten(1), each.biases, each.values], dim=1)
     last = torch.zeros_like(rules[:1])
     last[0, rules.shape[1] - len(each.intercept) :] = each.intercept
@@ -282,7 +308,7 @@ def packed(each: PerParameter) -> Any:
 
 
 def unpacked(whole: Any, like: PerParameter) -> PerParameter:
-    """The other way round, with the shapes of `like`."""
+    """The parameters from the array that `packed` makes, with the shapes of `like`."""
     n_values = len(like.intercept)
     sizes = [like.weights[0].numel(), like.biases.shape[1], n_values]
     weights, biases, values = whole[:-1].split(sizes, dim=1)
@@ -295,7 +321,10 @@ def unpacked(whole: Any, like: PerParameter) -> PerParameter:
 
 
 class FusedSteps:
-    """Implements `neuralrules._engine._torch._tensors.Steps`, as `PlainSteps` does."""
+    """Implements `neuralrules._engine._torch._tensors.Steps` with fused kernels.
+
+    `PlainSteps` does the same in plain torch.
+    """
 
     def __init__(self, start: Start, tuning: Tuning | None = None) -> None:
         code = slopes_of(start.loss, CODES, "GPU kernel", "_engine/_triton/_losses.py")
