@@ -2,8 +2,8 @@
 
 The name of a category is its cell as text. A whole number has no ".0", because a column of
 integers with missing cells becomes one of floats. Files and databases write the same cell in
-other ways: 2 as ``2.0``, True as ``true`` or 1, a missing cell as nothing. There are few of
-these spellings, so the encoder and every export list all of them, and agree on every cell.
+other ways: 2 as ``2.0``, True as ``true`` or 1, a missing cell as an empty text. There are only
+a few such spellings. The encoder and every export list all of them, so they agree on each cell.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from neuralrules._data._cells import MISSING, missing_cells
 
-MAX_CATEGORIES = 64  # indicators of one column; the rarer categories share an indicator
+MAX_CATEGORIES = 64  # indicators of one column; the rarest categories share one of them
 # How databases, files and programs write booleans.
 TRUTHS = {
     "True": ("true", "TRUE", "t", "T", "1", "1.0"),
@@ -37,7 +37,7 @@ MANY_DIGITS = 1e15  # from here on some programs write whole numbers with an exp
 def as_categories(column: Any, markers: Collection[str] = ()) -> np.ndarray:
     """The column as names of categories, with None for missing, (n_rows, 1) object.
 
-    The `markers` are names that mean missing, too.
+    The `markers` are names that also mean missing.
     """
 
     def names_of(items: Iterable[Any]) -> list[str | None]:
@@ -69,19 +69,19 @@ def category_name(item: Any) -> str:
 
 
 def date_name(moment: date) -> str:
-    """A date, with its time if that is not midnight."""
+    """A date as text, with its time if the time is not midnight."""
     return str(moment).removesuffix(MIDNIGHT) if isinstance(moment, datetime) else str(moment)
 
 
 def spellings(
     categories: Iterable[str | None], markers: Collection[str] = ()
 ) -> dict[str | None, str | None]:
-    """From all that the cells of a column may hold to one of its categories.
+    """A dict from cells to categories, with every spelling of the categories of a column.
 
-    None stands for missing cells. Texts that mean missing and are no category belong to None. A
-    spelling that is itself a category, or a spelling of an earlier category, belongs to that
-    one. A marker always means missing. If the column has no category for missing cells, the
-    marker has no category at all.
+    None stands for missing cells. If None is a category, texts that mean missing map to None,
+    unless they are categories themselves. A spelling that is itself a category maps to this
+    category. A spelling of several categories maps to the first of them. A marker always means
+    missing. If None is not a category, the dict does not contain the markers.
     """
     names = list(categories)
     table: dict[str | None, str | None] = {name: name for name in names}
@@ -104,7 +104,7 @@ def spellings(
 
 
 def utc_spellings(text: str) -> list[str]:
-    """How Python, and databases with time zones, write a moment in UTC."""
+    """The ways in which Python and databases with time zones write a moment in UTC."""
     try:
         moment = datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):  # no such day, or outside the years 1 to 9999
@@ -113,9 +113,9 @@ def utc_spellings(text: str) -> list[str]:
 
 
 def are_padded(names: list[str]) -> bool:
-    """Whether all names are digits of one length, some with leading zeros.
+    """Whether all names consist of digits, have the same length, and some begin with 0.
 
-    Programs that take such codes for numbers drop their zeros: 501 is "00501".
+    Programs that take such codes for numbers drop the zeros: they write "00501" as 501.
     """
     same_length = len({len(name) for name in names}) == 1
     digits = all(name.isascii() and name.isdecimal() for name in names)
@@ -135,9 +135,9 @@ def other_spellings(text: str) -> list[str]:
 
 
 def number_spellings(text: str) -> list[str]:
-    """The ways in which programs write a number, if the text is one of these ways.
+    """The ways in which programs write a number; empty if no program writes it like `text`.
 
-    "7" is also "7.0". But "007" and "1.10" are codes, which equal only themselves.
+    "7" is also "7.0". But "007" and "1.10" are codes, which only equal themselves.
     """
     try:
         value = float(text) if len(text) <= LONGEST_NUMBER else np.nan
@@ -160,7 +160,7 @@ def number_spellings(text: str) -> list[str]:
 
 
 def single_spellings(value: float) -> list[str]:
-    """How a number is written after it was stored in float32, as in a column of type REAL."""
+    """The spellings of a number that was stored in float32, as in a column of type REAL."""
     with np.errstate(over="ignore", under="ignore"):
         single = np.float32(value)
     if not np.isfinite(single):
@@ -170,14 +170,15 @@ def single_spellings(value: float) -> list[str]:
 
 
 def frequent_categories(counts: Mapping[str | None, int]) -> tuple[list[str | None], bool]:
-    """The categories that get an indicator, and whether the others share one.
+    """The categories that get an indicator of their own, and whether the others share one.
 
-    `counts` are the rows of each category. None, for missing cells, comes last.
+    `counts` are the numbers of rows of the categories. None stands for missing cells, and comes
+    last in the result.
     """
     names = [*sorted(name for name in counts if name is not None), *[None] * (None in counts)]
     if len(names) < MAX_CATEGORIES:
         return names, False
-    # Among equally rare categories the first share an indicator, as in scikit-learn.
+    # Of equally rare categories, the first ones go to the shared indicator, as in scikit-learn.
     order = np.argsort([counts[name] for name in names], kind="stable")
     kept = np.sort(order[1 - MAX_CATEGORIES :])
     return [names[place] for place in kept], True

@@ -6,9 +6,9 @@ missing cells in training, a `Missing` indicator too. A source of categories bec
 `Category` indicator for each category and, if there are too many, a `Rare` indicator for the
 others.
 
-A class says how it reads cells and makes numbers of them, how the numbers are scaled and
-bounded, and what they mean. All else goes by these methods, so that a new kind of column is one
-class here and its words in `_reading`.
+A class says how its cells are read and turned into numbers, how the numbers are scaled and
+bounded, and what they mean. All other code uses these methods. So a new kind of column needs
+one class in this module, and its wording in `_reading`.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ class EncodedColumn(ABC):
     Attributes
     ----------
     source : int
-        The column of the table that it comes from.
+        The place of the column of the table that it comes from.
     mean, scale : float
-        Mean and standard deviation of the original column, which is `raw` of its cells.
+        Mean and standard deviation of the original column. The method `raw` computes the
+        original column from the cells.
     lowest, highest : float
-        The range of the original column in training. If it is not known, the range of all
-        numbers that a table may hold.
+        The range of the original column in training. If the range is not known, this is the
+        range of all numbers that a table may hold.
     """
 
     source: int
@@ -57,31 +58,31 @@ class EncodedColumn(ABC):
     def raw(self, cells: Any) -> np.ndarray:
         """The original column, (n_rows,) float64 or bool, before it is scaled.
 
-        `cells` are the cells of the source: its numbers, (n_rows,) float64 with NaN for
-        missing, or its `Categories`.
+        `cells` are the cells of the source: numbers, (n_rows,) float64 with NaN for missing
+        cells, or `Categories`.
         """
 
     @abstractmethod
     def expression(self, spellings: Mapping[str | None, str | None]) -> ops.Number:
-        """The original column, or the scaled one if it has knots, in formulas and exports.
+        """The original column as an expression for formulas and exports.
 
-        A missing number counts as its stand-in. `spellings` leads from all that the cells of
-        a source of categories may hold to the categories that have an indicator; None stands
-        for missing cells.
+        For a column with knots, this is the scaled column. A missing number becomes the
+        `stand_in`. `spellings` maps every text that may stand in a cell of the source to its
+        category, if this category has an indicator. None stands for missing cells.
         """
 
     def encode(self, cells: Any) -> np.ndarray:
-        """The cells of the source as rules see them, (n_rows,) float32.
+        """The encoded column, which rules work on, (n_rows,) float32.
 
-        A missing number is encoded as 0. Rows far outside the training rows are bounded,
-        because they must not overflow.
+        A missing number is encoded as 0. Numbers far outside the training rows are bounded, so
+        that they cannot overflow.
         """
-        with np.errstate(over="ignore"):  # of tiny deviations; clipped below
+        with np.errstate(over="ignore"):  # a tiny scale may overflow; clipped below
             encoded = np.nan_to_num(self.encoded(self.raw(cells)))
         return np.clip(encoded, -LARGEST, LARGEST).astype(np.float32)
 
     def encoded(self, original: np.ndarray) -> np.ndarray:
-        """The original column scaled, float64 of any shape; NaN stays NaN."""
+        """Scale numbers of the original column, float64 of any shape. NaN stays NaN."""
         return (original - self.mean) / self.scale
 
     def original(self, encoded: float) -> float:
@@ -89,11 +90,11 @@ class EncodedColumn(ABC):
         return encoded * self.scale + self.mean
 
     def slopes(self, original: np.ndarray) -> np.ndarray | float:
-        """How fast the encoded column grows with the original one, at these numbers."""
+        """Derivatives of the encoded column with respect to the original, at these numbers."""
         return 1 / self.scale
 
     def unit_at(self, original: float) -> float:
-        """The original difference that makes an encoded difference of 1, near a number."""
+        """The difference of the original column that becomes 1 when encoded, near a number."""
         return self.scale
 
     @property
@@ -103,12 +104,15 @@ class EncodedColumn(ABC):
 
     @property
     def stand_in(self) -> float:
-        """The original number that a missing one counts as: the one that is encoded as 0."""
+        """The original number that replaces a missing number.
+
+        It is the number that is encoded as 0.
+        """
         return self.mean
 
     @property
     def knots(self) -> Knots | None:
-        """What the column is scaled by, if not by its mean and its deviation."""
+        """The knots by which the column is scaled; None if its mean and deviation scale it."""
         return None
 
     def marked(self, markers: Markers) -> tuple[float, ...]:
@@ -131,7 +135,7 @@ class EncodedColumn(ABC):
 
     @property
     def record(self) -> list[Any]:
-        """What a file says of the column, beside its numbers: source, kind and category."""
+        """What a file stores of the column besides its numbers: source, kind and category."""
         return [self.source, self.stored_as, None]
 
 
@@ -150,10 +154,10 @@ class Number(EncodedColumn):
     stored_as: ClassVar[str] = "number"
     rank: ClassVar[int] = 0
     holds: ClassVar[str] = "numbers"  # in messages
-    furthest: ClassVar[float] = float(LARGEST)  # from 0 that a cell may lie
+    furthest: ClassVar[float] = float(LARGEST)  # the largest absolute value of a cell
 
     def read(self, cells: Any, name: str, markers: Markers) -> np.ndarray:
-        """The cells of a table's column `name` as numbers, (n_rows,) float64, NaN for missing.
+        """The cells of the column `name` as numbers, (n_rows,) float64, NaN for missing cells.
 
         Cells of another kind than in training are refused.
         """
@@ -166,7 +170,7 @@ class Number(EncodedColumn):
         return self.without_markers(numbers, markers)
 
     def other_cells(self, name: str, found: str) -> ValueError:
-        """The error for a column `name` that holds something else than in training."""
+        """The error for a column `name` that holds cells of another kind than in training."""
         return ValueError(
             f"Column {name!r} held {self.holds} when the model was fitted and holds {found} "
             f"now. Convert it to {self.holds}, or fit again."
@@ -176,12 +180,12 @@ class Number(EncodedColumn):
         return markers.numbers
 
     def without_markers(self, numbers: np.ndarray, markers: Markers) -> np.ndarray:
-        """Numbers (n_rows,) of the column with NaN for those that mean missing."""
+        """Numbers (n_rows,) in which NaN replaces the numbers that mean missing."""
         known = self.marked(markers)
         return np.where(np.isin(numbers, known), np.nan, numbers) if known else numbers
 
     def number_in(self, text: str) -> float | None:
-        """The number of this column that a text writes; None if it writes none."""
+        """The number that a text means in this column; None if the text is no number."""
         try:
             number = float(text)
         except ValueError:
@@ -259,7 +263,7 @@ class Flag(Number):
     stored_as: ClassVar[str] = "boolean"
 
     def marked(self, markers: Markers) -> tuple[float, ...]:
-        return ()  # 0 is False, whatever 0 means in other columns
+        return ()  # 0 is False here, even if 0 means missing in other columns
 
 
 @dataclass(frozen=True)
@@ -272,10 +276,10 @@ class Indicator(EncodedColumn, ABC):
         return low, high
 
     def with_share(self, counted: np.ndarray, n_rows: int, weight: float) -> Indicator:
-        """The column of a table in which the indicator is 1 in some rows.
+        """The column with the mean, scale and range that follow from counts.
 
-        `counted` is the number of these rows and their weight in training. The table has
-        `n_rows` rows with a weight of `weight`.
+        `counted` is the number of rows in which the indicator is 1, and their weight in
+        training. The table has `n_rows` rows with a total weight of `weight`.
         """
         share = float(counted[1] / weight)
         varies = 0 < counted[1] < weight
@@ -290,7 +294,7 @@ class Indicator(EncodedColumn, ABC):
 
 @dataclass(frozen=True)
 class Missing(Indicator):
-    """1 where a number, a date or a boolean is missing."""
+    """1 if a number, a date or a boolean is missing, else 0."""
 
     stored_as: ClassVar[str] = "missing"
     rank: ClassVar[int] = 1
@@ -313,7 +317,7 @@ class Categories:
     Attributes
     ----------
     codes : (n_rows,) int8 or int64
-        For each cell the place of its category; -1 for a category that has no place.
+        The place of the category of each cell; -1 for a category without a place.
     places : mapping from str or None to int
         The places of the categories. None stands for missing cells.
     """
@@ -327,7 +331,7 @@ class Categories:
 
 @dataclass(frozen=True)
 class Category(Indicator):
-    """1 where a cell is of one category, or where a cell among categories is missing.
+    """1 if a cell holds a certain category, else 0. Missing cells are a category, too.
 
     Attributes
     ----------
@@ -358,7 +362,7 @@ class Category(Indicator):
 
 @dataclass(frozen=True)
 class Rare(Indicator):
-    """1 where the category of a cell has no indicator of its own."""
+    """1 if the category of a cell has no indicator of its own, else 0."""
 
     stored_as: ClassVar[str] = "rare"
     rank: ClassVar[int] = 2
@@ -388,9 +392,10 @@ def type_of_numbers(cells: Any, markers: Markers) -> type[Number]:
 
 
 def counts_booleans(cells: Any, markers: Markers) -> bool:
-    """Whether the numbers of a column are its booleans.
+    """Whether a column holds booleans.
 
-    Objects are looked at only if 0 or 1 means missing: then False and True must not.
+    A column of objects is only checked if 0 or 1 means missing, because False and True must not
+    mean missing then.
     """
     if holds_booleans(cells) or not {0.0, 1.0} & set(markers.numbers):
         return holds_booleans(cells)
@@ -399,7 +404,7 @@ def counts_booleans(cells: Any, markers: Markers) -> bool:
 
 
 class Standardised(Protocol):
-    """A quantity of which (original - mean) / scale is taken."""
+    """A quantity that is standardised as (original - mean) / scale."""
 
     @property
     def mean(self) -> float: ...
@@ -409,7 +414,7 @@ class Standardised(Protocol):
 
 
 class Unit(NamedTuple):
-    """A mean and a scale alone."""
+    """A mean and a scale."""
 
     mean: float
     scale: float
@@ -421,9 +426,10 @@ AS_IT_IS = Unit(0.0, 1.0)
 def in_original_units(
     weights: Iterable[float], bias: float, columns: Iterable[Standardised]
 ) -> tuple[list[float], float]:
-    """A sum w . x + a over standardised columns as a sum over the original columns.
+    """Convert a sum w . z + a over standardised columns z to a sum over the original columns x.
 
-    w (x - mean) / scale is the factor w / scale times x, minus this factor times the mean.
+    w (x - mean) / scale equals (w / scale) x minus (w / scale) mean. So each factor is
+    w / scale, and the constant is a minus the sum of factors times means.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Dates as numbers: days since 1970-01-01, in UTC where a time zone is known."""
+"""Dates as numbers: days since 1970-01-01, in UTC if a time zone is known."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ISO_DATE = re.compile(
 
 
 def holds_dates(column: Any) -> bool:
-    """Whether a column is of a type of dates, or all its objects are dates or missing."""
+    """Whether a column has a date type, or all its objects are dates or missing."""
     array = np.asarray(column)
     if array.dtype.kind == "M":
         return True
@@ -69,7 +69,7 @@ def days_of_text(text: str) -> float | None:
         return None
     if abs(ahead) >= timedelta(days=1):
         return None
-    # This difference may lie beyond the year 9999, but no date may.
+    # This result may be after the year 9999, which a datetime cannot represent.
     span = moment - datetime.fromisoformat(EPOCH) + timedelta(seconds=second) - ahead
     return span / timedelta(days=1)
 

@@ -1,16 +1,16 @@
 """From a user's table to the standardised float32 columns that rules work on.
 
-A table may be a NumPy array, a pandas or a polars frame. Its columns become
+A table may be a NumPy array, a pandas frame or a polars frame. The encoded columns are
 
-1. numbers, dates and booleans, as one column each;
-2. one indicator of missing cells for each of these that had missing cells in training;
-3. one indicator for each category of the other columns. Missing is a category too. Beyond
-   ``MAX_CATEGORIES`` the rarest categories share an indicator;
+1. one column for each column of numbers, dates or booleans;
+2. one indicator of missing cells for each of these columns that had missing cells in training;
+3. one indicator for each category of the other columns. Missing is a category too. If there are
+   ``MAX_CATEGORIES`` or more, the rarest categories share an indicator.
 
-all standardised on the training rows, or numbers scaled by their quantiles. A missing number
-is encoded as 0, which is the mean of a standardised column. The table is encoded in chunks of
-rows. So the memory needed beside the table is its encoded float32 copy and, while categories
-are learned, one column of strings.
+All encoded columns are standardised on the training rows, but numbers may be scaled by their
+quantiles instead. A missing number is encoded as 0, which is the mean of a standardised column.
+The table is encoded in chunks of rows. Besides the table, the encoder only needs memory for the
+encoded float32 copy and, while it learns categories, for one column of strings.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ from neuralrules._io._frames import import_pandas
 from neuralrules._io._warn import warn
 
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time
-# Columns are divided by their deviation, and weights are divided by it once more where they
-# are read in the user's units.
+# Columns are divided by their deviation. The weights of rules are divided by it again to show
+# them in the user's units.
 SMALLEST_SCALE = 1e-280
-MOST_RARE = 0.1  # share of a column's rows whose texts may be rare without a warning
+MOST_RARE = 0.1  # if a larger share of a column's rows has rare texts, the user is warned
 
-# Cells of some columns of a table, by their places in the table.
+# The cells of some columns of a table, by the places of these columns in the table.
 Cells: TypeAlias = dict[int, np.ndarray | Categories]
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """The encoding of a table, learned from one and applied to others.
+    """The encoding of a table, which is learned from one table and applied to others.
 
     Attributes
     ----------
@@ -73,9 +73,9 @@ class Encoder:
         First the numbers, then their missing indicators, then the categories, each in the
         order of the table.
     named : bool
-        Whether the table has names of its own, as a frame does.
+        Whether the table has column names, as a frame does.
     missing : tuple of str
-        What else means missing, besides empty cells: see `Markers`.
+        Texts and numbers that mean missing, besides empty cells: see `Markers`.
     """
 
     names: list[str]
@@ -95,7 +95,8 @@ class Encoder:
     ) -> Encoder:
         """Learn from a checked table X and the weights (n_rows,) of its rows.
 
-        With `scaling` "quantile" numbers are scaled by their quantiles, others standardised.
+        If `scaling` is "quantile", numbers are scaled by their quantiles. All other columns are
+        standardised.
         """
         return cls._learn(X, weights, named, scaling, missing)[0]
 
@@ -109,7 +110,7 @@ class Encoder:
         scaling: str = "standard",
         missing: tuple[str, ...] = (),
     ) -> tuple[Encoder, np.ndarray]:
-        """`fit`, and then `transform` of the same table, which reads texts only once."""
+        """The same as `fit` and then `transform`, but texts are read only once."""
         encoder, cells = cls._learn(X, weights, named, scaling, missing)
         return encoder, encoder._transform(X, cells)
 
@@ -122,7 +123,7 @@ class Encoder:
         scaling: str,
         missing: tuple[str, ...],
     ) -> tuple[Encoder, Cells]:
-        """The encoder, and those cells of the table that should not be read again."""
+        """The encoder, and the cells of columns that are slow to read again."""
         markers, names = Markers.of(missing), column_names(X)
         unscaled: list[EncodedColumn] = []
         kept: Cells = {}
@@ -141,7 +142,7 @@ class Encoder:
             column = number.without_markers(column, markers)
             if np.isnan(column.min()):
                 unscaled.append(Missing(source))
-            if not holds_plain_numbers(cells):  # which are cheap to read again
+            if not holds_plain_numbers(cells):  # plain numbers are cheap to read again
                 kept[source] = column
         unscaled.sort(key=lambda column: column.rank)
         encoder = cls(names, unscaled, missing=missing)
@@ -172,14 +173,14 @@ class Encoder:
         return self._transform(X, {})
 
     def _transform(self, X: Any, known: Cells) -> np.ndarray:
-        """The same. `known` are cells of the table that were read before."""
+        """Encode a checked table. `known` are cells of the table that were read before."""
         encoded = np.empty((X.shape[0], len(self.columns)), np.float32)
         scratch = np.empty((0, 0))
-        # As `encode` of each column, but for all columns at once.
+        # The same as `encode` of each column, but for all columns at once.
         for start, stop, raw in self._raw_chunks(X, known):
             scratch = np.empty(raw.shape) if scratch.shape != raw.shape else scratch
             scaled = np.subtract(raw, self._mean, out=scratch)
-            with np.errstate(over="ignore"):  # of tiny deviations; clipped below
+            with np.errstate(over="ignore"):  # a tiny scale may overflow; clipped below
                 scaled /= self._scale
             for place, column in self._numbers:
                 if column.knots is not None:
@@ -190,12 +191,18 @@ class Encoder:
         return encoded
 
     def chunks(self, X: Any) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Encode a checked table piece by piece: (first row, last row, encoded rows)."""
+        """Encode a checked table in chunks.
+
+        Yields the first row of each chunk, the row after its last row, and the encoded rows.
+        """
         for start, stop in self._row_ranges(X):
             yield start, stop, self.transform(rows_of(X, start, stop))
 
     def covering(self, encoded: np.ndarray) -> Encoder:
-        """The same encoding, learned from a table that held some encoded rows as well."""
+        """The same encoder, with ranges that also cover some encoded rows.
+
+        encoded : (n_rows, n_encoded_columns) float32
+        """
         lowest, highest = (
             [column.original(float(z)) for column, z in zip(self.columns, ends, strict=True)]
             for ends in (encoded.min(axis=0), encoded.max(axis=0))
@@ -212,7 +219,7 @@ class Encoder:
 
     @cached_property
     def markers(self) -> Markers:
-        """What else means missing, by the kind of a column."""
+        """Texts, numbers and dates that mean missing, besides empty cells."""
         return Markers.of(self.missing)
 
     def numbers(self, X: Any, source: int) -> np.ndarray:
@@ -225,18 +232,25 @@ class Encoder:
         return as_categories(column_of(X, source), self.markers.texts)[:, 0]
 
     def cells(self, X: Any, source: int) -> np.ndarray | Categories:
-        """A column of a checked table as its encoded columns take it: see `encode`."""
+        """The cells of a column of a checked table, for `EncodedColumn.encode`."""
         if source in self._number_of:
             return self.numbers(X, source)
         return coded(self.categories(X, source), self._places_of_categories[source])
 
     def spellings(self, source: int) -> dict[str | None, str | None]:
-        """From all that a column of categories may hold to the categories with an indicator."""
+        """A dict from cells to categories, for a column of categories.
+
+        It maps every known spelling of a cell to the category that it means, if this category
+        has an indicator. None stands for missing cells.
+        """
         return spellings(self._known_categories(source), self.markers.texts)
 
     @cached_property
     def missing_indicators(self) -> dict[int, int]:
-        """For the encoded numbers that had holes in training, the place of their indicator."""
+        """The places of indicators of missing cells, by the places of their columns of numbers.
+
+        Both are places among the encoded columns.
+        """
         holes = {
             column.source: place
             for place, column in enumerate(self.columns)
@@ -249,9 +263,9 @@ class Encoder:
         }
 
     def position_of(self, option: str, key: Any) -> int:
-        """The place of a column given by name or, if the table had no names, by number.
+        """The place of a column that is given by name or, if the table had no names, by number.
 
-        `option` is what the message of an error calls the parameter.
+        `option` is the name of the parameter in the error message.
         """
         names = self.names
         if str(key) in names:
@@ -265,7 +279,7 @@ class Encoder:
         )
 
     def as_table(self, x: Any) -> Any:
-        """One row as a table; what is no row alone stays as it is."""
+        """A single row as a table. A table is returned as it is."""
         if not is_one_row(x):
             return x
         if has_names(x):
@@ -299,7 +313,7 @@ class Encoder:
 
     @cached_property
     def _numbers(self) -> list[tuple[int, Number]]:
-        """The numbers among the encoded columns, with their places."""
+        """The columns of numbers among the encoded columns, with their places."""
         return [
             (place, column)
             for place, column in enumerate(self.columns)
@@ -313,7 +327,7 @@ class Encoder:
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether a table of numbers, booleans and NaN is read as it is."""
+        """Whether a table of numbers, booleans and NaN needs no conversion of its cells."""
         return len(self._numbers) == len(self.names) and not any(
             column.holds == "dates" or column.marked(self.markers)
             for _, column in self._numbers
@@ -321,7 +335,10 @@ class Encoder:
 
     @cached_property
     def _places_of_categories(self) -> dict[int, dict[str | None, int]]:
-        """For each source of categories, the code of every cell that has an indicator."""
+        """The codes of categories, by source.
+
+        For each source, every spelling of a category with an indicator maps to its code.
+        """
         return {
             source: places_of(self._known_categories(source), self.markers)
             for source in range(len(self.names))
@@ -337,20 +354,27 @@ class Encoder:
         ]
 
     def _row_ranges(self, X: Any) -> Iterator[tuple[int, int]]:
-        """Rows encoded at a time: few enough that their one-hot columns stay small too."""
+        """Ranges of rows to encode at a time, so short that one-hot columns stay small."""
         width = max(len(self.columns), 2 * len(self._numbers), 1)
         size = max(64, CHUNK_CELLS // width)
         for start in range(0, X.shape[0], size):
             yield start, min(start + size, X.shape[0])
 
     def _raw_chunks(self, X: Any, known: Cells) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Columns before they are scaled, (rows, n_encoded_columns) float64, in chunks."""
+        """Columns before they are scaled, in chunks of rows.
+
+        Yields the first row of each chunk, the row after its last row, and the columns,
+        (n_rows, n_encoded_columns) float64.
+        """
         for start, stop in self._row_ranges(X):
             own = {source: cells[start:stop] for source, cells in known.items()}
             yield start, stop, self._raw(rows_of(X, start, stop), own)
 
     def _raw(self, piece: Any, known: Cells) -> np.ndarray:
-        """Numbers, missing indicators and one-hot columns of some rows; may be a view."""
+        """The columns of some rows before they are scaled, (n_rows, n_encoded_columns) float64.
+
+        The result may be a view of `piece`.
+        """
         n_numbers = len(self._numbers)
         names = [self.names[column.source] for _, column in self._numbers]
         if isinstance(piece, np.ndarray) and piece.dtype.kind in "fiub" and self._is_plain:
@@ -378,7 +402,7 @@ def places_of(known: list[str | None], markers: Markers) -> dict[str | None, int
 
 
 def coded(names: np.ndarray, places: dict[str | None, int]) -> Categories:
-    """Names of categories (n_rows,) as codes."""
+    """Names of categories (n_rows,) as codes, with -1 for names that have no place."""
     # A fit keeps the codes of all rows, in one byte each unless there are very many categories.
     small = max(places.values(), default=0) <= np.iinfo(np.int8).max
     codes = np.array([places.get(name, -1) for name in names], np.int8 if small else np.int64)
@@ -388,7 +412,7 @@ def coded(names: np.ndarray, places: dict[str | None, int]) -> Categories:
 class RareCategoriesWarning(UserWarning):
     """Many rows of some columns hold rare texts, which all count as one category.
 
-    `shares` are the shares of these rows by the columns' names.
+    `shares` maps the name of each such column to the share of its rows with rare texts.
     """
 
     def __init__(self, shares: dict[str, float]) -> None:

@@ -1,8 +1,9 @@
-"""What else means missing, besides empty cells: numbers such as -999, texts such as "unknown".
+"""Markers: numbers such as -999, or texts such as "unknown", that mean missing.
 
-A user names these markers when a model is fitted, and they are part of the model. They are kept
-as texts, as on a command line. A text cell is missing if it is one of them. A number is missing
-if a marker says the same number, and a date if a marker says the same date.
+Empty cells are always missing. A user names the markers when a model is fitted, and the markers
+are part of the model. They are stored as texts, as on a command line. A text cell is missing if
+its text is a marker. A number is missing if a marker is a text of this number, and a date is
+missing if a marker is a text of this date.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ LONGEST_MARKER = 1_000  # characters
 
 @dataclass(frozen=True)
 class Markers:
-    """What means missing in columns of each kind.
+    """The cells that mean missing in columns of each kind.
 
     Attributes
     ----------
     texts : frozenset of str
-        All spellings of the markers: -999 is also written as -999.0.
+        All spellings of the markers. For example, -999 can also be written as -999.0.
     numbers : tuple of float
-        Numbers that mean missing in columns of numbers, also as float32 rounds them.
+        Numbers that mean missing in columns of numbers. They include the markers rounded to
+        float32.
     days : tuple of float
         Days since 1970-01-01 that mean missing in columns of dates.
     """
@@ -55,9 +57,10 @@ class Markers:
         )
 
     def without_texts(self, column: Any) -> Any:
-        """A column of a table with None for the texts that mean missing.
+        """A column of a table in which None replaces the texts that mean missing.
 
-        Types of categories stay as they are: `as_categories` takes care of them.
+        A column of the pandas type "category" stays as it is, because `as_categories` handles
+        its markers.
         """
         if not self.texts or str(getattr(column, "dtype", "")) == "category":
             return column
@@ -73,7 +76,7 @@ class Markers:
 
 
 def as_single(number: float) -> list[float]:
-    """A number as a column of float32 holds it; none if float32 cannot hold it."""
+    """A number rounded to float32, as a list; an empty list if it overflows or underflows."""
     with np.errstate(over="ignore", under="ignore"):
         single = float(np.float32(number))
     return [single] if math.isfinite(single) and (single != 0 or number == 0) else []
@@ -84,7 +87,7 @@ def marker_texts(missing: Any) -> tuple[str, ...]:
     if missing is None:
         return ()
     given = [missing] if isinstance(missing, str | Real) else list(missing)
-    # NaN is missing anyway.
+    # NaN always means missing.
     told = [one for one in given if not (isinstance(one, Real) and math.isnan(one))]
     texts = [marker_text(one) for one in told]
     if len(texts) > MOST_MARKERS:

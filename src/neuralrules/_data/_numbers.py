@@ -12,7 +12,7 @@ from neuralrules._data._dates import as_days, holds_dates
 
 # Rows enter a network as float32. The products of larger numbers could overflow.
 LARGEST = np.sqrt(np.finfo(np.float32).max)
-# How the names of types begin whose cells are numbers or booleans, and nothing else.
+# The names of types that only hold numbers or booleans begin with one of these.
 PLAIN_NUMBERS = ("int", "uint", "float", "bool")
 # Types of times without a date and of spans of time, in pandas, polars and Arrow.
 NO_DATES = ("time", "time32", "time64", "duration", "period", "interval")
@@ -21,17 +21,17 @@ NO_NUMBERS = (np.ndarray, timedelta, date, np.timedelta64, np.datetime64, np.com
 
 
 def dtype_name(column: Any) -> str:
-    """The name of a column's type in small letters, "" for a list."""
+    """The name of a column's type in lower case; "" for a list."""
     return str(getattr(column, "dtype", "")).lower()
 
 
 def holds_plain_numbers(column: Any) -> bool:
-    """Whether a column is of a type of numbers or booleans."""
+    """Whether the type of a column only holds numbers or booleans."""
     return dtype_name(column).startswith(PLAIN_NUMBERS)
 
 
 def holds_booleans(column: Any) -> bool:
-    """Whether a column is of a type of booleans."""
+    """Whether the type of a column only holds booleans."""
     return dtype_name(column).startswith("bool")
 
 
@@ -78,14 +78,15 @@ def objects_as_numbers(column: Any, array: np.ndarray, name: str) -> np.ndarray 
     numbers = np.full(len(array), np.nan)
     try:
         numbers[present] = array[present].astype(np.float64)
-    except OverflowError:  # Python's integers have no end
+    except OverflowError:  # Python's integers may be larger than any float
         raise too_large(name, "a number beyond 1e308") from None
     return numbers
 
 
 def check_finite(numbers: np.ndarray, names: list[str]) -> None:
-    """Refuse numbers (n_rows, n_columns) that could overflow; `names` are the columns'."""
-    # Nearly all tables pass here, without a copy. NaN compares as False and is checked below.
+    """Refuse numbers (n_rows, n_columns) that could overflow. `names` are the column names."""
+    # Nearly all tables pass this check, which needs no copy. NaN fails it, because comparisons
+    # with NaN are false. The check below ignores NaN.
     if not numbers.size or (numbers.max() <= LARGEST and numbers.min() >= -LARGEST):
         return
     over = (np.abs(numbers) > LARGEST).any(axis=0)

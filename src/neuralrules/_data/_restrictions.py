@@ -13,7 +13,7 @@ from neuralrules._data._encoder import Encoder
 from neuralrules._io._warn import warn
 from neuralrules._task._task import Task
 
-NEITHER = 2  # the direction of an output that may neither rise nor fall
+NEITHER = 2  # the direction for an output that may neither rise nor fall
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,17 +23,18 @@ class Restrictions:
     Attributes
     ----------
     directions : (n_columns,) or (n_columns, n_outputs) int8
-        1 if no output may fall when the column rises, -1 if no output may rise, else 0. Of
-        shape (n_columns, n_outputs) if outputs differ, with NEITHER for an output that may
-        neither rise nor fall.
+        1 if no output may fall when the column rises, -1 if no output may rise, else 0. The
+        shape is (n_columns, n_outputs) if the directions differ between outputs. NEITHER then
+        marks an output that may neither rise nor fall.
     excluded : (n_columns,) bool
         Columns that no rule may look at.
     groups : tuple of (n,) int64, or None
-        A rule may only look at columns of one group. Each group is ascending. Every column that
-        is not excluded is in some group. None if rules may look at any columns together.
+        A rule may only look at the columns of one group. Each group is in ascending order.
+        Every column that is not excluded is in at least one group. None if a rule may look at
+        any columns together.
     relative : bool
-        Whether only differences of outputs count, as for classes that are compared. Then an
-        output may fall if the others fall more.
+        Whether only the differences between outputs count, as for classes whose outputs are
+        compared. An output may then fall if all others fall more.
     names : tuple of str
         For each encoded column the name of its source, for errors.
     """
@@ -52,10 +53,11 @@ class Restrictions:
 def restrictions_of(
     encoder: Encoder, task: Task, *, monotone: Any, interactions: Any, exclude: Any
 ) -> Restrictions | None:
-    """The estimators' parameters of these names, by encoded columns; None if all are None.
+    """The restrictions that the parameters of an estimator describe; None if all are None.
 
-    A column of the table stands for all of its encoded columns: the number and the indicator of
-    missing cells, or all categories. Only the number has a direction.
+    A parameter that names a column of the table restricts all of its encoded columns: the
+    number and the indicator of missing cells, or all categories. Only the number has a
+    direction.
     """
     if monotone is None and interactions is None and exclude is None:
         return None
@@ -84,7 +86,10 @@ def restrictions_of(
 
 
 def directions_of(encoder: Encoder, task: Task, monotone: Any) -> dict[int, np.ndarray]:
-    """The directions, (n_outputs,) int8, of the columns of the table that `monotone` names."""
+    """The directions of the columns of the table that `monotone` names.
+
+    The keys are the places of the columns, and the values are (n_outputs,) int8.
+    """
     if not isinstance(monotone, Mapping):
         raise TypeError(
             f"monotone must be a dict from columns to 1 or -1, got {monotone!r}. For example "
@@ -123,7 +128,10 @@ def checked_direction(where: str, direction: Any) -> int:
 
 
 def warn_of_unnamed_class(task: Task, monotone: Any) -> None:
-    """Warn that a direction is about the second class, which texts as labels do not show."""
+    """Warn that a direction is about the second class if the labels are texts.
+
+    The order of texts does not show which class is the second one.
+    """
     if task.n_classes != 2 or not isinstance(monotone, Mapping):
         return
     second = task.labels[1]
@@ -137,14 +145,15 @@ def warn_of_unnamed_class(task: Task, monotone: Any) -> None:
 
 
 def of_outputs(task: Task, key: Any, given: Mapping[Any, Any]) -> np.ndarray:
-    """The directions of outputs, (n_outputs,) int8, from those of single classes or targets.
+    """The directions of outputs, (n_outputs,) int8, from directions of classes or targets.
 
-    If classes are compared, a class becomes more probable if its output rises and all others
-    fall. This is not too strict, because a number added to all outputs changes nothing.
+    If the outputs of classes are compared, a class becomes more probable if its output rises
+    and all other outputs fall. This is not too strict, because adding a number to all outputs
+    changes nothing.
     """
     labels = task.labels if task.are_classes else list(range(task.n_outputs))
     wanted: list[set[int]] = [set() for _ in range(task.n_outputs)]
-    by_text = {str(label): label for label in labels}  # as the command line knows them
+    by_text = {str(label): label for label in labels}  # the command line gives texts
     for asked, direction in given.items():
         label = asked if asked in labels else by_text.get(asked, asked)
         if label not in labels:
@@ -164,7 +173,10 @@ def of_outputs(task: Task, key: Any, given: Mapping[Any, Any]) -> np.ndarray:
 
 
 def groups_of(encoder: Encoder, interactions: Any) -> list[set[int]]:
-    """Groups of columns of the table; a column that is in no group has its own."""
+    """Groups of columns of the table, as sets of their places.
+
+    A column that is in no group of `interactions` forms a group alone.
+    """
     example = f"For example interactions=[[{encoder.names[0]!r}, {encoder.names[-1]!r}]]."
     if isinstance(interactions, str | Mapping) or not isinstance(interactions, Iterable):
         raise TypeError(

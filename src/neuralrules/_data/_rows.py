@@ -1,4 +1,4 @@
-"""Encoded rows: columns, targets and weights, as all rooms after the encoder take them."""
+"""Encoded rows: the columns, targets and weights that all code after the encoder uses."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Rows:
     targets : (n_rows, 1) or (n_rows, n_targets) float32
         Class codes 0, 1, ... or standardised numbers.
     weights : (n_rows,) float32
-        What each row counts.
+        The weight of each row.
     training_weights : (n_rows,) float32
-        What each row counts in training and in the loss, where class weights count, too.
+        The weight of each row in training and in the loss. It includes class weights.
     task : Task
     """
 
@@ -52,7 +52,7 @@ class Rows:
 
     @property
     def loss_targets(self) -> np.ndarray:
-        """Targets as a loss takes them, (n_rows, n_outputs) float64, with classes as -1, +1."""
+        """Targets for a loss, (n_rows, n_outputs) float64, with classes coded -1 and +1."""
         targets = self.targets.astype(np.float64)
         if self.task.are_classes:
             return signs_of_codes(targets[:, 0], self.task.n_outputs)
@@ -60,17 +60,20 @@ class Rows:
 
     @property
     def tree_targets(self) -> np.ndarray:
-        """The targets as scikit-learn's trees take them."""
+        """Targets for scikit-learn's trees, (n_rows,) or (n_rows, n_targets)."""
         return self.targets[:, 0] if self.targets.shape[1] == 1 else self.targets
 
     def one_column_each(self) -> np.ndarray:
-        """An indicator of each class, or the targets: (n_rows, n_classes or n_targets)."""
+        """Indicators of classes, or the targets, (n_rows, n_classes or n_targets) float32."""
         if not self.task.are_classes:
             return self.targets
         return (self.targets == np.arange(self.task.n_classes)).astype(np.float32)
 
     def prior(self) -> np.ndarray:
-        """The outputs that fit all rows alike, (n_outputs,) float64; rows count by weight."""
+        """The outputs before a model has seen any column, (n_outputs,) float64.
+
+        Rows count by their training weights.
+        """
         weights = self.training_weights
         one_group = np.zeros(len(self), np.int64)
         n = np.array([weights.sum(dtype=np.float64)])
@@ -85,12 +88,12 @@ class Rows:
         return float(np.average(self.losses(outputs), weights=self.training_weights))
 
     def losses(self, outputs: np.ndarray) -> np.ndarray:
-        """The loss of each row, (n_rows,) float64, for the outputs that `mean_loss` takes."""
+        """The loss of each row, (n_rows,) float64, for the same outputs as in `mean_loss`."""
         targets = self.loss_targets
         return self.task.loss.evaluate(np.broadcast_to(outputs, targets.shape), targets)[0]
 
     def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
-        """The weight of each class, or the weighted sum of each target, by groups of rows.
+        """The weight of each class, or the weighted sum of each target, in groups of rows.
 
         Parameters
         ----------

@@ -1,11 +1,11 @@
 """Scale numbers by their quantiles, along a line with bends.
 
-In a column with heavy tails, a few rows lie a hundred deviations from the mean and all others
-lie within one, so standardised numbers hardly tell the others apart. Quantiles do. The scaled
-number is a function of the number that goes straight from knot to knot. It rises between the
-first and the last knot, and is constant outside. So a threshold on the scaled column is also a
-threshold on the column itself, numbers between the knots can be computed back, and rows far
-outside the training rows get no extreme values.
+In a column with heavy tails, a few rows lie a hundred deviations from the mean, and all others
+lie within one deviation. Standardised numbers hardly tell the other rows apart, but quantiles
+do. The scaled number is a function of the number that is linear between knots. The function
+rises between the first and the last knot, and is constant outside of them. So a threshold on
+the scaled column is also a threshold on the column itself, numbers between the first and the
+last knot can be computed back, and rows far outside the training rows get no extreme values.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ import numpy as np
 import scipy
 
 SCALINGS = ("standard", "quantile")
-# The line may bend at the quantiles of these normal deviates and at its ends: from the 0.13 %
-# quantile to the 99.87 % quantile, closest together where most rows are.
+# The line may bend at its ends, and at the quantiles that belong to these normal deviates. They
+# go from the 0.13 % quantile to the 99.87 % quantile, and are closest where most rows are.
 LEVELS = np.linspace(-3, 3, 31)
 MAX_ROWS = 200_000  # the size of the sample for quantiles; more rows would hardly change them
 FEWEST_VALUES = 3  # a column with fewer different numbers is standardised instead
-SMALLEST_SHARE = 1e-9  # of the rows; a normal deviate must be finite
-SMALLEST_DEVIATION = 1e-6  # of normal deviates, which are divided by it
+SMALLEST_SHARE = 1e-9  # of the rows; a smaller share could give an infinite normal deviate
+SMALLEST_DEVIATION = 1e-6  # of the scaled numbers, which are divided by their deviation
 
 
 @dataclass(frozen=True)
 class Knots:
-    """A rising, continuous function that is straight between its knots and flat outside.
+    """A continuous function that rises linearly between its knots and is constant outside.
 
     Attributes
     ----------
     x, z : tuple of float
-        At least two numbers, and the scaled numbers that belong to them. Both rise strictly. 0
-        lies within the range of z, because a missing number is scaled to 0.
+        At least two numbers, and the scaled numbers that belong to them. Both are strictly
+        increasing. The range of z includes 0, because a missing number is scaled to 0.
     """
 
     x: tuple[float, ...]
@@ -44,22 +44,22 @@ class Knots:
         """Scale numbers, float64 of any shape; NaN stays NaN.
 
         In the segment that begins at knot k the scaled number is z_k + dz ((x - x_k) / dx),
-        or z_k+1 if rounding would exceed that. Exports and pages compute the same in the
-        same order.
+        or z_k+1 if rounding gives a larger number. Exports and pages compute the same formula
+        in the same order.
         """
         return through(self._x, self._z, numbers)
 
     def original(self, scaled: np.ndarray) -> np.ndarray:
-        """The numbers that are scaled to `scaled`; the nearest end for what lies outside."""
+        """The numbers that are scaled to `scaled`. Outside the range of z, the nearest end."""
         return through(self._z, self._x, scaled)
 
     def slopes(self, numbers: np.ndarray) -> np.ndarray:
-        """How fast the scaled number grows with the number; at a knot, just above it.
+        """The slope of the function at each number. At a knot, the slope just above it.
 
         NaN for a number that is NaN, and 0 outside the knots.
         """
         place = segments(self._x, numbers)
-        with np.errstate(over="ignore"):  # between numbers that are next to each other
+        with np.errstate(over="ignore"):  # two numbers may be almost equal
             slopes = np.diff(self._z)[place] / np.diff(self._x)[place]
         inside = (numbers >= self._x[0]) & (numbers < self._x[-1])
         return np.where(inside, slopes, np.where(np.isnan(numbers), np.nan, 0.0))
@@ -84,9 +84,10 @@ def segments(starts: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def through(x: np.ndarray, z: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The line through the points (x, z), continued by its ends."""
+    """The line through the points (x, z) at some values. It is constant outside the points."""
     place = segments(x, values)
-    # A share of the segment and no slope, which may be infinite if two x hardly differ.
+    # The formula uses the share of the segment, because the slope may be infinite if two x are
+    # almost equal.
     share = (np.clip(values, x[0], x[-1]) - x[place]) / (x[place + 1] - x[place])
     line = np.minimum(z[place] + (z[place + 1] - z[place]) * share, z[place + 1])
     return np.where(values >= x[-1], z[-1], line)  # rounding could miss the last z
@@ -123,14 +124,17 @@ def learn_knots(numbers: np.ndarray, weights: np.ndarray) -> Knots | None:
     if deviation < SMALLEST_DEVIATION:  # nearly all weight is on one value
         return None
     z = (z - mean) / deviation
-    # Tiny weights may make two of them equal.
+    # Tiny weights may make two z equal.
     rises = np.diff(np.maximum.accumulate(z), prepend=-np.inf) > 0
     x, z = values[chosen][rises], z[rises]
     return Knots(tuple(x.tolist()), tuple(z.tolist())) if len(x) > 1 else None
 
 
 def sampled(numbers: np.ndarray) -> np.ndarray:
-    """Places of all numbers, or of a sample that includes the smallest and the largest."""
+    """Places of all numbers if there are few, else of a sample.
+
+    The sample includes the smallest and the largest number.
+    """
     n_rows = len(numbers)
     if n_rows <= MAX_ROWS:
         return np.arange(n_rows)

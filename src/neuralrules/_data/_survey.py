@@ -1,9 +1,10 @@
 """Learn an encoder from a table that is read once, piece by piece.
 
-`Encoder.fit` has the whole table in memory, and takes the moments of all encoded columns in one
-matrix. A survey sees each piece once, before it knows which indicators there will be. So it
-joins the moments of numbers and counts categories and missing cells, from which the mean and
-the deviation of indicators follow. The encoder is the same, except for rounding.
+`Encoder.fit` has the whole table in memory, and computes the moments of all encoded columns in
+one matrix. A survey sees each piece of the table only once, before it knows which indicators
+there will be. So it joins the moments of numbers, and counts categories and missing cells. The
+mean and the deviation of each indicator follow from the counts. The resulting encoder is the
+same, except for rounding.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._numbers import as_numbers, check_finite
 from neuralrules._data._table import column_of
 
-# How many different texts of a column are counted. If there are more, the rarest are forgotten.
-# That only matters if they are among the most frequent texts of the whole table.
+# How many different texts of a column are counted. If there are more, the rarest are dropped.
+# This only matters if a dropped text is among the most frequent texts of the whole table.
 MOST_NAMES = 100_000
 
 
@@ -41,14 +42,18 @@ class ColumnSurvey:
         self._name = name
         self._markers = markers
         self._moments = ColumnMoments(1)
-        self._numbers: list[np.ndarray] = []  # of the sample that quantiles are taken of
-        self._found: set[type[Number]] = set()  # what pieces of the column hold
+        self._numbers: list[np.ndarray] = []  # of the rows in the sample for quantiles
+        self._found: set[type[Number]] = set()  # the kinds of columns that the pieces hold
         self._counts: dict[str | None, Any] = {}  # rows, and their weight in training
-        self._missing = np.zeros(2)  # the same for missing cells, before the first text
+        self._missing = np.zeros(2)  # rows and weight of missing cells in pieces without text
         self._has_names = False
 
     def add(self, column: Any, weights: np.ndarray, kept: np.ndarray) -> None:
-        """Read some rows, with their weights in training; `kept` are those of the sample."""
+        """Read some rows.
+
+        `weights` (n_rows,) are their weights in training. `kept` (n_rows,) bool marks the rows
+        of the sample for quantiles.
+        """
         column = self._markers.without_texts(column)
         numbers = as_numbers(column, self._name)
         if numbers is None:
@@ -58,7 +63,7 @@ class ColumnSurvey:
         found = type_of_numbers(column, self._markers)
         numbers = found(0).without_markers(numbers, self._markers)
         check_finite(numbers[:, None], [self._name])
-        # Rows without weight are few, and count in the range only.
+        # Rows without weight are few, and only count for the range.
         for own in (weights > 0, weights == 0):
             self._moments.add(numbers[own, None], weights[own])
         self._found.add(found)
@@ -91,14 +96,16 @@ class ColumnSurvey:
     def encoded(
         self, source: int, n_rows: int, weight: float, kept_weights: np.ndarray | None
     ) -> list[EncodedColumn]:
-        """The columns that it becomes, as column `source` of a table of `n_rows` rows.
+        """The encoded columns of this column.
 
-        `weight` is the weight of these rows in training. With `kept_weights`, those of the rows
-        whose numbers were kept, numbers are scaled by their quantiles.
+        The column has the place `source` in a table of `n_rows` rows, whose total weight in
+        training is `weight`. If `kept_weights` is given, numbers are scaled by their quantiles.
+        It holds the weights of the rows in the sample for quantiles.
         """
         if self._has_names:
             return self._categories(source, n_rows, weight)
-        # Some pieces of a column of dates or booleans may hold missing cells only.
+        # A piece of a column of dates or booleans may hold only missing cells, and may then
+        # look like a piece of numbers.
         kind = Date if Date in self._found else Flag if Flag in self._found else Number
         (mean,), (scale,) = self._moments.mean.tolist(), self._moments.scale.tolist()
         lowest, highest = (float(end[0]) for end in self._moments.ranges)
@@ -132,7 +139,7 @@ class Survey:
     ----------
     names : list of str
     missing : tuple of str
-        What else means missing, besides empty cells: see `Markers`.
+        Texts and numbers that mean missing, besides empty cells: see `Markers`.
     """
 
     def __init__(self, names: list[str], missing: tuple[str, ...] = ()) -> None:
@@ -149,9 +156,9 @@ class Survey:
         ----------
         X : frame of shape (n_rows, n_columns)
         weights : (n_rows,) float64
-            What they count in training; 0 for rows that are held out.
+            The weights of the rows in training; 0 for rows that are held out.
         kept : (n_rows,) bool
-            Rows of the sample that quantiles are taken of.
+            Whether each row is in the sample for quantiles.
         """
         for source, column in enumerate(self._columns):
             column.add(column_of(X, source), weights, kept)
@@ -160,7 +167,10 @@ class Survey:
         self.weight += float(weights.sum())
 
     def join(self, other: Survey) -> None:
-        """Add what another survey has read of the same columns, in the rows after these."""
+        """Add what another survey has read of the same table.
+
+        Its rows must follow the rows of this survey.
+        """
         for column, own in zip(self._columns, other._columns, strict=True):
             column.join(own)
         self._kept_weights += other._kept_weights

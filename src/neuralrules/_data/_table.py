@@ -18,8 +18,8 @@ def is_frame(X: Any) -> bool:
 
 
 def check_table(X: Any) -> Any:
-    """X as a two-dimensional array, or the frame itself; refuses sparse tables and files."""
-    if type(X).__name__ == "LazyFrame":  # which has columns but no rows yet
+    """X as a two-dimensional array, or the frame itself. Refuses sparse tables and files."""
+    if type(X).__name__ == "LazyFrame":  # it has columns, but no rows yet
         raise TypeError(
             "X is a LazyFrame, a query that has not been run. Call X.collect() first, and give "
             "the frame that it returns."
@@ -39,15 +39,15 @@ def check_table(X: Any) -> Any:
         check_names(X.columns)
         return X
     if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
-        X = np.array(X, dtype=object)  # or numbers beside strings would become strings
-    from sklearn.utils import check_array  # not at the top: a frame's prediction needs none
+        X = np.array(X, dtype=object)  # otherwise numbers in the list would become strings
+    from sklearn.utils import check_array  # not at the top, because frames do not need it
 
     # Sparse input is refused by check_array, which says how to make it dense.
     return check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
 
 
 def check_names(names: Iterable[Any]) -> None:
-    """Refuse columns of one name: nobody could tell which of them a rule means."""
+    """Refuse columns with equal names, because a rule could not tell them apart."""
     repeated = [repr(name) for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise ValueError(
@@ -80,7 +80,7 @@ def column_of(X: Any, index: int) -> Any:
 
 
 def is_one_row(X: Any) -> bool:
-    """Whether X is one row alone: a dict, a Series, or something of one dimension."""
+    """Whether X is a single row: a dict, a Series, or a one-dimensional list or array."""
     if has_names(X):
         return True
     if isinstance(X, list | tuple):
@@ -89,5 +89,5 @@ def is_one_row(X: Any) -> bool:
 
 
 def has_names(x: Any) -> bool:
-    """Whether x is a dict or a Series: cells by name."""
+    """Whether x holds cells by name: a dict or a Series."""
     return isinstance(x, Mapping) or (hasattr(x, "index") and hasattr(x, "to_frame"))

@@ -1,1 +1,1 @@
-"""Formulas as trees of operations, which know nothing of tables and models."""
+"""Formulas as trees of operations. They do not depend on tables and models."""

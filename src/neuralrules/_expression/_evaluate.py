@@ -1,4 +1,4 @@
-"""The value of an expression for one row: slow and obvious, for tests to compare with."""
+"""The value of an expression for one row. Slow and obvious, as a reference for tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def evaluate(node: ops.Number, cells: Cells, steps: Mapping[str, float]) -> floa
     ----------
     node : Number
     cells : mapping from int to float, str or None
-        The row's cells by their columns; a missing one is None, and a missing number NaN.
+        The row's cells by their columns. A missing cell is None or NaN.
     steps : mapping from str to float
         The values of earlier steps by their names.
     """
@@ -78,7 +78,7 @@ def is_missing(cell: float | str | None) -> bool:
 
 
 def on_line(value: float, x: tuple[float, ...], z: tuple[float, ...]) -> float:
-    """The line through the points (x, z) at a number; NaN stays NaN."""
+    """The height of the line through the points (x, z) at a number. NaN stays NaN."""
     if math.isnan(value):
         return value
     if value >= x[-1]:

@@ -1,6 +1,7 @@
 """Expressions in JavaScript, for pages that compute predictions without a server.
 
-No text of the table becomes code: a page knows a category by its place in a list of choices.
+No text of the table becomes code. The code refers to a category by its place in a list of
+choices.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ class Printer:
     Attributes
     ----------
     cells : mapping from int to str
-        The code of each cell by its column of the table: a number, null for a missing number,
-        or the place of a choice.
+        The code of each cell by its column of the table. The code has the value of a number,
+        null for a missing number, or the place of a choice.
     choices : mapping from int to sequence
-        The texts, or None for missing, among which the places of a column's cells choose.
-        A further place stands for all other texts.
+        For each column of texts, the choices in the order of their places. A choice is a text,
+        or None for a missing cell. One more place stands for all other texts.
     steps : mapping from str to str
         The code of earlier steps by their names.
     """
@@ -33,7 +34,7 @@ class Printer:
     steps: Mapping[str, str] = field(default_factory=dict)
 
     def number(self, node: ops.Number) -> str:
-        """The code of an expression; ``onLine`` is a function of the page."""
+        """The code of an expression. The page must define the function ``onLine``."""
         match node:
             case ops.Cell(source):
                 return self.cells[source]

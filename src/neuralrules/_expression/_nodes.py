@@ -1,11 +1,11 @@
 """The operations that lead from a row's cells to a model's prediction.
 
-An expression is a tree of these nodes. `evaluate` computes it, slowly; printers write it in
-other languages: each has one branch per operation. A kind of column or literal is an
-expression, so that it needs no code of its own in any of them.
+An expression is a tree of these nodes. `evaluate` computes an expression slowly. Printers write
+expressions in other languages, with one branch for each operation. Every kind of column or
+literal is an expression, so a new kind needs no code of its own in `evaluate` and the printers.
 
 A cell may be missing. `Filled` replaces a missing number. Before that, only `Standardised` and
-`Line` may be applied to it, in units of the table and everywhere: they leave it missing.
+`Line` may be applied to a cell. They leave a missing number missing.
 """
 
 from __future__ import annotations
@@ -71,16 +71,16 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Line:
-    """The function that goes straight from point to point, and is constant outside of them.
+    """A function that is linear between given points, and constant outside of them.
 
     In the segment that begins at point k it is z_k + (z_k+1 - z_k) ((value - x_k) /
-    (x_k+1 - x_k)), or z_k+1 if rounding would exceed that.
+    (x_k+1 - x_k)), or z_k+1 if rounding gives a larger number.
 
     Attributes
     ----------
     value : Number
     x, z : tuple of float
-        At least two points. Both rise strictly.
+        The coordinates of at least two points. Both are strictly increasing.
     """
 
     value: Number
@@ -140,7 +140,7 @@ class IsAnyOf:
     cell : Cell
     texts : tuple of str
     missing : bool
-        Whether a missing cell counts, too.
+        Whether the condition also holds for a missing cell.
     """
 
     cell: Cell
@@ -172,7 +172,7 @@ Condition: TypeAlias = IsMissing | IsAnyOf | Not
 
 
 def operations(node: Any) -> Iterator[Any]:
-    """The nodes of an expression: itself first, then those of its parts."""
+    """All nodes of an expression: first its root, then the nodes of its parts."""
     yield node
     for field in fields(node):
         inner = getattr(node, field.name)

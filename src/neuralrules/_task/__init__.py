@@ -1,1 +1,1 @@
-"""What a model predicts, classes or numbers, and the loss that measures how well."""
+"""What a model predicts (classes or numbers), and the loss that measures its errors."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # its parts load when they are used
+import scipy  # scipy loads its submodules when they are used
 
 from neuralrules._task._loss import Loss, logarithms_of_shares, weighted_means
 
@@ -35,7 +35,7 @@ class Logistic(Loss):
 
 @dataclass(frozen=True)
 class CrossEntropy(Loss):
-    """The logistic loss of several classes: minus the logarithm of the softmax."""
+    """The logistic loss of several classes: the negative logarithm of the softmax."""
 
     name = "logistic"
     metric = "log loss"
@@ -69,7 +69,7 @@ class Hinge(Loss):
         return np.maximum(1 - margins, 0).sum(axis=1), slopes
 
     def constant(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The end of the margin at which most of the weight is."""
+        """1 for each output if most of the weight has the target +1, else -1."""
         return np.where(weighted_means(targets, weights) > 0, 1.0, -1.0)
 
 

@@ -1,9 +1,9 @@
-"""What a loss and a link are.
+"""The base classes of losses and links.
 
 `_class_losses` and `_number_losses` hold the losses that exist. To add one, write it there,
-and write its slopes in the `_losses` of each engine that shall train it: `_kernels` (numba),
-`_torch` and `_triton`. An engine without its slopes refuses to train it. Everything else
-(predictions, reports, files, exports) asks the loss and its link.
+and write its slopes in the module `_losses` of each engine that should train it: `_kernels`
+(numba), `_torch` and `_triton`. An engine without the slopes of a loss refuses to train it.
+All other code (predictions, reports, files, exports) uses the loss and its link.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from neuralrules._expression._nodes import Number
 
-# The exponential of 700, and that of -700, are float64 that are neither infinite nor 0.
+# exp(700) is not infinite in float64, and exp(-700) is not 0.
 LARGEST_OUTPUT = 700.0
 # A loss as files and texts write it down: its name, or a dict of its name and the parameters
 # that differ from their defaults.
@@ -37,8 +37,8 @@ class Link(ABC):
         How texts call the function from output to prediction, such as "exp". None if the
         output is the prediction.
     multiplied : str
-        What grows by a factor when something is added to the output, in words. Empty if an
-        addition has no such effect.
+        In words, the quantity that is multiplied by a factor when a number is added to the
+        output. Empty if there is no such quantity.
     output_words : str
         What the output is, in words.
     range_words : str
@@ -123,19 +123,19 @@ class Loss(ABC):
     name : str
         What a user calls the loss.
     metric : str
-        The name of the mean loss among the metrics of a model. Empty if another metric says
-        the same.
+        The name of the mean loss among the metrics of a model. Empty if another metric already
+        shows it.
     probabilities : bool
-        For classes: whether outputs are log odds, so that there are probabilities.
+        For classes: whether outputs are log odds, which give probabilities.
     compares_outputs : bool
-        For classes: whether only the differences between their outputs matter.
+        For classes: whether only the differences between the outputs of classes matter.
     link : Link
         For numbers.
     centres_at_mean : bool
         For numbers: whether `standardise` subtracts the mean.
     standardises_by_moments : bool
-        For numbers: whether `standardise` needs no more of the targets than their mean and
-        standard deviation.
+        For numbers: whether `standardise` only needs the mean and the standard deviation of
+        the targets.
     lowest_target : float
         For numbers: no target may be lower.
     degree : int
@@ -173,7 +173,7 @@ class Loss(ABC):
         -------
         losses : (n_rows,)
         slopes : (n_rows, n_outputs)
-            Derivatives of the losses by the outputs.
+            Derivatives of the losses with respect to the outputs.
         """
 
     @abstractmethod
@@ -198,16 +198,16 @@ class Loss(ABC):
         n : (1,) float64
             Weight of the rows.
         totals : (1, n_targets) float64
-            Weighted sums of their standardised targets.
+            Weighted sums of the standardised targets of the rows.
         """
         return self.link.leaf_outputs(n[:, None], totals)[0]
 
     def boosting_loss(self, y: np.ndarray) -> Any:
-        """For numbers: the loss of scikit-learn that boosts rules for targets y (n_rows,)."""
+        """For numbers: the loss for boosting trees by scikit-learn on targets y (n_rows,)."""
         return "squared_error"
 
     def for_classes(self, n_classes: int) -> Loss:
-        """For classes: the same loss for as many classes."""
+        """For classes: the same loss for `n_classes` classes."""
         return self
 
     @property

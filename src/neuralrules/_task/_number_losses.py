@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy  # its parts load when they are used
+import scipy  # scipy loads its submodules when they are used
 
 from neuralrules._expression._nodes import Bounded, Call, Number
 from neuralrules._task._class_losses import Squared
@@ -19,7 +19,9 @@ from neuralrules._task._loss import (
     weighted_means,
 )
 
-NORMAL_SPREAD = 1.4826  # deviation of normal numbers over their median distance to the median
+# For normally distributed numbers, the standard deviation divided by the median distance to the
+# median.
+NORMAL_SPREAD = 1.4826
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,13 @@ class SquaredError(Squared):
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """The squared error up to `limit` standardised units, and linear beyond.
+    """A loss that is squared for errors up to `limit` standardised units, and linear beyond.
 
     Attributes
     ----------
     limit : float
-        1.35, as in scikit-learn's HuberRegressor, keeps 95 % of the efficiency of the squared
-        error on normal numbers.
+        The default 1.35 is that of scikit-learn's HuberRegressor. If the errors are normally
+        distributed, it has 95 % of the efficiency of the squared error.
     """
 
     limit: float = 1.35
@@ -74,10 +76,11 @@ class Huber(Loss):
         )
 
     def standardise(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted median, and the deviation that normal numbers with these quartiles have.
+        """Weighted median, and a scale from the weighted median distance to the median.
 
-        A few numbers far away change neither. If half of the numbers are equal, the standard
-        deviation takes the place of the spread.
+        A few numbers far away change neither of them. For normally distributed numbers, the
+        scale is the standard deviation. If half of the numbers are equal, the median distance
+        is 0, and the scale is the standard deviation of the numbers.
         """
         median = np.array([weighted_median(column, weights) for column in y.T])
         distances = np.abs(y - median)
@@ -86,11 +89,14 @@ class Huber(Loss):
         return median, np.where(spread > 0, NORMAL_SPREAD * spread, deviation)
 
     def prior(self, n: np.ndarray, totals: np.ndarray) -> np.ndarray:
-        """0, which is the median: a few numbers far away would move the mean."""
+        """0, which is the median. The mean would change with a few numbers far away."""
         return np.zeros(totals.shape[1])
 
     def boosting_loss(self, y: np.ndarray) -> Any:
-        """Huber's loss: by the squared error, a number far away would get its own leaves."""
+        """Huber's loss.
+
+        With the squared error, a few numbers far away would get leaves of their own.
+        """
         from sklearn._loss.loss import HuberLoss
 
         return HuberLoss(delta=self.limit)
@@ -115,7 +121,11 @@ class Logarithm(Link):
             return np.log(np.maximum(predictions, 0))
 
     def leaf_outputs(self, n: np.ndarray, totals: np.ndarray) -> np.ndarray:
-        """One more row at the mean of all, which is 1, keeps the logarithms finite."""
+        """Logarithms of the mean targets.
+
+        Each group gets one more row with the mean of all targets, which is 1. So the logarithms
+        stay finite.
+        """
         return np.log((totals + 1) / (n + 1))
 
     def in_units(self, centre: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -148,17 +158,17 @@ class Poisson(Loss):
         return logarithms_of_shares(weighted_means(np.maximum(targets, 0), weights))
 
     def standardise(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Counts are divided by their mean; a mean of 0 becomes 1."""
+        """The centre 0, and the mean count as the scale. A mean of 0 becomes 1."""
         mean = np.average(y, axis=0, weights=weights)
         return np.zeros_like(mean), np.where(mean > 0, mean, 1.0)
 
     def boosting_loss(self, y: np.ndarray) -> Any:
-        """scikit-learn's Poisson loss, which needs a count above 0."""
+        """scikit-learn's Poisson loss, or the squared error if all counts are 0."""
         return "poisson" if y.any() else "squared_error"
 
 
 def weighted_median(y: np.ndarray, weights: np.ndarray) -> float:
-    """The smallest number that at least half of the weight does not exceed."""
+    """The smallest number for which the numbers up to it have at least half of the weight."""
     order = np.argsort(y, kind="stable")
     total = np.cumsum(weights[order], dtype=np.float64)
     return float(y[order[np.searchsorted(total, total[-1] / 2)]])

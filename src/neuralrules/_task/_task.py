@@ -1,6 +1,6 @@
 """What a model predicts: classes or numbers.
 
-A classifier and a regressor differ only here and in their loss.
+Classifiers and regressors differ only in their task and in their loss.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy  # its parts load when they are used
+import scipy  # scipy loads its submodules when they are used
 
 from neuralrules._task._class_losses import CLASS_LOSSES
 from neuralrules._task._loss import Loss, LossDocument, loss_from
@@ -20,7 +20,8 @@ from neuralrules._task._number_losses import NUMBER_LOSSES
 class Task:
     """Classes or numbers, and the loss that says how well they are predicted.
 
-    The network has one output for two classes, else one output for each class or target.
+    The network has one output if there are two classes. Otherwise it has one output for each
+    class or for each target.
 
     Attributes
     ----------
@@ -28,7 +29,8 @@ class Task:
     classes : (n_classes,) array or None
         Labels in ascending order; None for numbers.
     centre, scale : (n_targets,) float64
-        A number in units is centre + scale * standardised target. 0 and 1 for classes.
+        A target in the user's units is centre + scale * standardised target. For classes, the
+        centre is 0 and the scale is 1.
     flat : bool
         Whether predictions have the shape (n_rows,), like y in `fit`, and not
         (n_rows, n_targets).
@@ -42,7 +44,7 @@ class Task:
 
     @classmethod
     def of_classes(cls, classes: np.ndarray, loss: LossDocument) -> Task:
-        """Predict classes, whose labels ascend."""
+        """The task to predict classes. Their labels are in ascending order."""
         found = loss_from(loss, CLASS_LOSSES).for_classes(len(classes))
         return cls(found, classes, np.zeros(1), np.ones(1))
 
@@ -50,7 +52,7 @@ class Task:
     def of_numbers(
         cls, y: np.ndarray, weights: np.ndarray, loss: LossDocument, *, flat: bool = True
     ) -> Task:
-        """Predict numbers like y (n_rows, n_targets), of rows with weights (n_rows,)."""
+        """The task to predict numbers like y (n_rows, n_targets), with weights (n_rows,)."""
         found = loss_from(loss, NUMBER_LOSSES)
         return cls(found, None, *found.standardise(y, weights), flat)
 
@@ -58,7 +60,7 @@ class Task:
     def of_scaled_numbers(
         cls, centre: np.ndarray, scale: np.ndarray, loss: LossDocument, *, flat: bool
     ) -> Task:
-        """Predict numbers whose centre and scale (n_targets,) are known."""
+        """The task to predict numbers whose centre and scale (n_targets,) are known."""
         return cls(loss_from(loss, NUMBER_LOSSES), None, centre, scale, flat)
 
     def scaled_by(self, y: np.ndarray, weights: np.ndarray) -> Task:
@@ -72,7 +74,7 @@ class Task:
 
     @property
     def labels(self) -> list[Any]:
-        """The classes as Python's own objects; none for numbers."""
+        """The classes as plain Python objects. Empty for numbers."""
         return [] if self.classes is None else self.classes.tolist()
 
     @property
@@ -88,12 +90,15 @@ class Task:
 
     @property
     def n_totals(self) -> int:
-        """Columns of what is counted in groups of rows: one a class or target."""
+        """The number of totals of a group of rows: one for each class or for each target."""
         return self.n_classes or len(self.centre)
 
     @property
     def output_names(self) -> list[Any]:
-        """Classes (of two the second), or the numbers of the targets."""
+        """A name for each output: its class, or the number of its target.
+
+        The only output of two classes belongs to the second class.
+        """
         if self.classes is None:
             return list(range(self.n_outputs))
         return list(self.classes[1:] if self.n_classes == 2 else self.classes)
@@ -103,14 +108,15 @@ class Task:
         return self.are_classes and self.loss.probabilities
 
     def standardised(self, y: np.ndarray) -> np.ndarray:
-        """Numbers y (n_rows, n_targets) as training takes them, float32."""
+        """Targets y (n_rows, n_targets) standardised for training, float32."""
         return ((y - self.centre) / self.scale).astype(np.float32)
 
     def leaf_values(self, n: np.ndarray, totals: np.ndarray) -> np.ndarray:
         """Value c of groups of rows: the mean target, with classes coded -1 and +1.
 
-        For two classes c = (n+ - n-) / n, one output; for more, the same for each
-        class against the others. For numbers, the output that predicts the mean.
+        For two classes there is one output, c = (n+ - n-) / n. For more classes, each output
+        has this value for its class against all others. For numbers, c is the output that
+        predicts the mean target.
 
         Parameters
         ----------
@@ -129,16 +135,16 @@ class Task:
     def prior(self, n: np.ndarray, totals: np.ndarray) -> np.ndarray:
         """The outputs (n_outputs,) float64 before a model has seen any column of a row.
 
-        For log odds, each class counts one more row than there are. So a class with few rows,
+        If the outputs are log odds, one row is added to each class. So a class with few rows,
         or with none yet, never gets a probability of zero. The outputs of several classes are
-        centred: adding a number to all of them changes nothing.
+        centred, because adding a number to all of them changes nothing.
 
         Parameters
         ----------
         n : (1,) float64
             Weight of the training rows.
         totals : (1, n_classes or n_targets) float64
-            Weight of each class, or sums of the standardised targets.
+            Weight of each class, or weighted sums of the standardised targets.
         """
         if not self.are_classes:
             return self.loss.prior(n, totals)
@@ -196,7 +202,7 @@ class Task:
         return (values * ratio).astype(np.float32), intercept * ratio + moved
 
     def predictions(self, outputs: np.ndarray) -> np.ndarray:
-        """Labels (n_rows,), or numbers of the shape of y, from outputs (n_rows, n_outputs)."""
+        """Labels (n_rows,), or numbers in the shape of y, from outputs (n_rows, n_outputs)."""
         if self.classes is not None:
             return self.classes[chosen_classes(outputs)]
         numbers = self.loss.link.predictions(outputs)
@@ -210,8 +216,8 @@ class Task:
         """Outputs or values (n, n_outputs) in a form whose sizes can be compared, float64.
 
         Several classes: adding a number to the outputs of all classes changes no probability,
-        so their mean is subtracted. Several targets: each is divided by its own deviation, or
-        the target with the smallest unit would drown the others.
+        so the mean output is subtracted. Several targets: each output is divided by the
+        deviation of its target. Otherwise the target with the smallest unit would dominate.
         """
         outputs = outputs.astype(np.float64)
         if outputs.shape[1] == 1:
