@@ -1,4 +1,4 @@
-"""A fitted model for other engines: ONNX, SQL, and Python without any package."""
+"""Export a fitted model as ONNX, as SQL, or as Python code that needs no package."""
 
 from neuralrules._export._onnx import to_onnx
 from neuralrules._export._python import to_python

@@ -1,4 +1,4 @@
-"""What an export answers beside predictions: points of a score card, and adverse reasons."""
+"""What an export can contain besides predictions: points of a score card, and reasons."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from neuralrules._reading._text import check_counts
 
 @dataclass(frozen=True)
 class Extras:
-    """What was asked for.
+    """The points and reasons that the user asked for.
 
     Attributes
     ----------
     card : ScoreCard or None
-        The score card to count points by.
+        The score card that gives the points. None for no points.
     n_reasons : int
-        At most so many of a row.
+        The largest number of reasons for a row. 0 for no reasons.
     outcome : Outcome or None
-        What the reasons are for, if there are to be some.
+        The outcome that the reasons explain. None for no reasons.
     reasons : tuple of FixedReason
-        Of the rules that can be one.
+        The reasons of the rules that can be a reason.
     """
 
     card: ScoreCard | None = None
@@ -35,7 +35,7 @@ class Extras:
 
     @property
     def faint(self) -> float:
-        """What leaves a row worse by less is no reason."""
+        """A rule is a reason only if it leaves a row worse by more than this."""
         assert self.outcome is not None  # or there are no reasons
         return self.outcome.faint
 
@@ -46,7 +46,7 @@ NOTHING = Extras()
 def checked_extras(
     fitted: Fitted, card: ScoreCard | None, n_reasons: Any, adverse: Any
 ) -> Extras:
-    """What an export of a model is asked for."""
+    """The `Extras` for the parameters of an export, after checks."""
     # A card that had to measure the model's rules has a copy of it, with the same state.
     if card is not None and card._fitted.state is not fitted.state:
         raise ValueError(

@@ -1,8 +1,8 @@
 """A fitted model as ONNX, from the user's columns to labels and probabilities.
 
-Only operators of ONNX's own domain are used, so categories are compared one by one
-(``Equal`` on strings) although a hash table (``LabelEncoder`` of the domain ai.onnx.ml)
-would be faster for columns of dozens of categories that all have weights.
+The graph only uses operators of the default domain of ONNX. Categories are therefore compared
+one by one (``Equal`` on strings). A hash table (``LabelEncoder`` of the domain ai.onnx.ml)
+would be faster for columns with dozens of categories that all have weights.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     import onnx
 
 
-# Rows that are computed at a time: the literals of all rules, some hundred numbers a row,
-# then stay in a core's cache, and a long table needs no more memory than a short one. Not
-# a power of two, or the cells of a column would fall on the same few lines of the cache.
+# Rows that are computed at a time. The literals of all rules, some hundred numbers for each
+# row, then stay in the cache of a core, and a long table needs no more memory than a short one.
+# This is not a power of two, because the cells of a column would then share a few cache lines.
 BLOCK_ROWS = 1000
 
 
 def to_onnx(fitted: Fitted, *, missing_text: str = "") -> onnx.ModelProto:
-    """See `Documents.to_onnx`, which calls it."""
+    """See `Documents.to_onnx`, which calls this function."""
     onnx = import_onnx()
     check_missing_text(fitted.encoder, missing_text)
     check_texts(fitted, missing_text)
@@ -58,7 +58,7 @@ def to_onnx(fitted: Fitted, *, missing_text: str = "") -> onnx.ModelProto:
 
 
 def import_onnx() -> Any:
-    """onnx, or an error that says how to get it."""
+    """The module onnx, or an error that says how to install it."""
     try:
         import onnx
     except ImportError as error:
@@ -70,7 +70,7 @@ def import_onnx() -> Any:
 
 
 def in_blocks(graph: Graph, inputs: Inputs, fitted: Fitted, missing_text: str) -> str:
-    """Nodes from the inputs to outputs (n_rows, n_outputs) float64, by blocks of rows."""
+    """Add nodes from the inputs to outputs (n_rows, n_outputs) float64, in blocks of rows."""
     from onnx import TensorProto, helper
 
     network = prepared_network(fitted)
@@ -91,13 +91,13 @@ def in_blocks(graph: Graph, inputs: Inputs, fitted: Fitted, missing_text: str) -
 
 
 def prepared_network(fitted: Fitted) -> Network:
-    """The network over at least one column, with an output for each class.
+    """The network with at least one column, and with an output for each class.
 
-    Of two classes the first gets the output 0: softmax and the first largest output then
-    mean the same for two classes as for more.
+    The first of two classes gets the output 0. Softmax and the first largest output then work
+    in the same way for two classes as for more.
     """
     network = fitted.network.without_unused_features()
-    if not network.features.size:  # rows must come from somewhere
+    if not network.features.size:  # the number of rows must come from some column
         network = replace(
             network,
             own_weights=np.zeros(network.n_literals, np.float32),
@@ -113,7 +113,7 @@ def prepared_network(fitted: Fitted) -> Network:
 def add_outputs(
     graph: Graph, fitted: Fitted, decided: str, inputs: Inputs
 ) -> list[onnx.ValueInfoProto]:
-    """Nodes from outputs (n_rows, n_outputs) to what the model's methods return."""
+    """Add nodes from outputs (n_rows, n_outputs) to the results of the model's methods."""
     from onnx import TensorProto, helper
 
     results: list[tuple[str, str, int, list[int]]] = []  # name, tensor, type, width
@@ -157,7 +157,7 @@ def label_array(labels: list[Any]) -> np.ndarray:
 
 
 def check_texts(fitted: Fitted, missing_text: str) -> None:
-    """Refuse text that is not Unicode: ONNX keeps all of it in UTF-8."""
+    """Refuse text that is not valid Unicode, because ONNX stores all text in UTF-8."""
     labels = [label for label in fitted.task.labels if isinstance(label, str)]
     categories = all_categories(fitted.encoder)
     markers = fitted.encoder.missing

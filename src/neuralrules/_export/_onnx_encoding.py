@@ -1,7 +1,7 @@
 """The user's columns as inputs of an ONNX graph, and the nodes that encode their rows.
 
-Columns are stacked into tensors of shape (n_columns, n_rows) until they are encoded:
-picking some of them, and computing with one mean for each, is fast only there.
+Until columns are encoded, they are stacked in tensors of shape (n_columns, n_rows). In this
+shape it is fast to pick some columns, and to compute with one mean for each column.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import onnx
 
 
-# The name of the node at which a runtime stops, which its error message shows.
+# The name of the node at which a runtime stops. The error message of the runtime shows it.
 REFUSAL = (
     f"refused: infinity, a number beyond {LARGEST:.2g}, or a date not in days since {EPOCH}"
 )
@@ -35,7 +35,7 @@ class Inputs:
     Attributes
     ----------
     names : list of str
-        ``["X"]``, or the columns' names, with underscores where one is empty or repeated.
+        ``["X"]``, or the names of the columns. Empty and repeated names get underscores.
     """
 
     def __init__(self, encoder: Encoder) -> None:
@@ -60,7 +60,7 @@ class Inputs:
         self._blocks: dict[tuple[int, ...], str] = {}
 
     def described(self) -> list[onnx.ValueInfoProto]:
-        """All inputs, those that no rule uses among them, so that any row can be fed."""
+        """All inputs, including those that no rule uses, so that whole rows can be passed."""
         width = 1 if self._apart else self._n_columns
         return [
             self._described(name, place in self._texts, ["N", width])
@@ -72,10 +72,10 @@ class Inputs:
         return source in self._texts
 
     def use(self, graph: Graph, used: list[int]) -> None:
-        """Name the blocks of rows that hold some columns of the table, for `stacked`.
+        """Declare the columns of the table that rules use. `stacked` returns them later.
 
-        All numbers stand in one table and are encoded together; a column of texts stands
-        alone.
+        Each block of rows has one tensor for all columns of numbers, which are encoded
+        together, and one tensor for each column of texts.
         """
         self._numbers = [source for source in used if source not in self._texts]
         if not self._apart:
@@ -97,7 +97,10 @@ class Inputs:
         ]
 
     def split(self, graph: Graph, n_rows: int) -> list[str]:
-        """Nodes from the inputs to a sequence of each block, of up to so many rows."""
+        """Add nodes that split the inputs into sequences of blocks of up to `n_rows` rows.
+
+        There is one sequence for the numbers, and one for each column of texts.
+        """
         sequences = []
         for sources in self._blocks:
             names = [self.names[source] for source in sources] if self._apart else self.names
@@ -128,14 +131,14 @@ class Inputs:
 class Printer:
     """Expressions as nodes of a graph, (n_expressions, n_rows) float64.
 
-    Expressions of one shape, such as all standardised numbers, share their nodes: what differs
-    between them becomes a column of a constant.
+    Expressions of the same shape, such as all standardised numbers, share their nodes. The
+    numbers in which they differ become a constant with one row for each expression.
 
     Parameters
     ----------
     graph : Graph
     inputs : Inputs
-        Where cells are found.
+        The inputs, which hold the cells.
     steps : dict of str to str
         The tensors of earlier steps by their names.
     missing_texts : tuple of str
@@ -153,7 +156,7 @@ class Printer:
         self._missing_texts = missing_texts
 
     def rows(self, columns: list[FormulaColumn]) -> str:
-        """Encoded columns as the network takes them, (n_rows, n_columns) float32."""
+        """The encoded columns, (n_rows, n_columns) float32."""
         from onnx import TensorProto
 
         blocks = []
@@ -169,7 +172,7 @@ class Printer:
         return self._graph.add("Transpose", stacked, perm=[1, 0])
 
     def numbers(self, nodes: list[Any]) -> str:
-        """Expressions of one shape."""
+        """The values of expressions of the same shape, (n_expressions, n_rows) float64."""
         add, inner = self._graph.add, [getattr(node, "value", None) for node in nodes]
         match nodes[0]:
             case ops.Cell():
@@ -185,7 +188,7 @@ class Printer:
                 means = column([node.mean for node in nodes])
                 distance = difference(self._graph, self.numbers(inner), means)
                 return add("Div", distance, column([node.scale for node in nodes]))
-            case ops.Bounded(_, low, high):  # the same bounds for all of a shape
+            case ops.Bounded(_, low, high):  # expressions of the same shape have equal bounds
                 return add("Clip", self.numbers(inner), np.array(low), np.array(high))
             case ops.Line():
                 return self._lines(self.numbers(inner), nodes)
@@ -202,7 +205,10 @@ class Printer:
                 raise TypeError(f"ONNX has no nodes for {nodes[0]!r}.")
 
     def _shape(self, node: Any) -> tuple[Any, ...]:
-        """Equal for expressions that can share their nodes; texts share none."""
+        """A key that is equal for expressions that can share nodes.
+
+        Two columns of texts never share nodes.
+        """
         match node:
             case ops.Cell(source):
                 return ("text", source) if self._inputs.is_text(source) else ("number",)
@@ -223,7 +229,7 @@ class Printer:
         return self._graph.add("Where", self._holds(conditions), on, off)
 
     def _holds(self, conditions: list[Any]) -> str:
-        """Whether conditions of one shape hold, (n_conditions, n_rows) bool."""
+        """Whether conditions of the same shape hold, (n_conditions, n_rows) bool."""
         match conditions[0]:
             case ops.Not(ops.IsAnyOf(cell)):
                 texts = [text for one in conditions for text in self._texts(one.condition)]
@@ -241,9 +247,10 @@ class Printer:
         return [*known, *self._missing_texts] if condition.missing else known
 
     def _lines(self, raw: str, nodes: list[ops.Line]) -> str:
-        """Lines through points: the highest segment whose start is reached.
+        """The values of lines through points, (n_columns, n_rows).
 
-        All segments of all columns are computed at once, (n_columns, n_segments, n_rows).
+        All segments of all columns are computed at once, (n_columns, n_segments, n_rows). The
+        result is the largest value among the segments whose start is not above the cell.
         """
         add, n_segments = self._graph.add, max(len(node.x) for node in nodes) - 1
 
@@ -256,7 +263,7 @@ class Printer:
             ]
             return np.array(rows)[:, :, None]
 
-        starts = padded([np.array(node.x[:-1]) for node in nodes], np.inf)  # reached by none
+        starts = padded([np.array(node.x[:-1]) for node in nodes], np.inf)  # inf: never reached
         lengths = padded([np.diff(node.x) for node in nodes], 1.0)
         low = padded([np.array(node.z[:-1]) for node in nodes], 0.0)
         high = padded([np.array(node.z[1:]) for node in nodes], 0.0)
@@ -288,10 +295,10 @@ def column(numbers: list[float]) -> np.ndarray:
 
 
 def checked(graph: Graph, stack: str, readings: list[CellReading]) -> str:
-    """Columns of numbers (n_columns, n_rows), or an error if the model refuses one of them.
+    """Columns of numbers (n_columns, n_rows), or an error if the model refuses a number.
 
-    ONNX has no operator that raises an error. But a `Gather` must fail if it is told to
-    take a row that is not there.
+    ONNX has no operator that raises an error. But a `Gather` must fail if its index is out of
+    range.
     """
     from onnx import TensorProto
 
@@ -304,30 +311,30 @@ def checked(graph: Graph, stack: str, readings: list[CellReading]) -> str:
 
 
 def without_markers(graph: Graph, stack: str, readings: list[CellReading]) -> str:
-    """Columns of numbers (n_columns, n_rows) with NaN for what the fit was told is missing."""
+    """Columns of numbers (n_columns, n_rows) in which NaN replaces the markers."""
     known = [reading.missing_numbers for reading in readings]
-    for numbers in zip_longest(*known, fillvalue=np.nan):  # which equals nothing
+    for numbers in zip_longest(*known, fillvalue=np.nan):  # NaN equals nothing
         marked = graph.add("Equal", stack, np.array(numbers)[:, None])
         stack = graph.add("Where", marked, np.array(np.nan), stack)
     return stack
 
 
 def difference(graph: Graph, cells: str, constants: np.ndarray) -> str:
-    """Cells minus constants of the same unit, however small that is.
+    """Cells minus constants, even if the constants are very small.
 
-    It is a sum, because onnxruntime leaves out a difference with one constant that is 0 in
-    float32, such as 1e-46.
+    The node is a sum, because onnxruntime drops the subtraction of a single constant that is 0
+    in float32, such as 1e-46.
     """
     return graph.add("Sum", cells, -constants)
 
 
 def equals(graph: Graph, cells: str, texts: list[str]) -> str:
-    """Whether cells (1, n_rows) are each of some texts, (n_texts, n_rows)."""
+    """Compare cells (1, n_rows) with each of some texts, (n_texts, n_rows) bool."""
     return graph.add("Equal", cells, np.array(texts, object)[:, None])
 
 
 def any_holds(graph: Graph, cells: str, texts: list[list[str]]) -> str:
-    """Whether cells (1, n_rows) are any of the texts of each list, (n_lists, n_rows)."""
+    """Whether cells (1, n_rows) equal any text of each list, (n_lists, n_rows) bool."""
     from onnx import TensorProto
 
     equal = equals(graph, cells, list(chain(*texts)))
@@ -335,16 +342,19 @@ def any_holds(graph: Graph, cells: str, texts: list[list[str]]) -> str:
         return equal
     sizes = [len(own) for own in texts]
     belongs = np.repeat(np.eye(len(texts), dtype=np.float32), sizes, axis=1)
-    # No two texts are the same: a list has none or one that holds.
+    # The texts of a list are different, so at most one of them equals a cell.
     held = graph.add("MatMul", belongs, graph.add("Cast", equal, to=TensorProto.FLOAT))
     return graph.add("Cast", held, to=TensorProto.BOOL)
 
 
 def none_holds(graph: Graph, holds: str) -> str:
-    """Whether all booleans of a row are false, (1, n_rows)."""
+    """Whether all booleans of each row are false, (1, n_rows) bool.
+
+    holds : (n_booleans, n_rows) bool
+    """
     from onnx import TensorProto
 
-    # ReduceMax takes booleans from opset 20 on only.
+    # ReduceMax takes booleans only since opset 20.
     as_numbers = graph.add("Cast", holds, to=TensorProto.FLOAT)
     any_holds = graph.add("ReduceMax", as_numbers, np.array([0]))
     return graph.add("Not", graph.add("Cast", any_holds, to=TensorProto.BOOL))

@@ -10,24 +10,24 @@ import numpy as np
 if TYPE_CHECKING:
     import onnx
 
-# Equal knows strings from opset 19 on; onnxruntime loads this pair since release 1.16.
+# `Equal` takes strings since opset 19. onnxruntime loads these versions since release 1.16.
 OPSET, IR_VERSION = 19, 9
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:
-    """The name, with underscores after it if it is empty or taken."""
+    """The name, followed by underscores if it is empty or taken."""
     while not name or name in taken:
         name += "_"
     return name
 
 
 class Graph:
-    """Nodes and constants, under names that are nobody else's.
+    """Nodes and constants, all with different names.
 
     Parameters
     ----------
     taken : set of str
-        Names that are in use, the user's among them; grows by the ones given out.
+        Names in use, including those of the user's columns. The graph adds its own names.
     """
 
     def __init__(self, taken: set[str]) -> None:
@@ -38,9 +38,9 @@ class Graph:
     def add(
         self, operator: str, *inputs: str | np.ndarray, output: str = "", **attributes: Any
     ) -> str:
-        """Append a node of one output and give back the output's name.
+        """Append a node with one output, and return the name of the output.
 
-        An array among the inputs becomes a constant. Attributes are those of the operator.
+        An array among the inputs becomes a constant. `attributes` are those of the operator.
         """
         from onnx import helper
 
@@ -50,7 +50,7 @@ class Graph:
         return result
 
     def inner(self) -> Graph:
-        """An empty graph for an attribute of a node of this one."""
+        """An empty graph that becomes an attribute of a node of this graph."""
         return Graph(self._taken)
 
     def name(self, stem: str) -> str:
@@ -60,7 +60,7 @@ class Graph:
         return result
 
     def finished(self, inputs: list[Any], outputs: list[Any]) -> onnx.GraphProto:
-        """The graph between values that `onnx.helper` described."""
+        """The finished graph. `onnx.helper` has described its inputs and outputs."""
         from onnx import helper
 
         nodes, constants = self._nodes, self._constants

@@ -7,7 +7,8 @@ import numpy as np
 from neuralrules._export._onnx_graph import Graph
 from neuralrules._network._network import Network
 
-# A bucket of rules costs as much as this share of all literals: some microseconds a block.
+# One more bucket costs as much time as this share of all literals: some microseconds for each
+# block of rows.
 BUCKET_SHARE = 0.05
 
 
@@ -21,24 +22,26 @@ def outputs(graph: Graph, network: Network, rows: str) -> str:
         parts.append(smallest(graph, network, rules, rows))
         order.append(rules)
     units = parts[0] if len(parts) == 1 else graph.add("Concat", *parts, axis=1)
-    # min_j ReLU(z_j) is ReLU(min_j z_j). The sum over the rules is in float64, as the
-    # engines': targets may lie far from zero compared with their spread.
+    # min_j ReLU(z_j) is ReLU(min_j z_j). The sum over the rules is in float64, as in the
+    # engines, because targets may lie far from zero compared with their spread.
     active = graph.add("Cast", graph.add("Relu", units), to=TensorProto.DOUBLE)
     values = network.values[np.concatenate(order)].astype(np.float64)
     return graph.add("Gemm", active, values, network.intercept)
 
 
 def buckets(lengths: np.ndarray) -> list[np.ndarray]:
-    """Rules of similar length, (n,) int each, shorter ones first.
+    """Buckets of rules of similar length, (n,) int each, with shorter rules first.
 
-    One product and one minimum serve a bucket, whose shorter rules are padded to its
-    longest. Of all ways to cut the rules into buckets this is the one of the fewest
-    literals, each further bucket counting as a share of them for the nodes that it needs.
+    Each bucket is computed with one product and one minimum. Its shorter rules are padded to
+    the length of its longest rule. The rules are cut into buckets in the way with the lowest
+    cost: the number of literals with padding, plus a fixed cost for the nodes of each bucket
+    (`BUCKET_SHARE` of all literals).
     """
     ends, counts = np.unique(lengths, return_counts=True)
     below = np.append(0, counts.cumsum())  # rules that are shorter than each end
     room = BUCKET_SHARE * lengths.sum()
-    best: list[tuple[float, list[int]]] = [(0.0, [])]  # of the rules below an end: cost, cuts
+    # best[i] is for the rules of the i shortest lengths: the lowest cost, and where to cut.
+    best: list[tuple[float, list[int]]] = [(0.0, [])]
     for stop, end in enumerate(ends, start=1):
         best.append(
             min(
@@ -51,7 +54,7 @@ def buckets(lengths: np.ndarray) -> list[np.ndarray]:
 
 
 def slots(network: Network, rules: np.ndarray) -> np.ndarray:
-    """Literals (n_rules, longest) of some rules; a shorter one repeats its last."""
+    """Literals (n_rules, longest) of some rules. A shorter rule repeats its last literal."""
     lengths = np.diff(network.offsets)[rules, None]
     return network.offsets[rules, None] + np.minimum(np.arange(lengths.max()), lengths - 1)
 
@@ -59,8 +62,8 @@ def slots(network: Network, rules: np.ndarray) -> np.ndarray:
 def minimum(graph: Graph, network: Network, rules: np.ndarray, rows: str) -> str:
     """The smallest literal of each rule, (n_rows, n_rules) float32.
 
-    The first literals of all rules stand first, then all second ones, so that a minimum
-    compares whole stretches of memory.
+    The first literals of all rules come first, then all second literals, and so on. So the
+    minimum compares contiguous pieces of memory.
     """
     own = slots(network, rules).T
     weights, biases = network.weights[own.ravel()], network.biases[own.ravel()]
@@ -72,8 +75,8 @@ def minimum(graph: Graph, network: Network, rules: np.ndarray, rows: str) -> str
 def deep_minimum(graph: Graph, network: Network, rules: np.ndarray, rows: str) -> str:
     """The smallest unit of each deep rule's second layer, (n_rows, n_rules) float32.
 
-    Rows stand last until the end: a second layer is a small matrix, and its product is
-    fast only if the other side is long.
+    Rows are the last dimension until the end. A second layer is a small matrix, and its product
+    with another matrix is only fast if the other matrix is long.
     """
     own = slots(network, rules)
     weights, biases = network.weights[own.ravel()], network.biases[own.ravel()]
@@ -82,7 +85,8 @@ def deep_minimum(graph: Graph, network: Network, rules: np.ndarray, rows: str) -
     mixing = np.zeros((*own.shape, own.shape[1]), np.float32)
     for place, rule in enumerate(rules):
         layer = network.second_layer(rule)
-        # The last unit is repeated; repeated literals weigh nothing in any.
+        # A shorter rule repeats its last unit, which does not change the minimum. Repeated
+        # literals have the weight 0 in all units.
         mixing[place, :, : len(layer)] = layer[own[place] - network.offsets[rule]]
     mixed = graph.add("MatMul", mixing, apart)
     units = graph.add("Add", mixed, network.shifts[own][:, :, None])

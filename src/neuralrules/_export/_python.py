@@ -11,13 +11,14 @@
             x["city", "Rome"] + 0.64,
         )
 
-The code takes standardised columns, as the network does; the comments speak of the table's
-own units. Sums in those units would lose digits: a column of mean 1e9 and deviation 1 would
-need w x - w 1e9, two summands that cancel nine of the sixteen digits they have. Literals
-are also shorter so, since a column's mean and deviation stand in the module only once.
+The code computes with standardised columns, as the network does. The comments use the units of
+the table. Sums in the units of the table would lose digits: a column with mean 1e9 and
+deviation 1 would need w x - w 1e9, which cancels nine of the sixteen digits. Literals are also
+shorter with standardised columns, because the module contains the mean and the deviation of a
+column only once.
 
-The user's text enters the code as ASCII literals only, and comments only through
-`printable`, which leaves no line break in it.
+In the code, the user's text only appears as ASCII literals. In comments, it only appears after
+`printable` has removed all line breaks.
 """
 
 from __future__ import annotations
@@ -75,14 +76,14 @@ from neuralrules._reading._reach import cap
 from neuralrules._reading._text import condition_texts, letter, named_literals, value_text
 from neuralrules._reading._wording import EVERY_ROW
 
-Summands: TypeAlias = list[tuple[float, str]]  # factors and what they multiply
+Summands: TypeAlias = list[tuple[float, str]]  # factors, and the code of what they multiply
 
-# Python's compiler goes a call deeper for every "+" and gives up after some thousand.
+# Python's compiler makes one nested call for each "+", and fails after some thousand calls.
 MAX_SUMMANDS = 200
-PRECISION, MAX_TERMS = 3, 3  # of comments, as in `rules_text`
-# A module over ASCII names is ASCII, so that it may be written in any encoding.
+PRECISION, MAX_TERMS = 3, 3  # digits and terms in comments, as in `rules_text`
+# If all names are ASCII, the module is ASCII, so that it can be saved in any encoding.
 IN_COMMENTS = str.maketrans({"·": "*", "…": "...", "⁺": "_plus"})
-# Functions that only some modules need, by name. A function stands before those that it calls.
+# Functions that only some modules need, by name. A function stands before those it calls.
 FUNCTIONS = {
     "standard": STANDARD,
     "filled": FILLED,
@@ -97,7 +98,7 @@ FUNCTIONS = {
 
 
 def to_python(fitted: Fitted, extras: Extras = NOTHING) -> str:
-    """See `Documents.to_python`, which calls it."""
+    """See `Documents.to_python`, which calls this function."""
     formula = Formula(fitted, in_table_units=False)
     names = step_names(formula)
     rules = formula.rules
@@ -118,7 +119,7 @@ def to_python(fitted: Fitted, extras: Extras = NOTHING) -> str:
 
 
 def step_names(formula: Formula) -> dict[str, str]:
-    """The code of each step of the formula that expressions name."""
+    """The code of each step of the formula that expressions refer to, by the step's name."""
     names = {x.name: term_code(formula.encoder, x.column) for x in formula.columns}
     for rule in formula.rules:
         names |= {part.name: f"{letter(part.place)}_plus" for part in rule.parts}
@@ -126,7 +127,7 @@ def step_names(formula: Formula) -> dict[str, str]:
 
 
 def head_lines(fitted: Fitted, formula: Formula, extras: Extras) -> list[str]:
-    """What stands before the first function."""
+    """The lines of the module before the first function."""
     readings = formula.readings.values()
     lines = [docstring(fitted, extras), ""]
     expressions = [x.standardised for x in formula.columns] + formula.predictions
@@ -157,7 +158,7 @@ def head_lines(fitted: Fitted, formula: Formula, extras: Extras) -> list[str]:
 
 
 def docstring(fitted: Fitted, extras: Extras) -> str:
-    """What the module is, its size and its functions, without any text of the user's."""
+    """The docstring of the module, which does not contain any of the user's own text."""
     single = fitted.network.n_outputs == 1
     prediction = "the number" if single else "a list of numbers, one for each target"
     if fitted.task.are_classes:
@@ -175,7 +176,7 @@ def docstring(fitted: Fitted, extras: Extras) -> str:
 
 
 def answering_functions(fitted: Fitted, formula: Formula) -> list[list[str]]:
-    """Predictions, probabilities if the model has them, and decisions."""
+    """The functions for predictions, probabilities (if the model has them) and decisions."""
     single = fitted.network.n_outputs == 1
     text, code = "What the model predicts.", f"return {prediction_code(formula)}"
     if fitted.task.are_classes and single:
@@ -186,7 +187,7 @@ def answering_functions(fitted: Fitted, formula: Formula) -> list[list[str]]:
         code = "outputs = decision(row)\n    return CLASSES[outputs.index(max(outputs))]"
     functions = [[PREDICT.format(text=text, code=code)]]
     if fitted.task.gives_probabilities:
-        # Of two classes the first has no output, which is as good as 0.
+        # The first of two classes has no output, which means the same as the output 0.
         outputs = "[0.0, decision(row)]" if single else "decision(row)"
         functions.append([PREDICT_PROBA.format(outputs=outputs)])
     text, code = "Intercept and rules.", "INTERCEPT + sum(rule(x) for rule in RULES)"
@@ -197,8 +198,8 @@ def answering_functions(fitted: Fitted, formula: Formula) -> list[list[str]]:
 
 
 def prediction_code(formula: Formula) -> str:
-    """Predictions of numbers, by decisions."""
-    link, *others = formula.predictions  # of several targets all have the same
+    """The code that computes predicted numbers from decisions."""
+    link, *others = formula.predictions  # the same expression for all targets
     if not others:
         return on_one_line(code_of(link, {"d0": "decision(row)"}))
     code = on_one_line(code_of(link, {"d0": "output"}))
@@ -229,7 +230,7 @@ def reading_functions(formula: Formula, names: dict[str, str]) -> list[list[str]
 
 
 def reading_code(reading: CellReading) -> Code:
-    """The call that reads a cell: a number, the days of a date or a text, or MISSING."""
+    """The call that reads a cell. It returns a number, days of a date, a text or MISSING."""
     name = text_code(reading.name)
     if reading.is_text:
         return ("category(", ["row", name], ")")
@@ -239,21 +240,21 @@ def reading_code(reading: CellReading) -> Code:
 
 
 def marker_code(number: float) -> str:
-    """A number that means missing; infinity may, too."""
+    """The code of a number that means missing. The number may be infinite."""
     return float_code(number) if math.isfinite(number) else f'float("{number}")'
 
 
 def code_of(node: ops.Number, names: dict[str, str]) -> Code:
-    """An expression over the variable `cell` and named steps, as code."""
+    """The code of an expression. `names` holds the code of its steps by their names."""
     match node:
         case ops.Cell():
             return "cell"
         case ops.Named(name):
             return names[name]
-        case ops.Bounded(ops.Standardised() as inner):  # `standard` keeps to these bounds
+        case ops.Bounded(ops.Standardised() as inner):  # `standard` applies these bounds
             return code_of(inner, names)
         case ops.Standardised(ops.Filled(value, otherwise), mean, scale) if otherwise == mean:
-            # `standard` counts a missing number as the mean.
+            # `standard` treats a missing number like the mean.
             return code_of(ops.Standardised(value, mean, scale), names)
         case ops.Standardised(value, mean, scale):
             items = [code_of(value, names), float_code(mean), float_code(scale)]
@@ -283,7 +284,7 @@ def code_of(node: ops.Number, names: dict[str, str]) -> Code:
 
 
 def condition_items(condition: ops.IsMissing | ops.IsAnyOf) -> list[Code]:
-    """A cell, and all that it may be if the condition holds."""
+    """The variable `cell`, and all contents of the cell for which the condition holds."""
     if isinstance(condition, ops.IsMissing):
         return ["cell", "MISSING"]
     missing = ["MISSING"] * condition.missing
@@ -291,7 +292,7 @@ def condition_items(condition: ops.IsMissing | ops.IsAnyOf) -> list[Code]:
 
 
 def comment_lines(fitted: Fitted, rule: int) -> list[str]:
-    """A rule for people, in the units of the table, rounded."""
+    """The comment above the function of a rule: the rule in the units of the table, rounded."""
     network = fitted.network
     texts = condition_texts(fitted, rule, PRECISION, MAX_TERMS)
     lines = [f"Rule {rule}: {value_text(fitted, rule, PRECISION)}"]
@@ -316,7 +317,7 @@ def comment_lines(fitted: Fitted, rule: int) -> list[str]:
 
 
 def rule_lines(formula: Formula, names: dict[str, str], rule: int) -> list[str]:
-    """The function of a rule over the standardised columns."""
+    """The function of a rule, which takes standardised columns."""
     own = formula.rules[rule]
     lines = [f"def rule_{rule}(x):"]
     for part in own.parts:
@@ -330,7 +331,7 @@ def rule_lines(formula: Formula, names: dict[str, str], rule: int) -> list[str]:
 
 
 def activation_lines(head: str, activation: ops.Positive, names: dict[str, str]) -> list[str]:
-    """A call of `activation` behind the code `head`, one literal after the other."""
+    """A call of `activation` after the code `head`, with one literal after the other."""
     inside = activation.value
     literals = inside.values if isinstance(inside, ops.Smallest) else (inside,)
     lines = [f"{head}activation("]
@@ -343,14 +344,14 @@ def activation_lines(head: str, activation: ops.Positive, names: dict[str, str])
 
 
 def summands(total: ops.Sum, names: dict[str, str]) -> tuple[Summands, float]:
-    """The terms of a sum, those of largest factor first, and its constant."""
+    """The terms of a sum, with the largest factors first, and its constant."""
     ordered = sorted(total.terms, key=lambda term: -abs(term[0]))
     parts = [(factor, on_one_line(code_of(value, names))) for factor, value in ordered]
     return parts, total.constant
 
 
 def sum_lines(summands: Summands, constant: float) -> list[str]:
-    """A sum as an argument of a call, on one line if it fits."""
+    """A sum as an argument of a call. It is on one line if it fits."""
     parts = [product_code(factor, term) for factor, term in summands]
     if constant or not parts:
         parts.append(float_code(constant))
@@ -365,14 +366,14 @@ def sum_lines(summands: Summands, constant: float) -> list[str]:
 
 
 def product_code(factor: float, term: str) -> str:
-    """A factor times a term, without a factor of 1."""
+    """The code of a factor times a term. A factor of 1 is left out."""
     if abs(factor) == 1:
         return f"-{term}" if factor < 0 else term
     return f"{float_code(factor)} * {term}"
 
 
 def term_code(encoder: Encoder, column: EncodedColumn) -> str:
-    """An encoded column as rules name it."""
+    """The code of an encoded column in rules."""
     name = text_code(encoder.names[column.source])
     match column:
         case Number():
@@ -388,7 +389,7 @@ def term_code(encoder: Encoder, column: EncodedColumn) -> str:
 
 
 def label_code(label: Any) -> str:
-    """A class as a literal."""
+    """The code of a class label."""
     plain = label.item() if isinstance(label, np.generic) else label
     if type(plain) is str:
         return text_code(plain)

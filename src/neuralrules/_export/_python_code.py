@@ -1,12 +1,13 @@
-"""Numbers, texts and lists as the code of a Python module."""
+"""Write numbers, texts and lists as Python code."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-WIDTH = 88  # of a line, as formatters have it unless told otherwise
-# An expression, or what opens brackets, the expressions between them, and what closes them.
+WIDTH = 88  # characters of a line, the default of formatters
+# An expression as text, or as three parts: the text up to the opening bracket, the expressions
+# inside the brackets, and the text from the closing bracket on.
 Code: TypeAlias = "str | tuple[str, list[Code], str]"
 
 
@@ -19,7 +20,10 @@ def on_one_line(code: Code) -> str:
 
 
 def laid_out(head: str, code: Code, tail: str = "") -> list[str]:
-    """Code behind a head, its outermost brackets open where it does not fit on one line."""
+    """Lines of code that begin with `head` and end with `tail`.
+
+    If the code does not fit on one line, each expression inside the brackets gets its own line.
+    """
     line = f"{head}{on_one_line(code)}{tail}"
     if len(line) <= WIDTH or isinstance(code, str):
         return [line]
@@ -30,15 +34,15 @@ def laid_out(head: str, code: Code, tail: str = "") -> list[str]:
 
 
 def bracketed(head: str, items: Iterable[str], tail: str) -> list[str]:
-    """Items between brackets, one line each if they do not fit on one."""
+    """Items between brackets. Each item gets its own line if they do not fit on one line."""
     return laid_out(head, ("", list(items), tail))
 
 
 def float_code(value: Any) -> str:
     """A number with every digit of float64."""
-    return repr(float(value)).replace("e+", "e")  # as formatters write it
+    return repr(float(value)).replace("e+", "e")  # the style of formatters
 
 
 def text_code(text: str) -> str:
-    """A text as an ASCII literal, in double quotes unless it holds some."""
+    """A text as an ASCII literal. It has double quotes unless the text contains them."""
     return ascii(text) if '"' in text else '"' + ascii("'" + text)[2:]

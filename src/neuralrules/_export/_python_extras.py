@@ -1,4 +1,4 @@
-"""Points of a score card, and the strongest reasons of a row, in the Python module."""
+"""The parts of the Python module for points of a score card and reasons of a row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from neuralrules._reading._scorecard import ScoreCard
 
 
 def extra_summary(extras: Extras) -> list[str]:
-    """What the functions beside those of predictions give."""
+    """Lines of the docstring about the functions for points and reasons."""
     lines = []
     if extras.card is not None:
         lines.append("    points(row)         whole points of the score card")
@@ -33,7 +33,7 @@ def extra_summary(extras: Extras) -> list[str]:
 
 
 def extra_functions(fitted: Fitted, extras: Extras) -> list[list[str]]:
-    """Points, what they stand for, and reasons."""
+    """The functions for points, for the prediction that points stand for, and for reasons."""
     functions = []
     if extras.card is not None:
         levels = extras.card.levels is not None
@@ -50,13 +50,16 @@ def extra_functions(fitted: Fitted, extras: Extras) -> list[list[str]]:
 
 
 def points_sign(card: ScoreCard) -> str:
-    """The sign by which what a rule adds to the decision becomes points."""
+    """The sign that turns the contribution of a rule to the decision into points."""
     takes = card.adverse is not None and card._outcome.sign > 0
     return "-" if takes else ""
 
 
 def adverse_code(fitted: Fitted, extras: Extras) -> str:
-    """What a rule adds to the adverse outcome, by what it adds to the outputs."""
+    """The code for the contribution of a rule to the adverse outcome.
+
+    The code computes it from the contributions of the rule to the outputs.
+    """
     outcome = extras.outcome
     assert outcome is not None  # or there are no reasons
     if fitted.network.n_outputs == 1:
@@ -67,7 +70,7 @@ def adverse_code(fitted: Fitted, extras: Extras) -> str:
 
 
 def extra_tables(fitted: Fitted, extras: Extras) -> list[list[str]]:
-    """The numbers and sentences behind the rules."""
+    """The tables after the rules: numbers of the score card, and sentences of reasons."""
     tables = []
     if extras.card is not None:
         tables.append(card_lines(fitted, extras.card))
@@ -81,7 +84,7 @@ def extra_tables(fitted: Fitted, extras: Extras) -> list[list[str]]:
 
 
 def text_lines(text: str) -> list[str]:
-    """A text as an item of a list, in pieces that fit on a line; None for an empty one."""
+    """A text as an item of a list, in pieces that fit on a line. An empty text becomes None."""
     if not text:
         return ["        None,"]
     words = textwrap.wrap(text, WIDTH - 20, drop_whitespace=False, break_on_hyphens=False)
@@ -90,7 +93,7 @@ def text_lines(text: str) -> list[str]:
 
 
 def card_lines(fitted: Fitted, card: ScoreCard) -> list[str]:
-    """What a card counts from, and what a point is."""
+    """The constants of a score card: its base, its unit, and the points of its levels."""
     lines = [POINTS, f"BASE = {card.base}", f"UNIT = {float_code(card.unit)}"]
     if card.adverse is not None:
         lines.append(f"START = {float_code(card._output(card.base))}  # log odds at the base")

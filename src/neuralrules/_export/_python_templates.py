@@ -1,4 +1,4 @@
-"""The parts of the Python module that are the same for every model."""
+"""Templates for the parts of the Python module that are the same for every model."""
 
 DOCSTRING = '''"""Predictions of a neural rule model, in Python without any package.
 

@@ -1,4 +1,4 @@
-"""What every export says of the model inside it."""
+"""The line about the size of the model that every export contains."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from neuralrules._fitted._fitted import Fitted
 def size_text(fitted: Fitted) -> str:
     """The size of a model in one line without any of the user's own text.
 
-    Names and labels stay out, because the line goes into comments of SQL and Python,
-    which a line break in a name would end.
+    Names and labels are left out, because the line goes into comments of SQL and Python, and a
+    line break in a name would end the comment.
     """
     network = fitted.network
     kind = "deep neural rules" if network.deep else "neural rules"

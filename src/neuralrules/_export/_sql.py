@@ -3,12 +3,12 @@
 ::
 
     WITH cells AS (...),     the table's columns as numbers and text
-    encoded AS (...),        holes filled, categories as 0 and 1
-    rules AS (...),          GREATEST(0, LEAST(...)) AS r0, one line a literal
-    outputs AS (...)         intercept and sum of the rules
+    encoded AS (...),        missing numbers replaced, categories as 0 and 1
+    rules AS (...),          GREATEST(0, LEAST(...)) AS r0, one line for each literal
+    outputs AS (...)         intercept plus sum of the rules
     SELECT ...               labels, probabilities or numbers; points, reasons
 
-Each subquery reads the one before. Everything is computed in double precision.
+Each subquery reads the subquery before it. Everything is computed in double precision.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._formula import Formula
 
 DIALECTS = {"postgresql": POSTGRESQL, "duckdb": DUCKDB, "sqlite": SQLITE}
-# Columns that go from subquery to subquery, and columns that a subquery adds to them. A
-# subquery of PostgreSQL has 1664 at most, one of SQLite 2000.
+# The largest number of columns that go from subquery to subquery, and of columns that a
+# subquery adds to them. A subquery can have up to 1664 columns in PostgreSQL, and up to 2000 in
+# SQLite.
 MAX_CARRIED, MAX_ADDED = 1000, 500
 LINE = "\n      "  # between the terms of an output
 
@@ -52,7 +53,7 @@ def to_sql(
     keep: Sequence[str] = (),
     extras: Extras = NOTHING,
 ) -> str:
-    """See `Documents.to_sql`, which calls it."""
+    """See `Documents.to_sql`, which calls this function."""
     words, kept = checked_dialect(dialect), checked_keep(keep)
     formula = Formula(fitted, in_table_units=True)
     before = f"{checked_table(table, words)} AS t"
@@ -60,7 +61,10 @@ def to_sql(
     table_name = (table if isinstance(table, str) else table[-1]).lower()
 
     def named(subquery: str) -> str:
-        """SQLite would take a table of the same name for the subquery."""
+        """The name of a subquery. It differs from the name of the user's table.
+
+        Otherwise SQLite would confuse the table with the subquery.
+        """
         return subquery if subquery != table_name else f"{subquery}_"
 
     subqueries, sentences = [], named("sentences")
@@ -85,7 +89,10 @@ def to_sql(
 def subquery_columns(
     fitted: Fitted, formula: Formula, dialect: Dialect, keep: list[str], extras: Extras
 ) -> Iterator[tuple[str, list[str]]]:
-    """Names and columns of the subqueries from the table to outputs; each reads the last."""
+    """Names and columns of the subqueries from the table to the outputs.
+
+    Each subquery reads the subquery before it.
+    """
     readings = formula.readings
     cells = {source: cell_name(reading) for source, reading in readings.items()}
     columns = {
@@ -134,7 +141,7 @@ def subquery_columns(
 
 
 def blocks_of_rules(formula: Formula) -> Iterator[range]:
-    """Rules, in as few pieces as the columns of their subqueries allow."""
+    """Blocks of rules, as few as possible, whose subqueries add at most `MAX_ADDED` columns."""
     start, width = 0, 0
     for place, rule in enumerate(formula.rules):
         length = max(1, len(rule.parts))
@@ -146,7 +153,10 @@ def blocks_of_rules(formula: Formula) -> Iterator[range]:
 
 
 def sum_so_far(formula: Formula, output: int, block: range) -> ops.Sum:
-    """The intercept, or the sum of an output so far, and what some of the rules add."""
+    """An output after a block of rules.
+
+    The first block adds its rules to the intercept, and each further block to the sum so far.
+    """
     added = formula.output(output, block)
     if not block.start:
         return added
@@ -154,7 +164,10 @@ def sum_so_far(formula: Formula, output: int, block: range) -> ops.Sum:
 
 
 def extra_columns(extras: Extras, dialect: Dialect, sentences: str) -> list[str]:
-    """Points and reasons at the end of the result; `sentences` says what reasons mean."""
+    """The columns of points and reasons at the end of the result.
+
+    The subquery `sentences` maps the name of a reason to its sentence.
+    """
     found = [] if extras.card is None else points_columns(extras.card, dialect)
     for name in reason_names(extras):
         found.append((f"(SELECT sentence FROM {sentences} WHERE reason = {name})", name))
@@ -168,7 +181,10 @@ def reason_names(extras: Extras) -> list[str]:
 def check_columns(
     fitted: Fitted, formula: Formula, dialect: Dialect, keep: list[str], extras: Extras
 ) -> None:
-    """Refuse names that the database would misunderstand, and more than it can carry."""
+    """Check the columns of the statement.
+
+    Refuses names that the database would misunderstand, and more columns than it can handle.
+    """
     n_shortfalls = len(shortfalls(extras, dialect))
     one_subquery = len(list(blocks_of_rules(formula))) == 1 and n_shortfalls <= MAX_ADDED
     check_reasons(extras, one_subquery, MAX_ADDED)
@@ -181,7 +197,7 @@ def check_columns(
     check_different(
         dialect, [*keep, *result_names(fitted, dialect), *added], "The result's columns"
     )
-    # Beside each of several outputs goes its exponential.
+    # Each of several outputs also needs a column for its exponential.
     n_carried = len(network.features) + len(keep) + 2 * network.n_outputs + 2 * len(added)
     if n_carried > MAX_CARRIED:
         asked = f" and of {len(added):,} points and reasons" if added else ""
@@ -194,13 +210,13 @@ def check_columns(
 
 
 def listed(columns: list[str], indent: int) -> str:
-    """Columns of a SELECT, one below the other."""
+    """The columns of a SELECT, one on each line."""
     space = "\n" + " " * indent
     return space + f",{space}".join(columns)
 
 
 def checked_dialect(dialect: Any) -> Dialect:
-    """The words of a database."""
+    """The dialect with this name, or an error."""
     if not is_str(dialect) or dialect not in DIALECTS:
         allowed = ", ".join(map(repr, DIALECTS))
         raise ValueError(f"dialect={dialect!r} must be one of {allowed}.")
@@ -208,7 +224,7 @@ def checked_dialect(dialect: Any) -> Dialect:
 
 
 def checked_table(table: Any, dialect: Dialect) -> str:
-    """The table's name, qualified by those of its schema and database if they are given."""
+    """The name of the table, with the names of its schema and database if they are given."""
     names = (table,) if isinstance(table, str) else table
     if not isinstance(names, tuple) or not names or not all(map(is_str, names)):
         raise ValueError(

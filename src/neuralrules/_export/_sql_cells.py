@@ -1,4 +1,4 @@
-"""The cells of a table in SQL: as numbers or as text, NULL if they are missing."""
+"""SQL that reads the cells of a table as numbers or as text. Missing cells become NULL."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ READABLE_LETTERS = 24
 
 
 def read_cell(reading: CellReading, dialect: Dialect) -> str:
-    """A cell of the table ``t``, or an error if a text says no number or date."""
+    """Read a cell of the table ``t``. SQL raises an error if a text is no number or date."""
     cell = f"t.{dialect.identifier(reading.name)}"
-    # A column of text has its usual texts for missing cells among its categories.
+    # In a column of text, the usual texts for missing cells are spellings of a category.
     holes = set(reading.missing_texts) | (set() if reading.is_text else MISSING)
     missing = list(filter(None, map(dialect.string, sorted(holes))))
     what = "date" if reading.is_date else "number"
@@ -39,7 +39,8 @@ def read_cell(reading: CellReading, dialect: Dialect) -> str:
     if reading.is_date:
         return without(dialect.as_double(value), numbers)
     if reading.decimal != ".":
-        # As text, 1.861 may be the number 1861 there, which no cast knows.
+        # The text 1.861 may mean the number 1861 in such a table, but a cast would read it as
+        # a number below 2.
         marks = (dialect.string(f"%{mark}%") for mark in (".", reading.decimal))
         has_mark = " OR ".join(f"CAST({cell} AS TEXT) LIKE {mark}" for mark in marks)
         is_text, refused = (
@@ -50,18 +51,18 @@ def read_cell(reading: CellReading, dialect: Dialect) -> str:
 
 
 def without(value: str, holes: Iterable[str]) -> str:
-    """A value, NULL if it is one of the constants that mean missing."""
+    """A value, or NULL if the value is one of the constants that mean missing."""
     listed = ", ".join(holes)
     return f"CASE WHEN {value} IN ({listed}) THEN NULL ELSE {value} END" if listed else value
 
 
 def cell_name(reading: CellReading) -> str:
-    """What the subqueries call a cell."""
+    """The name of the column of a cell in subqueries."""
     return f"c{reading.source}{slug(reading.name)}"
 
 
 def column_name(name: str, reading: CellReading, column: EncodedColumn) -> str:
-    """What the subqueries call an encoded column; a number in it makes it unique."""
+    """The name of an encoded column in subqueries. It contains a number that is unique."""
     name += slug(reading.name)
     match column:
         case Number():
@@ -75,6 +76,10 @@ def column_name(name: str, reading: CellReading, column: EncodedColumn) -> str:
 
 
 def slug(text: str) -> str:
-    """The letters and digits of a text that need no quotes in any database."""
+    """An underscore and the text in lower-case letters, digits and underscores, cut if long.
+
+    These ASCII characters need no quotes in any database. The result is empty if the text has
+    no ASCII letter or digit.
+    """
     words = re.sub("[^a-z0-9]+", "_", text.lower()).strip("_")
     return f"_{words[:READABLE_LETTERS].rstrip('_')}" if words else ""

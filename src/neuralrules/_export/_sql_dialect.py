@@ -1,13 +1,14 @@
-"""What a dialect of SQL consists of, and which names a database can keep.
+"""The parts of a dialect of SQL, and checks of names.
 
-Each dialect is one module with one `Dialect`; `_sql.py` lists them. Dialects share arithmetic,
-CASE and subqueries. They differ in how a query tells the type of a cell, and in which settings
-of a session change the text of a cell.
+Each dialect is one module with one `Dialect`, and `_sql.py` lists all dialects. Arithmetic,
+CASE and subqueries are the same in all dialects. Dialects differ in how a query finds the type
+of a cell, and in which settings of a session change the text of a cell.
 
-We tried sqlglot, which translates between dialects, and do not use it. It keeps every digit,
-but it passes on what it does not know (``pg_typeof``, ``regexp_full_match``, ``EXPM1``) without
-an error, writes SQLite's MIN and MAX ten times as long, and takes longer to translate a model
-than we take to write it. The readers of cells would have to be written by hand all the same.
+We tried sqlglot, which translates between dialects, but do not use it. It keeps every digit.
+But it copies functions that it does not know (``pg_typeof``, ``regexp_full_match``, ``EXPM1``)
+without an error, its MIN and MAX for SQLite are ten times as long, and it takes longer to
+translate a model than we take to write it. We would still have to write the readers of cells by
+hand.
 """
 
 from __future__ import annotations
@@ -31,57 +32,59 @@ DATE = (
 
 @dataclass(frozen=True)
 class Dialect:
-    """Words of one database.
+    """The SQL of one database.
 
-    In texts, ``{cell}`` stands for a cell, and ``{remark}``, ``{no_text}`` and ``{digits}`` for
-    constants that say what is wrong with a cell, with its type, or with the session.
+    In templates, ``{cell}`` stands for a cell. ``{remark}``, ``{no_text}`` and ``{digits}``
+    stand for constants that say what is wrong with a cell, with its type, or with the session.
 
     Attributes
     ----------
     title : str
-        The database's name for people.
+        The name of the database in texts for people.
     readers : mapping from str to str
-        How to read a cell, by `CellReading.kind`:
+        The template that reads a cell, by `CellReading.kind`:
 
-        - ``number``: as a double, or an error if it holds text that says no number;
-        - ``flag``: the same of a column of zeros and ones, which may be of type boolean;
+        - ``number``: the cell as a double, or an error if it is a text that is no number;
+        - ``flag``: the same for a column of zeros and ones, which may be of type boolean;
         - ``date``: a date, with or without a time, as days since 1970-01-01, in UTC if it has
-          a zone; ``{text}`` stands for `date_text`, ``{missing}`` for texts that mean missing;
-        - ``text``: as text that is compared byte by byte and that no setting of a session
-          changes;
-        - ``code``: the same of a column with numbers among its categories, which may be of any
-          type of numbers: these are written as doubles are.
+          a time zone; ``{text}`` stands for `date_text`, ``{missing}`` for texts that mean
+          missing;
+        - ``text``: the cell as text. The text is compared byte by byte, and no setting of a
+          session changes it;
+        - ``code``: the same for a column with numbers among its categories. The column may
+          have any numeric type, and its numbers are written like doubles.
     refused : str
-        A cell as an error.
+        The template that raises an error for a cell.
     holds_text : str
-        Whether a cell is text.
+        The template of the condition that a cell is text.
     date_text : str
-        A cell of a column of dates as text: of ISO 8601 if it is of a type of dates.
+        The template of a cell of a column of dates as text. The text is in ISO 8601 if the
+        cell has a date type.
     fence : str
-        What ends a subquery so that it is computed once for each row, and streams. Without it
-        PostgreSQL and SQLite copy a column's expression to wherever its name is used, and that
-        in subquery after subquery.
+        The end of a subquery that makes the database compute the subquery once for each row,
+        and stream it. Otherwise PostgreSQL and SQLite would copy the expression of a column to
+        each place where its name is used, through all subqueries.
     folds_case : bool
-        Whether names that differ only in ASCII case are the same.
+        Whether names that differ only in ASCII case mean the same column.
     longest_name : int
-        How many bytes of UTF-8 of a name count.
+        The number of bytes of a name in UTF-8 that the database looks at.
     nul : str
-        The character NUL, empty if no text can hold it.
+        The expression for the character NUL. Empty if no text can contain it.
     underflows : bool
-        Whether a product that is too small to write ends the query.
+        Whether the query fails if a product is too small for a double.
     escapes : bool
-        Whether settings can give backslashes in plain quotes a meaning, and other meanings to
-        the bytes of letters beyond ASCII.
+        Whether settings can change the meaning of backslashes in plain quotes, and of the
+        bytes of letters that are not ASCII.
     greatest, least : str
-        Functions of several numbers.
+        The functions for the largest and the smallest of several numbers.
     double, whole : str
-        Types of numbers.
+        The types of double precision numbers and of integers.
     infinity : str
-        The infinite number; ``{sign}`` stands for its sign.
+        The template of an infinite number. ``{sign}`` stands for its sign.
     quotes : tuple of str
-        What stands before and after a name. The second is doubled within names.
+        The quotes before and after a name. The second one is doubled inside names.
     advice : tuple of str
-        What the head of the statement says before it is run.
+        Remarks in the comment at the head of the statement, for users who run it.
     """
 
     title: str
@@ -113,18 +116,18 @@ class Dialect:
         return self.infinity.format(sign="-" if number < 0 else "")
 
     def identifier(self, name: str) -> str:
-        """A name, whatever characters it has, as SQL's quotes keep it."""
+        """A name in quotes, which may contain any character."""
         start, end = self.quotes
         return start + name.replace(end, end + end) + end
 
     def same_name(self, name: str) -> str:
-        """What the names have in common that mean the same column."""
+        """A key that is equal for names that mean the same column."""
         if self.folds_case:
             return "".join(letter.lower() if letter.isascii() else letter for letter in name)
         return name.encode()[: self.longest_name].decode(errors="ignore")
 
     def string(self, text: str) -> str | None:
-        """A text as a constant; None if no text in this database can be equal to it."""
+        """A text as a constant. None if no text in this database can be equal to it."""
         if not is_utf8(text) or ("\0" in text and not self.nul):
             return None
         if "\0" in text:
@@ -137,14 +140,14 @@ class Dialect:
 
 
 def escaped(letter: str) -> str:
-    """A letter as PostgreSQL's escapes write it, in ASCII alone."""
+    """A character as PostgreSQL's escapes write it, in ASCII only."""
     if letter.isascii():
         return letter.replace("\\", "\\\\")
     return f"\\u{ord(letter):04X}" if ord(letter) < 2**16 else f"\\U{ord(letter):08X}"
 
 
 def is_name(name: str) -> bool:
-    """Whether a database can take this for the name of something."""
+    """Whether a database can use this text as a name."""
     return bool(name) and "\0" not in name and is_utf8(name)
 
 
@@ -153,7 +156,7 @@ def is_str(item: Any) -> bool:
 
 
 def check_names(names: Sequence[str], where: str) -> None:
-    """Refuse what no database takes for a name."""
+    """Refuse names that no database can use."""
     for name in names:
         if not is_name(name):
             raise ValueError(
@@ -164,7 +167,7 @@ def check_names(names: Sequence[str], where: str) -> None:
 
 
 def check_different(dialect: Dialect, names: Sequence[str], where: str) -> None:
-    """Refuse names that this database takes for the same."""
+    """Refuse names that this database treats as equal."""
     reason = (
         "names that differ only in case"
         if dialect.folds_case

@@ -1,10 +1,11 @@
-"""The words of DuckDB."""
+"""The SQL dialect of DuckDB."""
 
 from __future__ import annotations
 
 from neuralrules._export._sql_dialect import DATE, ZONE, Dialect
 
-# DuckDB writes a moment in the session's zone, and leaves out the seconds of old zones.
+# DuckDB writes a moment in the time zone of the session, and leaves out the seconds of the
+# offsets of old time zones.
 MOMENT = "typeof({cell}) = 'TIMESTAMP WITH TIME ZONE'"
 TICKS = "epoch_us(CAST({cell} AS TIMESTAMPTZ))"
 TEXT = f"""WHEN {MOMENT}

@@ -1,8 +1,8 @@
 """Points of a score card, and the strongest reasons of a row, as columns of subqueries.
 
-Each rule that can be a reason has a column that says how much worse it leaves the row than
-the average row. The largest of them is the first reason, the largest of the others the
-second, and so on; a small table `sentences` says what they mean.
+Each rule that can be a reason has columns that say how much worse it leaves the row than the
+average row. The largest of these columns is the first reason, the second largest is the second
+reason, and so on. A small table `sentences` contains the sentence of each column.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from neuralrules._export._sql_dialect import Dialect
 from neuralrules._export._sql_printer import MAX_GROUP, bounded, extreme
 from neuralrules._reading._scorecard import ScoreCard
 
-LARGEST_SUM = "9e15"  # of points: doubles count that far, and so do all whole numbers
+LARGEST_SUM = "9e15"  # points; doubles and integers represent whole numbers up to here exactly
 
 
 class Shortfall(NamedTuple):
-    """A column of how much worse a rule leaves a row, and what is said where it is largest."""
+    """A column that says how much worse a rule leaves a row, and the sentence for it."""
 
     name: str
     expression: str
@@ -26,7 +26,7 @@ class Shortfall(NamedTuple):
 
 
 def shortfalls(extras: Extras, dialect: Dialect) -> list[Shortfall]:
-    """The columns among which the reasons are; where one does not apply it is 0."""
+    """The columns that the reasons are chosen from. A column that does not apply is 0."""
     found = []
     for rule, effect, usual, fires, missed in extras.reasons:
         sign = "-" if usual > 0 else "+"
@@ -44,7 +44,7 @@ def shortfalls(extras: Extras, dialect: Dialect) -> list[Shortfall]:
 
 
 def check_reasons(extras: Extras, one_subquery: bool, most: int) -> None:
-    """Refuse reasons of more rules than one subquery can hold."""
+    """Refuse reasons if the rules of the model do not fit into one subquery."""
     if extras.n_reasons and not one_subquery:
         raise ValueError(
             "reasons are for models whose rules one subquery can hold, and this one would need "
@@ -53,7 +53,7 @@ def check_reasons(extras: Extras, one_subquery: bool, most: int) -> None:
 
 
 def reason_subqueries(extras: Extras, dialect: Dialect) -> list[tuple[str, list[str]]]:
-    """Subqueries, by name, that find the reasons of a row one after the other."""
+    """Names and columns of the subqueries that find the reasons one after the other."""
     names = [one.name for one in shortfalls(extras, dialect)]
     subqueries: list[tuple[str, list[str]]] = []
     for place in range(1, extras.n_reasons + 1):
@@ -74,17 +74,17 @@ def reason_subqueries(extras: Extras, dialect: Dialect) -> list[tuple[str, list[
 
 
 def sentence_lines(extras: Extras, dialect: Dialect) -> str:
-    """The table from the columns of reasons to what they mean."""
+    """The rows of the table `sentences`: names of columns and their sentences."""
     lines = []
     for name, _, sentence in shortfalls(extras, dialect):
         text = dialect.string(sentence)
-        assert text is not None  # since the texts of rules are printable
+        assert text is not None  # because the texts of rules are printable
         lines.append(f"    ('{name}', {text})")
     return ",\n".join(lines or ["    ('', '')"])
 
 
 def points_sum(card: ScoreCard, rules: range, dialect: Dialect) -> str:
-    """The points so far, and those of some of the rules."""
+    """The sum of the points so far and the points of some rules."""
     start = "points" if rules.start else dialect.as_double(str(card.base))
     terms = [rule_points(card, rule) for rule in rules]
     terms = [f"+ {term}" for term in terms if term]
@@ -97,7 +97,7 @@ def points_sum(card: ScoreCard, rules: range, dialect: Dialect) -> str:
 
 
 def rule_points(card: ScoreCard, rule: int) -> str:
-    """The points of one rule, by its activation; empty if they are always 0."""
+    """The points of one rule, computed from its activation. Empty if they are always 0."""
     rate = float(card.rates[rule])
     if card.levels is None:
         return f"ROUND({rate!r} * r{rule})" if rate else ""
@@ -113,7 +113,7 @@ def rule_points(card: ScoreCard, rule: int) -> str:
 
 
 def points_columns(card: ScoreCard, dialect: Dialect) -> list[tuple[str, str]]:
-    """Expressions and names of what the result shows of points."""
+    """The expressions and names of the columns of the result that are about points."""
     low_enough = f"{dialect.least}({LARGEST_SUM}, points)"
     whole = f"CAST({dialect.greatest}(-{LARGEST_SUM}, {low_enough}) AS {dialect.whole})"
     if card.adverse is None:

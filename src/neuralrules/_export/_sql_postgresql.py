@@ -1,18 +1,19 @@
-"""The words of PostgreSQL."""
+"""The SQL dialect of PostgreSQL."""
 
 from __future__ import annotations
 
 from neuralrules._export._sql_dialect import DATE, ZONE, Dialect
 
-# A session of PostgreSQL writes dates, moments and digits as DateStyle, TimeZone and
-# extra_float_digits say. Its JSON has dates of ISO 8601 in every session, and knows which
-# domains are dates.
+# In PostgreSQL the settings DateStyle, TimeZone and extra_float_digits of a session change the
+# text of dates, moments and numbers. Its JSON functions write dates in ISO 8601 in every
+# session, and recognise domains that are based on dates.
 JSON = "(jsonb_build_array({cell}) ->> 0)"
 IS_TEXT = "pg_typeof({cell}) IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype)"
 DIGITS = "CAST(current_setting('extra_float_digits') AS INTEGER)"
-# The text that says a moment in UTC; Python writes it in the same way.
+# A moment in UTC as text, in the form that Python writes.
 UTC = f"(jsonb_build_array(CAST({JSON} AS TIMESTAMPTZ) AT TIME ZONE 'UTC') ->> 0)"
-# A cast would strip the blanks that pad CHAR(n), and that every client reads.
+# CONCAT and not a cast, because a cast would remove the blanks at the end of a CHAR(n), which
+# every client reads.
 TEXT = f"""WHEN {{cell}} IS NULL THEN NULL
       WHEN {IS_TEXT} THEN CONCAT({{cell}})
       WHEN pg_typeof({{cell}}) IN ('interval'::regtype, 'money'::regtype, 'bytea'::regtype)
@@ -24,7 +25,8 @@ TEXT = f"""WHEN {{cell}} IS NULL THEN NULL
       WHEN {JSON} ~ '^[0-9]+-[0-9]+-[0-9]+T[0-9:.]+$'
       THEN REPLACE({JSON}, 'T', ' ')
       ELSE {JSON} END COLLATE "C\""""
-# Zeros and ones have one digit, other numbers may lose some.
+# 0 and 1 keep their only digit in sessions with extra_float_digits = 0. Other numbers may lose
+# digits there.
 FLAG = (
     f"CASE WHEN {DIGITS} < 0"
     " AND pg_typeof({cell}) IN ('float4'::regtype, 'float8'::regtype)"
@@ -40,7 +42,7 @@ CODE = (
     "\n        ELSE NULLIF(CAST(CAST(CAST({cell} AS TEXT) AS FLOAT8) AS TEXT), 'NaN') END"
     f"\n      {TEXT}"
 )
-# Other texts, such as now, or dates in words, are none in a table.
+# Other texts that PostgreSQL reads as dates, such as "now" or dates in words, are refused.
 DAYS = (
     "CASE WHEN pg_typeof({cell}) IN ('date'::regtype, 'timestamp'::regtype)"
     "\n      THEN EXTRACT(EPOCH FROM CAST({cell} AS TIMESTAMP)) / 86400.0"
@@ -69,7 +71,7 @@ POSTGRESQL = Dialect(
     folds_case=False,
     underflows=True,
     escapes=True,
-    # Its costs of compiling a sum grow with the square of the sum's length.
+    # The time that PostgreSQL takes to compile a sum grows with the square of its length.
     advice=(
         "Beyond some ten rules run SET jit = off first",
         "Else PostgreSQL may compile the sums, for longer than it takes to compute them",

@@ -1,4 +1,4 @@
-"""Expressions in SQL, in the words of one dialect."""
+"""Write expressions in one dialect of SQL."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._formula import CellReading, FormulaColumn
 from neuralrules._task._loss import LARGEST_OUTPUT
 
-# SQLite's functions take 127 arguments, its expressions are 1000 deep.
+# In SQLite, a function takes up to 127 arguments, and expressions are nested up to 1000 deep.
 MAX_GROUP = 100
-# Deviations that no product of float32 weights with a cell brings down to zero.
+# Standardised numbers of this size and above do not underflow when they are multiplied by
+# float32 weights.
 TINY = 1e-100
 
 
@@ -26,10 +27,10 @@ class Printer:
     ----------
     dialect : Dialect
     cells : mapping from int to str
-        Columns of a subquery that hold cells, by the column of the table.
+        The columns of a subquery that hold the cells, by the columns of the table.
     steps : mapping from str to str
-        The columns of subqueries that hold steps of the formula. A step that is not listed
-        has a column of its own name.
+        The columns of subqueries that hold the steps of the formula. The column of a step that
+        is not listed has the name of the step.
     """
 
     dialect: Dialect
@@ -37,7 +38,7 @@ class Printer:
     steps: Mapping[str, str]
 
     def number(self, node: ops.Number, space: str = " ") -> str:
-        """An expression; `space` stands between the terms of a sum."""
+        """The SQL of an expression. `space` separates the terms of a sum."""
         match node:
             case ops.Cell(source):
                 return self.cells[source]
@@ -68,13 +69,13 @@ class Printer:
                 raise TypeError(f"SQL has no words for {node!r}.")
 
     def indicator(self, condition: ops.Condition, yes: int, no: int) -> str:
-        """A number if a condition holds, and another if not."""
+        """The number `yes` if a condition holds, else the number `no`."""
         case = f"CASE WHEN {self.condition(condition)} THEN {yes} ELSE {no} END"
-        # Integers times constants would be decimals in PostgreSQL and DuckDB.
+        # In PostgreSQL and DuckDB, an integer times a constant would be a decimal.
         return self.dialect.as_double(case)
 
     def condition(self, node: ops.Condition) -> str:
-        """A condition on a cell, which is NULL if it is missing."""
+        """The SQL of a condition on a cell. A missing cell is NULL."""
         match node:
             case ops.IsMissing(cell):
                 return f"{self.number(cell)} IS NULL"
@@ -91,7 +92,10 @@ class Printer:
                 return f"NOT ({self.condition(other)})"
 
     def column(self, x: FormulaColumn, reading: CellReading) -> str:
-        """An encoded column; an error if its cell holds what the model refuses."""
+        """The SQL of an encoded column.
+
+        It raises an error if the cell holds a number or date that the model refuses.
+        """
         if isinstance(x.value, ops.Indicator):
             return self.number(x.value)
         cell = self.cells[x.source]
@@ -102,7 +106,7 @@ class Printer:
                 cases += self._segments(self.number(value), ends, heights)
                 last = repr(heights[-1])
             case ops.Filled(ops.Cell()) | ops.Bounded(ops.Filled(ops.Cell())):
-                # What is left of a cell minus its mean is never so small, unless it is zero.
+                # A cell minus a mean other than 0 is never that small, unless it is 0.
                 least = TINY * x.unit.scale
                 if self.dialect.underflows and least:
                     cases.append(f"WHEN ABS({cell}) < {least!r} THEN 0.0")
@@ -112,7 +116,7 @@ class Printer:
         return "\n      ".join(["CASE", *cases, f"ELSE {last} END"])
 
     def _refusal(self, reading: CellReading, cell: str) -> str:
-        """The case of a number or date that the model refuses: an error."""
+        """The case that raises an error for a number or date that the model refuses."""
         what = f"infinity, or a number beyond {LARGEST:.2g}"
         if reading.is_date:
             what = "a date beyond the year 9999, in days since 1970"
@@ -123,7 +127,7 @@ class Printer:
     def _segments(
         self, value: str, ends: tuple[float, ...], heights: tuple[float, ...]
     ) -> list[str]:
-        """The cases of a line from point to point, but for the last."""
+        """The cases of a line through points, except the case after the last point."""
         cases = [f"WHEN {value} < {ends[0]!r} THEN {heights[0]!r}"]
         for (x, z), (next_x, next_z) in pairwise(zip(ends, heights, strict=True)):
             shifted, width = f"({value} {minus(x)})", next_x - x
@@ -135,14 +139,14 @@ class Printer:
 
 
 def minus(number: float) -> str:
-    """A number to subtract, as SQL writes it behind another."""
+    """The SQL that subtracts a number from the expression before it."""
     return f"{'-' if number >= 0 else '+'} {abs(number)!r}"
 
 
 def bounded(
     value: str, dialect: Dialect, low: float = -LARGEST_OUTPUT, high: float = LARGEST_OUTPUT
 ) -> str:
-    """A value within bounds: unless told otherwise, those where exp() keeps to doubles."""
+    """A value within bounds. The default bounds keep exp() from overflow and underflow."""
     return f"{dialect.least}({high!r}, {dialect.greatest}({low!r}, {value}))"
 
 
@@ -153,12 +157,12 @@ def weighted_sum(
     dialect: Dialect,
     space: str = " ",
 ) -> str:
-    """A constant and values times factors, with every digit of a double."""
+    """A constant plus factors times values, with every digit of a double."""
     terms = [
         f"{'-' if factor < 0 else '+'} {abs(factor)!r} * {value}"
         for factor, value in zip(factors, values, strict=True)
     ]
-    if not terms:  # without the cast, PostgreSQL and DuckDB would go on in decimals
+    if not terms:  # without the cast, PostgreSQL and DuckDB would compute with decimals
         return dialect.as_double(repr(constant))
     groups = [
         space.join(terms[start : start + MAX_GROUP])
@@ -170,7 +174,11 @@ def weighted_sum(
 
 
 def extreme(function: str, items: list[str], before: str = "", after: str = "") -> str:
-    """MIN or MAX of some expressions; of only one, SQLite's would go over the rows."""
+    """The smallest or the largest of some expressions.
+
+    A single expression is returned as it is, because MIN and MAX of one argument are aggregates
+    over the rows in SQLite.
+    """
     if len(items) > MAX_GROUP:
         groups = [items[start : start + MAX_GROUP] for start in range(0, len(items), MAX_GROUP)]
         return extreme(function, [extreme(function, group) for group in groups], before, after)

@@ -1,4 +1,4 @@
-"""What a SELECT shows of a model's outputs: labels, probabilities, decisions, numbers."""
+"""The columns of predictions: labels, probabilities, decisions and numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def result_names(fitted: Fitted, dialect: Dialect) -> list[str]:
 
 
 def named_by_class(prefix: str, labels: list[Any], dialect: Dialect) -> list[str]:
-    """Names by label, or by number where labels do not make different, whole names."""
+    """Names that end in the labels.
+
+    They end in numbers instead if the names with labels are invalid, too long or not different.
+    """
     names = [f"{prefix}_{label}" for label in labels]
     fit = all(is_name(name) and len(name.encode()) <= dialect.longest_name for name in names)
     if fit and len({name.casefold() for name in names}) == len(names):
@@ -38,7 +41,7 @@ def named_by_class(prefix: str, labels: list[Any], dialect: Dialect) -> list[str
 
 
 def compared_outputs(fitted: Fitted, dialect: Dialect) -> list[tuple[str, list[str]]]:
-    """Subqueries, by name, that lead from outputs of several classes to their softmax."""
+    """The names and columns of subqueries that compute the softmax of several classes."""
     n_outputs = fitted.network.n_outputs
     if not fitted.task.are_classes or n_outputs == 1:
         return []
@@ -46,7 +49,8 @@ def compared_outputs(fitted: Fitted, dialect: Dialect) -> list[tuple[str, list[s
     subqueries = [("compared", [f"{extreme(dialect.greatest, outputs)} AS highest"])]
     if fitted.task.gives_probabilities:
         powers = [
-            # Differences are at most 0: the largest power is 1, and none underflows.
+            # The differences are at most 0, and the lower bound prevents an underflow. The
+            # largest power is 1.
             f"EXP({dialect.greatest}({output} - highest, -{LARGEST_OUTPUT:g})) AS e{place}"
             for place, output in enumerate(outputs)
         ]
@@ -57,7 +61,7 @@ def compared_outputs(fitted: Fitted, dialect: Dialect) -> list[tuple[str, list[s
 
 
 def result_columns(fitted: Fitted, formula: Formula, dialect: Dialect) -> list[str]:
-    """Columns that hold predictions, by the outputs d0, d1, ...."""
+    """The columns of predictions, computed from the outputs d0, d1, ...."""
     n_outputs = fitted.network.n_outputs
     values = [f"d{output}" for output in range(n_outputs)]
     if not fitted.task.are_classes:
@@ -80,7 +84,11 @@ def probabilities(n_outputs: int, dialect: Dialect) -> list[str]:
 
 
 def prediction(fitted: Fitted, dialect: Dialect) -> str:
-    """The label of the first class with the highest output, or of a positive one."""
+    """The predicted label.
+
+    It is the first label with the highest output. The second of two classes is predicted if the
+    only output is positive.
+    """
     labels = label_constants(fitted.task.labels, dialect)
     if len(labels) == 2:
         return f"CASE WHEN d0 > 0 THEN {labels[1]} ELSE {labels[0]} END"

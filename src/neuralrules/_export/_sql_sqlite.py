@@ -1,18 +1,20 @@
-"""The words of SQLite."""
+"""The SQL dialect of SQLite."""
 
 from __future__ import annotations
 
 from neuralrules._export._sql_dialect import Dialect
 
-# Its columns hold anything, and a cast makes 0 of any text. Text is read as the command line
-# reads a file. Compared with a REAL, a text that says a number becomes one, and all others
-# are larger. No function raises an error, but json_extract shows the path it was given.
+# A column of SQLite can hold cells of any type, and a cast turns any text into 0. So the query
+# reads texts as the command line reads a file. If a text is compared with a REAL, it becomes a
+# number if it is the text of one; any other text is larger than all numbers. SQLite has no
+# function that raises an error, but the error message of json_extract shows the path it got.
 NUMBER = """CASE
       WHEN {cell} < CAST(9e999 AS REAL) THEN CAST({cell} AS REAL)
       WHEN {cell} IS NULL OR {cell} COLLATE BINARY IN ({missing}) THEN NULL
       WHEN LOWER(TRIM({cell})) IN ('true', 'false') THEN LOWER(TRIM({cell})) = 'true'
       ELSE json_extract('{{}}', {remark} || {cell}) END"""
-# Its dates are texts; a number would be taken for a Julian day, and 30 February for 1 March.
+# Dates are texts in SQLite. Without these checks, SQLite would read a number as a Julian day,
+# and 30 February as 1 March.
 DAYS = """CASE
       WHEN {cell} IS NULL OR {cell} COLLATE BINARY IN ({missing}) THEN NULL
       WHEN date(substr({cell}, 1, 10), '+0 days') = substr({cell}, 1, 10)

@@ -5,7 +5,7 @@ expressions in other languages, with one branch for each operation. Every kind o
 literal is an expression, so a new kind needs no code of its own in `evaluate` and the printers.
 
 A cell may be missing. `Filled` replaces a missing number. Before that, only `Standardised` and
-`Line` may be applied to a cell. They leave a missing number missing.
+`Line` may be applied to a cell, in every formula. They leave a missing number missing.
 """
 
 from __future__ import annotations
