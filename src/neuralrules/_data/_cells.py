@@ -1,4 +1,4 @@
-"""What single cells and texts mean: a missing value, a number, a truth value."""
+"""The meaning of single cells and texts: a missing value, a number or a boolean."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Knots:
 
 
 def segments(starts: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The segment of each value; the first or the last one for values outside."""
+    """The segment of each value. Values outside belong to the first or the last segment."""
     return np.searchsorted(starts[1:-1], values, side="right")
 
 

@@ -36,7 +36,7 @@ MOST_NAMES = 100_000
 
 
 class ColumnSurvey:
-    """One column of the table, as far as it has been read."""
+    """The counts and moments of one column, from the pieces of the table read so far."""
 
     def __init__(self, name: str, markers: Markers) -> None:
         self._name = name
@@ -133,7 +133,7 @@ class ColumnSurvey:
 
 
 class Survey:
-    """The columns of a table, as far as it has been read.
+    """The counts and moments of all columns, from the pieces of the table read so far.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def checked_extras(
     fitted: Fitted, card: ScoreCard | None, n_reasons: Any, adverse: Any
 ) -> Extras:
     """The `Extras` for the parameters of an export, after checks."""
-    # A card that had to measure the model's rules has a copy of it, with the same state.
+    # A card may hold a copy of the model, made to measure its rules. A copy has the same state.
     if card is not None and card._fitted.state is not fitted.state:
         raise ValueError(
             "scorecard is the card of another model. Make it anew by this model's scorecard()."

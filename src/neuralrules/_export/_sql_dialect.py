@@ -6,9 +6,9 @@ of a cell, and in which settings of a session change the text of a cell.
 
 We tried sqlglot, which translates between dialects, but do not use it. It keeps every digit.
 But it copies functions that it does not know (``pg_typeof``, ``regexp_full_match``, ``EXPM1``)
-without an error, its MIN and MAX for SQLite are ten times as long, and it takes longer to
-translate a model than we take to write it. We would still have to write the readers of cells by
-hand.
+without an error. Its MIN and MAX for SQLite are ten times as long as ours. It needs more time
+to translate a model than we need to write it. And we would still have to write the readers of
+cells by hand.
 """
 
 from __future__ import annotations

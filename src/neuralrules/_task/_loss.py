@@ -20,8 +20,8 @@ from neuralrules._expression._nodes import Number
 
 # exp(700) is not infinite in float64, and exp(-700) is not 0.
 LARGEST_OUTPUT = 700.0
-# A loss as files and texts write it down: its name, or a dict of its name and the parameters
-# that differ from their defaults.
+# A loss in files and texts: its name, or a dict of its name and of the parameters that differ
+# from their defaults.
 LossDocument: TypeAlias = str | Mapping[str, Any]
 
 
@@ -34,15 +34,15 @@ class Link(ABC):
     is_identity : bool
         Whether the output is the prediction.
     function : str or None
-        How texts call the function from output to prediction, such as "exp". None if the
-        output is the prediction.
+        The name in texts of the function that turns an output into a prediction, such as
+        "exp". None if the output is the prediction.
     multiplied : str
         In words, the quantity that is multiplied by a factor when a number is added to the
         output. Empty if there is no such quantity.
     output_words : str
-        What the output is, in words.
+        A description of the output in words.
     range_words : str
-        Which predictions are possible, in words. Empty if every number is.
+        The range of possible predictions in words. Empty if every number is possible.
     """
 
     is_identity: ClassVar[bool] = False
@@ -59,13 +59,13 @@ class Link(ABC):
     def expression(self, output: Number) -> Number:
         """The prediction as an expression of the output, which every export prints.
 
-        As in `predictions`, outputs are first limited to -`LARGEST_OUTPUT` and
-        `LARGEST_OUTPUT` if the function would overflow.
+        As in `predictions`, outputs are limited to the range from -`LARGEST_OUTPUT` to
+        `LARGEST_OUTPUT` if the function can overflow.
         """
 
     @abstractmethod
     def inverse(self, predictions: np.ndarray) -> np.ndarray:
-        """Outputs from predictions. An end of the range of predictions becomes an infinity."""
+        """Outputs from predictions. The ends of the range of predictions become infinite."""
 
     @abstractmethod
     def leaf_outputs(self, n: np.ndarray, totals: np.ndarray) -> np.ndarray:
@@ -85,9 +85,10 @@ class Link(ABC):
 
     @abstractmethod
     def in_units(self, centre: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Shift and factor that turn outputs for standardised targets into outputs in units.
+        """Shift and factor from outputs for standardised targets to outputs in units.
 
-        All arrays are (n_targets,) float64; `centre` and `scale` are those of the targets.
+        An output is multiplied by the factor, and then the shift is added. All arrays are
+        (n_targets,) float64. `centre` and `scale` are the centre and the scale of the targets.
         """
 
 
@@ -116,12 +117,12 @@ class Identity(Link):
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """What training minimises. The fields of a subclass are the parameters of its loss.
+    """The loss that training minimises. The fields of a subclass are the loss's parameters.
 
     Attributes
     ----------
     name : str
-        What a user calls the loss.
+        The name of the loss for users.
     metric : str
         The name of the mean loss among the metrics of a model. Empty if another metric already
         shows it.
@@ -166,8 +167,8 @@ class Loss(ABC):
         Parameters
         ----------
         outputs, targets : (n_rows, n_outputs)
-            The targets of classes are -1 and +1; with several outputs exactly one is +1. The
-            targets of numbers are standardised.
+            The targets of classes are -1 and +1. If there are several outputs, exactly one
+            target of each row is +1. The targets of numbers are standardised.
 
         Returns
         -------
@@ -216,7 +217,7 @@ class Loss(ABC):
         return astuple(self)
 
     def document(self) -> LossDocument:
-        """The loss as files and texts write it down."""
+        """The loss as a `LossDocument`."""
         defaults = {field.name: field.default for field in fields(self)}
         changed = {k: v for k, v in asdict(self).items() if v != defaults[k]}
         return {"name": self.name, **changed} if changed else self.name

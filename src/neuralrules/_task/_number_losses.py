@@ -39,8 +39,8 @@ class Huber(Loss):
     Attributes
     ----------
     limit : float
-        The default 1.35 is that of scikit-learn's HuberRegressor. If the errors are normally
-        distributed, it has 95 % of the efficiency of the squared error.
+        The default 1.35 is the default of scikit-learn's HuberRegressor. If the errors are
+        normally distributed, it has 95 % of the efficiency of the squared error.
     """
 
     limit: float = 1.35

@@ -28,7 +28,7 @@ from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
 from neuralrules._task._loss import Loss
 
-OPERATIONS_ON_A_GPU = 1e12  # in a fraction of a second, as on a CPU
+OPERATIONS_ON_A_GPU = 1e12  # multiply-adds of a GPU in a fraction of a second
 
 
 class TorchSession:

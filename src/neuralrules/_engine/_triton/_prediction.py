@@ -15,7 +15,7 @@ from neuralrules._engine._triton._forward import zeros_tuple
 from neuralrules._engine._triton._steps import packed
 from neuralrules._network._network import Network
 
-ROWS = 256  # of a program
+ROWS = 256  # rows of one program
 CELLS_AT_ONCE = 2**28  # cells that go to the GPU, or come back from it, at a time
 
 

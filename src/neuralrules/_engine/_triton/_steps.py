@@ -17,7 +17,7 @@ from neuralrules._engine._triton._backward import backward
 from neuralrules._engine._triton._forward import forward, gather_rows
 from neuralrules._engine._triton._losses import CODES
 
-MOST_PARAMETERS = 127  # of a rule; a program keeps their gradients in registers
+MOST_PARAMETERS = 127  # parameters of a rule; a program keeps their gradients in registers
 MOST_OUTPUTS = 16
 ROWS_AT_ONCE = 2**19  # gathered at a time; they fit into the cache of a large GPU
 STEPS_AT_ONCE = 256
