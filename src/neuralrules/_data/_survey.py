@@ -42,7 +42,7 @@ class ColumnSurvey:
         self._name = name
         self._markers = markers
         self._moments = ColumnMoments(1)
-        self._numbers: list[np.ndarray] = []  # of the rows in the sample for quantiles
+        self._numbers: list[np.ndarray] = []  # for the rows of the sample for quantiles
         self._found: set[type[Number]] = set()  # the kinds of columns that the pieces hold
         self._counts: dict[str | None, Any] = {}  # rows, and their weight in training
         self._missing = np.zeros(2)  # rows and weight of missing cells in pieces without text
@@ -99,8 +99,8 @@ class ColumnSurvey:
         """The encoded columns of this column.
 
         The column has the place `source` in a table of `n_rows` rows, whose total weight in
-        training is `weight`. If `kept_weights` is given, numbers are scaled by their quantiles.
-        It holds the weights of the rows in the sample for quantiles.
+        training is `weight`. If `kept_weights` is given, numbers are scaled by their quantiles;
+        `kept_weights` holds the weights of the rows in the sample for quantiles.
         """
         if self._has_names:
             return self._categories(source, n_rows, weight)

@@ -320,7 +320,7 @@ def without_markers(graph: Graph, stack: str, readings: list[CellReading]) -> st
 
 
 def difference(graph: Graph, cells: str, constants: np.ndarray) -> str:
-    """Cells minus constants, even if the constants are very small.
+    """Cells minus constants, even if cells and constants are very small.
 
     The node is a sum, because onnxruntime drops the subtraction of a single constant that is 0
     in float32, such as 1e-46.

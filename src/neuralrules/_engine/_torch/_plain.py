@@ -1,6 +1,6 @@
 """A step of training in plain torch.
 
-The fused kernels must give the same results, and must be faster.
+The fused kernels must agree with it except for rounding, and must be faster.
 """
 
 from __future__ import annotations
