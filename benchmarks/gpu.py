@@ -39,7 +39,7 @@ from neuralrules._data._rows import Rows
 from neuralrules._engine import Batches, get_engine
 from neuralrules._engine._adam import Moments, corrected
 from neuralrules._engine._torch._plain import PlainSteps
-from neuralrules._engine._torch._tensors import Padding, Start, Steps, Table
+from neuralrules._engine._torch._tensors import DeviceTable, Padding, Start, Steps
 from neuralrules._engine._triton._steps import FusedSteps, Tuning
 from neuralrules._network._network import Network, starts
 from neuralrules._task._class_losses import CrossEntropy, Logistic
@@ -136,7 +136,7 @@ def pool(n_rules: int, n_features: int, n_outputs: int = 1) -> Network:
     )
 
 
-def table(n_rows: int, n_features: int, n_classes: int = 2) -> Table:
+def table(n_rows: int, n_features: int, n_classes: int = 2) -> DeviceTable:
     """Random rows on the GPU."""
     torch.manual_seed(0)
     x = torch.randn((n_rows, n_features + 1), device=GPU)
@@ -145,7 +145,7 @@ def table(n_rows: int, n_features: int, n_classes: int = 2) -> Table:
     codes = (score > 0).float() + (score > 1) * (n_classes > 2)
     first, n_outputs = (1, 1) if n_classes == 2 else (0, n_classes)
     classes = torch.arange(first, first + n_outputs, device=GPU)[:, None]
-    return Table(x, codes[:, None], torch.ones(n_rows, device=GPU), classes)
+    return DeviceTable(x, codes[:, None], torch.ones(n_rows, device=GPU), classes)
 
 
 def start_of(network: Network, l2: float = 1e-6) -> Start:
@@ -163,7 +163,9 @@ def start_of(network: Network, l2: float = 1e-6) -> Start:
     )
 
 
-def run_rows(steps: Steps, rows: Table, order: torch.Tensor, size: int, n_rules: int) -> None:
+def run_rows(
+    steps: Steps, rows: DeviceTable, order: torch.Tensor, size: int, n_rules: int
+) -> None:
     """One step for each batch of rows in that order."""
     n_batches = -(-len(order) // size)
     gates = torch.ones((n_batches, n_rules), device=GPU)
@@ -171,7 +173,7 @@ def run_rows(steps: Steps, rows: Table, order: torch.Tensor, size: int, n_rules:
     steps.run(rows, order, size, gates, adam)
 
 
-def active_share(network: Network, rows: Table) -> float:
+def active_share(network: Network, rows: DeviceTable) -> float:
     """Of rules and rows, how often a rule is active."""
     from neuralrules._engine._reference import rules_forward
 
@@ -179,7 +181,7 @@ def active_share(network: Network, rows: Table) -> float:
     return float((rules_forward(network.parameters, network.layout, x) > 0).mean())
 
 
-def bound(network: Network, rows: Table, measured: dict[str, float]) -> dict[str, float]:
+def bound(network: Network, rows: DeviceTable, measured: dict[str, float]) -> dict[str, float]:
     """The least seconds that an epoch can take."""
     share = active_share(network, rows)
     n_outputs = network.n_outputs
@@ -193,7 +195,7 @@ def bound(network: Network, rows: Table, measured: dict[str, float]) -> dict[str
 
 
 def epoch_record(
-    network: Network, rows: Table, size: int, measured: dict[str, float]
+    network: Network, rows: DeviceTable, size: int, measured: dict[str, float]
 ) -> dict[str, object]:
     """Seconds of an epoch by the kernels and by plain torch."""
     n_rows, n_rules = len(rows.x), network.n_rules
@@ -256,7 +258,7 @@ FORWARD = [(2, 2), (4, 4), (8, 8)]  # rules at a time, and warps
 PROGRAMS = (512, 1024, 2048, 4096, 8192)
 
 
-def tuning_records(rows: Table, n_rules: int, size: int) -> tuple[list[dict], Tuning]:
+def tuning_records(rows: DeviceTable, n_rules: int, size: int) -> tuple[list[dict], Tuning]:
     """Microseconds of either half of a step, shared out in many ways, and the best way.
 
     Both halves have tiles of the same rows, so that the best way is that of the best sum.

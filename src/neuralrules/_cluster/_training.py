@@ -19,7 +19,7 @@ from neuralrules._io._progress import Progress
 from neuralrules._network._constraints import Constraints
 from neuralrules._stream._checkpoint import Checkpoint, Stage
 from neuralrules._stream._passes import Gathered
-from neuralrules._training._training import Outcome, Plan, State
+from neuralrules._training._training import Plan, State, TrainingOutcome
 
 # How often Ray tries again to start workers that found no room. Ray waits a minute before each
 # start, so that a lost machine can come back, or another machine can replace it.
@@ -32,7 +32,7 @@ class StageReport(NamedTuple):
 
     Attributes
     ----------
-    outcome : Outcome or None
+    outcome : TrainingOutcome or None
     cost : SharingCost or None
     error : ValueError or None
         The error that ended training, if there is no outcome.
@@ -42,7 +42,7 @@ class StageReport(NamedTuple):
         The checkpoint with this stage.
     """
 
-    outcome: Outcome | None
+    outcome: TrainingOutcome | None
     cost: SharingCost | None
     error: ValueError | None
     begun: list[int]
@@ -67,7 +67,7 @@ class Keeper:
 
     def __init__(self, checkpoint: Checkpoint, number: int, stage: Stage) -> None:
         self._checkpoint, self._number, self._stage = checkpoint, number, stage
-        self._outcome: Outcome | None = None
+        self._outcome: TrainingOutcome | None = None
         self._cost: SharingCost | None = None
         self._error: ValueError | None = None
         self._begun: list[int] = []
@@ -79,7 +79,7 @@ class Keeper:
             self._begun.append(0 if outcome is None else outcome.n_epochs)
         return self._stage
 
-    def latest(self) -> Outcome | None:
+    def latest(self) -> TrainingOutcome | None:
         """The result of the completed epochs; None before training begins."""
         return self._stage.outcome
 
@@ -87,7 +87,7 @@ class Keeper:
         self._stage = stage
         self._checkpoint.write(self._number, stage)
 
-    def finish(self, outcome: Outcome, cost: SharingCost) -> None:
+    def finish(self, outcome: TrainingOutcome, cost: SharingCost) -> None:
         self._outcome, self._cost = outcome, cost
 
     def fail(self, error: ValueError) -> None:
@@ -128,7 +128,9 @@ class ClusterTraining:
     costs: list[SharingCost] = field(default_factory=list, init=False)
     begun: list[list[int]] = field(default_factory=list, init=False)
 
-    def __call__(self, state: State, plan: Plan, constraints: Constraints | None) -> Outcome:
+    def __call__(
+        self, state: State, plan: Plan, constraints: Constraints | None
+    ) -> TrainingOutcome:
         """Train the network of `state` by a plan, within constraints."""
         number = len(self.costs)
         stage = self.checkpoint.stage(number, state)

@@ -20,9 +20,9 @@ from neuralrules._stream._checkpoint import Stage
 from neuralrules._stream._rows import joined
 from neuralrules._training._training import (
     Best,
-    Outcome,
     Plan,
     State,
+    TrainingOutcome,
     calls,
     divergence,
     run_epochs,
@@ -105,7 +105,7 @@ class SharingCost:
     seconds: float
 
 
-def trained(job: Job, rank: int, stage: Stage, sharing: Any) -> Outcome:
+def trained(job: Job, rank: int, stage: Stage, sharing: Any) -> TrainingOutcome:
     """Continue training from `stage`. The outcome is the same on every worker."""
     ray = load_ray()
     from neuralrules._cluster._sharing import shared_engine, summed
@@ -158,7 +158,7 @@ class ShardTrainer:
     def state(self) -> State:
         return State(self._session.network(), self._session.moments())
 
-    def keep(self, outcome: Outcome, best: Best) -> None:
+    def keep(self, outcome: TrainingOutcome, best: Best) -> None:
         self._stage = replace(self._stage, outcome=outcome, best=best, n_blocks=0, total=0.0)
         self._store()
 

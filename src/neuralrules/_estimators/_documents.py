@@ -18,7 +18,7 @@ from neuralrules._estimators._base import (
 )
 from neuralrules._reading._scorecard import ScoreCard
 from neuralrules._reading._scoring import scorecard
-from neuralrules._report import Given, check_given, report
+from neuralrules._report import ReportRows, check_given, report
 from neuralrules._simplify._path import SimplificationPath
 
 if TYPE_CHECKING:
@@ -382,7 +382,7 @@ class Documents(NeuralRuleModel):
         card = self.scorecard() if scorecard is True else scorecard or None
         return checked_extras(fitted_of(self), card, reasons, adverse)
 
-    def _given(self, X: Any, y: Any, sample_weight: Any, n_examples: int) -> Given:
+    def _given(self, X: Any, y: Any, sample_weight: Any, n_examples: int) -> ReportRows:
         """The rows of a report, encoded once for everything that is measured on them."""
         fitted = fitted_of(self)
         check_given(X, y, sample_weight, n_examples)
@@ -393,13 +393,13 @@ class Documents(NeuralRuleModel):
                     f"This model was {fitted.why_no_rows} and remembers no rows. Give X and y "
                     "to report on."
                 )
-            return Given(weighted=weighted)
+            return ReportRows(weighted=weighted)
         table = checked_table(self, X)
         if y is None:
             encoded = fitted.encoder.transform(table)
-            return Given(table, encoded=encoded, weighted=weighted, n_examples=n_examples)
+            return ReportRows(table, encoded=encoded, weighted=weighted, n_examples=n_examples)
         rows = encoded_rows(self, table, y, sample_weight)
-        return Given(table, y, rows.X, rows, sample_weight, weighted, n_examples)
+        return ReportRows(table, y, rows.X, rows, sample_weight, weighted, n_examples)
 
 
 def configuration_of(model: NeuralRuleModel) -> Configuration:

@@ -31,9 +31,9 @@ from neuralrules._rules._expert import expert_rules
 from neuralrules._rules._rules import Rules, select
 from neuralrules._rules._sources import SOURCES
 from neuralrules._training._training import (
-    Outcome,
     State,
     Training,
+    TrainingOutcome,
     train,
     train_sparse,
     within_terms,
@@ -112,7 +112,7 @@ def fit(source: Source, settings: Settings) -> Fitted:
 
 def train_rules(
     table: EncodedRows, settings: Settings, engine: Engine
-) -> tuple[Rules, Outcome]:
+) -> tuple[Rules, TrainingOutcome]:
     """Grow rules from encoded rows and train their network: steps 2 to 4 of a fit."""
     restrictions = settings.restrictions(table.encoder, table.rows.task)
     weights = table.rows.training_weights.copy()
@@ -129,7 +129,7 @@ def train_rules(
         intercept=training_rows.prior() if settings.fit_intercept else None,
         groups=None if restrictions is None else restrictions.groups,
     )
-    network = restricted(network, restrictions, rules.given_parts)
+    network = restricted(network, restrictions, rules.kept_parts)
     if settings.fit_intercept:
         network = no_worse_than_constant(network, table.rows, order, engine)
     # 4. Train all rules together.
@@ -210,7 +210,7 @@ def train_further(fitted: Fitted, rows: Rows, settings: Settings, what: str) -> 
 
 
 def check_gain(
-    outcome: Outcome,
+    outcome: TrainingOutcome,
     rows: Rows,
     training: np.ndarray,
     validation: np.ndarray,
@@ -243,7 +243,7 @@ def warn_of_few_rows(rules: Rules, n_rows: int) -> None:
 def measured(
     encoder: Encoder,
     rules: Rules,
-    outcome: Outcome,
+    outcome: TrainingOutcome,
     rows: Rows,
     settings: Settings,
     engine: Engine,
@@ -257,7 +257,7 @@ def measured(
     ----------
     encoder : Encoder
     rules : Rules
-    outcome : Outcome
+    outcome : TrainingOutcome
         The result of training.
     rows : Rows
         The rows to measure the model on.

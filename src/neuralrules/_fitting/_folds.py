@@ -15,13 +15,13 @@ from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitting._fit import measured, train_rules
-from neuralrules._fitting._gain import Comparison, beside_a_constant
+from neuralrules._fitting._gain import ConstantComparison, beside_a_constant
 from neuralrules._fitting._settings import Settings
 from neuralrules._fitting._table import EncodedTable, TableSource
 from neuralrules._fitting._targets import encode_targets, scaled_by_rows
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
-from neuralrules._training._training import Outcome, State
+from neuralrules._training._training import State, TrainingOutcome
 
 
 class Member(NamedTuple):
@@ -31,19 +31,19 @@ class Member(NamedTuple):
     ----------
     rules : Rules
         Their values and totals are for targets standardised by the fold's training rows.
-    outcome : Outcome
+    outcome : TrainingOutcome
         Its network is for targets standardised by all rows, so that members can be joined.
     score : float
         The score on the test rows of the fold, by default the negative mean loss. Higher is
         better.
-    compared : Comparison
+    compared : ConstantComparison
         The losses of the member and of a constant on the test rows of the fold.
     """
 
     rules: Rules
-    outcome: Outcome
+    outcome: TrainingOutcome
     score: float
-    compared: Comparison
+    compared: ConstantComparison
 
 
 class Scoring(NamedTuple):
@@ -194,7 +194,7 @@ def scored(scoring: Scoring, model: Fitted, table: ScaledTable, test: np.ndarray
         return float(scoring.scorer(scoring.estimator_of(model), X, y, **weights))
 
 
-def joined(members: Sequence[Member]) -> tuple[Rules, Outcome]:
+def joined(members: Sequence[Member]) -> tuple[Rules, TrainingOutcome]:
     """The rules of several members, and one network that is the mean of their networks.
 
     The history is the mean of the members' histories. It ends with the shortest of them,
@@ -207,7 +207,7 @@ def joined(members: Sequence[Member]) -> tuple[Rules, Outcome]:
     for name in sorted(names):
         losses = [outcome.history[name] for outcome in outcomes]
         history[name] = [float(np.mean(epoch)) for epoch in zip(*losses, strict=False)]
-    outcome = Outcome(
+    outcome = TrainingOutcome(
         State.start(network),
         history=history,
         n_epochs=min(outcome.n_epochs for outcome in outcomes),

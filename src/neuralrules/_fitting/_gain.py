@@ -70,7 +70,7 @@ class Silent:
         return np.zeros((len(X), network.n_outputs))
 
 
-class Comparison(NamedTuple):
+class ConstantComparison(NamedTuple):
     """The mean losses of a model and of the best constant on the same rows.
 
     Attributes
@@ -94,7 +94,7 @@ class Comparison(NamedTuple):
 
 def beside_a_constant(
     network: Network, rows: Rows, training: np.ndarray, measured: np.ndarray, engine: Engine
-) -> Comparison:
+) -> ConstantComparison:
     """Compare a network for standardised targets with a constant.
 
     Parameters
@@ -114,7 +114,7 @@ def beside_a_constant(
     others = some.losses(constant)
     loss, constant_loss = (float(np.average(one, weights=weights)) for one in (own, others))
     error = 0.0 if measured is training else standard_error(own - others, weights)
-    return Comparison(loss, constant_loss, error)
+    return ConstantComparison(loss, constant_loss, error)
 
 
 def deciding_rows(rows: Rows) -> float | None:
@@ -137,7 +137,7 @@ def deciding_rows(rows: Rows) -> float | None:
     return n_deciding if few else None
 
 
-def warn_of_no_gain(compared: Comparison, where: str, settings: Settings) -> None:
+def warn_of_no_gain(compared: ConstantComparison, where: str, settings: Settings) -> None:
     """Warn that a model predicts worse than a constant on rows that `where` names."""
     warn(
         f"This {settings.estimator} predicts worse than a constant: on the {where} its "
@@ -169,11 +169,11 @@ def standard_error(values: np.ndarray, weights: np.ndarray) -> float:
     return float(np.sqrt((weights**2) @ distances**2) / weights.sum())
 
 
-def mean_of(comparisons: Sequence[Comparison]) -> Comparison:
+def mean_of(comparisons: Sequence[ConstantComparison]) -> ConstantComparison:
     """The mean of comparisons on different parts of a table."""
     loss, constant, _ = np.mean(comparisons, axis=0)
     errors = [comparison.error for comparison in comparisons]
-    return Comparison(loss, constant, math.hypot(*errors) / len(errors))
+    return ConstantComparison(loss, constant, math.hypot(*errors) / len(errors))
 
 
 def some_of(numbers: np.ndarray) -> np.ndarray:

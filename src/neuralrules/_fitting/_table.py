@@ -22,7 +22,7 @@ from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._task._task import Task
-from neuralrules._training._training import Outcome, Plan, State, Training, train
+from neuralrules._training._training import Plan, State, Training, TrainingOutcome, train
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,9 @@ class EncodedTable:
     def trainer(self, order: np.ndarray, engine: Engine) -> Training:
         """A function that trains networks on the rows with the indices `order`."""
 
-        def trained(state: State, plan: Plan, constraints: Constraints | None) -> Outcome:
+        def trained(
+            state: State, plan: Plan, constraints: Constraints | None
+        ) -> TrainingOutcome:
             return train(
                 state,
                 self.rows,

@@ -7,6 +7,6 @@ are written, and `_page` puts all of it into the templates and writes the file.
 """
 
 from neuralrules._report._page import check_given, report
-from neuralrules._report._sections import Given
+from neuralrules._report._sections import ReportRows
 
-__all__ = ["Given", "check_given", "report"]
+__all__ = ["ReportRows", "check_given", "report"]

@@ -22,7 +22,7 @@ from neuralrules._io._templates import (
     page_bytes,
 )
 from neuralrules._io._writing import checked_path, whole_file
-from neuralrules._report._sections import Given, report_data
+from neuralrules._report._sections import ReportRows, report_data
 from neuralrules._simplify._path import SimplificationPath
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ SCRIPTS = ("model", "texts", "table", "detail", "what_if", "reasons", "threshold
 def report(
     fitted: Fitted,
     path: str | os.PathLike[str],
-    given: Given,
+    given: ReportRows,
     engine: Engine,
     *,
     title: str | None = None,

@@ -71,7 +71,7 @@ STILL = 1e-6  # smaller effects, as shares of the largest effect, are rounding e
 
 
 @dataclass(frozen=True)
-class Given:
+class ReportRows:
     """What a report is asked to measure on, and how many rows of it it may show.
 
     Attributes
@@ -100,7 +100,7 @@ class Given:
 
 def report_data(
     fitted: Fitted,
-    given: Given,
+    given: ReportRows,
     engine: Engine,
     title: str,
     simplification: SimplificationPath | None,
@@ -174,7 +174,7 @@ def report_data(
     }
 
 
-def told_of_rows(fitted: Fitted, given: Given, where: str) -> dict[str, Any]:
+def told_of_rows(fitted: Fitted, given: ReportRows, where: str) -> dict[str, Any]:
     """Which rows the performance was measured on."""
     return {
         "where": where,
@@ -224,7 +224,7 @@ def header_section(fitted: Fitted, title: str) -> dict[str, Any]:
     }
 
 
-def measured_on(fitted: Fitted, given: Given, n_rows: int) -> str:
+def measured_on(fitted: Fitted, given: ReportRows, n_rows: int) -> str:
     """The rows that something was measured on, in words."""
     if given.y is not None:
         return f"on the {count(n_rows)} rows given"
@@ -233,7 +233,7 @@ def measured_on(fitted: Fitted, given: Given, n_rows: int) -> str:
 
 
 def importance_section(
-    fitted: Fitted, given: Given, engine: Engine, frame: Any
+    fitted: Fitted, given: ReportRows, engine: Engine, frame: Any
 ) -> dict[str, Any]:
     """Importance of rules and, if there are rows to measure it on, of columns."""
     encoded = given.encoded
@@ -301,14 +301,14 @@ def bar_rows(
 
 
 def shapes_section(
-    fitted: Fitted, given: Given, sources: list[int], engine: Engine, rare: int | None
+    fitted: Fitted, given: ReportRows, sources: list[int], engine: Engine, rare: int | None
 ) -> dict[str, Any]:
     """Charts of the most important columns; the column that moves the output most is first.
 
     Parameters
     ----------
     fitted : Fitted
-    given : Given
+    given : ReportRows
     sources : list of int
         Columns that the model uses, the most important ones first.
     engine : Engine

@@ -149,7 +149,7 @@ class Rules:
         return np.zeros(self.n_rules, np.int8) if self.frozen is None else self.frozen
 
     @property
-    def given_parts(self) -> np.ndarray:
+    def kept_parts(self) -> np.ndarray:
         """The part of each rule that training must keep at its start: frozen or written."""
         written = np.where(self.trees == WRITTEN, LITERALS_FROZEN, FREE)
         return np.maximum(self.frozen_parts, written).astype(np.int8)

@@ -19,7 +19,7 @@ from neuralrules._engine._adam import Moments
 from neuralrules._files._container import ModelFileError, pack, unpack
 from neuralrules._io._writing import checked_path, whole_file
 from neuralrules._network._parameters import Parameters
-from neuralrules._training._training import Best, Outcome, State
+from neuralrules._training._training import Best, State, TrainingOutcome
 from neuralrules._version import __version__
 
 KIND = "neuralrules checkpoint"
@@ -32,7 +32,7 @@ class Stage:
     Attributes
     ----------
     state : State
-    outcome : Outcome or None
+    outcome : TrainingOutcome or None
         The result of the completed epochs; None before training begins.
     best : Best or None
         The best network so far; None before training begins.
@@ -43,7 +43,7 @@ class Stage:
     """
 
     state: State
-    outcome: Outcome | None = None
+    outcome: TrainingOutcome | None = None
     best: Best | None = None
     n_blocks: int = 0
     total: float = 0.0
@@ -117,7 +117,7 @@ class Checkpoint:
             best.network = start.network  # its intercept is not float32 yet
             if best.epoch >= 0:
                 best.network = start.network.with_parameters(self._parameters(number, "best"))
-        outcome = Outcome(state, said["history"], said["n_epochs"])
+        outcome = TrainingOutcome(state, said["history"], said["n_epochs"])
         return Stage(state, outcome, best, said["n_blocks"], said["total"])
 
     def write(self, number: int, stage: Stage) -> None:

@@ -19,9 +19,9 @@ from neuralrules._stream._passes import Gathered
 from neuralrules._stream._rows import EncodedStream
 from neuralrules._training._training import (
     Best,
-    Outcome,
     Plan,
     State,
+    TrainingOutcome,
     calls,
     divergence,
     mean_loss_on,
@@ -125,7 +125,9 @@ class StreamTraining:
     checkpoint: Checkpoint
     n_stages: int = field(default=0, init=False)
 
-    def __call__(self, state: State, plan: Plan, constraints: Constraints | None) -> Outcome:
+    def __call__(
+        self, state: State, plan: Plan, constraints: Constraints | None
+    ) -> TrainingOutcome:
         """Train the network of `state` by a plan, within constraints."""
         number, self.n_stages = self.n_stages, self.n_stages + 1
         stage = self.checkpoint.stage(number, state)
@@ -165,7 +167,7 @@ class StreamTrainer:
     def state(self) -> State:
         return self._stage.state
 
-    def keep(self, outcome: Outcome, best: Best) -> None:
+    def keep(self, outcome: TrainingOutcome, best: Best) -> None:
         self._stage = replace(self._stage, outcome=outcome, best=best, n_blocks=0, total=0.0)
         self._write()
 

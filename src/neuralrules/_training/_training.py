@@ -73,7 +73,7 @@ class State:
 
 
 @dataclass
-class Outcome:
+class TrainingOutcome:
     """Result of `train`.
 
     Attributes
@@ -108,7 +108,7 @@ def train(
     engine: Engine,
     random_state: np.random.RandomState,
     constraints: Constraints | None = None,
-) -> Outcome:
+) -> TrainingOutcome:
     """Train the network of `state` on some of the rows.
 
     Parameters
@@ -140,7 +140,7 @@ class EpochTrainer(Protocol):
     def state(self) -> State:
         """The present state of training."""
 
-    def keep(self, outcome: Outcome, best: Best) -> None:
+    def keep(self, outcome: TrainingOutcome, best: Best) -> None:
         """Store the progress between two epochs, so that training can continue from there."""
 
 
@@ -156,9 +156,9 @@ def run_epochs(
     plan: Plan,
     measured: Callable[[Network], float] | None,
     bar: EpochBar,
-    outcome: Outcome | None = None,
+    outcome: TrainingOutcome | None = None,
     best: Best | None = None,
-) -> Outcome:
+) -> TrainingOutcome:
     """Train until the last epoch, until early stopping, or until Ctrl-C.
 
     Parameters
@@ -173,7 +173,7 @@ def run_epochs(
     """
     if outcome is None or best is None:
         start = trainer.state()
-        outcome, best = Outcome(start, history={"loss": []}), Best()
+        outcome, best = TrainingOutcome(start, history={"loss": []}), Best()
         if measured is not None:
             outcome.history["validation_loss"] = []
             # Training may do harm from its first step on. So the start may be the best network.
@@ -265,7 +265,7 @@ class Trainer:
     def state(self) -> State:
         return State(self.session.network(), self.session.moments())
 
-    def keep(self, outcome: Outcome, best: Best) -> None:
+    def keep(self, outcome: TrainingOutcome, best: Best) -> None:
         """Store nothing: training in memory can simply be repeated."""
 
 
@@ -394,7 +394,7 @@ FREE_SHARE = 1 / 3
 
 
 # A function that trains a state by a plan, within constraints.
-Training: TypeAlias = Callable[[State, Plan, Constraints | None], Outcome]
+Training: TypeAlias = Callable[[State, Plan, Constraints | None], TrainingOutcome]
 
 
 def train_sparse(
@@ -403,7 +403,7 @@ def train_sparse(
     plan: Plan,
     constraints: Constraints | None,
     max_terms: int | None,
-) -> Outcome:
+) -> TrainingOutcome:
     """Train with `trained` so that in the end no literal has more than `max_terms` weights.
 
     Literals are first trained without this limit, for a third of the epochs of the plan. Then

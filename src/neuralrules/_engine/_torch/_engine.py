@@ -16,11 +16,11 @@ from neuralrules._engine._torch import _prediction as plain
 from neuralrules._engine._torch import cpu_threads, device_named
 from neuralrules._engine._torch._plain import PlainSteps
 from neuralrules._engine._torch._tensors import (
+    DeviceTable,
     Padding,
     PerParameter,
     Start,
     Steps,
-    Table,
     to_host,
 )
 from neuralrules._network._constraints import Constraints
@@ -54,7 +54,7 @@ class TorchSession:
         moments = moments or Moments.start(network.parameters)
         self._engine, self._network, self._n_steps = engine, network, moments.n_steps
         self._padding = Padding.of(network.layout, network.n_outputs)
-        self._table = Table.of(rows, network.features, engine.device)
+        self._table = DeviceTable.of(rows, network.features, engine.device)
         start = Start.of(
             self._padding,
             network.parameters,

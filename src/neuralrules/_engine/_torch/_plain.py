@@ -15,7 +15,7 @@ import torch
 from neuralrules._engine._adam import BETA_1, BETA_2
 from neuralrules._engine._protocol import slopes_of
 from neuralrules._engine._torch._losses import LOSSES
-from neuralrules._engine._torch._tensors import Limits, PerParameter, Start, Table
+from neuralrules._engine._torch._tensors import DeviceTable, Limits, PerParameter, Start
 
 
 class Batch(NamedTuple):
@@ -162,7 +162,7 @@ class PlainSteps:
         padding, device = start.padding, start.parameters.biases.device
         self._places = None if padding.dense else torch.tensor(padding.places, device=device)
 
-    def run(self, table: Table, rows: Any, size: int, gates: Any, adam: Any) -> float:
+    def run(self, table: DeviceTable, rows: Any, size: int, gates: Any, adam: Any) -> float:
         total = torch.zeros((), dtype=torch.float64, device=rows.device)
         for number, (rate, epsilon) in enumerate(adam.T.tolist()):
             some = rows[number * size : (number + 1) * size]

@@ -134,7 +134,7 @@ def to_host(tensors: PerParameter) -> PerParameter:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class DeviceTable:
     """The rows on the device: the columns that a network looks at, the targets and the weights.
 
     Each row is contiguous. The rows of a batch come from all over the table, so a batch then
@@ -157,7 +157,7 @@ class Table:
     classes: Any
 
     @classmethod
-    def of(cls, rows: Rows, features: np.ndarray, device: Any) -> Table:
+    def of(cls, rows: Rows, features: np.ndarray, device: Any) -> DeviceTable:
         x = torch.zeros((len(rows), len(features) + 1), device=device)
         for start in range(0, len(rows), CHUNK):
             some = np.take(rows.X[start : start + CHUNK], features, axis=1)
@@ -247,12 +247,12 @@ class Start(NamedTuple):
 class Steps(Protocol):
     """An object that takes steps of training, and holds the parameters and the moments."""
 
-    def run(self, table: Table, rows: Any, size: int, gates: Any, adam: Any) -> float:
+    def run(self, table: DeviceTable, rows: Any, size: int, gates: Any, adam: Any) -> float:
         """Take one step for each batch. Returns the weighted sum of the losses before them.
 
         Parameters
         ----------
-        table : Table
+        table : DeviceTable
         rows : (n,) int32
             Row numbers, batch after batch, on the device.
         size : int

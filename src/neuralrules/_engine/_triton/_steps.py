@@ -12,7 +12,7 @@ import torch
 import triton
 
 from neuralrules._engine._protocol import slopes_of
-from neuralrules._engine._torch._tensors import Padding, PerParameter, Start, Table
+from neuralrules._engine._torch._tensors import DeviceTable, Padding, PerParameter, Start
 from neuralrules._engine._triton._backward import backward
 from neuralrules._engine._triton._forward import forward, gather_rows
 from neuralrules._engine._triton._losses import CODES
@@ -83,7 +83,7 @@ class Staging:
     """
 
     def __init__(
-        self, table: Table, size: int, tile: int, bits: int, n_rules: int, n_outputs: int
+        self, table: DeviceTable, size: int, tile: int, bits: int, n_rules: int, n_outputs: int
     ) -> None:
         def empty(*shape: int, dtype: Any = torch.float32) -> Any:
             return torch.empty(shape, dtype=dtype, device=table.x.device)
@@ -105,7 +105,7 @@ class Staging:
         self.smallest = empty(n_rules, self.n_tiles * tile * bits // 8, dtype=torch.uint8)
         self.slopes = empty(n_outputs, self.n_tiles * tile)
 
-    def gather(self, table: Table, rows: Any) -> None:
+    def gather(self, table: DeviceTable, rows: Any) -> None:
         """Copy the rows of some batches into the buffers. The last batch may be shorter."""
         n_rows = len(rows)
         targets, weights = table.batch_targets(rows)
@@ -354,7 +354,7 @@ class FusedSteps:
         )
         return parameters, means, squares
 
-    def run(self, table: Table, rows: Any, size: int, gates: Any, adam: Any) -> float:
+    def run(self, table: DeviceTable, rows: Any, size: int, gates: Any, adam: Any) -> float:
         if self.launches is None or self.launches.staging.size != size:
             self.launches = self._prepare(table, size)
         launches, staging = self.launches, self.launches.staging
@@ -370,7 +370,7 @@ class FusedSteps:
             total += launches.take(n_whole, n_left)
         return float(total)
 
-    def _prepare(self, table: Table, size: int) -> Launches:
+    def _prepare(self, table: DeviceTable, size: int) -> Launches:
         n_rules, n_literals, n_columns = self._start.parameters.weights.shape
         n_outputs = self._start.parameters.values.shape[1]
         tuning = self._tuning or Tuning.for_batches(size)
