@@ -1,1 +1,1 @@
-"""The data of every chart, computed once: the report draws it as SVG, `plot` by matplotlib."""
+"""The data of every chart. The report draws it as SVG, and `plot` draws it with matplotlib."""

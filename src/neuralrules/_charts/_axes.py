@@ -1,4 +1,4 @@
-"""Axes of charts: the range of each axis, its ticks and what is written at them."""
+"""Axes of charts: the range of an axis, its ticks and their labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from neuralrules._data._dates import date_text
 
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 WHOLE_STEPS = (1.0, 2.0, 5.0, 10.0)
-# Probabilities to write on an axis of log odds, the first choice first.
+# Probabilities that may label an axis of log odds: the first tuple with enough of them inside
+# the axis is taken.
 PROBABILITIES = tuple(
     tuple(sorted({*low, *(1 - p for p in low), 0.5}))
     for low in (
@@ -29,13 +30,13 @@ PROBABILITIES = tuple(
         [f * 10.0**-power for power in range(1, 13) for f in (1, 1.5, 2, 3, 5, 7)],
     )
 )
-# Steps between ticks of dates: a calendar unit, how many of it, and the length in days.
+# Steps between ticks of dates: calendar unit, number of units, and length of a step in days.
 DATE_STEPS = (
     *(("D", n, n) for n in (1, 2, 7, 14)),
     *(("M", n, 30.44 * n) for n in (1, 2, 3, 6)),
     *(("Y", f * 10**power, 365.25 * f * 10**power) for power in range(4) for f in (1, 2, 5)),
 )
-DATE_TICKS = 5  # at most
+DATE_TICKS = 5  # most steps between ticks that a range of dates is divided into
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Axis:
         The range of the axis.
     ticks : (n,) float64
     texts : list of str
-        What is written at each tick.
+        Label of each tick.
     is_log : bool
         Whether the axis is logarithmic.
     """
@@ -61,7 +62,10 @@ class Axis:
     is_log: bool = False
 
     def places(self, numbers: np.ndarray, first: float, last: float) -> np.ndarray:
-        """Where numbers lie if the axis runs from `first` to `last`; none lies outside."""
+        """Coordinates of numbers if the axis is drawn from `first` to `last`.
+
+        Numbers beyond an end of the axis get the coordinate of this end.
+        """
         values, ends = np.asarray(numbers, np.float64), np.array(self.ends)
         if self.is_log:
             with np.errstate(divide="ignore"):  # zero lies at the end of the axis
@@ -71,14 +75,14 @@ class Axis:
 
 
 def number_axis(label: str, numbers: np.ndarray, *, zero: bool = False) -> Axis:
-    """From a round number below all numbers, or from zero, to a round number above."""
+    """An axis from a round number below all numbers, or from zero, to a round number above."""
     low, high = float(np.min(numbers)), float(np.max(numbers))
     ticks = nice_ticks(min(0.0, low) if zero else low, high)
     return Axis(label, (float(ticks[0]), float(ticks[-1])), ticks, tick_texts(ticks))
 
 
 def tight_axis(label: str, low: float, high: float, *, whole: bool = False) -> Axis:
-    """Exactly from `low` to `high`, with round ticks between them."""
+    """An axis exactly from `low` to `high`, with round ticks between them."""
     ticks = nice_ticks(low, high, 5 if whole else 6, whole=whole)
     inside = ticks[(ticks >= low) & (ticks <= high)]
     if not inside.size:
@@ -87,7 +91,7 @@ def tight_axis(label: str, low: float, high: float, *, whole: bool = False) -> A
 
 
 def date_axis(label: str, low: float, high: float) -> Axis:
-    """Exactly from one day to another, with ticks where years, months or days begin."""
+    """An axis from one day to another, with ticks where years, months or days begin."""
     ticks, texts = date_ticks(low, high)
     return Axis(label, apart(low, high), ticks, texts)
 
@@ -100,13 +104,13 @@ def log_axis(label: str, low: float, high: float, *, shares: bool = False) -> Ax
 
 
 def share_axis(label: str) -> Axis:
-    """Shares from zero to one, in percent."""
+    """An axis of shares from zero to one, labelled in percent."""
     ticks = nice_ticks(0.0, 1.0)
     return Axis(label, (0.0, 1.0), ticks, share_texts(ticks))
 
 
 def odds_axis(label: str, low: float, high: float) -> Axis:
-    """Log odds, labelled with their probabilities."""
+    """An axis of log odds that is labelled with probabilities."""
     for choice in PROBABILITIES:
         ticks = logit(np.array(choice))
         inside = np.array(choice)[(ticks >= low) & (ticks <= high)]
@@ -124,13 +128,13 @@ def odds_axis(label: str, low: float, high: float) -> Axis:
 
 
 def apart(low: float, high: float) -> tuple[float, float]:
-    """The ends of an axis, which must differ."""
+    """The ends of an axis; equal ends are moved apart."""
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
 def nice_ticks(low: float, high: float, n: int = 5, *, whole: bool = False) -> np.ndarray:
     """About `n` round numbers from `low` or just below to `high` or just above."""
-    # Numbers that floats tell apart, and whose difference can be divided.
+    # Widen a range that is empty, or too narrow for floats to hold ticks inside it.
     if not high - low > max(1e-12 * max(abs(low), abs(high)), 1e-300):
         margin = abs(low) / 2 or 1.0
         low, high = low - margin, high + margin
@@ -165,21 +169,21 @@ def date_ticks(low: float, high: float) -> tuple[np.ndarray, list[str]]:
         needed = (high - low) / DATE_TICKS
         unit, n, _ = next(step for step in DATE_STEPS if step[2] >= needed)
         begun = np.arange(first.astype(f"M8[{unit}]"), last.astype(f"M8[{unit}]") + 1)
-        since = 1970 if unit == "Y" else 0  # NumPy counts all units from 1970
+        since = 1970 if unit == "Y" else 0  # NumPy counts years from 1970
         begun = begun[(begun.astype(np.int64) + since) % n == 0]
         ticks = begun.astype("M8[D]")
         inside = (ticks >= first) & (ticks <= last)
         if inside.sum() >= 2:
             texts = [str(tick) for tick in begun[inside]]
             return ticks[inside].astype(np.int64).astype(np.float64), texts
-    except (StopIteration, OverflowError, ValueError):  # thousands of years
+    except (StopIteration, OverflowError, ValueError):  # a range of many thousand years
         pass
     ticks = np.unique(np.round([low, (low + high) / 2, high]))
     return ticks, [date_text(tick)[:10] for tick in ticks.tolist()]
 
 
 def tick_texts(ticks: np.ndarray) -> list[str]:
-    """Labels that are all written in the same unit and to the same decimal place."""
+    """Labels of ticks, all in the same unit and with the same number of decimals."""
     sizes = np.abs(ticks)
     largest, smallest = float(sizes.max()), float(sizes[sizes > 0].min(initial=np.inf))
     if largest > 100 * smallest:  # a logarithmic axis: no unit suits all of its ticks
@@ -198,7 +202,7 @@ def tick_texts(ticks: np.ndarray) -> list[str]:
 
 
 def tick_unit(largest: float) -> tuple[float, str]:
-    """The unit of an axis, chosen by its largest label: 1, thousands, 1e-12."""
+    """The unit of an axis and its suffix, such as 1000 and "k", chosen by the largest label."""
     if SHORT_FROM <= largest < POWERS_FROM:
         return next(pair for pair in UNITS if largest >= pair[0])
     if largest == 0 or 1e-3 <= largest < SHORT_FROM:

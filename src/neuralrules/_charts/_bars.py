@@ -34,7 +34,7 @@ class ImportanceBars:
 
 
 def importance_bars(measured: Importances, label: Callable[[Any], str]) -> ImportanceBars:
-    """Order importances, and label each by its name."""
+    """The importances in descending order; `label` turns a name into the text of its bar."""
     order = np.argsort(-measured.values, kind="stable")
     names = [measured.names[place] for place in order]
     low, high = np.quantile(measured.resamples, [0.05, 0.95], axis=0)
@@ -71,11 +71,11 @@ def waterfall(explanation: Explanation, place: int, row: int, output: int | None
     ----------
     explanation : Explanation
     place : int
-        Which row of the explanation.
+        Place of the row in the explanation.
     row : int
         The number of this row in the user's table.
     output : int or None
-        By default the predicted class, or the first target.
+        Place of the output, by default that of the predicted class or of the first target.
     """
     fitted = explanation._fitted
     decision = explanation.decision[place]
@@ -97,7 +97,7 @@ def waterfall(explanation: Explanation, place: int, row: int, output: int | None
 
 
 def waterfall_steps(drawn: Waterfall, max_rules: int) -> tuple[np.ndarray, list[str]]:
-    """Lengths and labels of the bars; all but `max_rules` rules share the last bar."""
+    """Lengths and labels of the bars. Rules after the first `max_rules` share the last bar."""
     steps = drawn.contributions[:max_rules]
     labels = [
         f"rule {rule}: {limit}"
@@ -111,7 +111,7 @@ def waterfall_steps(drawn: Waterfall, max_rules: int) -> tuple[np.ndarray, list[
 
 
 def waterfall_label(drawn: Waterfall) -> str:
-    """What the bars add up to."""
+    """The label of the axis, which says what the bars add up to."""
     if drawn.output.startswith("class "):
         return f"decision function\n(higher values favour {drawn.output})"
     return drawn.output if "prediction" in drawn.output else f"prediction of {drawn.output}"

@@ -1,4 +1,4 @@
-"""What a chart shows, in the units of the data. Whoever draws it adds colours and sizes."""
+"""What a chart shows, in the units of the data. The drawing code adds colours and sizes."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from neuralrules._charts._axes import Axis
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Points of one kind, as a rule joined by a line.
+    """Points of one kind, usually joined by a line.
 
     Attributes
     ----------
     x, y : (n,) float64
     texts : list of str
-        What a reader sees on pointing at each point.
+        The text that appears when a reader points at each point.
     low, high : (n,) float64 or None
-        The interval of each point.
+        The ends of the interval of each point.
     joined : bool
         Whether a line joins the points.
     banded : bool
-        Whether the intervals make a band, and are not drawn one by one.
+        Whether the intervals are drawn as one band instead of one by one.
     loud : (n,) bool or None
-        The points that are always marked, by default all. The others are marked while a
-        reader points at them.
+        The points that are always marked; None means all points. Any other point is marked
+        only while a reader points at it.
     number : int
-        Number of the colour.
+        Number of the line's colour.
     """
 
     x: np.ndarray
@@ -49,7 +49,7 @@ class RowBars:
     Attributes
     ----------
     lefts, widths : (n,) float64
-        Along the horizontal axis.
+        Left edge and width of each bar, on the horizontal axis.
     shares : (n,) float64
         Share of the rows in each bar.
     """
@@ -69,14 +69,15 @@ class Chart:
     x, y : Axis
     lines : list of Line
     diagonal : bool
-        Whether a line marks where both axes are equal. They then have the same ends.
+        Whether to draw the line x = y. Both axes then have the same ends.
     guide : (n, 2) float64 or None
-        Points of a line to compare with.
+        Points of a reference line.
     marked : int or None
-        Place of the one point of the first line that stands out.
+        Place of the point of the first line that is highlighted.
     rows : RowBars or None
     missing : float or None
-        Where missing values stand, to the right of all ticks; None if there are none.
+        Position of missing values on the horizontal axis, to the right of all ticks; None if
+        no values are missing.
     """
 
     title: str

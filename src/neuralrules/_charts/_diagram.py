@@ -1,4 +1,4 @@
-"""One rule as a network: what its diagram shows."""
+"""The data of a diagram that shows one rule as a network."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def rule_diagram(fitted: Fitted, rule: int, max_columns: int) -> RuleDiagram:
 
 
 def shown_columns(weights: np.ndarray, max_columns: int) -> np.ndarray:
-    """Places of the columns of largest weight, ordered so that few edges cross."""
+    """Places of the columns with the largest weights, ordered so that few edges cross."""
     sizes = np.abs(weights)
     largest = sizes.max(axis=0)
     best = np.argsort(-largest, kind="stable")[:max_columns]
@@ -76,7 +76,11 @@ def shown_columns(weights: np.ndarray, max_columns: int) -> np.ndarray:
 
 
 def tree_splits(fitted: Fitted, rule: int) -> tuple[list[str], np.ndarray]:
-    """The split behind each literal of a rule, as text and as a place in the features."""
+    """The text of the tree split behind each literal of a rule, and the place of its feature.
+
+    The place in `network.features` is -1 if the network does not use the feature, or if the
+    literal has no split.
+    """
     network, rules = fitted.network, fitted.rules
     encoder = with_short_names(fitted).encoder
     texts, places = [], []
@@ -95,7 +99,7 @@ def tree_splits(fitted: Fitted, rule: int) -> tuple[list[str], np.ndarray]:
 
 
 def input_text(fitted: Fitted, feature: int) -> str:
-    """A column, or what an indicator says, with short names."""
+    """The short name of a column of numbers, or a short text of what an indicator says."""
     encoder = fitted.encoder
     column = encoder.columns[feature]
     if isinstance(column, Number):

@@ -31,9 +31,9 @@ from neuralrules._simplify._path import SimplificationPath
 from neuralrules._task._task import Task
 
 SMALL = 0.1  # base rates below it are drawn on logarithmic axes
-SMALLEST = 1e-5  # smallest rate on such an axis; smaller ones lie on its edge
-MANY_ROWS = 1000  # enough rows to tell the highest twentieth and hundredth apart, too
-TOP_GROUPS = (0.95, 0.99)
+SMALLEST = 1e-5  # lowest end of these axes; smaller rates are drawn on the edge
+MANY_ROWS = 1000  # from this number of rows on, the highest tenth is split at TOP_GROUPS
+TOP_GROUPS = (0.95, 0.99)  # quantiles of the predictions
 DEVIATE = 1.6449  # half the width of a 90 % interval, in standard deviations
 SPREAD = (0.1, 0.5, 0.9)  # quantiles of errors
 SHOWN_TARGETS = 4  # targets whose errors are drawn
@@ -47,23 +47,24 @@ def calibration_charts(
     *,
     weighted: bool,
 ) -> list[Chart]:
-    """Predictions against outcomes in groups of similar prediction.
+    """Charts of predictions against outcomes, in groups of rows with similar predictions.
 
     Parameters
     ----------
     fitted : Fitted
     performance : Performance
     rare : int or None
-        Code of the class that counts; None for a regression.
+        Code of the rarest class; None for a regression.
     scored : Scored or None
-        Rows of two classes; None if the rows are not known, or for another task.
+        The rows with their scores, if the task has two classes and the rows are known.
     weighted : bool
-        Whether rows count differently.
+        Whether rows or classes have weights.
 
     Returns
     -------
     list of Chart
-        One for each target, one for a classifier, none without probabilities.
+        One chart for each target of a regression, and one chart for a classifier. The list is
+        empty for a classifier without probabilities.
     """
     task = fitted.task
     if rare is not None and task.n_classes == 2:
@@ -92,7 +93,7 @@ def calibration_charts(
 
 
 def curve_line(curve: np.ndarray) -> Line:
-    """Groups of rows: mean prediction against mean outcome."""
+    """A line with one point for each group of rows: mean outcome against mean prediction."""
     predicted, observed, weight = curve[curve[:, 2] > 0].T
     texts = [
         f"predicted {number(a, 3)}, observed {number(b, 3)}, {count(n)} rows"
@@ -104,10 +105,10 @@ def curve_line(curve: np.ndarray) -> Line:
 def rate_chart(
     label: str, groups: tuple[np.ndarray, np.ndarray, np.ndarray], *, weighted: bool
 ) -> Chart:
-    """Predicted probabilities of a class against how often it happened.
+    """The chart of a class's observed shares against its predicted probabilities.
 
-    Small rates are drawn on logarithmic axes. If the class never happened in a group, its
-    point lies on the lower edge, and its interval says how often the class may happen.
+    Small rates are drawn on logarithmic axes. If the class never occurred in a group, the
+    group's point lies on the lower edge, and its interval says how often the class may occur.
     """
     predicted, observed, weight = groups
     texts = [
@@ -115,7 +116,7 @@ def rate_chart(
         for p, o, n in zip(predicted, observed, weight, strict=True)
     ]
     low = high = None
-    if not weighted:  # weights do not say how many rows there were
+    if not weighted:  # with weights, the numbers of rows behind the intervals are unknown
         low, high = wilson(observed, weight)
     small = float(weight @ observed) < SMALL * float(weight.sum())
     names = (f"predicted probability of {label}", f"observed share of {label}")
@@ -129,8 +130,9 @@ def rate_chart(
 def groups_of(
     performance: Performance, rare: int, scored: Scored | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean prediction, share of the class and weight of groups of rows."""
-    if scored is None:  # the training rows are gone; their groups are of the second class
+    """Mean prediction, share of the class and weight of each group of rows."""
+    # Without rows, take the model's groups of training rows. They are of the second class.
+    if scored is None:
         curve = performance.calibration[0]
         p, o, n = curve[curve[:, 2] > 0].T
         return (p, o, n) if rare == 1 else (1 - p[::-1], 1 - o[::-1], n[::-1])
@@ -158,7 +160,7 @@ def rate_axes(
 
 
 def wilson(shares: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of the 90 % intervals of shares of n rows, by Wilson's score."""
+    """Lower and upper ends of the 90 % Wilson score intervals of shares of `n` rows."""
     squared = DEVIATE**2 / n
     middle = (shares + squared / 2) / (1 + squared)
     half = np.sqrt(squared * (shares * (1 - shares) + squared / 4)) / (1 + squared)
@@ -166,7 +168,11 @@ def wilson(shares: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def error_charts(rows: Rows, outputs: np.ndarray) -> list[Chart]:
-    """Errors of numbers in groups of similar prediction: median, and the middle 80 %."""
+    """Charts of a regression's errors, one for each target.
+
+    Each chart shows the median and the middle 80 % of the errors, in groups of rows with
+    similar predictions.
+    """
     task = rows.task
     predicted, truth = task.loss.link.predictions(outputs), true_values(rows)
     charts = []
@@ -193,7 +199,7 @@ def error_charts(rows: Rows, outputs: np.ndarray) -> list[Chart]:
 
 
 def error_name(task: Task) -> str:
-    """What the error is that a size is compared with."""
+    """The name of the error in charts of error against size."""
     return "share of wrong classes" if task.are_classes else "share of unexplained variance"
 
 
@@ -215,7 +221,7 @@ def rules_kept_chart(sizes: np.ndarray, errors: np.ndarray, what: str) -> Chart 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SizeErrors:
-    """Error against size along a simplification path, step by step.
+    """The error and the size of each step of a simplification path.
 
     `SizeDisplay` documents the fields.
     """
@@ -246,13 +252,13 @@ def size_errors(path: SimplificationPath, tolerance: float | None = None) -> Siz
 
 
 def size_axis(sizes: SizeErrors) -> Axis:
-    """The axis of parameters."""
+    """The logarithmic axis of the numbers of parameters."""
     low, high = float(sizes.n_parameters.min()), float(sizes.n_parameters.max())
     return log_axis("parameters other than zero (log scale)", low / 1.15, high * 1.15)
 
 
 def path_chart(sizes: SizeErrors) -> Chart:
-    """Error against parameters; the knee stands out."""
+    """The chart of error against number of parameters, with the knee marked."""
     error, spread = sizes.error, sizes.error_se
     texts = [
         f"step {place}, {n:,} parameters, {n_rules} rules: {number(e, 3)} ± {number(se, 2)}"

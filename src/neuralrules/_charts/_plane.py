@@ -1,7 +1,8 @@
-"""Where rules fire in a plane of two columns, with all other columns held at one row.
+"""Where rules fire in the plane of two columns, while all other columns keep fixed cells.
 
-A plane is a grid of encoded rows. The encoded columns of the two columns vary, and all others
-are those of a reference row. Each column of the grid is encoded as the user's table would be.
+The plane is a grid of encoded rows. Only the encoded columns that come from the two columns
+vary. All other encoded columns have the values of a reference row. The values of the grid are
+encoded in the same way as the user's table.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._checks import check_position, is_whole
 
-GRID_CELLS = 2**21  # cells of the encoded grid held at a time
+GRID_CELLS = 2**21  # most cells of the encoded grid that are in memory at a time
 MARGIN = 0.04  # room around the data, as a share of its range
 
 
@@ -49,20 +50,20 @@ class Supports:
 
 @dataclass(frozen=True, eq=False)
 class GridLine:
-    """The grid and the rows of a table along one of the two columns.
+    """One of the two columns: the grid along it, and the positions of the table's rows.
 
     Attributes
     ----------
     values : (n,) float64
         The grid in the column's own units; 0, 1, 2, ... for categories.
     categories : list of str or None
-        What these numbers stand for; None for a column of numbers.
+        The category that each value stands for; None for a column of numbers.
     features : (m,) int
         Encoded columns that come from this column.
     encoded : (n, m) float32
-        Their values along the grid.
+        Values of these encoded columns along the grid.
     points : (n_rows,) float64
-        Where the rows of the table lie; NaN if the cell is missing.
+        Position of each row of the table; NaN if its cell is missing.
     """
 
     values: np.ndarray
@@ -84,7 +85,7 @@ def supports_of(
     target: int,
     grid_resolution: int,
 ) -> Supports:
-    """The supports over the range of two columns of a checked table X.
+    """The supports of rules over the range of two columns of a checked table X.
 
     The parameters are those of `SupportDisplay.from_estimator`.
     """
@@ -143,7 +144,7 @@ def chosen_rules(fitted: Fitted, rules: Any) -> list[int]:
 
 
 def chosen_columns(fitted: Fitted, columns: Any, rules: list[int]) -> tuple[int, int]:
-    """Places of two columns; by default those of largest weight in the rules."""
+    """Places of two columns, by default the two with the largest weights in the rules."""
     n = len(fitted.encoder.names)
     if columns is None:
         if n < 2:
@@ -173,7 +174,7 @@ def chosen_columns(fitted: Fitted, columns: Any, rules: list[int]) -> tuple[int,
 
 
 def drawn_targets(fitted: Fitted, n_rows: int, y: Any, target: int) -> np.ndarray | None:
-    """Class codes or one target of each row, (n_rows,) float64."""
+    """The class code or one target of each row, (n_rows,) float64; None without y."""
     if y is None:
         return None
     array = np.asarray(y)
@@ -246,9 +247,10 @@ def grid_line(fitted: Fitted, X: Any, source: int, n_values: int) -> GridLine:
 def category_line(
     columns: list[Any], cells: Categories
 ) -> tuple[np.ndarray, list[str], Categories, np.ndarray]:
-    """Places, names and cells of a grid of categories, and the places of the rows.
+    """Values, names and cells of a grid of categories, and the positions of the rows.
 
-    The grid has the categories that the model knows, and one cell for all rare categories.
+    The grid has one cell for each category that the model knows. If rare categories share an
+    indicator, one more cell stands for all of them.
     """
     names = {
         cells.places[column.category]: column.category
@@ -267,7 +269,8 @@ def category_line(
 def reference_cells(fitted: Fitted, X: Any, others: Any) -> list[Any]:
     """One cell for each column: the cell in `others`, the median, or the most frequent cell.
 
-    The median is the lower one, which is a number that occurs: nobody has 2.5 children.
+    The median is the lower median, because it is a number that occurs in the column: nobody
+    has 2.5 children.
     """
     numeric = {column.source for column in fitted.encoder.columns if isinstance(column, Number)}
     given = given_cells(fitted, others)
@@ -288,7 +291,7 @@ def reference_cells(fitted: Fitted, X: Any, others: Any) -> list[Any]:
 
 
 def given_cells(fitted: Fitted, others: Any) -> dict[int, Any]:
-    """Cells that the user gave as a row or as a mapping, by the place of their column."""
+    """The cells of a row or mapping that the user gave, by the place of their column."""
     names = fitted.encoder.names
     if others is None:
         return {}
@@ -328,7 +331,7 @@ def supports(
     y: GridLine,
     cells: list[Any],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The grid points inside each rule's tree leaf, and inside the rule after training.
+    """Which grid points are inside each rule's tree leaf, and inside the trained rule.
 
     Returns
     -------

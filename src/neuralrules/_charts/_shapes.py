@@ -34,11 +34,13 @@ from neuralrules._task._loss import LARGEST_OUTPUT
 from neuralrules._task._task import Task
 
 TAILS = (0.01, 0.99)  # quantiles between which columns with long tails are shown
-BARS = 30  # of the rows
-LINES = 5  # of classes or targets in one chart, those that vary most
-FEW = 10  # numbers that are all written on the axis
+BARS = 30  # most bars that show where the rows are
+LINES = 5  # most lines of classes or targets in one chart: those that vary most are shown
+FEW = 10  # up to this many different numbers, each gets a tick of its own
 MARGIN = 0.06  # share of the height that is left free above and below
-MISSING_PLACE, MISSING_WIDTH = 0.1, 0.05  # to the right of the values, as shares of their range
+# Missing values stand to the right of all values. Their distance from the values and the width
+# of their bar are shares of the range of the values.
+MISSING_PLACE, MISSING_WIDTH = 0.1, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +50,18 @@ class View:
     Attributes
     ----------
     label : str
-        What the vertical axis is.
+        Label of the vertical axis.
     names : list of str
-        What each output is called.
+        Name of each output.
     place : int or None
-        The one output that is shown; None shows all.
+        Place of the one output that is shown; None shows all outputs.
     sign : float
-        The output is multiplied by it: -1 shows the first of two classes.
+        Factor of the output: -1 shows the first of two classes.
     unit : {"odds", "logarithm", "number"}
-        Log odds are labelled with probabilities, and logarithms with the numbers themselves.
+        What the outputs are. Log odds are labelled with probabilities, and logarithms with
+        the numbers themselves.
     task : Task or None
-        Makes several outputs comparable.
+        The task, which makes several outputs comparable; only needed to show all outputs.
     """
 
     label: str
@@ -69,7 +72,7 @@ class View:
     task: Task | None = None
 
     def lines(self, outputs: np.ndarray) -> np.ndarray:
-        """Outputs (n_values, n_outputs) as they are drawn, (n_values, n_lines)."""
+        """The lines to draw, (n_values, n_lines), from outputs (n_values, n_outputs)."""
         if self.place is not None:
             return self.sign * outputs[:, [self.place]]
         assert self.task is not None
@@ -87,7 +90,7 @@ class View:
         return number_axis(self.label, np.array([low, high]))
 
     def text(self, output: float) -> str:
-        """One number of a line for people."""
+        """The text of one number of a line."""
         if self.unit == "odds":
             return f"{100 * expit(output):.3g}{NO_BREAK}%"
         return short(from_logarithm(output) if self.unit == "logarithm" else float(output), 3)
@@ -104,7 +107,8 @@ def view_of(fitted: Fitted, rare: int | None) -> View:
     ----------
     fitted : Fitted
     rare : int or None
-        Code of the class that counts; None for a regression.
+        Code of the rarest class, which is shown if there are two classes; None for a
+        regression.
     """
     task = fitted.task
     if task.n_outputs > 1:
@@ -125,7 +129,7 @@ def view_of(fitted: Fitted, rare: int | None) -> View:
 
 
 def shape_chart(shape: Shape, view: View) -> Chart:
-    """The lines, the band and the rows of a column; categories stand at 0, 1, 2, …"""
+    """The chart of a column's shape: lines, band and rows. Categories stand at 0, 1, 2, …"""
     levels, lines = shape._levels, view.lines(shape.outputs)
     chosen = most_varied(lines)
     low = high = None
@@ -172,13 +176,13 @@ def shape_chart(shape: Shape, view: View) -> Chart:
 
 
 def most_varied(lines: np.ndarray) -> np.ndarray:
-    """Places of the few lines (n_values, n_lines) that vary most, ascending."""
+    """Places of the few lines that vary most, ascending; `lines` is (n_values, n_lines)."""
     spread = np.ptp(lines, axis=0)
     return np.sort(np.argsort(-spread, kind="stable")[:LINES])
 
 
 def value_axis(column: str, levels: Levels) -> tuple[Axis, np.ndarray]:
-    """The axis of a column's values, and those values that are marked by dots."""
+    """The axis of a column's values, and the values that are marked by dots."""
     label, (low, high) = short_label(column), shown_range(levels)
     if levels.names is not None:
         return category_axis(label, levels), levels.numbers
@@ -192,13 +196,13 @@ def value_axis(column: str, levels: Levels) -> tuple[Axis, np.ndarray]:
 
 
 def category_axis(label: str, levels: Levels) -> Axis:
-    """Categories at 0, 1, 2, …"""
+    """An axis with categories at 0, 1, 2, …"""
     texts = [short_name(levels.text(place), 18) for place in range(len(levels))]
     return Axis(label, (-0.5, len(texts) - 0.5), levels.numbers, texts)
 
 
 def cell_axis(column: str, levels: Levels, edges: np.ndarray) -> Axis:
-    """The axis of a column beside a map of cells with these edges."""
+    """The axis of a column beside a map whose cells have these edges."""
     label, (low, high) = short_label(column), (float(edges[0]), float(edges[-1]))
     if levels.names is not None:
         return category_axis(label, levels)
@@ -206,7 +210,7 @@ def cell_axis(column: str, levels: Levels, edges: np.ndarray) -> Axis:
 
 
 def shown_range(levels: Levels) -> tuple[float, float]:
-    """The range of numbers, or of days, that a chart shows: long tails are left out."""
+    """The range of numbers, or of days, that a chart shows. Long tails are left out."""
     cells = levels.cells[~np.isnan(levels.cells)]
     if not cells.size:
         return float(levels.numbers[0]), float(levels.numbers[0])
@@ -215,7 +219,7 @@ def shown_range(levels: Levels) -> tuple[float, float]:
 
 
 def row_bars(shape: Shape, missing: float | None) -> RowBars:
-    """Where the rows are: at each category, at each of a few numbers, or in equal steps."""
+    """The bars of rows: one for each category or number, or equal steps for many numbers."""
     levels = shape._levels
     if levels.names is not None:
         return RowBars(levels.numbers - 0.3, np.full(len(levels), 0.6), shape.shares)
@@ -239,7 +243,7 @@ def row_bars(shape: Shape, missing: float | None) -> RowBars:
 
 
 def edges_around(numbers: np.ndarray) -> np.ndarray:
-    """Edges of cells around ascending numbers, halfway between them, (n + 1,) float64."""
+    """Edges of cells around n ascending numbers, halfway between them, (n + 1,) float64."""
     if len(numbers) == 1:
         return numbers[0] + np.array([-0.5, 0.5])
     middle = (numbers[1:] + numbers[:-1]) / 2

@@ -16,7 +16,7 @@ from neuralrules._reading._names import column_label
 from neuralrules._reading._numbers import number
 
 DIGITS = 3  # significant digits of numbers that people read
-SHORT_FROM = 1e5  # from here on, zeros become hard to count
+SHORT_FROM = 1e5  # from this number on, digits are hard to count and numbers get a unit
 UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 POWERS_FROM = 1e12
 NAME_LENGTH = 40  # characters of a name in a chart
@@ -26,7 +26,7 @@ NO_BREAK = "\N{NARROW NO-BREAK SPACE}"
 
 
 def short(value: float, digits: int) -> str:
-    """A number of a few letters: 53.45G, not 53451325253."""
+    """A number in a few characters, such as 53.45G for 53451325253."""
     rounded = float(f"{value:.{digits - 1}e}")  # without this, 999999.9 would be 1000k
     size = abs(rounded)
     if not size >= SHORT_FROM:
@@ -38,13 +38,13 @@ def short(value: float, digits: int) -> str:
 
 
 def short_resolved(value: float, scale: float, digits: int) -> str:
-    """A short number with enough digits to resolve parts of a column's deviation `scale`."""
+    """A short number with enough digits to show fractions of `scale`, a standard deviation."""
     extra = int(np.ceil(np.log10(abs(value) / scale))) if abs(value) > scale else 0
     return short(value, min(digits + extra, 15))
 
 
 def minus(text: str) -> str:
-    """A number with the minus sign that is as wide as a digit and never ends a line."""
+    """A number with the real minus sign: as wide as a digit, and never at the end of a line."""
     return text.replace("-", "−")
 
 
@@ -65,25 +65,25 @@ def cell_text(value: Any, kind: str = "number") -> str:
 
 
 def plain_text(value: float) -> str:
-    """A number with every digit and no ".0", as a browser writes it into an input."""
+    """A number with all digits but without ".0" at its end, as browsers write it in inputs."""
     value = float(value)
     return repr(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
 
 
 def finite(value: Any) -> float | None:
-    """A number for JSON, which has no NaN and no infinity."""
+    """A number for JSON: None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 
 def count(value: float) -> str:
-    """A number of rows. Weights may make it a fraction."""
+    """The text of a number of rows. With weights, this number may be a fraction."""
     if float(value).is_integer():
         return f"{int(value):,}"
     return f"{value:,.1f}" if value >= 1 else number(value, DIGITS)
 
 
 def share_texts(shares: np.ndarray) -> list[str]:
-    """Shares in percent, with as many digits as they have."""
+    """Shares in percent, with enough digits to tell a share near one from 100 %."""
     texts = []
     for share in shares.tolist():
         digits = max(3, 2 + int(np.ceil(-np.log10(max(1 - share, 1e-12)))))
@@ -92,7 +92,7 @@ def share_texts(shares: np.ndarray) -> list[str]:
 
 
 def one_line(text: Any) -> str:
-    """A text whose line breaks and unprintable characters became spaces."""
+    """A text with spaces in place of line breaks and unprintable characters."""
     printable = "".join(letter if letter.isprintable() else " " for letter in str(text))
     return " ".join(printable.split())
 
@@ -133,7 +133,10 @@ def with_short_names(fitted: Fitted, length: int = 20) -> Fitted:
 
 
 def longest_fitting(text_of: Callable[[int], str], length: int) -> str:
-    """The text with the most terms (3 to 1) that fits; if none fits, the shortest is cut."""
+    """The text with 3, 2 or 1 terms: the longest that fits into `length` characters.
+
+    If none fits, the text with one term is cut.
+    """
     for terms in (3, 2, 1):
         text = one_line(text_of(terms))
         if len(text) <= length:
@@ -142,19 +145,19 @@ def longest_fitting(text_of: Callable[[int], str], length: int) -> str:
 
 
 def plain_value(value: Any) -> Any:
-    """A NumPy scalar as Python shows it."""
+    """The Python object for a NumPy scalar; any other value stays as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def class_name(label: Any) -> str:
-    """A class in a legend, a title or an axis."""
+    """The name of a class in a legend, a title or on an axis."""
     return f"class {short_name(plain_value(label), CLASS_LENGTH)}"
 
 
 def output_name(fitted: Fitted, place: int) -> str:
-    """What an output stands for: "class malignant", "prediction", "target 1".
+    """The name of an output, such as "class malignant", "prediction" or "target 1".
 
-    If the loss has a link, the text says what predictions are computed from:
+    If the loss has a link, the text says how predictions are computed from the output x:
     "x, where prediction = exp(x)".
     """
     classes = fitted.task.classes

@@ -1,7 +1,7 @@
-"""Two classes by the score of the rarer class: what each threshold finds and flags.
+"""Thresholds on the score of the rarer of two classes: the rows that each threshold flags.
 
-Everything is counted on the rows given. A page with these numbers holds none of these rows:
-it only says how many rows of each class lie above each of about two hundred thresholds.
+Everything is counted on the rows given. A page with these numbers does not contain the rows:
+it only says how many rows of each class reach each of about two hundred thresholds.
 """
 
 from __future__ import annotations
@@ -17,23 +17,26 @@ from neuralrules._data._rows import Rows
 from neuralrules._task._task import chosen_classes
 
 MAX_THRESHOLDS = 200
-MARGIN = 0.01  # distance of a threshold from both scores beside it, as a share of their gap
+# Least distance between a threshold and the scores on both sides of it, as a share of the gap
+# between these two scores.
+MARGIN = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Rows of two classes and the scores of one of them.
+    """Rows of two classes, with scores for one of the classes.
 
     Attributes
     ----------
     scores : (n_rows,) float64
-        The probability of the class or, without probabilities, the decision for it.
+        The probability of the class or, without probabilities, the decision for the class.
     is_rare : (n_rows,) bool
-        Whether a row is of that class.
+        Whether a row is of the class.
     flagged : (n_rows,) bool
         Whether the model predicts the class.
     weights : (n_rows,) float64
     probabilities : bool
+        Whether the scores are probabilities.
     """
 
     scores: np.ndarray
@@ -44,7 +47,7 @@ class Scored:
 
     @classmethod
     def of(cls, rows: Rows, outputs: np.ndarray, rare: int) -> Scored:
-        """Score rows, whose outputs are (n_rows, 1), by the class with the code `rare`."""
+        """Score rows by the class with the code `rare`; `outputs` is (n_rows, 1)."""
         task = rows.task
         decision = outputs[:, 0] if rare == 1 else -outputs[:, 0]
         return cls(
@@ -76,13 +79,13 @@ class Scored:
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """Thresholds in ascending order, and the rows whose scores reach each of them.
+    """Thresholds in ascending order, and the weight of the rows that reach each threshold.
 
     Attributes
     ----------
     values : list of float
     caught, alarms : (n_thresholds,) float64
-        Weight of the rows of the class, and of the other class, that are flagged.
+        Weight of the flagged rows of the class, and of the flagged rows of the other class.
     default : int
         Place of the threshold that gives the model's own predictions.
     """
@@ -94,17 +97,19 @@ class Thresholds:
 
 
 def thresholds_of(scored: Scored) -> Thresholds:
-    """Thresholds between the scores of rows; if there are many scores, some of them."""
+    """Thresholds between neighbouring scores of rows. If there are too many, some are kept."""
     distinct, place = np.unique(scored.scores, return_inverse=True)
     n = len(distinct)
     above = []
     for some in (scored.is_rare, ~scored.is_rare):
         counts = np.bincount(place, scored.weights * some, n)
         above.append(np.append(np.cumsum(counts[::-1])[::-1], 0.0))
-    default = int(place[~scored.flagged].max(initial=-1)) + 1  # the first that is flagged
+    # The model itself flags the scores from this place on.
+    default = int(place[~scored.flagged].max(initial=-1)) + 1
     chosen = np.arange(n + 1)
     if n + 1 > MAX_THRESHOLDS:
-        # Close to each other where few rows are flagged: that is where a rare class is found.
+        # Half of the thresholds lie close together where few rows are flagged, because a rare
+        # class is found there. The other half are spread evenly.
         few = n - np.round(np.geomspace(1, n, MAX_THRESHOLDS // 2)).astype(int)
         even = np.round(np.linspace(0, n, MAX_THRESHOLDS // 2 - 1)).astype(int)
         chosen = np.unique([default, *few, *even])
@@ -118,7 +123,7 @@ def thresholds_of(scored: Scored) -> Thresholds:
 
 
 def threshold(scores: np.ndarray, cut: int, probabilities: bool) -> float:
-    """A round number that is reached by exactly the ascending scores from `cut` on."""
+    """A round number that exactly the scores from place `cut` on reach; scores ascend."""
     if cut == 0:
         return 0.0 if probabilities else roundest(scores[0] - 1, scores[0])
     if cut == len(scores):
@@ -127,9 +132,10 @@ def threshold(scores: np.ndarray, cut: int, probabilities: bool) -> float:
 
 
 def roundest(low: float, high: float) -> float:
-    """The number with the fewest decimals between two others, at some distance from both.
+    """The number with the fewest decimals between `low` and `high`, at a distance from both.
 
-    If they hardly differ it is `high`, which `high` reaches and `low` does not.
+    If `low` and `high` hardly differ, the result is `high` itself: as a threshold, `high` is
+    reached by the score `high` and not by the score `low`.
     """
     margin = MARGIN * (high - low)
     for decimals in range(17):
@@ -142,7 +148,7 @@ def roundest(low: float, high: float) -> float:
 
 
 def gains_chart(scored: Scored, found: Thresholds, label: str) -> Chart:
-    """Share of a class that is found against the share of all rows that is flagged."""
+    """The chart of the share of a class that is found against the share of rows flagged."""
     shares = (found.caught + found.alarms) / scored.weights.sum()
     recalls = found.caught / (found.caught[0] or 1.0)
     texts = [
