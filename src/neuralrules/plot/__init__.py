@@ -1,8 +1,9 @@
-"""Pictures of fitted models, as displays in scikit-learn's manner.
+"""Pictures of fitted models: displays that work like those of scikit-learn.
 
-Every display is made with ``from_estimator``, or from numbers that were measured before. It
-keeps the numbers that it shows as attributes, and ``plot`` draws it again on any axes.
-matplotlib is loaded when something is drawn: ``pip install "neuralrules[plots]"``.
+The class method ``from_estimator`` makes a display. Other class methods make one from numbers
+that were measured before. A display keeps the numbers that it shows as attributes, and its
+method ``plot`` draws them again on any axes. matplotlib is loaded when something is drawn:
+``pip install "neuralrules[plots]"``.
 """
 
 from neuralrules.plot._bars import ImportanceDisplay, WaterfallDisplay

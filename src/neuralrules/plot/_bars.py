@@ -49,24 +49,24 @@ HEIGHT = 0.3  # of a horizontal bar with its gap, in inches
 
 
 class ImportanceDisplay(ImportanceBars):
-    """Which rules, columns or pairs of columns matter, with 90 % intervals.
+    """How important rules, columns or pairs of columns are, with 90 % intervals.
 
     Parameters
     ----------
     kind : {"rules", "columns", "pairs"}
     names : list
-        Rule numbers, column names or pairs of them, the most important first.
+        Rule numbers, column names or pairs of column names, the most important first.
     labels : list of str
         The text beside each bar.
     values, low, high : ndarray of shape (n,)
-        Importance and the ends of its interval.
+        The importances and the ends of their intervals.
 
     Attributes
     ----------
     bars_ : BarContainer
-        One bar for each of the most important things, from the top down.
+        The bars that are drawn, the most important on top.
     intervals_ : LineCollection
-        From `low` to `high`.
+        The lines from `low` to `high`.
     ax_ : Axes
     figure_ : Figure
 
@@ -124,13 +124,14 @@ class ImportanceDisplay(ImportanceBars):
         max_bars: int = 15,
         ax: Any = None,
     ) -> ImportanceDisplay:
-        """Draw what `model.importances` has measured.
+        """Draw importances that `model.importances` returned.
 
         Parameters
         ----------
         importances : Importances
         model : fitted estimator, optional
-            Rules are labelled with their number and, if the model is given, their text.
+            Rules are labelled with their numbers. If the model is given, the label also has
+            the text of the rule.
         max_bars : int, default=15
         ax : Axes, optional
         """
@@ -175,7 +176,7 @@ class ImportanceDisplay(ImportanceBars):
 
 
 def bar_label(kind: str, model: NeuralRuleModel | None) -> Callable[[Any], str]:
-    """A function from the name of a rule, column or pair to what stands beside its bar."""
+    """A function that turns the name of a rule, column or pair into the text beside its bar."""
     if kind == "columns":
         return short_label
     if kind == "pairs":
@@ -194,20 +195,21 @@ class WaterfallDisplay(Waterfall):
     row : int
         Number of the row, for the title.
     output : str
-        What the decision is about.
+        Name of the output that the decision is about.
     intercept, decision : float
-        Where the sum starts and ends.
+        The start and the end of the sum.
     rules : ndarray of shape (n_active,), int
-        The rules that fire, by the size of their contributions.
+        The rules that fire on the row, the largest absolute contribution first.
     contributions : ndarray of shape (n_active,)
+        What each of these rules adds to the output.
     limits : list of str
-        For each rule the inequality that limits it, in the user's units.
+        The inequality that limits each of these rules, in the user's units.
 
     Attributes
     ----------
     bars_ : BarContainer
-        One for each rule shown and one for the sum of the other rules. Each bar starts
-        where the bar above it ends, and the last bar ends at the decision.
+        One bar for each rule shown and one bar for the sum of the other rules. Each bar
+        starts at the end of the bar above it, and the last bar ends at the decision.
     ax_ : Axes
     figure_ : Figure
 
@@ -249,7 +251,7 @@ class WaterfallDisplay(Waterfall):
             predicted class. If there are several targets, the number of the target, by
             default 0.
         max_rules : int, default=10
-            Rules with a bar of their own.
+            Number of rules that have a bar of their own.
         ax : Axes, optional
         """
         import_pyplot()
@@ -270,7 +272,7 @@ class WaterfallDisplay(Waterfall):
         max_rules: int = 10,
         ax: Any = None,
     ) -> WaterfallDisplay:
-        """Draw one row of what `model.explain` returned.
+        """Draw one row of an explanation that `model.explain` returned.
 
         Parameters
         ----------
@@ -280,7 +282,7 @@ class WaterfallDisplay(Waterfall):
         output : class label or int, optional
             As in `from_estimator`.
         max_rules : int, default=10
-            Rules with a bar of their own.
+            Number of rules that have a bar of their own.
         ax : Axes, optional
         """
         check_kind("explanation", explanation, Explanation, "model.explain(X)")
@@ -297,7 +299,8 @@ class WaterfallDisplay(Waterfall):
         ax : Axes, optional
             A new figure by default.
         max_rules : int, default=10
-            Rules with a bar of their own. One more bar is the sum of the other rules.
+            Number of rules that have a bar of their own. One more bar shows the sum of the
+            other rules.
 
         Returns
         -------
@@ -320,7 +323,7 @@ class WaterfallDisplay(Waterfall):
             hatch=["" if step >= 0 else "////" for step in steps],
         )
         edges = np.concatenate([[self.intercept], ends])
-        # From each bar's end to the start of the next.
+        # Lines from the end of each bar to the start of the next one.
         ax.vlines(edges, np.arange(n + 1), np.arange(1, n + 2), color=GREY, linewidth=0.8)
         ax.plot([self.intercept], [0], "|", color="black", markersize=13, markeredgewidth=2)
         ax.plot([self.decision], [n + 1], "D", color="black", markersize=6)
@@ -348,7 +351,7 @@ class WaterfallDisplay(Waterfall):
     def _write(
         ax: Any, text: str, x: float, y: float, *, right: bool, bold: bool = False
     ) -> None:
-        """A number beside the end of a bar."""
+        """Write a number beside the end of a bar."""
         ax.annotate(
             text,
             (x, y),

@@ -23,7 +23,7 @@ from neuralrules.plot._drawing import (
 
 
 class HistoryDisplay:
-    """Loss by epoch, on the training rows and on the rows held out for early stopping.
+    """The loss of each epoch, on the training rows and on rows held out for early stopping.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class HistoryDisplay:
     Attributes
     ----------
     lines_ : list of Line2D
-        The loss and, if there is one, the validation loss.
+        The line of the loss and, if there is a validation loss, its line.
     ax_ : Axes
     figure_ : Figure
 
@@ -123,23 +123,24 @@ class SizeDisplay(SizeErrors):
     Parameters
     ----------
     n_parameters, n_rules : ndarray of shape (n_steps,), int
+        Size of the model of each step.
     error, error_se : ndarray of shape (n_steps,)
-        On rows that the models have not seen, and its standard error.
+        Error of each model on rows that the models have not seen, and its standard error.
     knee : int
         The smallest step whose error is within one standard error of the lowest.
     chosen : int or None
-        The step that a tolerance picks.
+        The step that the tolerance picks; None without a tolerance.
     tolerance : float or None
     measure : str
-        What the error is.
+        Name of the error, for the label of the axis.
 
     Attributes
     ----------
     line_ : Line2D
     band_ : FillBetweenPolyCollection
-        One standard error to either side.
+        One standard error above and below the line.
     marks_ : dict of str to Line2D
-        "knee" and, with a tolerance, "chosen".
+        The marks of two steps: "knee" and, with a tolerance, "chosen".
     ax_ : Axes
     figure_ : Figure
 
@@ -193,7 +194,7 @@ class SizeDisplay(SizeErrors):
     def from_path(
         cls, path: SimplificationPath, *, tolerance: float | None = None, ax: Any = None
     ) -> SizeDisplay:
-        """Draw what `model.simplification_path` returned.
+        """Draw a path that `model.simplification_path` returned.
 
         Parameters
         ----------
@@ -207,7 +208,7 @@ class SizeDisplay(SizeErrors):
         return cls(**vars(size_errors(path, tolerance))).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> SizeDisplay:
-        """Draw the error over the number of parameters, on a logarithmic axis.
+        """Draw the error against the number of parameters, on a logarithmic axis.
 
         Parameters
         ----------

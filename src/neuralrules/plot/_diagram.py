@@ -1,7 +1,8 @@
 """The display of one rule as a network, from columns to its value.
 
-The diagram is laid out in points (1/72 inch) as if it had a figure of its own. Its texts are
-measured beforehand, so that nothing overlaps. On smaller axes everything is scaled down.
+The diagram is laid out in points (1/72 inch) as if it had a figure of its own. The texts are
+measured first, so that nothing overlaps. On axes that the user gives, the whole diagram is
+scaled to fit.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from neuralrules._reading._text import letter
 from neuralrules.plot._drawing import BLUE, GREY, LIGHT, import_pyplot, literally
 
 FONT = 9.0  # points
-MAX_VALUES = 10  # outputs shown, those of largest value
-WIDEST, THINNEST = 4.2, 0.5  # edges, in points
+MAX_VALUES = 10  # most outputs that are shown: those with the largest values
+WIDEST, THINNEST = 4.2, 0.5  # line widths of edges, in points
 DASHES = (0, (3.2, 1.6))
-# Distances in points: between rows of text, between literals, and along the diagram.
+# Sizes and distances in points. ROW, BOX and PITCH: of rows of text and of literals, from top
+# to bottom. FAN, MIXING_FAN, FUNNEL and EXIT: of the parts of the diagram, from left to right.
 ROW, BOX, PITCH, PAD = 20.0, 32.0, 42.0, 6.0
 FAN, MIXING_FAN, FUNNEL, EXIT = 130.0, 95.0, 52.0, 56.0
 TOP, BOTTOM, RADIUS = 26.0, 42.0, 15.0
@@ -37,28 +39,31 @@ class RuleDisplay(RuleDiagram):
     columns : list of str
         The columns shown, in their order from the top.
     features : ndarray of shape (n_shown,), int
-        Their places in `network_.features`.
+        Places of these columns in `network_.features`.
     n_hidden : int
-        Columns with a weight in this rule that are not shown.
+        Number of columns that have a weight in this rule and are not shown.
     weights : ndarray of shape (n_literals, n_shown)
-        Per standard deviation of the column.
+        Weight of each shown column in each literal, per standard deviation of the column.
     splits : list of str
         The tree split that each literal grew from.
     split_features : ndarray of shape (n_literals,), int
-        The place of its column in `network_.features`, or -1 if it is not there.
+        The place of each split's column in `network_.features`, or -1 if the network does not
+        use this column.
     angles, biases : ndarray of shape (n_literals,)
-        Degrees by which training turned each literal, and its bias.
+        The angle in degrees by which training turned each literal, and the literal's bias.
     mixing : ndarray of shape (n_literals, n_literals) or None
-        Second layer of a deep rule.
+        Weights of the second layer; None if the rule is not deep.
     shifts : ndarray of shape (n_literals,) or None
-        Its biases.
+        Biases of the second layer; None if the rule is not deep.
     values : ndarray of shape (n_outputs,)
+        The rule's value for each output.
     outputs : list of str
+        The name of each output.
 
     Attributes
     ----------
     edges_ : list of Edge
-        Every line that stands for a weight. A weight of zero has no line.
+        The lines that stand for weights. A weight of zero has no line.
     ax_ : Axes
     figure_ : Figure
 
@@ -119,7 +124,8 @@ class RuleDisplay(RuleDiagram):
             box = ax.get_window_extent()
             points = np.array([box.width, box.height]) * 72 / ax.figure.dpi
             scale = float(min(points / [plan.width, plan.height]))
-            # Room to spare is shared out, so that circles stay circles.
+            # Both directions have the same scale, so that circles stay circles. The room that
+            # is left becomes a margin on both sides.
             spare = points / scale - [plan.width, plan.height]
             plan.margin = spare / 2
         self.edges_: list[Edge] = Pen(self, plan, ax, scale).draw()
@@ -141,8 +147,8 @@ class Edge(NamedTuple):
         Place of the literal, of the unit of the second layer, or of the output.
     weight : float
     original : bool
-        Whether the tree had this line too: from the column that the literal split on, or
-        from the literal of the same number to a unit of the second layer.
+        Whether the line comes from the tree. It then leads from the column of the tree split
+        to its literal, or from a literal to the unit of the second layer with its number.
     line : Line2D
     """
 
@@ -155,13 +161,13 @@ class Edge(NamedTuple):
 
 
 class DiagramLayout:
-    """Where everything stands, in points from the lower left corner.
+    """The position of each part of the diagram, in points from the lower left corner.
 
     Attributes
     ----------
     width, height : float
     margin : (2,) float64
-        Room left free on either side, horizontally and vertically.
+        Free room on the left and on the right, and free room above and below.
     """
 
     def __init__(self, display: RuleDiagram) -> None:
@@ -229,7 +235,7 @@ class DiagramLayout:
 
 
 def literal_note(display: RuleDiagram, j: int) -> str:
-    """How far training turned a split, and its bias after training."""
+    """The text below a split: how far training turned the literal, and the literal's bias."""
     bias = signed(display.biases[j], 2)
     if np.isnan(display.angles[j]):
         always = display.splits[j] == "every row"
@@ -238,12 +244,12 @@ def literal_note(display: RuleDiagram, j: int) -> str:
 
 
 def heights(n: int, pitch: float, middle: float) -> np.ndarray:
-    """Places of n things from the top down around the middle."""
+    """Vertical positions of `n` things from the top down, centred on `middle`."""
     return middle + pitch * ((n - 1) / 2 - np.arange(n))
 
 
 class Pen:
-    """Draws a planned diagram on some axes; `scale` is points drawn for points planned."""
+    """Draws a diagram on axes. `scale` is the number of points drawn per point planned."""
 
     def __init__(
         self, display: RuleDiagram, plan: DiagramLayout, ax: Any, scale: float
@@ -285,7 +291,10 @@ class Pen:
         return edges
 
     def _edges(self) -> list[Edge]:
-        """All weights; those from the tree are drawn last, above the others."""
+        """Draw a line for each weight, and the lines into the minimum.
+
+        The lines that come from the tree are drawn last, above the other lines of weights.
+        """
         display, plan = self.display, self.plan
         x = (plan.x_input + PAD, plan.x_literals[0], plan.x_literals[1], plan.x_units[0])
         found: list[tuple[Edge, float, Any, Any]] = []
@@ -313,7 +322,7 @@ class Pen:
         return edges
 
     def _line(self, edge: Edge, share: float, start: Any, end: Any) -> Any:
-        """A line as wide as the share of its weight in the largest weight of its layer."""
+        """Draw a line. Its width shows `share`: its weight over the largest in its layer."""
         dark = edge.original or edge.layer == "values"
         (line,) = self.ax.plot(
             *zip(start, end, strict=True),
@@ -332,7 +341,7 @@ class Pen:
         return line
 
     def _funnel(self, start: Any, end: Any) -> None:
-        """A line into the minimum, which carries no weight."""
+        """Draw a line into the minimum. This line stands for no weight."""
         from matplotlib.patches import ConnectionPatch
 
         self.ax.add_patch(
@@ -424,5 +433,5 @@ class Pen:
 
 
 def largest(array: np.ndarray) -> float:
-    """The largest size among some weights, or 1 if there is none."""
+    """The largest absolute value of some weights, or 1 if all are zero."""
     return float(np.abs(array).max(initial=0)) or 1.0

@@ -1,7 +1,8 @@
-"""What the displays share: matplotlib, colours and checks.
+"""Code that all displays share: loading matplotlib, colours and checks.
 
-The colours are those of Okabe and Ito, which colour-blind people tell apart; lightness,
-hatches, markers and line styles say the same again for a greyscale print.
+The colours are those of Okabe and Ito, which colour-blind people can tell apart. Lightness,
+hatches, markers and line styles show the same differences, so that a greyscale print stays
+readable.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ YELLOW, GREEN, PURPLE, LIGHT = "#F0E442", "#009E73", "#CC79A7", "#9A9A9A"
 
 
 def import_pyplot() -> Any:
-    """matplotlib.pyplot, or an error that says how to get it."""
+    """Import matplotlib.pyplot, or raise an error that says how to install matplotlib."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -44,7 +45,7 @@ def axes_to_draw_on(ax: Any, size: tuple[float, float]) -> Any:
 
 
 def legend_below(ax: Any, handles: list[Any], n_columns: int) -> None:
-    """A legend under the axes and their labels, where it can hide nothing."""
+    """Draw a legend below the axes and their labels, where it hides nothing."""
     height = ax.get_window_extent().height * 72 / ax.figure.dpi
     ax.legend(
         handles=handles,
@@ -57,12 +58,12 @@ def legend_below(ax: Any, handles: list[Any], n_columns: int) -> None:
 
 
 def literally(text: str) -> str:
-    """A text for matplotlib, which would read what stands between dollars as a formula."""
+    """Escape the dollar signs of a text: matplotlib reads text between them as a formula."""
     return text.replace("$", r"\$")
 
 
 def check_output(outputs: list[Any], output: Any) -> int:
-    """Place of a class label, or of a target's number, among the outputs of a model."""
+    """The place of a class label or a target's number among a model's outputs, or an error."""
     for place, known in enumerate(outputs):
         if type(output) is not np.ndarray and bool(known == output):
             return place
@@ -73,7 +74,7 @@ def check_output(outputs: list[Any], output: Any) -> int:
 
 
 def check_kind(parameter: str, value: Any, kind: type, source: str) -> None:
-    """Refuse what is not of a kind; `source` says what makes one."""
+    """Refuse a value that is not of type `kind`; `source` is the call that returns one."""
     if not isinstance(value, kind):
         raise TypeError(
             f"{parameter}={value!r} must be of the kind {kind.__name__}, as of {source}."
@@ -81,7 +82,7 @@ def check_kind(parameter: str, value: Any, kind: type, source: str) -> None:
 
 
 def show_axis(ax: Any, axis: Axis, *, vertical: bool = False) -> None:
-    """Label an axis, with its ticks and its ends."""
+    """Set the label, the ticks, the ends and the scale of one axis of a plot."""
     side = "y" if vertical else "x"
     if axis.is_log:
         getattr(ax, f"set_{side}scale")("log")

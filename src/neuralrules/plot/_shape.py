@@ -1,4 +1,4 @@
-"""What one column, or a pair of columns, does to the output of a model."""
+"""The display of what one column, or a pair of columns, does to the output of a model."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ from neuralrules.plot._drawing import (
     show_axis,
 )
 
-ROOM = 0.22  # of the height, left below the line for the rows
-PALE = 0.35  # how much of its colour a cell without rows keeps
+ROOM = 0.22  # share of the height below the line that is left for the bars of rows
+PALE = 0.35  # opacity of the cells of a map that hold no rows
 EFFECTS = ("outputs", "interaction")
 
 
 class ShapeDisplay:
-    """The mean output as one column changes, or as a map for a pair of columns.
+    """The mean output of a model: a line over one column, or a map over a pair of columns.
 
     Parameters
     ----------
     shape : Shape or PairShape
-        As of `model.shapes`.
+        A shape that `model.shapes` returned.
     output : int
-        Which of the outputs is drawn.
+        Place of the output that is drawn.
     sign : {1, -1}
-        The output is multiplied by it. -1 draws the log odds of the first of two classes.
+        Factor of the output. With -1, the log odds of the first of two classes are drawn.
     measure : str
-        What the output is, for the axis.
+        Name of the output, for the label of the axis.
     odds : bool
-        Whether the output is log odds. Then an axis of probabilities stands beside it.
+        Whether the output is log odds. If so, a second axis shows probabilities.
 
     Attributes
     ----------
-    line_ : Line2D
+    line_ : Line2D or None
         The mean output; None for a pair.
     band_ : FillBetweenPolyCollection, LineCollection or None
-        The range of the middle 80 % of the rows.
+        The range of the middle 80 % of the rows; None for a pair.
     rows_ : BarContainer or None
-        How many rows there are, below the line.
+        Bars below the line that show where the rows are; None for a pair.
     mesh_ : QuadMesh or None
-        The map of a pair.
+        The map of a pair; None for one column.
     ax_ : Axes
     figure_ : Figure
 
@@ -112,8 +112,8 @@ class ShapeDisplay:
         column : column, or pair of columns
             For example ``"age"`` or ``("age", "income")``.
         output : object, optional
-            A class, or the number of a target. By default the rarest class in training, or
-            the first target.
+            A class label, or the number of a target. By default the rarest class in training,
+            or the first target.
         effect : {"outputs", "interaction"}, default="outputs"
             For a pair: the mean output, or only the effect of both columns together.
         n_values, max_rows, sample_weight, random_state
@@ -143,7 +143,7 @@ class ShapeDisplay:
         effect: str = "outputs",
         ax: Any = None,
     ) -> ShapeDisplay:
-        """Draw one of the shapes that `model.shapes` has computed.
+        """Draw one of the shapes that `model.shapes` returned.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class ShapeDisplay:
         return display.plot(ax=ax, effect=effect)
 
     def plot(self, ax: Any = None, *, effect: str = "outputs") -> ShapeDisplay:
-        """Draw the line and its band with the rows below, or the map of a pair.
+        """Draw the line, its band and the bars of rows below it, or the map of a pair.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class ShapeDisplay:
             else:
                 (drawn,) = ax.plot(line.x, line.y, "o", color=BLUE, markersize=6, zorder=3)
                 band = ax.vlines(line.x, line.low, line.high, color=SKY, linewidth=7, alpha=0.6)
-            if self.line_ is None:  # what is missing comes second
+            if self.line_ is None:  # a second line is the point of the missing values
                 self.line_, self.band_ = drawn, band
             reached += [*line.low, *line.high]
         bottom, top = min(reached), max(reached)
@@ -273,7 +273,7 @@ class ShapeDisplay:
 
 
 def drawn_outcome(fitted: Fitted, output: Any) -> Outcome:
-    """The class or target that is drawn, by default the rarest class or the first target."""
+    """The class or target to draw, by default the rarest class or the first target."""
     task = fitted.task
     if not task.are_classes:
         place = 0 if output is None else check_output(task.output_names, output)

@@ -46,16 +46,16 @@ OUTLINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (6, 1.5, 1, 1.5, 1, 1.5))
 # Classes differ in marker and in colour.
 MARKERS = ("o", "x", "^", "s", "+", "D", "v", "*")
 INKS = (BLUE, ORANGE, "black", GREY)
-LABEL_DEPTH = 0.06  # share of the axes that a label needs to stand inside a support
+LABEL_DEPTH = 0.06  # distance, as a share of the axes, that a label needs to a support's edge
 MAX_TICKS = 24  # categories that are named along an axis
 JITTER = 0.28  # how far points are spread around their category
 
 
 class SupportDisplay(Supports):
-    """Where rules fire over two columns: as tree leaves and after training.
+    """Where rules fire in the plane of two columns: as tree leaves and after training.
 
-    All other columns are held at a reference row. A point of the grid is inside a rule
-    exactly if the rule's activation there is positive.
+    All other columns keep the cells of a reference row. A point of the grid is inside a rule
+    if and only if the rule's activation at this point is positive.
 
     Parameters
     ----------
@@ -64,29 +64,31 @@ class SupportDisplay(Supports):
     x, y : ndarray of shape (n_x,) and (n_y,)
         The grid in the columns' own units; 0, 1, 2, ... for categories.
     x_categories, y_categories : list of str or None
-        The categories that these numbers stand for.
+        The categories that the numbers 0, 1, 2, ... stand for; None for a column of numbers.
     before, after : ndarray of shape (n_rules, n_y, n_x), bool
-        Grid points inside each tree leaf, and inside the rule that it has become.
+        Whether each grid point is inside the tree leaf that each rule grew from, and inside
+        the trained rule.
     points : ndarray of shape (n_points, 2)
         The rows that have a value in both columns.
     targets : ndarray of shape (n_points,) or None
-        Their classes or targets.
+        The class code or the target of each of these rows.
     reference : dict of str to object
-        The cells of all other columns.
+        The cells that all other columns keep.
     classes : list or None
         The classes of a classifier, in the order of their markers.
     title_note : str
         What the title says about the other columns.
     dates : tuple of two bool
-        Whether each column holds dates, which are days since 1970-01-01.
+        Whether each column holds dates. Dates are numbers of days since 1970-01-01.
 
     Attributes
     ----------
     regions_ : dict of (str, int) to QuadContourSet
-        The filled area for "before" or "after" and each rule that fires anywhere here.
+        The area of each rule. A key is "before" or "after" with the number of the rule. A
+        rule that fires nowhere on the grid has no area.
     axes_ : ndarray of Axes, one or two
     ax_ : Axes
-        The last of them.
+        The last of `axes_`.
     figure_ : Figure
 
     Examples
@@ -127,14 +129,16 @@ class SupportDisplay(Supports):
         X : array-like or frame of shape (n_rows, n_columns)
             Rows to draw. Rows without a value in one of the two columns are left out.
         y : array-like of shape (n_rows,) or (n_rows, n_targets), optional
-            Classes get markers, targets of a regression grey levels.
+            Each class has its own marker. Targets of a regression are shown as grey levels.
         rules : int or sequence of int, optional
-            By default the two most important ones on the training rows.
+            Numbers of the rules to draw, by default of the two rules that are most important
+            on the training rows.
         columns : two names or places, optional
             By default the columns with the largest weights in these rules.
         others : row or mapping, optional
-            The cells of all other columns: a row of X, or cells by column name. By default
-            the (lower) median or the most frequent category of each column of X.
+            The cells of all other columns: a row of X, or a mapping from column names to
+            cells. By default the lower median or the most frequent category of each column
+            of X.
         target : int, default=0
             If there are several targets, the number of the target that grey levels show.
         grid_resolution : int, default=300
@@ -170,8 +174,10 @@ class SupportDisplay(Supports):
         ax : Axes or sequence of two Axes, optional
             A new figure by default.
         arrangement : {"auto", "side by side", "overlaid", "before", "after"}
-            Leaves and trained rules side by side (two axes) or overlaid (one), or only
-            one of them. "auto" is overlaid if one axes is given, and else side by side.
+            What to draw. "side by side" draws the tree leaves on one axes and the trained
+            rules on another. "overlaid" draws both on one axes. "before" draws only the
+            leaves, and "after" only the trained rules. "auto" means "overlaid" if one axes
+            is given, and "side by side" otherwise.
         max_points : int, default=1000
             Draw at most this many points, taken evenly from all rows.
 
@@ -204,7 +210,7 @@ class SupportDisplay(Supports):
         return self
 
     def _panels(self, ax: Any, arrangement: str) -> list[tuple[Any, tuple[str, ...]]]:
-        """Axes, each with the stages to draw on it."""
+        """The axes, each with the stages ("before", "after") to draw on it."""
         known = ("auto", *ARRANGEMENTS)
         if arrangement not in known:
             raise ValueError(
@@ -238,7 +244,7 @@ class SupportDisplay(Supports):
         x, columns = drawn_line(self.x, self.x_categories)
         y, rows = drawn_line(self.y, self.y_categories)
         inside = mask[np.ix_(rows, columns)].astype(float)
-        ghost = overlaid and stage == "before"  # an outline below the filled area
+        ghost = overlaid and stage == "before"  # only an outline, below the filled area
         hatch = None if ghost else HATCHES[place % len(HATCHES)]
         region = ax.contourf(
             x,
@@ -260,14 +266,17 @@ class SupportDisplay(Supports):
             )
 
     def _label_supports(self, ax: Any, stages: tuple[str, ...]) -> None:
-        """Each rule's number where its support is widest, if possible outside others."""
+        """Write each rule's number where its support is widest, if possible outside others."""
         from scipy.ndimage import distance_transform_edt
 
         masks = np.concatenate([getattr(self, stage) for stage in stages])
         alone = masks.sum(axis=0) == 1
 
         def deepest(mask: np.ndarray) -> tuple[float, int, int]:
-            """Depth, as a share of the axes, and row and column of the innermost point."""
+            """Row and column of the point farthest from the edge, after its distance to it.
+
+            The distance is a share of the axes.
+            """
             steps = tuple(1 / length for length in mask.shape)
             depth = distance_transform_edt(np.pad(mask, 1), sampling=steps)[1:-1, 1:-1]
             row, column = np.unravel_index(depth.argmax(), depth.shape)
@@ -333,7 +342,7 @@ class SupportDisplay(Supports):
         ax.set_title(f"{what} {when}\n{self.title_note}".rstrip(), fontsize="medium")
 
     def _handles(self, *, overlaid: bool) -> list[Any]:
-        """What the legend shows: rules, the leaf, and classes or targets."""
+        """The entries of the legend: rules, the tree leaf, and classes or targets."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
@@ -369,7 +378,7 @@ class SupportDisplay(Supports):
 
 
 def class_looks(place: int) -> dict[str, Any]:
-    """Marker and colour of a class: different for the first 32."""
+    """Marker and colour of a class. The first 32 classes all look different."""
     turn, marker = divmod(place, len(MARKERS))
     return {"marker": MARKERS[marker], "color": INKS[(place + turn) % len(INKS)]}
 
@@ -383,7 +392,7 @@ def show_line(
     *,
     vertical: bool = False,
 ) -> None:
-    """Name an axis of the plane, its ticks and its ends."""
+    """Set the label, the ticks and the ends of one axis of the plane."""
     ends, label = (float(values[0]), float(values[-1])), short_label(name)
     if categories is not None:
         step = -(-len(categories) // MAX_TICKS)
@@ -399,7 +408,7 @@ def show_line(
         (ax.set_ylabel if vertical else ax.set_xlabel)(literally(label))
         if not vertical:
             ax.locator_params(axis="x", nbins=5)
-    # Of two panels that share an axis only the left one is labelled.
+    # If two panels share the vertical axis, only the left panel is labelled.
     if vertical and not ax.yaxis.get_tick_params().get("labelleft", True):
         ax.set_ylabel("")
 
@@ -407,12 +416,15 @@ def show_line(
 def drawn_line(
     values: np.ndarray, categories: list[str] | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where the values of a grid are drawn, and the place of each; categories are blocks.
+    """Coordinates at which the values of a grid are drawn.
+
+    Categories are drawn as blocks, so each category has two coordinates.
 
     Returns
     -------
     coordinates : (n,) or (2 n,) float64
     places : (n,) or (2 n,) int
+        Place in the grid of the value that each coordinate belongs to.
     """
     places = np.arange(len(values))
     if categories is None:
