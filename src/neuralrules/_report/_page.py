@@ -1,6 +1,6 @@
-"""A fitted model as one HTML page that needs nothing else: no server, no network.
+"""A fitted model as one HTML page that needs neither a server nor a network.
 
-Here what the other modules gather meets the templates, and the file is written.
+This module puts the data of the other modules into the templates and writes the file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from neuralrules._simplify._path import SimplificationPath
 if TYPE_CHECKING:
     import jinja2
 
-# Parts of the page's script, in one scope: each uses those before it.
+# Parts of the page's script, in one scope. Each part may use the parts before it.
 SCRIPTS = ("model", "texts", "table", "detail", "what_if", "reasons", "threshold", "start")
 
 
@@ -41,7 +41,7 @@ def report(
     title: str | None = None,
     simplification: SimplificationPath | None = None,
 ) -> Path:
-    """See `Documents.report`, which calls it."""
+    """Write the report of a model; `Documents.report` documents the parameters."""
     jinja = import_jinja2("report")
     target = checked_path(path, "report.html")
     check_options(title, simplification)
@@ -84,7 +84,7 @@ def check_options(title: Any, simplification: Any) -> None:
 
 
 def check_origin(fitted: Fitted, simplification: SimplificationPath | None) -> None:
-    """Refuse the path of a model that answers another question."""
+    """Refuse the path of a model with other columns, another task, other classes or targets."""
     if simplification is None:
         return
     origin = simplification.origin
@@ -106,7 +106,7 @@ def check_origin(fitted: Fitted, simplification: SimplificationPath | None) -> N
 
 @cache
 def environment(jinja: Any) -> jinja2.Environment:
-    """The report's templates, which are compiled once in a process."""
+    """The environment of the report's templates, which are compiled once per process."""
     result = escaping_environment(jinja, "neuralrules._report")
     result.policies["json.dumps_kwargs"] = {
         "sort_keys": False,
@@ -120,7 +120,7 @@ def environment(jinja: Any) -> jinja2.Environment:
 
 
 def render(templates: jinja2.Environment, data: dict[str, Any]) -> str:
-    """The page, with a policy that lets only its own style and script in."""
+    """The text of the page. Its security policy allows only its own style and script."""
     from markupsafe import Markup
 
     folder = files("neuralrules._report").joinpath("templates")

@@ -1,7 +1,7 @@
-"""The model as data that the report's script computes with, and the what-if inputs.
+"""The model as data for the report's script, and the inputs of its what-if panel.
 
-The page repeats the encoder and the network, so everything that they need travels with
-it: means and scales in every digit, weights as base64 of their float32.
+The script computes what the encoder and the network compute. So the page holds all of their
+numbers: means and scales with every digit, and weights as float32 in base64.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def packed(array: np.ndarray) -> str:
 
 
 def page_model(fitted: Fitted) -> dict[str, Any]:
-    """The network for the script, and what texts say of its columns and outputs."""
+    """The network for the script, and the texts about its columns and outputs."""
     network = fitted.network.without_unused_features()
     classes = fitted.task.classes
     return {
@@ -64,7 +64,11 @@ def page_model(fitted: Fitted) -> dict[str, Any]:
 
 
 def settled(reached: Reach) -> str | None:
-    """What the ranges of the training table say of a literal, or unit of a deep rule."""
+    """Whether a literal, or a unit of a deep rule, is positive always or never.
+
+    The ranges of the columns in the training table decide this. The result is "flat" if the
+    literal is always positive and hardly varies. It is None if the ranges decide nothing.
+    """
     if reached.always:
         return "flat" if reached.flat else "always"
     return "never" if reached.never else None
@@ -82,8 +86,9 @@ def output_texts(fitted: Fitted) -> list[str]:
 def page_formula(fitted: Fitted, columns: list[dict[str, Any]]) -> str:
     """The part of the script that is printed from the model's formula.
 
-    Its functions lead from a row of inputs to encoded columns in double precision, and from
-    an output for numbers to a prediction. `columns` are the inputs, as of `page_columns`.
+    Its function `encodedColumns` turns a row of inputs into encoded columns, in double
+    precision. Its function `linked` turns the output of a regression into a prediction.
+    `columns` are the inputs, as `page_columns` returns them.
     """
     formula = Formula(fitted, in_table_units=False)
     cells = {column["source"]: f"row[{place}]" for place, column in enumerate(columns)}
@@ -107,11 +112,11 @@ def page_formula(fitted: Fitted, columns: list[dict[str, Any]]) -> str:
 
 
 def page_features(encoder: Encoder, features: list[int]) -> list[dict[str, Any]]:
-    """How texts name encoded columns that the network looks at, and show them in sums."""
+    """How texts name the encoded columns that the network uses, and show them in sums."""
     return [
         {
             "label": words_of(encoder, column).in_sum,
-            # Of a column with knots: how rules add it up, not how it is encoded.
+            # For a column with knots, this mean and scale are those of sums, not of encoding.
             "mean": column.in_sums.mean,
             "scale": column.in_sums.scale,
             "spread": max(map(abs, column.span)),
@@ -125,7 +130,7 @@ def page_features(encoder: Encoder, features: list[int]) -> list[dict[str, Any]]
 
 
 def page_knots(encoder: Encoder, column: EncodedColumn) -> dict[str, Any] | None:
-    """The knots of a scaled column, and the name of the column as it is."""
+    """The knots of a column, and the name of the original column; None without knots."""
     if column.knots is None:
         return None
     name = in_formula(encoder.names[column.source])
@@ -145,11 +150,12 @@ def page_columns(fitted: Fitted, X: Any, order: list[str] | None) -> list[dict[s
     Returns
     -------
     list of dict
-        ``name``, ``source``, ``kind``, the ``start`` value (a number, None for missing,
-        or the place of an option), a ``hint`` about its usual values (for numbers
-        also ``hint_full``, in all digits, and ``marked``, what else means missing) and, for
-        categories, ``keys`` (None is missing) and the ``options`` that people read, the
-        last of which stands for every value that has no option of its own.
+        Each input has a ``name``, a ``source``, a ``kind``, a ``start`` value (a number, None
+        for missing, or the place of an option) and a ``hint`` about usual values. Inputs of
+        numbers also have ``hint_full``, the hint with all digits, and ``marked``, the numbers
+        that mean missing. Inputs of categories also have ``keys`` (None is missing) and
+        ``options``, the texts that people read. The last option stands for every value
+        without an option of its own.
     """
     encoder = fitted.encoder
     sources = fitted.used_columns
@@ -188,7 +194,7 @@ def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
 
 
 def date_input(start: float | None, days: np.ndarray | None) -> dict[str, Any]:
-    """An input of dates: with a time of day if the table has any."""
+    """The input for a column of dates, with a time of day if some cell of the table has one."""
     days = np.empty(0) if days is None else days
     timed = bool((days[~np.isnan(days)] % 1 != 0).any())
     text = "" if start is None else date_text(start if timed else round(start))
@@ -198,7 +204,7 @@ def date_input(start: float | None, days: np.ndarray | None) -> dict[str, Any]:
 
 
 def option_numbers(encoder: Encoder, source: int, keys: list[str | None], X: Any) -> list[int]:
-    """Which option each cell of a column is; the last one is for all other categories."""
+    """The place of each cell's option. The last option stands for all other categories."""
     table = encoder.spellings(source)
     places = {spelling: keys.index(key) for spelling, key in table.items()}
     return [places.get(cell, len(keys)) for cell in encoder.categories(X, source)]
@@ -207,12 +213,13 @@ def option_numbers(encoder: Encoder, source: int, keys: list[str | None], X: Any
 def usual_number(
     encoder: Encoder, column: EncodedColumn, X: Any
 ) -> tuple[float | None, str, str]:
-    """Where an input starts, and what is usual there: in short and in all digits."""
+    """The start value of an input, and a hint about usual values: short, and in all digits."""
     scale = column.scale
     if isinstance(column, Date):
         return usual_date(encoder, column, X)
     if X is None:
-        # To a hundredth of the deviation: what is near zero compared with it is zero.
+        # Round to about a hundredth of the standard deviation, so that a mean that is small
+        # in comparison becomes zero.
         mean = round(column.mean, 2 - math.floor(math.log10(scale))) + 0.0
         hint = f"mean {short_resolved(mean, scale, 3)}, deviation {short(scale, 3)}"
         return mean, hint, f"mean {plain_text(mean)}, deviation {plain_text(scale)}"
@@ -220,7 +227,7 @@ def usual_number(
     present = numbers[~np.isnan(numbers)]
     if not present.size:
         return None, "", ""
-    # An observed value, so that whole numbers stay whole.
+    # The median is an observed value, so that it is whole for whole numbers.
     median = float(np.quantile(present, 0.5, method="inverted_cdf"))
     ends = (float(present.min()), float(present.max()))
     hint, full = (
@@ -236,7 +243,7 @@ def usual_number(
 def usual_date(
     encoder: Encoder, column: EncodedColumn, X: Any
 ) -> tuple[float | None, str, str]:
-    """The same of a column of dates."""
+    """The start value and the hints of `usual_number`, for a column of dates."""
     if X is None:
         mean = f"mean {date_text(round(column.mean))}"
         return float(round(column.mean)), mean, mean
@@ -251,7 +258,7 @@ def usual_date(
 def page_examples(
     fitted: Fitted, X: Any, y: Any, columns: list[dict[str, Any]], n_examples: int
 ) -> list[dict[str, Any]]:
-    """Rows of X, spread over it, as values of the inputs."""
+    """Rows at even distances in X, as values of the inputs."""
     n_rows = X.shape[0]
     rows = np.unique(np.linspace(0, n_rows - 1, min(n_examples, n_rows)).astype(int))
     cells: list[list[Any]] = []
@@ -271,7 +278,7 @@ def page_examples(
 
 
 def observed_texts(fitted: Fitted, y: np.ndarray) -> list[str]:
-    """Targets of some rows, for people."""
+    """The targets of some rows as texts for people."""
     if fitted.task.are_classes:
         return [str(label) for label in y.ravel().tolist()]
     return [", ".join(short(value, 4) for value in row) for row in y.reshape(len(y), -1)]

@@ -1,4 +1,4 @@
-"""How good the model is, in the report: metrics, confusion matrix, thresholds and charts."""
+"""The report's section on performance: metrics, confusion matrix, thresholds and charts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from neuralrules._reading._numbers import number
 from neuralrules._reading._outcomes import rare_class
 from neuralrules._report._svg import Frame, element, svg
 
-SHADES = 10  # of the confusion matrix
+SHADES = 10  # of the cells of the confusion matrix
 RARE = 0.2  # a class with a smaller share of the rows is a rare class
 
 
@@ -35,15 +35,15 @@ def performance_section(
     ----------
     fitted : Fitted
     performance : Performance
-        On `rows`, or on the training rows if no rows are given.
+        Measured on `rows`, or on the training rows if `rows` is None.
     rows : Rows or None
-        Rows that all have some weight.
+        Rows with weights above zero.
     outputs : (n_rows, n_outputs) float64 or None
-        What the model says about them.
+        Outputs of the model for these rows.
     rare : int or None
-        Code of the class that counts; None for a regression.
+        Code of the rarest class; None for a regression.
     weighted : bool
-        Whether rows count differently.
+        Whether rows or classes have weights.
     """
     cells, scored = performance.confusion, None
     two = rare is not None and fitted.task.n_classes == 2
@@ -83,17 +83,20 @@ def performance_section(
 
 
 def rarer_class(fitted: Fitted, codes: np.ndarray | None) -> int:
-    """Code of the class with the fewest of the rows given, or else of the training rows."""
+    """Code of the class with the fewest rows, among the rows given or the training rows.
+
+    The training rows count if no rows are given, or if a class has none of the rows given.
+    """
     if codes is None:
         return rare_class(fitted)
     counts = np.bincount(codes, minlength=fitted.task.n_classes)
-    if not counts.all():  # a class without a row says nothing
+    if not counts.all():
         return rare_class(fitted)
     return int(np.flatnonzero(counts == counts.min())[-1])
 
 
 def has_rare_class(performance: Performance) -> bool:
-    """Whether some class has few of the rows."""
+    """Whether some class has only a small share of the rows."""
     if performance.confusion is None:
         return False
     totals = performance.confusion.sum(axis=1)
@@ -101,7 +104,10 @@ def has_rare_class(performance: Performance) -> bool:
 
 
 def class_order(confusion: np.ndarray, rare: int) -> list[int]:
-    """Codes of the classes as they are listed: a rare class first, and of two the rarer."""
+    """Codes of the classes in the order of the page. A rare class comes first.
+
+    Of two classes, the rarer one always comes first.
+    """
     order = list(range(len(confusion)))
     totals = confusion.sum(axis=1)
     if len(order) == 2 or totals[rare] < RARE * totals.sum():
@@ -113,7 +119,7 @@ def class_order(confusion: np.ndarray, rare: int) -> list[int]:
 def two_class_metrics(
     fitted: Fitted, performance: Performance, rare: int, scored: Scored | None
 ) -> list[dict[str, Any]]:
-    """Numbers about two classes, with what they would be by chance beside them."""
+    """Metrics of two classes, each with a note, such as its value by chance."""
     cells = performance.confusion
     assert cells is not None  # of two classes
     labels = [shortened(label, CLASS_LENGTH) for label in fitted.task.labels]
@@ -153,12 +159,12 @@ def capital(text: str) -> str:
 
 
 def ratio(part: float, whole: float) -> float:
-    """A share; NaN of nothing."""
+    """`part` divided by `whole`, or NaN if `whole` is zero."""
     return part / whole if whole > 0 else float("nan")
 
 
 def each_class(fitted: Fitted, cells: np.ndarray, order: list[int]) -> list[dict[str, Any]]:
-    """Precision, recall and F1 of each of several classes."""
+    """Precision, recall and F1 of each class, if there are more than two."""
     rows = []
     for code in order:
         caught, total, flagged = cells[code, code], cells[code].sum(), cells[:, code].sum()
@@ -201,7 +207,7 @@ def confusion_cells(
 
 
 def threshold_section(scored: Scored, labels: list[str]) -> dict[str, Any]:
-    """What the page's slider needs, and the chart of gains.
+    """The data for the page's slider of thresholds, and the gains chart.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The report's table of rules: its columns, and what a rule's detail is built from."""
+"""The report's table of rules: its columns, and the data for the details of each rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._report._page_model import output_texts
 
-SHOWN_TARGETS = 3  # targets with columns of their own
+SHOWN_TARGETS = 3  # number of targets whose values get a column of their own
 
 
 def table_section(fitted: Fitted, activity: Activity, frame: Any, where: str) -> dict[str, Any]:
@@ -21,11 +21,11 @@ def table_section(fitted: Fitted, activity: Activity, frame: Any, where: str) ->
     ----------
     fitted : Fitted
     activity : Activity
-        What the rules do on the rows that they are measured on.
+        Activity of the rules on the rows that they are measured on.
     frame : DataFrame
         The model's `rules_table` on these rows.
     where : str
-        What rows they are, in words.
+        A text that says which rows these are.
     """
     network = fitted.network
     columns = table_columns(fitted, frame)
@@ -63,7 +63,7 @@ def table_section(fitted: Fitted, activity: Activity, frame: Any, where: str) ->
 
 
 def sortable(value: Any) -> Any:
-    """A cell of the table as the script sorts it."""
+    """A cell of the table as a value that the script can sort."""
     return value if isinstance(value, str) else finite(value)
 
 
@@ -109,7 +109,7 @@ def table_columns(fitted: Fitted, frame: Any) -> list[dict[str, str]]:
 
 
 def rule_facts(line: dict[str, Any]) -> list[tuple[str, str, float | None]]:
-    """Name, kind and number of what the detail of a rule lists."""
+    """The numbers in the details of a rule: the name, the kind and the value of each."""
     kinds = {
         "share": ("share", "covers"),
         "precision": ("share", "precision"),

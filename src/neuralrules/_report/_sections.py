@@ -1,4 +1,4 @@
-"""What the report says, section by section, as plain dictionaries for its templates."""
+"""The data of the report's sections, as plain dictionaries for its templates."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ IMPORTANCE_ROWS = 2000  # rows that importances are measured on
 SHOWN_COLUMNS = 20
 SHOWN_RULES = 15
 SHOWN_SHAPES = 6
-SHOWN_LEVELS = 12  # categories in one table, the most frequent ones
+SHOWN_LEVELS = 12  # most categories in one table: the most frequent ones are shown
 SHOWN_REASONS = 4
 SHAPE_ROWS = 1000  # rows that shapes are averaged over
 STILL = 1e-6  # smaller effects, as shares of the largest effect, are rounding errors
@@ -72,21 +72,23 @@ STILL = 1e-6  # smaller effects, as shares of the largest effect, are rounding e
 
 @dataclass(frozen=True)
 class ReportRows:
-    """What a report is asked to measure on, and how many rows of it it may show.
+    """The rows that a user gives for a report, and how many of them the page may show.
 
     Attributes
     ----------
     X : checked table or None
     y : array-like or None
-        Its targets, for people to read beside the rows that are shown.
+        Targets of X. The page shows them beside the example rows.
     encoded : (n_rows, n_columns) float32 or None
-        The table as the network sees it.
+        X as the network gets it.
     rows : Rows or None
-        The same with its targets. None where there are none: then the training rows count.
+        The encoded rows with their targets. None without targets: the report then shows the
+        performance on the training rows.
     sample_weight : array-like or None
     weighted : bool
-        Whether rows count differently, here or in training.
+        Whether there are sample weights here, or class weights in training.
     n_examples : int
+        Number of rows of X that become part of the page.
     """
 
     X: Any = None
@@ -110,8 +112,8 @@ def report_data(
     Returns
     -------
     dict
-        ``header``, ``panels``, the data of each panel by its name, and ``page``, the data of
-        the script.
+        ``header``, ``panels``, the data of each panel under its name, and ``page``, the data
+        of the script.
     """
     performance, activity, rows = fitted.performance, fitted.activity, given.rows
     outputs = None
@@ -175,7 +177,7 @@ def report_data(
 
 
 def told_of_rows(fitted: Fitted, given: ReportRows, where: str) -> dict[str, Any]:
-    """Which rows the performance was measured on."""
+    """What the page says about the rows that the performance was measured on."""
     return {
         "where": where,
         "training": given.y is None,
@@ -186,7 +188,7 @@ def told_of_rows(fitted: Fitted, given: ReportRows, where: str) -> dict[str, Any
 
 
 def column_texts(fitted: Fitted) -> str:
-    """The columns that rules may speak of, as their sums name them."""
+    """The names that sums of rules give to the encoded columns that the network uses."""
     used = [fitted.encoder.columns[feature] for feature in fitted.network.features]
     return "\n".join(words_of(fitted.encoder, column).in_sum for column in used)
 
@@ -225,7 +227,7 @@ def header_section(fitted: Fitted, title: str) -> dict[str, Any]:
 
 
 def measured_on(fitted: Fitted, given: ReportRows, n_rows: int) -> str:
-    """The rows that something was measured on, in words."""
+    """A text that says which rows something was measured on."""
     if given.y is not None:
         return f"on the {count(n_rows)} rows given"
     sample = "a sample of " if fitted.remembers_a_sample else "the "
@@ -283,9 +285,10 @@ def bar_rows(
     low: np.ndarray | None = None,
     high: np.ndarray | None = None,
 ) -> list[dict[str, Any]]:
-    """Bars of numbers that are not negative, with their lengths in percent of the longest.
+    """Bars for numbers that are not negative, with lengths in percent of the longest bar.
 
-    `low` and `high` are the ends of intervals, in percent ``start`` and ``end``.
+    `low` and `high` are the ends of intervals. ``start`` and ``end`` are these ends in percent.
+    If an interval reaches beyond the longest bar, 100 % is the end of this interval.
     """
     longest = float(max(values.max(initial=0), 0 if high is None else high.max(initial=0)))
     unit = 100 / (longest or 1.0)
@@ -303,7 +306,7 @@ def bar_rows(
 def shapes_section(
     fitted: Fitted, given: ReportRows, sources: list[int], engine: Engine, rare: int | None
 ) -> dict[str, Any]:
-    """Charts of the most important columns; the column that moves the output most is first.
+    """Charts of the most important columns. The column that moves the output most is first.
 
     Parameters
     ----------
@@ -313,7 +316,7 @@ def shapes_section(
         Columns that the model uses, the most important ones first.
     engine : Engine
     rare : int or None
-        Code of the class that counts; None for a regression.
+        Code of the rarest class; None for a regression.
     """
     X = given.X
     if X is None or not sources:
@@ -343,7 +346,7 @@ def shapes_section(
 
 
 def picture(shape: Shape, view: View) -> dict[str, Any]:
-    """A chart of numbers or dates, or a table of categories, whose names may be long."""
+    """A chart for a column of numbers or dates. Categories get a table, to fit long names."""
     lines = view.lines(shape.outputs)
     several = lines.shape[1] > 1
     result: dict[str, Any] = {
@@ -388,8 +391,9 @@ def size_section(
 ) -> dict[str, Any]:
     """Error against the number of rules kept and, if given, along a simplification.
 
-    If a class is rare, hardly any row changes its predicted class as rules go, and the mean
-    loss says more. It needs rows: of the training rows only the errors are remembered.
+    If a class is rare, hardly any row changes its predicted class when rules are removed, so
+    the chart shows the mean loss instead of the error. Computing the loss needs the rows. For
+    the training rows, the chart shows the error, because the model remembers only errors.
     """
     what, sizes, errors = error_name(fitted.task), performance.n_rules, performance.errors
     if rows is not None and has_rare_class(performance):
@@ -416,8 +420,8 @@ def size_section(
 def reasons_section(fitted: Fitted, rare: int | None) -> dict[str, Any] | None:
     """What the page needs to find the reasons of any row; None if there are no reasons.
 
-    Reasons compare a row with the training rows and speak of one outcome. So a model that
-    remembers no rows has none, and neither has a model of several targets.
+    Reasons compare a row with the training rows, and they are about one outcome. So there are
+    no reasons if the model remembers no rows, or if the model has several targets.
     """
     task = fitted.task
     if not fitted.activity.n_rows or (not task.are_classes and task.n_outputs > 1):

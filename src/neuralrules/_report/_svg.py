@@ -21,8 +21,8 @@ from neuralrules._charts._texts import cell_text, minus, plain_text
 WIDTH, HEIGHT = 400, 290
 TOP, RIGHT, BOTTOM = 30, 16, 44
 STRIP, GAP = 34, 8  # height of the bars of rows, and the room above them
-MANY = 30  # dots; more are drawn smaller
-# Widths of letters at the charts' size of text, in the widest of the fonts in use.
+MANY = 30  # lines with more dots than this get smaller dots
+# Widths of characters at the charts' font size, in the widest of the fonts in use.
 LETTER = 7.7
 LETTERS = {"−": 10.2, "+": 10.2, "M": 10.5, "G": 9.5, "%": 11.0, ".": 4.0, ",": 4.0}
 
@@ -37,7 +37,8 @@ class Frame:
     left, right, top, bottom : float
         Edges of the area.
     floor : float
-        The horizontal axis; between it and the area the bars of rows stand.
+        Vertical position of the horizontal axis. The bars of rows stand on this axis, below
+        the area.
     """
 
     chart: Chart
@@ -69,7 +70,7 @@ class Frame:
 
 
 def svg(chart: Chart, *more: str) -> str:
-    """A chart as an SVG element, with more elements on top."""
+    """A chart as an SVG element; the elements `more` are drawn on top of it."""
     frame = Frame.of(chart)
     left, right, floor = frame.left, frame.right, frame.floor
     parts = [element("title", chart.title)]
@@ -107,7 +108,7 @@ def svg(chart: Chart, *more: str) -> str:
 
 
 def line_elements(line: Line, frame: Frame) -> list[str]:
-    """The line itself, and its band or its intervals."""
+    """SVG elements of a line itself and of its band or its intervals."""
     xs, ys, parts = frame.across(line.x), frame.up(line.y), []
     if line.low is not None and line.high is not None:
         low, high = frame.up(line.low), frame.up(line.high)
@@ -125,7 +126,7 @@ def line_elements(line: Line, frame: Frame) -> list[str]:
 
 
 def dots(line: Line, frame: Frame) -> list[str]:
-    """A dot for each point of a line, with a text for readers who point at it."""
+    """A dot for each point of a line, with a text that appears when a reader points at it."""
     loud = np.ones(len(line.x), bool) if line.loud is None else line.loud
     of_shape = frame.chart.rows is not None
     parts = []
@@ -172,7 +173,7 @@ def row_bars(rows: RowBars, frame: Frame) -> list[str]:
 
 @dataclass(frozen=True)
 class Tick:
-    """A place on an axis, what is written there, and all its digits if that is shortened."""
+    """A tick: its coordinate, its label, and its number in full if the label is shortened."""
 
     at: float
     text: str
@@ -199,9 +200,9 @@ def shown_ticks(chart: Chart, frame: Frame) -> list[Tick]:
 
 
 def spaced(every: list[Tick]) -> list[Tick]:
-    """All ticks, or every second, third, … tick, so that their texts do not touch.
+    """All ticks, or every second, third, … tick, so that their labels do not touch.
 
-    A tick at zero stays.
+    A tick at zero is always kept.
     """
     zero = next((i for i, tick in enumerate(every) if not tick.text.strip("0.")), 0)
     for stride in range(1, len(every)):
@@ -226,18 +227,18 @@ def tick_label(tick: Tick, **place: Any) -> str:
 
 
 def text_width(text: str) -> float:
-    """Room that a label takes."""
+    """The width of a label."""
     return sum(LETTERS.get(letter, LETTER) for letter in text)
 
 
 def path(xs: Iterable[float], ys: Iterable[float]) -> str:
-    """Straight lines from place to place, as an SVG path."""
+    """An SVG path of straight lines from point to point."""
     places = zip(xs, ys, strict=True)
     return " ".join(f"{'L' if i else 'M'}{x:g} {y:g}" for i, (x, y) in enumerate(places))
 
 
 def element(tag: str, text: str = "", *, inside: str = "", **attributes: Any) -> str:
-    """An SVG element with an escaped text; an attribute that is None is left out."""
+    """An SVG element with escaped text. Attributes that are None are left out."""
     written = "".join(
         f' {name.strip("_").replace("_", "-")}="{attribute_text(value)}"'
         for name, value in attributes.items()
