@@ -1,19 +1,19 @@
 """The command line `neuralrules`.
 
-`_app` holds the commands together and gives every ending its exit code. Each command has a
-module of its own: `_fit`, `_evaluate`, `_predict`, `_rules` (with `explain`),
+`_app` combines the commands, and turns the way a command ends into an exit code. Each command
+has a module of its own: `_fit`, `_evaluate`, `_predict`, `_rules` (with `explain`),
 `_counterfactual`, `_scorecard`, `_report`, `_simplify`, `_edit`, `_compare`, `_export` and
 `_demo`.
 
 The commands share these modules:
 
-- `_options`: the options that commands have in common, and how help is laid out.
-- `_parameters`: options made from the parameters of the estimators.
-- `_fit_data` and `_column_notes`: what `fit` learns from, and notes about columns.
-- `_table_format` and `_tables`: how table files are written, and reading and writing them.
-- `_model_rows`: the rows of a table as a model needs them.
+- `_options`: the options that commands have in common, and the layout of help texts.
+- `_parameters`: options that are made from the parameters of the estimators.
+- `_fit_data` and `_column_notes`: the data that `fit` learns from, and notes about columns.
+- `_table_format` and `_tables`: options for the format of tables; reading and writing tables.
+- `_model_rows`: the rows of a table in the form that a model needs.
 - `_models`: model files.
-- `_console`, `_errors` and `_signals`: what a command prints, and how it ends.
+- `_console`, `_errors` and `_signals`: the output of a command, and how it ends.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line, by default that of this process; its exit code."""
-    if arguments is None:  # before the imports, which take longest
+    """Run a command line, by default that of this process, and return its exit code."""
+    if arguments is None:  # signals must also work during the imports, which take long
         from neuralrules._cli._signals import answer_signals
 
         answer_signals()

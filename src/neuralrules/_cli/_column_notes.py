@@ -1,4 +1,4 @@
-"""Notes about columns of a table that are probably not what they look like."""
+"""Notes about columns of a table whose type is probably not the type that `fit` takes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from neuralrules._cli._console import Console
     from neuralrules._cli._tables._cells import Marks
 
-SAMPLE_TEXTS = 1000  # different texts of a column that are looked at
+SAMPLE_TEXTS = 1000  # most different texts of a column that are checked
 OTHER_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d\d)( .*)?|\d{4}[./]\d\d[./]\d\d.*")
 
 
@@ -25,8 +25,8 @@ def note_columns(
 ) -> set[str]:
     """Print a note about each column that probably has another type than its cells suggest.
 
-    There is no note about the `known` columns, whose types the user gave. Returns the columns
-    with a note that they have many texts.
+    There is no note about the `known` columns, whose types the user gave. The function returns
+    the columns that have a note about many different texts.
     """
     many = set()
     for name in X.columns if len(X) >= 3 else []:
@@ -57,7 +57,7 @@ def column_note(column: pd.Series, marks: Marks) -> str | None:
 
 
 def many_texts_note(column: pd.Series) -> str | None:
-    """The note about texts that are no categories, because each is in few rows."""
+    """The note about a column with so many different texts that each is in few rows."""
     if column.dtype.kind in "iufbM" or holds_dates(column):
         return None
     n_texts = column.dropna().astype(str).nunique()
@@ -89,7 +89,7 @@ def other_numbers_note(cells: pd.Series, used: Marks) -> str | None:
         return texts.map(lambda text: is_number(text, marks)).astype(bool)
 
     now = are_numbers(used)
-    # If the user gave a decimal mark, marks with it are tried first.
+    # Marks with the user's decimal mark come first, and so win if several marks fit equally.
     others = sorted((*OTHER_MARKS, PLAIN), key=lambda marks: marks.decimal != used.decimal)
     by_marks = {marks: are_numbers(marks) for marks in others if marks != used}
     marks, read = max(by_marks.items(), key=lambda item: item[1].sum())

@@ -15,7 +15,7 @@ from neuralrules._cli._options import Command, console_options, output_option
 if TYPE_CHECKING:
     from neuralrules._compare._comparison import Comparison
 
-FIRST_ROW = 1  # as `explain --row` counts
+FIRST_ROW = 1  # number of the first row, as in `explain --row`
 
 
 @click.command(
@@ -75,7 +75,7 @@ def compare(
 
 
 def comparison_record(compared: Comparison) -> dict[str, Any]:
-    """A comparison for machines."""
+    """A comparison as a record for JSON."""
     rows, measured = compared.rows, compared.measured
     record: dict[str, Any] = {
         "same": compared.is_same,

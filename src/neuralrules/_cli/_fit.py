@@ -47,7 +47,7 @@ SEARCH = "Comparing candidates"
 
 
 def read_depths(text: str) -> tuple[int, ...]:
-    """Whole numbers with commas between them."""
+    """Read whole numbers with commas between them."""
     depths = tuple(int(part) for part in text.split(","))
     if min(depths) < 1:
         raise ValueError(text)
@@ -208,7 +208,8 @@ def fit(
     if streamed:
         model.set_params(checkpoint=checkpoint)
         fit_with_progress(model, learned, console)
-        model.set_params(checkpoint=None)  # the model file is the same with and without one
+        # The model file must be the same with and without a checkpoint.
+        model.set_params(checkpoint=None)
     else:
         model.set_params(missing=table_format.markers())
         fit_with_progress(model, learned, console)
@@ -222,7 +223,7 @@ def fit(
 
 
 def column_kinds(dates: Sequence[str], categories: Sequence[str]) -> dict[str, str]:
-    """What the user says that some columns hold: dates, or texts."""
+    """The columns whose kind the user gives, dates or texts, each with its kind."""
     for name in dates:
         if name in categories:
             raise click.UsageError(
@@ -253,7 +254,7 @@ def search_parameters(
     refit: str | None,
     parameters: dict[str, Any],
 ) -> dict[str, Any] | None:
-    """The parameters of the search, None without `--cv`; refuses options that do not fit."""
+    """The parameters of the search, or None without `--cv`. Refuses options that conflict."""
     if max_depths is not None and "max_depth" in parameters:
         raise click.UsageError(
             "--max-depth and --max-depths exclude each other: give the depths to choose from."
@@ -279,7 +280,7 @@ def search_parameters(
 def estimator(
     task: str, parameters: dict[str, Any], search: dict[str, Any] | None, y: np.ndarray
 ) -> NeuralRuleModel:
-    """The estimator to fit; with parameters of a search, one that compares candidates."""
+    """The estimator to fit. If `search` is given, it is one that compares candidates."""
     from neuralrules import NeuralRuleClassifierCV, NeuralRuleRegressorCV
 
     searching = {
@@ -295,7 +296,7 @@ def estimator(
 
 
 def weights_by_label(weights: dict[str, Any], y: np.ndarray) -> dict[Any, Any]:
-    """Weights of classes by label; JSON has labels as text only."""
+    """Weights of classes by label, from weights by text: keys of JSON are always text."""
     labels = {str(label): label for label in np.unique(y).tolist()}
     for name, weight in weights.items():
         if name not in labels:
@@ -313,20 +314,21 @@ def weights_by_label(weights: dict[str, Any], y: np.ndarray) -> dict[Any, Any]:
 
 
 def fit_with_progress(model: NeuralRuleModel, data: FitData, console: Console) -> None:
-    """Fit, with a bar for the epochs or for the steps of the search."""
+    """Fit a model, with a progress bar for the epochs or for the steps of the search."""
     names = [*parameter_names(), "expert_rules", "checkpoint", "missing"]
     with library_errors(names), interrupts_raised():
         model.set_params(verbose=int(console.shows_progress))
         with warnings_as_notes(console, data.noted):
             model.fit(data.X, data.y, data.weights)
-        model.set_params(verbose=0)  # the file is the same wherever it was made
+        model.set_params(verbose=0)  # so that the model file is the same without a terminal
 
 
 @contextmanager
 def warnings_as_notes(console: Console, noted: Collection[str]) -> Iterator[None]:
     """Turn warnings of the library into notes that name options.
 
-    Of the columns `noted` a note has already said that they have many texts.
+    The columns `noted` already have a note about many different texts, so they get no second
+    note.
     """
     from sklearn.exceptions import ConvergenceWarning
 
@@ -353,7 +355,7 @@ def warnings_as_notes(console: Console, noted: Collection[str]) -> Iterator[None
 def say_fitted(
     model: NeuralRuleModel, data: FitData, targets: list[str], path: Path, console: Console
 ) -> None:
-    """Print the summary: how large the model is, and how good on the training rows."""
+    """Print the summary: the size of the model, and its metrics on the training rows."""
     from neuralrules._export._size import size_text
 
     n_bytes = path.stat().st_size
@@ -393,7 +395,7 @@ def say_fitted(
 
 
 def search_text(model: Any) -> str:
-    """Which candidate was chosen, and its score."""
+    """A text that says which candidate was chosen, and its score."""
     words = ", ".join(f"{name}={value}" for name, value in model.best_params_.items())
     n = len(model.candidates_)
     met = np.isfinite(model.cv_scores_)

@@ -1,4 +1,4 @@
-"""What `fit` learns from: rows in memory or in Parquet files, their targets, and the task."""
+"""The data that `fit` learns from: rows in memory or in Parquet files, targets and task."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from neuralrules._cli._console import Console
     from neuralrules._stream._parquet import ParquetTable
 
-MOST_CLASSES = 20  # a target with more different whole numbers is a quantity
+MOST_CLASSES = 20  # a target with more different whole numbers than this is a quantity
 SAMPLE_ROWS = 1_000_000  # the default of n_sample_rows
 TIMES = (date, time, timedelta)
-LARGEST_LABEL = 2.0**53  # beyond it, float64 does not have every whole number
+LARGEST_LABEL = 2.0**53  # above this, float64 cannot represent every whole number
 
 
 class Roles(NamedTuple):
-    """The columns that are no features."""
+    """The columns of a table that are not features."""
 
     target: Sequence[str]
     drop: Sequence[str]
@@ -41,12 +41,12 @@ class Roles(NamedTuple):
 
     @property
     def options(self) -> dict[str, Sequence[str]]:
-        """The columns that each option names."""
+        """The columns that each option of the command line names."""
         weights = [] if self.weight is None else [self.weight]
         return {"--target": self.target, "--drop": self.drop, "--weight": weights}
 
     def check(self) -> None:
-        """Refuse a column that has two roles."""
+        """Refuse a column that has two roles, or one role twice; `--drop` may name one twice."""
         roles: dict[str, str] = {}
         for role, names in self.options.items():
             for name in names:
@@ -60,14 +60,14 @@ class Roles(NamedTuple):
 
 
 class FoundTask(NamedTuple):
-    """What is to be learned, and how that was found out."""
+    """The task to learn, and the reason why it was chosen."""
 
     name: str
     reason: str
 
 
 class FitData(NamedTuple):
-    """What a model is fitted on, as the method `fit` of an estimator takes it.
+    """The data of a fit, in the form that the method `fit` of an estimator takes.
 
     Attributes
     ----------
@@ -75,13 +75,13 @@ class FitData(NamedTuple):
     y : ndarray of shape (n_rows,) or (n_rows, n_targets), or the names of columns of X
     weights : ndarray of shape (n_rows,), the name of a column of X, or None
     labels : ndarray
-        The targets of the rows; for files the different targets.
+        The targets of all rows. For files, the different targets that occur.
     task : FoundTask
     table : str
         The name of the table.
     n_rows : int
     noted : set of str
-        The columns with a note that they have many texts.
+        The columns that have a note about many different texts.
     """
 
     X: Any
@@ -103,7 +103,7 @@ def data_in_memory(
     kinds: Mapping[str, str],
     console: Console,
 ) -> FitData:
-    """Read a whole table, and find out what is to be learned from it.
+    """Read a whole table, and find the task to learn from it.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def data_in_memory(
     named : mapping of str to sequence of str
         Options, each with the features that it names.
     kinds : mapping of str to {"date", "text"}
-        What the user says is in some columns.
+        The columns whose type the user gives, each with its type.
     console : Console
     """
     with table_format.open(path) as table:
@@ -156,7 +156,7 @@ def data_in_memory(
 
 
 def data_in_files(path: str, roles: Roles, asked: str | None, console: Console) -> FitData:
-    """Open Parquet files that are read piece by piece, and find out what is to be learned."""
+    """Open Parquet files that are read piece by piece, and find the task to learn."""
     from neuralrules._stream._parquet import ParquetTable
 
     with library_errors():
@@ -181,7 +181,7 @@ def is_streamed(
     in_memory: Mapping[str, Any],
     checkpoint: str | None,
 ) -> bool:
-    """Whether a table is read piece by piece: a folder is, and a Parquet file of many rows.
+    """Whether a table is read piece by piece, as are folders and Parquet files of many rows.
 
     Parameters
     ----------
@@ -191,9 +191,9 @@ def is_streamed(
         Parameters of the estimator. A file with more rows than `n_sample_rows` is not read
         into memory.
     in_memory : mapping of str to object
-        Options that need the whole table in memory, and what was given for them.
+        Options that need the whole table in memory, each with the value that was given.
     checkpoint : str or None
-        With a checkpoint, a file is always read piece by piece.
+        With a checkpoint, a Parquet file is always read piece by piece.
     """
     whole = [option for option, given in in_memory.items() if given]
     if os.path.isdir(path):
@@ -217,7 +217,10 @@ def is_streamed(
 
 
 def parquet_rows(path: str) -> int:
-    """Rows of a Parquet file; 0 for a damaged one, about which reading it says more."""
+    """The number of rows of a Parquet file; 0 for a damaged file.
+
+    Reading the damaged file later raises an error that says what is wrong.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -228,7 +231,7 @@ def parquet_rows(path: str) -> int:
 
 
 def different_cells(table: ParquetTable, column: str) -> np.ndarray:
-    """The different cells of a column; of a column of many numbers, some of them."""
+    """The different cells of a column; only some of them if it holds many different numbers."""
     labels = np.array([])
     for number, chunk in enumerate(table.chunks([column])):
         cells = chunk.frame[column]
@@ -247,7 +250,7 @@ def note_task(task: FoundTask, asked: str | None, console: Console) -> None:
 
 
 def task_of_labels(target: str | list[str], labels: np.ndarray, asked: str | None) -> FoundTask:
-    """The task that is asked for, or that the different targets of files look like."""
+    """The task that the user asks for, or that fits the different targets of files."""
     import pandas as pd
 
     if not isinstance(target, str):
@@ -266,7 +269,7 @@ def task_of_labels(target: str | list[str], labels: np.ndarray, asked: str | Non
 
 
 def task_of_targets(targets: pd.DataFrame, table: str, asked: str | None) -> FoundTask:
-    """The task that is asked for, or that the targets of all rows look like."""
+    """The task that the user asks for, or that fits the targets of all rows."""
     for name, column in targets.items():
         if column.dtype.kind in "mM" or isinstance(column.iloc[0], TIMES):
             raise InputError(
@@ -285,7 +288,7 @@ def task_of_targets(targets: pd.DataFrame, table: str, asked: str | None) -> Fou
 
 
 def likely_task(target: pd.Series) -> FoundTask:
-    """What a target looks like."""
+    """The task that fits the values of a target."""
     what, kind = f"the target {target.name!r} holds", target.dtype.kind
     if kind == "f" and (target % 1 != 0).any():
         return FoundTask("regression", f"{what} numbers that are not whole")
@@ -309,7 +312,7 @@ def check_numbers(targets: pd.DataFrame, table: str, remedy: str) -> None:
 
 
 def check_classes(column: pd.Series, table: str) -> None:
-    """Refuse a target that is measured, not counted."""
+    """Refuse a target whose numbers are not all whole, or are too large for labels."""
     if column.dtype.kind != "f":
         return
     no_label = (column % 1 != 0) | (column.abs() > LARGEST_LABEL)

@@ -1,4 +1,4 @@
-"""The rows of a table as a model needs them: its columns, the targets, the weights."""
+"""The rows of a table in the form that a model needs: its columns, the targets, the weights."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 
 
 class ModelRows(NamedTuple):
-    """The rows of a whole table as a model needs them.
+    """The rows of a whole table, in the form that a model needs.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class LabelledTable:
     ----------
     table_format : TableFormat
     target : sequence of str
-        The target columns; none for those that the model notes.
+        The target columns. If empty, the model's own note says which columns they are.
     weight : str or None
         The column of weights.
     """
@@ -72,9 +72,10 @@ class LabelledTable:
         *,
         target_needed: bool = True,
     ) -> ModelRows:
-        """Read a whole table for a model; without a path there are no rows.
+        """Read a whole table for a model. Without a path, the result has no rows.
 
-        `target_needed` refuses a table without the target, as does a weight.
+        A table without the target is refused if `target_needed` is true or if there is a
+        column of weights.
         """
         import pandas as pd
 
@@ -141,12 +142,12 @@ def labelled_table_options(function: Callback) -> Callback:
 
 
 class ModelColumns(NamedTuple):
-    """Where a table has the columns of a model.
+    """The columns of a table that are the columns of a model.
 
     Attributes
     ----------
     kinds : dict of str to str
-        The names of the table's columns, in the order of the model, and what each holds.
+        The names of these columns, in the order of the model, each with the kind of its cells.
     named : bool
         Whether the model knows its columns by name, and not only by place.
     table : str
@@ -158,7 +159,7 @@ class ModelColumns(NamedTuple):
     table: str
 
     def of(self, frame: pd.DataFrame) -> Any:
-        """The model's columns of some rows, as it takes them."""
+        """The model's columns of some rows, as a frame or array that the model takes."""
         columns = frame[list(self.kinds)]
         check_finite(columns, self.table)
         return columns if self.named else columns.to_numpy()
@@ -181,7 +182,7 @@ def find_columns(
     model : fitted estimator
     table : Table
     others : sequence of str
-        The table's columns that are not the model's: identifiers, target, weight.
+        The table's columns that are not columns of the model: identifiers, target, weight.
     """
     encoder = model.encoder_
     kinds = [kind_of(encoder.columns_of(source)[0]) for source in range(len(encoder.names))]
@@ -203,7 +204,7 @@ def find_columns(
 
 
 def kind_of(column: EncodedColumn) -> str:
-    """What a table must hold for this column of a model."""
+    """The kind of cells that a table must have for this column of a model."""
     from neuralrules._data._columns import Date, Number
 
     if isinstance(column, Date):
@@ -216,7 +217,8 @@ def lacking_columns(
 ) -> InputError:
     """The error for columns that a model needs and a table lacks.
 
-    The columns `taken`, targets and other columns of the model, are not suggested instead.
+    The message does not suggest the columns `taken`, which have another use: targets and the
+    model's other columns.
     """
     what = f"column {lacking[0]!r}"
     if len(lacking) > 1:
@@ -230,7 +232,7 @@ def lacking_columns(
 def target_names(
     model: NeuralRuleModel, given: Sequence[str], table: Table, columns: Sequence[str]
 ) -> list[str]:
-    """The target columns: those that are given, or those that `fit` noted."""
+    """The target columns that the user gives, or those that `fit` noted in the model."""
     targets = list(given) or notes_of(model, "targets")
     if not targets:
         raise InputError(
@@ -261,9 +263,10 @@ def rows_by_number(
     console: Console,
     look_at: Callable[[pd.DataFrame], None] | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """Each of the rows as a table of one row; reads no further than the last of the rows.
+    """The rows with these numbers, each with its number and as a table of one row.
 
-    `look_at` gets all rows that are read, with the columns of the model in its order.
+    The table is read no further than the last of these rows. `look_at` gets all rows that are
+    read, with the columns of the model in the model's order.
     """
     columns = find_columns(model, table, notes_of(model, "targets"))
     first = 1
@@ -294,7 +297,7 @@ def target_kind(model: NeuralRuleModel) -> str:
 def known_targets(
     model: NeuralRuleModel, frame: pd.DataFrame, targets: Sequence[str], name: str
 ) -> np.ndarray:
-    """The targets as the model knows them: its class labels, or numbers."""
+    """The targets as class labels of the model, or as numbers."""
     from neuralrules._data._categories import category_name
 
     for target in targets:
@@ -326,7 +329,7 @@ def known_targets(
 
 
 def check_finite(frame: pd.DataFrame, name: str) -> None:
-    """Refuse numbers that are too large; the index of the frame counts the table's rows."""
+    """Refuse numbers that are too large. The frame's index counts the table's rows from 0."""
     from neuralrules._data._numbers import LARGEST
 
     for column in frame.columns[frame.dtypes == np.float64]:

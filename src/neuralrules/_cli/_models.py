@@ -1,4 +1,4 @@
-"""Model files, the notes in them, and checks of files that are to be written."""
+"""Loading model files, the notes in models, and checks of the files to write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def load_model(path: str) -> NeuralRuleModel:
-    """A model file as a fitted estimator."""
+    """Load a model file as a fitted estimator."""
     from neuralrules._estimators._load import load
 
     model: NeuralRuleModel = opened(path, load)
@@ -27,7 +27,7 @@ def load_model(path: str) -> NeuralRuleModel:
 
 
 def load_stored(path: str) -> StoredModel:
-    """A model file to predict with, which loads in a fraction of the time of an estimator."""
+    """Load a model file only to predict, in a fraction of the time that an estimator takes."""
     from neuralrules._files import stored_model
 
     model: StoredModel = opened(path, stored_model)
@@ -35,7 +35,7 @@ def load_stored(path: str) -> StoredModel:
 
 
 def opened(path: str, load: Callable[[str], Any]) -> Any:
-    """What `load` makes of a model file; an error says if the file is a table."""
+    """The result of `load` for a model file. If the file is a table, the error says so."""
     if os.path.isdir(path):
         raise InputError(f"MODEL {path!r} is a folder. Give a file that `fit` wrote.")
     try:
@@ -55,23 +55,23 @@ def opened(path: str, load: Callable[[str], Any]) -> Any:
 
 
 def notes_of(model: NeuralRuleModel | StoredModel | None, key: str) -> list[str]:
-    """What `fit` noted in the model; nothing for a model that a program saved."""
+    """A note that `fit` left in a model; empty for a model that a program saved."""
     return [] if model is None else model.fitted_.notes.get(key, [])
 
 
 def note(model: NeuralRuleModel, **notes: list[str]) -> None:
-    """Note in a model what commands need to know about the table of its fit."""
+    """Note in a model what other commands need to know about the table of its fit."""
     model.fitted_ = replace(model.fitted_, notes=notes)
 
 
 def label_of(model: NeuralRuleModel, text: str | None) -> Any:
-    """The class that a text names; the text itself if there is no such class."""
+    """The class label with this text, or the text itself if the model has no such class."""
     labels = {str(label): label for label in model.fitted_.task.labels}
     return labels.get(text, text) if text is not None else None
 
 
 def checked_output(path: str, example: str, inputs: Sequence[str | None]) -> Path:
-    """The path of a file to write; refused before any work, and if it is an input."""
+    """The path of a file to write, checked before any work. It must not be an input."""
     from neuralrules._io._writing import checked_path
 
     with library_errors():

@@ -1,4 +1,4 @@
-"""The options of `fit` that are parameters of the estimators, made from their declarations."""
+"""The options of `fit` for parameters of the estimators, made from the declared parameters."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from neuralrules._estimators._base import NeuralRuleModel
 
 SECTION = "Parameters of the model"
-# Parameters without an option. The terminal decides whether there is a progress bar. Every
-# command line fits anew, and compares candidates by their loss. The command itself has options
-# for rules of experts, the checkpoint and what means missing.
+# Parameters without an option made from them. The terminal decides whether there is a progress
+# bar. Every command line starts a new fit, and compares candidates by their loss. `fit` itself
+# declares the options for expert rules, for the checkpoint and for texts that mean missing.
 NO_OPTIONS = ("verbose", "warm_start", "scoring", "expert_rules", "checkpoint", "missing")
 RANDOM_STATE = 0
-TOO_LARGE = 2**32  # for a count, and for an integer of C
-# Texts for parameters whose declared text is about Python.
+TOO_LARGE = 2**32  # numbers from here on are too large for a count or for an integer of C
+# Help texts for parameters whose declared text is about Python.
 TEXTS = {
     "max_depth": (
         "Depth of the trees, and so the largest number of literals of a rule. The parameter "
@@ -51,7 +51,7 @@ TEXTS = {
 
 
 class ColumnOption(NamedTuple):
-    """How a parameter that names columns is written on the command line."""
+    """The option for a parameter that names columns: its type, its metavar and its help."""
 
     type: click.ParamType[Any]
     metavar: str
@@ -59,7 +59,7 @@ class ColumnOption(NamedTuple):
 
 
 def read_direction(text: str) -> tuple[str, int, str | None]:
-    """A column and 1 or -1, with an equals sign between them, and perhaps a class."""
+    """Read "column=1", "column=-1" or "column=-1:class"."""
     found = re.fullmatch(r"(.+?)=([+-]?1)(?::(.+))?", text)
     if not found:
         raise ValueError(text)
@@ -68,14 +68,14 @@ def read_direction(text: str) -> tuple[str, int, str | None]:
 
 
 def read_names(text: str) -> list[str]:
-    """Names with commas between them; names with commas in quotes, as in a table."""
+    """Read names with commas between them. A name that contains a comma is in quotes."""
     names = next(csv.reader([text]), [])
     if not names or not all(names):
         raise ValueError(text)
     return names
 
 
-# Each may be given several times.
+# Each of these options may be given several times.
 COLUMN_OPTIONS = {
     "monotone": ColumnOption(
         Parsed(
@@ -124,11 +124,11 @@ class Allowed(NamedTuple):
     Attributes
     ----------
     metavar : str
-        What stands for it in the help.
+        The placeholder for such a value in the help.
     words : str
-        What it is, for messages.
+        A description of such a value, for messages.
     constraint : object
-        scikit-learn's constraint.
+        scikit-learn's constraint that such a value satisfies.
     """
 
     metavar: str
@@ -137,7 +137,7 @@ class Allowed(NamedTuple):
 
 
 class ParameterType(click.ParamType):  # type: ignore[type-arg]  # not in all of click 8
-    """Text that becomes a value which the estimators allow."""
+    """An option type that turns text into a value that the estimators allow."""
 
     name = "value"
 
@@ -167,7 +167,7 @@ class ParameterType(click.ParamType):  # type: ignore[type-arg]  # not in all of
 
 
 def readings(text: str) -> Iterator[Any]:
-    """The values that a text may stand for: a number, a dict, None, or the text itself."""
+    """The values that a text may mean: a number, a dict, None, or the text itself."""
     for read in (int, finite, json_object):
         try:
             yield read(text)
@@ -191,14 +191,14 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def allowed_values(constraint: Any) -> Iterator[Allowed]:
-    """The kinds of values that one of scikit-learn's constraints stands for."""
+    """The kinds of values that one of scikit-learn's constraints allows."""
     from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
     made = make_constraint(constraint)
     if constraint is None:
         yield Allowed("none", "none", made)
     elif constraint in (tuple, list):
-        return  # pairs are for programs
+        return  # these values are for programs, not for the command line
     elif constraint is dict:
         yield Allowed("JSON", "a JSON object from classes to weights", made)
     elif constraint == "boolean":
@@ -232,7 +232,7 @@ def bounds_text(interval: Any) -> str:
 
 
 def estimators() -> dict[str, type[NeuralRuleModel]]:
-    """The estimators by the task they are for."""
+    """The estimator for each task."""
     from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 
     return {"classification": NeuralRuleClassifier, "regression": NeuralRuleRegressor}
@@ -243,7 +243,7 @@ def estimator_options() -> tuple[Option, ...]:
     """One option for each parameter that the estimators declare."""
     declared: dict[str, dict[str, Field[Any]]] = {}
     for task, estimator in estimators().items():
-        # Parameters that may be given without their names come first, as in Python.
+        # Parameters that Python accepts by position come first.
         for parameter in sorted(fields(estimator), key=lambda one: bool(one.kw_only)):
             declared.setdefault(parameter.name, {})[task] = parameter
     return tuple(
@@ -256,7 +256,7 @@ def estimator_options() -> tuple[Option, ...]:
 def estimator_option(
     name: str, by_task: Mapping[str, Field[Any]], parameters: Collection[str]
 ) -> Option:
-    """The option of one parameter; `by_task` are its declarations by the two estimators."""
+    """The option for a parameter; `by_task` has its declaration for each task."""
     names = [name, option_name(name)]
     default = f"  [default: {default_text(name, by_task)}]"
     if name in COLUMN_OPTIONS:
@@ -274,7 +274,7 @@ def estimator_option(
     if len(by_task) == 1:
         text += f" For {next(iter(by_task))} only."
     allowed = allowed_by_any([each.metadata["allowed"] for each in by_task.values()])
-    if "boolean" in allowed:  # if it has a word too, that is what it is without a flag
+    if "boolean" in allowed:  # a word that is allowed too is the value without a flag
         names[1] += f"/--no-{names[1][2:]}"
         return Option(names, section=SECTION, default=None, help=text + default)
     kind = ParameterType(allowed)
@@ -282,7 +282,7 @@ def estimator_option(
 
 
 def allowed_by_any(by_task: Sequence[Sequence[Any]]) -> list[Any]:
-    """What one of the estimators allows: the words of all, and what else the first allows."""
+    """The words that any of the estimators allows, and the other constraints of the first."""
     from sklearn.utils._param_validation import StrOptions
 
     words = {
@@ -297,7 +297,7 @@ def allowed_by_any(by_task: Sequence[Sequence[Any]]) -> list[Any]:
 
 
 def for_command_line(text: str, parameters: Collection[str]) -> str:
-    """A text about parameters that names options, and has no quotes around words."""
+    """A text about parameters, with options in their place and without quotes around words."""
 
     def option_of(found: re.Match[str]) -> str:
         return option_name(found[1]) if found[1] in parameters else found[0]
@@ -307,7 +307,7 @@ def for_command_line(text: str, parameters: Collection[str]) -> str:
 
 
 def default_text(name: str, by_task: Mapping[str, Field[Any]]) -> str:
-    """The default as it would be written on the command line."""
+    """The default value as a user would write it on the command line."""
     if name == "random_state":
         return str(RANDOM_STATE)
 
@@ -323,7 +323,7 @@ def default_text(name: str, by_task: Mapping[str, Field[Any]]) -> str:
 
 
 def given_parameters(context: click.Context) -> dict[str, Any]:
-    """The parameters that the command line gives; all others keep their defaults."""
+    """The parameters that the command line gives, and `random_state` with its own default."""
     given = {
         name: context.params[name]
         for name in parameter_names()
@@ -350,14 +350,14 @@ def check_values(task: str, parameters: dict[str, Any], known: Any) -> None:
     ----------
     task : str
     parameters : dict
-        What the command line gives.
+        Values that the command line gives.
     known : mapping of str to list
-        The constraints of the task's estimator.
+        The constraints of the parameters of the task's estimator.
     """
     for name, value in parameters.items():
         if name not in known:
             raise click.UsageError(f"{option_name(name)} is not for {task}. Leave it out.")
-        if name in COLUMN_OPTIONS:  # they mean the same for both
+        if name in COLUMN_OPTIONS:  # these parameters are the same for both tasks
             continue
         made = [one for part in known[name] for one in allowed_values(part)]
         if not any(one.constraint.is_satisfied_by(value) for one in made):
@@ -369,7 +369,7 @@ def check_values(task: str, parameters: dict[str, Any], known: Any) -> None:
 
 
 def as_parameter(name: str, given: Any) -> Any:
-    """The parameter of the estimators for an option that was given several times."""
+    """The value of a parameter, from all values that were given for its option."""
     if name != "monotone":
         return list(given)
     directions: dict[str, dict[str | None, int]] = {}
@@ -388,7 +388,7 @@ def as_parameter(name: str, given: Any) -> Any:
 
 
 def named_columns(parameters: dict[str, Any]) -> dict[str, list[str]]:
-    """The columns that each of these options names."""
+    """The columns that each option about columns names."""
     groups = parameters.get("interactions", [])
     found = {
         "monotone": list(parameters.get("monotone", {})),

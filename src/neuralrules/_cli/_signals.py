@@ -1,9 +1,9 @@
-"""Signals that end the process: one line, an exit code, and no half-written files.
+"""Signals that end the process: it prints one line, and leaves no half-written files.
 
-A signal does not raise an exception, which could come at a bad moment: Python loses exceptions
-that are raised in a finalizer, and an import may take them for a missing module. Instead, the
-process removes the parts of unfinished files and ends at once, also during imports and while it
-waits for standard input.
+A signal does not raise an exception, because it may arrive at a bad moment: Python drops
+exceptions in a finalizer, and an import may take an exception for a missing module. Instead,
+the process removes unfinished files and ends at once with an exit code. It does so also during
+imports and while it waits for standard input.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ WORDS = {  # by names, because Windows does not have all of these signals
 
 
 def answer_signals() -> None:
-    """End the process on each of these signals from now on, unless a signal is ignored."""
+    """From now on, let each of these signals end the process, unless the signal is ignored."""
     if threading.current_thread() is not threading.main_thread():
-        return  # which alone may handle signals
+        return  # only the main thread may handle signals
     owner = os.getpid()
 
     def end(number: int, frame: Any) -> None:
-        if os.getpid() == owner:  # a copy of this process has no files of its own
+        if os.getpid() == owner:  # a forked process must not remove the files of its parent
             remove_unfinished()
             line = f"neuralrules: {WORDS[signal.Signals(number).name]}\n"
-            # A bar may be on the terminal; and print may be what was interrupted.
+            # Clear a progress bar. The signal may have interrupted print, so os.write is used.
             start = "\r\x1b[K" if os.isatty(2) else ""
             with suppress(OSError):  # the terminal may be gone
                 os.write(2, (start + line).encode())
