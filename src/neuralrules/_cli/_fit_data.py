@@ -46,7 +46,7 @@ class Roles(NamedTuple):
         return {"--target": self.target, "--drop": self.drop, "--weight": weights}
 
     def check(self) -> None:
-        """Refuse a column that has two roles, or one role twice; `--drop` may name one twice."""
+        """Refuse a column with two roles, or with one role twice; `--drop` may repeat it."""
         roles: dict[str, str] = {}
         for role, names in self.options.items():
             for name in names:

@@ -1,8 +1,8 @@
-"""Table files, whatever their format: CSV, TSV and Parquet, compressed or not.
+"""Reading and writing of table files: CSV, TSV and Parquet, compressed or not.
 
 `_streams` opens files and standard streams as bytes. `_csv` and `_parquet` split the bytes into
-columns, `_cells` turns the cells into numbers and text, and `_columns` makes frames of them.
-`_output` writes frames. pandas and pyarrow are loaded with the first table, not before.
+columns. `_cells` turns cells into numbers and text. `_columns` makes frames of the columns.
+`_output` writes frames. pandas and pyarrow are not loaded before the first table.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ def open_table(
     path : str
         A file, or "-" for standard input.
     file_format : {"csv", "tsv", "parquet"}, optional
-        By default what the file's name says, and CSV for standard input.
+        By default the format that the file's name says, and CSV for standard input.
     delimiter : str, optional
-        One character between the cells of text. By default a comma for CSV, a tab for TSV.
+        The character between two cells of text. By default a comma for CSV, a tab for TSV.
     missing : sequence of str
-        Texts that mean missing, for CSV and TSV besides the empty cell and the texts that
-        pandas takes for missing, for Parquet besides its own missing values.
+        More texts that mean missing. In CSV and TSV, empty cells and the texts that pandas
+        takes for missing always mean missing. In Parquet, its own missing values do.
     decimal : str
-        The mark before the decimals of numbers that are text.
+        The decimal mark of numbers in text.
     thousands : str, optional
-        The mark between their thousands. By default there is none.
+        The mark between the thousands of numbers in text. By default there is none.
 
     Raises
     ------
     TableError
-        For a mistake in the file or in an option, with one line for the user.
+        For a mistake in the file or in an option. Its text is one line for the user.
     """
     import_packages()
     check_is_file(path)
@@ -84,21 +84,22 @@ def open_table(
 def open_output(
     path: str, *, file_format: str | None = None, spreadsheet_safe: bool = False
 ) -> Iterator[TableWriter]:
-    """Open a table file for writing, whole or not at all.
+    """Open a table file for writing. The file is written whole or not at all.
 
     Parameters
     ----------
     path : str
         A file, or "-" for standard output.
     file_format : {"csv", "tsv", "parquet"}, optional
-        By default what the file's name says, and CSV for standard output.
+        By default the format that the file's name says, and CSV for standard output.
     spreadsheet_safe : bool
         Put an apostrophe before texts that a spreadsheet would take for formulas.
 
     Raises
     ------
     TableError, OSError, ValueError, TypeError
-        If the file cannot be written; before any work, with one line for the user.
+        If the file cannot be written. The error comes before any work, and its text is one
+        line for the user.
     """
     import_packages()
     kind, compression = format_and_compression(path, file_format)
@@ -133,7 +134,7 @@ def check_delimiter(delimiter: str, kind: str) -> None:
 
 
 def import_packages() -> None:
-    """Load pandas and pyarrow, or say how to get them."""
+    """Load pandas and pyarrow, or raise an error that says how to install them."""
     try:
         import pandas  # noqa: F401
         import pyarrow  # noqa: F401

@@ -1,4 +1,4 @@
-"""From the text of cells to numbers, and from Arrow's columns to pandas' ones."""
+"""Conversion of cells from text to numbers and dates, and of columns from Arrow to pandas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Marks(NamedTuple):
     thousands: str | None = None
 
     def plain(self, text: str) -> str:
-        """A number as Python writes it; for any other text, one that is no number."""
+        """A number in Python's spelling. For any other text, the result is no number either."""
         if self == PLAIN:
             return text
         thousands = "" if self.thousands is None else re.escape(self.thousands)
@@ -36,7 +36,8 @@ class Marks(NamedTuple):
             re.ASCII | re.IGNORECASE,
         )
         if match is None:
-            return "" if NUMBER.fullmatch(text) else text  # 1.5 where "." is no decimal mark
+            # A text such as 1.5 is no number if "." is not the decimal mark.
+            return "" if NUMBER.fullmatch(text) else text
         sign, whole, fraction, exponent = (part or "" for part in match.groups())
         digits = whole.replace(self.thousands, "") if self.thousands else whole
         return (
@@ -45,7 +46,7 @@ class Marks(NamedTuple):
 
     @property
     def options(self) -> str:
-        """The options of the command line that name them."""
+        """The options of the command line that give these marks."""
         thousands = [f"--thousands {self.thousands!r}"] if self.thousands else []
         decimal = (
             [f"--decimal {self.decimal!r}"] if self.decimal != "." or not thousands else []
@@ -54,7 +55,8 @@ class Marks(NamedTuple):
 
 
 PLAIN = Marks()
-# In the order in which they are asked for: 1,861 has thousands rather than three decimals.
+# Hints name the first marks that fit, so "," for thousands comes before "," for decimals: the
+# text 1,861 rather means 1861 than a number with three decimals.
 OTHER_MARKS = tuple(
     Marks(*marks)
     for marks in (
@@ -71,7 +73,7 @@ OTHER_MARKS = tuple(
 
 
 class UnreadableError(ValueError):
-    """The first cell of a column that is not what the column should hold."""
+    """A column holds a cell of the wrong kind. `text` is the first such cell."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -79,15 +81,15 @@ class UnreadableError(ValueError):
 
 
 class NotADateError(UnreadableError):
-    """A cell that is no date."""
+    """A column of dates holds a cell that is no date."""
 
 
 class NotANumberError(UnreadableError):
-    """A cell that is no number."""
+    """A column of numbers holds a cell that is no number."""
 
 
 def number(text: str, names: Mapping[str, float], marks: Marks = PLAIN) -> float:
-    """The number in the text of a cell; `names` are names of numbers, in small letters."""
+    """The number in the text of a cell. `names` maps lowercase names to their numbers."""
     bare = marks.plain(text.strip(string.whitespace))
     if NUMBER.fullmatch(bare):
         return float(bare)
@@ -97,7 +99,7 @@ def number(text: str, names: Mapping[str, float], marks: Marks = PLAIN) -> float
 
 
 def is_number(text: str, marks: Marks) -> bool:
-    """Whether a text is a number in these marks."""
+    """Whether a text is a number that is written with these marks."""
     try:
         number(text, {}, marks)
     except NotANumberError:
@@ -111,9 +113,10 @@ def with_holes(column: Any, markers: Iterable[str]) -> Any:
     Parameters
     ----------
     column : pyarrow.ChunkedArray
-        Text, numbers or dates; other types are returned as they are.
+        Text, numbers or dates. A column of another type is returned unchanged.
     markers : texts
-        A number or a date is missing if one of the texts means the same number or date.
+        Texts that mean missing. A number or a date is missing if it equals the number or the
+        date that one of these texts stands for.
     """
     if is_text(column.type):
         known, cells = pa.array(sorted(markers), column.type), column
@@ -133,48 +136,48 @@ def with_holes(column: Any, markers: Iterable[str]) -> Any:
 
 
 def numbers(texts: Any, names: Mapping[str, float], marks: Marks = PLAIN) -> np.ndarray:
-    """Texts as float64 with NaN for null, (n_rows,).
+    """The numbers in texts, (n_rows,) float64 with NaN for null.
 
     Parameters
     ----------
     texts : pyarrow.ChunkedArray of text
     names : mapping
-        Names of numbers, in small letters, such as `TRUTHS`.
+        Numbers by their lowercase names, such as `TRUTHS`.
     marks : Marks
         How the numbers are written.
 
     Raises
     ------
     NotANumberError
-        With the first text that is no number.
+        For the first text that is no number.
     """
     try:
         bare = pc.ascii_trim_whitespace(texts)
         values = pc.cast(bare, pa.float64()) if marks == PLAIN else None
     except pa.ArrowInvalid:
         values = None
-    # Arrow takes any spelling of NaN for a number, pandas and we do not.
+    # Arrow takes any spelling of NaN for a number. pandas and this module do not.
     if values is not None and not pc.any(pc.is_nan(values)).as_py():
         return values.to_numpy()
     return by_text(texts, lambda text: number(text, names, marks))
 
 
 def by_text(texts: Any, read: Callable[[str], float]) -> np.ndarray:
-    """The value of each text, NaN for null; every different text is read once."""
+    """The value that `read` gives for each text, NaN for null. Equal texts are read once."""
     encoded = texts.combine_chunks().dictionary_encode()
-    # In the order of first rows, so that the first text that fails is the first such cell.
+    # The dictionary has the order of the rows, so an error is about the first wrong cell.
     values = [read(text) for text in encoded.dictionary.to_pylist()]
     places = encoded.indices.fill_null(len(values)).to_numpy()
     return np.array([*values, np.nan])[places]
 
 
 def dates(texts: Any) -> np.ndarray:
-    """Texts as datetime64, NaT for null, (n_rows,).
+    """The dates in texts, (n_rows,) datetime64 with NaT for null.
 
     Raises
     ------
     NotADateError
-        With the first text that is no date.
+        For the first text that is no date.
     """
 
     def read(text: str) -> float:
@@ -190,10 +193,10 @@ def dates(texts: Any) -> np.ndarray:
 
 
 def typed(texts: Any, marks: Marks = PLAIN) -> Any:
-    """A column of text as pandas would type it: int64, float64 or objects with None.
+    """A column of text in the type that pandas would give it: int64, float64 or object.
 
-    Unlike pandas, whole numbers beyond int64 are float64, and True and False are text. So are
-    codes with leading zeros.
+    Unlike in pandas, whole numbers beyond int64 become float64. True and False stay text, and
+    so do codes with leading zeros. Missing text is None.
     """
     if pc.any(pc.match_substring_regex(texts, r"^\s*[+-]?0[0-9]+\s*$")).as_py():
         return objects(texts)
@@ -202,7 +205,7 @@ def typed(texts: Any, marks: Marks = PLAIN) -> Any:
     except NotANumberError:
         return objects(texts)
     if marks != PLAIN:
-        whole = bool(len(values)) and bool((values % 1 == 0).all())  # NaN is not
+        whole = bool(len(values)) and bool((values % 1 == 0).all())  # false if there is NaN
         return values.astype(np.int64) if whole and np.abs(values).max() < 2**53 else values
     bare = pc.ascii_trim_whitespace(texts)
     if texts.null_count or not pc.all(pc.match_substring_regex(bare, r"^[+-]?[0-9]+$")).as_py():
@@ -214,12 +217,12 @@ def typed(texts: Any, marks: Marks = PLAIN) -> Any:
 
 
 def objects(texts: Any) -> pd.Series:
-    """Text with None for null, as objects: pandas 3 would choose another type."""
+    """Text as objects with None for null. Without a dtype, pandas 3 would not take object."""
     return pd.Series(texts.to_numpy(), dtype=object)
 
 
 def plain(column: Any) -> Any:
-    """An Arrow column without a dictionary, and with `TEXT` for all types of text."""
+    """An Arrow column without a dictionary. Its type is `TEXT` if it is any type of text."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return column.cast(TEXT) if is_text(column.type) else column

@@ -1,4 +1,4 @@
-"""A table file of any format: columns by name, read once."""
+"""A table file of any format: its columns have names, and its rows can be read once."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ from neuralrules._cli._tables._streams import TableError
 from neuralrules._data._categories import all_spellings, category_name
 from neuralrules._data._cells import TRUTHS
 
-CHUNK_CELLS = 2**22  # of one chunk: chunks of a wide table have fewer rows
-SHOWN_CHARACTERS = 40  # of a cell in a message
-SHOWN_NAMES = 10  # columns that a message lists
+CHUNK_CELLS = 2**22  # most cells in a chunk: chunks of a wide table have fewer rows
+SHOWN_CHARACTERS = 40  # most characters of a cell that a message shows
+SHOWN_NAMES = 10  # most columns that a message lists
 
 
 class Batch(NamedTuple):
-    """Some rows of some columns: their number, and a pyarrow.ChunkedArray for each name."""
+    """Some rows of a table: how many they are, and a pyarrow.ChunkedArray for each column."""
 
     n_rows: int
     columns: dict[str, Any]
 
 
 class Table(ABC):
-    """A table file that is open for reading, once, from its first row to its last.
+    """A table file that is open for reading. It can be read once, from the first row on.
 
     Parameters
     ----------
     name : str
-        For messages: the path as it was given, or "standard input".
+        Name of the table in messages: the path that the user gave, or "standard input".
     names : list of str
         The names of the columns.
     missing : texts
@@ -69,7 +69,8 @@ class Table(ABC):
     ) -> None:
         self.name = name
         self.names = names
-        # The marker -999 also stands for -999.0, because a hole makes integers floats.
+        # The marker -999 also means -999.0: a missing cell turns a column of integers into
+        # floats.
         self._given = frozenset(text for marker in missing for text in all_spellings(marker))
         self._markers = self._given | frozenset(usual)
         self._marks = marks
@@ -81,22 +82,22 @@ class Table(ABC):
         columns: Sequence[str] | None = None,
         kinds: Mapping[str, str] | None = None,
     ) -> pd.DataFrame:
-        """Read all rows of some columns, each column's type found over all its rows.
+        """Read all rows of some columns. The type of a column depends on all of its rows.
 
         Parameters
         ----------
         columns : sequence of str, optional
-            By default all.
+            The columns to read, by default all.
         kinds : mapping of str to {"date", "text"}, optional
-            What is in some of them: dates, as text of ISO 8601 or in a type of dates, or
-            categories, whatever they look like.
+            Columns whose kind is known. "date" means dates, as text of ISO 8601 or in a type
+            of dates. "text" means categories, even if they look like numbers.
 
         Returns
         -------
         frame : DataFrame of shape (n_rows, n_columns)
-            Numbers are int64 where all are whole and present, else float64 with NaN; text
-            is an object column with None for missing; dates are datetime64. Parquet's other
-            types stay.
+            A column of numbers is int64 if all numbers are whole and none is missing, and
+            float64 with NaN otherwise. Text is an object column with None for missing. Dates
+            are datetime64. Other types of Parquet stay as they are.
         """
         wanted = self._begin(self.names if columns is None else columns)
         batches = list(self._batches(wanted, CHUNK_CELLS))
@@ -108,7 +109,8 @@ class Table(ABC):
             for name in wanted:
                 pieces[name] += batch.columns[name].chunks
         del batches
-        # One column after the other: the file's cells of a column go when it is typed.
+        # Columns are typed one after the other, so that the cells that were read from the file
+        # can be freed for each column in turn.
         typed = {}
         for name in wanted:
             column = pa.chunked_array(pieces.pop(name))
@@ -121,22 +123,23 @@ class Table(ABC):
     def chunks(
         self, kinds: Mapping[str, str], *, n_rows: int = 50_000
     ) -> Iterator[pd.DataFrame]:
-        """Read some columns a number of rows at a time, in constant memory.
+        """Read some columns, a number of rows at a time, in constant memory.
 
         Parameters
         ----------
         kinds : mapping of str to {"number", "date", "text", "category", "as is"}
-            The columns, in the order that the frames will have. "number" gives float64
-            with NaN; "date" datetime64; "text" objects with None; "category" the same, but
-            only the user's texts mean missing; "as is" what the file holds, in an Arrow type
-            of pandas: for CSV the very text, even if it means missing.
+            The columns, in the order that the frames will have. "number" gives float64 with
+            NaN. "date" gives datetime64. "text" gives objects with None. "category" gives
+            objects with None too, but only the user's texts mean missing. "as is" gives the
+            cells of the file in an Arrow type of pandas. For CSV, these are texts, even if
+            they mean missing.
         n_rows : int
-            Rows of a frame; the last one, and those of wide tables, have fewer.
+            Rows of a frame. The last frame and frames of wide tables have fewer rows.
 
         Yields
         ------
         frame : DataFrame
-            Its index counts the rows of the table from 0. A table without rows gives none.
+            Its index counts the rows of the table from 0. A table without rows gives no frame.
         """
         wanted = self._begin(list(kinds))
         rows = max(1, min(n_rows, CHUNK_CELLS // max(1, len(wanted))))
@@ -148,13 +151,13 @@ class Table(ABC):
         return next(iter(self._chunks(kinds, [Batch(0, none)])))
 
     def _type_of(self, column: str) -> Any:
-        """The type that the file's cells of a column have."""
+        """The Arrow type of a column's cells in the file."""
         return TEXT
 
     @property
     @abstractmethod
     def done(self) -> float | None:
-        """Share of the file that has been read, 0 to 1; None if it cannot be known."""
+        """The share of the file that has been read, from 0 to 1; None if it is unknown."""
 
     @abstractmethod
     def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
@@ -162,7 +165,7 @@ class Table(ABC):
 
     @abstractmethod
     def _typed(self, column: Any) -> Any:
-        """A whole column, a pyarrow.ChunkedArray, as a column of pandas."""
+        """Turn a whole column, a pyarrow.ChunkedArray, into a column of pandas."""
 
     def _chunks(
         self, kinds: Mapping[str, str], batches: Iterable[Batch]
@@ -179,11 +182,12 @@ class Table(ABC):
             first += batch.n_rows
 
     def converted(self, column: Any, kind: str, name: str, first: int) -> Any:
-        """A column of a chunk, which starts at row `first`, as its kind says."""
+        """Convert a column of a chunk to its kind. The chunk starts at row `first`."""
         column = plain(column)
         if kind == "as is":
             return pd.Series(pd.arrays.ArrowExtensionArray(column))
-        # The model itself knows which of the usual texts for missing are its categories.
+        # Categories keep texts that usually mean missing: the model knows whether such a text
+        # is one of its categories.
         column = with_holes(column, self._given if kind == "category" else self._markers)
         if kind in ("text", "category"):
             return objects(as_text(column))
@@ -230,7 +234,7 @@ class Table(ABC):
         return self._error(f"{shown(text)} is not a number. {remedy}", row, column)
 
     def _begin(self, columns: Sequence[str]) -> list[str]:
-        """The columns to read; refused if one is not there, or if the table has been read."""
+        """The columns to read. Refuses unknown columns, and a table that has been read."""
         if self._begun:
             raise RuntimeError(f"{self.name} has been read already; open it once more.")
         for column in columns:
@@ -242,7 +246,7 @@ class Table(ABC):
         return list(columns)
 
     def similar_column(self, column: str, taken: Sequence[str] = ()) -> str:
-        """Which column may be meant by a name that is not there; none of those `taken`."""
+        """A hint for a column that the table lacks: a similar name that is not in `taken`."""
         free = {name.casefold(): name for name in self.names if name not in taken}
         similar = get_close_matches(column.casefold(), free, n=1)
         if similar:
@@ -271,7 +275,7 @@ class Table(ABC):
     def _error(
         self, text: str, row: int | None = None, column: str | None = None
     ) -> TableError:
-        """The error for a mistake and its place; rows count from 1, and row 0 is the header."""
+        """The error for a mistake at some place. Rows count from 1, and row 0 is the header."""
         place = self.name
         if row is not None:
             place += f", row {row}" if row else ", header"
@@ -281,7 +285,10 @@ class Table(ABC):
 
 
 def as_text(column: Any) -> Any:
-    """A pyarrow.ChunkedArray as text, with the names that the encoder gives to categories."""
+    """A column as text, in the form in which the encoder names categories.
+
+    The column is a pyarrow.ChunkedArray.
+    """
     if is_text(column.type):
         return column
     names = [None if cell is None else category_name(cell) for cell in column.to_pylist()]
@@ -289,7 +296,7 @@ def as_text(column: Any) -> Any:
 
 
 def shown(text: str) -> str:
-    """A cell or name in quotes, on one line, and not too long for it."""
+    """A cell or name in quotes, on one line, and shortened if it is long."""
     if len(text) <= SHOWN_CHARACTERS:
         return repr(text)
     return repr(text[: SHOWN_CHARACTERS - 1] + "…")

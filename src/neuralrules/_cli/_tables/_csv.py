@@ -1,8 +1,8 @@
 """Tables of comma- or tab-separated text.
 
-pyarrow splits rows into cells, and takes the quotes off. Only the ends of rows are found here,
-because pyarrow reads a row without end until memory is full, limits rows to its blocks, and
-does not say in which row a quote stays open.
+pyarrow splits rows into cells and removes the quotes. This module finds the ends of rows
+itself, for three reasons. pyarrow reads a row that never ends until memory is full. It does not
+take rows that are longer than its blocks. It does not say in which row a quote is not closed.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from neuralrules._cli._tables._streams import (
 from neuralrules._data._cells import MISSING
 from neuralrules._reading._names import is_utf8
 
-BLOCK_BYTES = 2**22  # that pyarrow splits at a time; longer rows make longer blocks
+BLOCK_BYTES = 2**22  # bytes that pyarrow splits at a time; a block with a longer row is longer
 # A small compressed file can hold gigabytes without the end of a row. Such a row is refused
-# while it is read, and of long rows fewer make a chunk.
+# while it is read. Chunks of long rows hold fewer rows.
 LONGEST_ROW = 2**26  # bytes
 MOST_COLUMNS = 2**22
-CHUNK_BYTES = 2**28  # after which a chunk is full, however few rows it has
+CHUNK_BYTES = 2**28  # a chunk of more bytes is full, even if it has only a few rows
 ICONV = "Convert the file to UTF-8, for example: iconv -f {} -t UTF-8 OLD > NEW"
 TO_UTF8 = ICONV.format("WINDOWS-1252")
 UTF8_MARK = b"\xef\xbb\xbf"
 DOUBLED = 'A quote inside a quoted cell must be doubled ("").'
-# Characters that often separate cells, and how to say so.
+# Characters that often separate cells, each with the option to give for it.
 DELIMITERS = {
     "\t": f"{FORMAT_OPTION} tsv",
     ";": "--delimiter ';'",
     "|": "--delimiter '|'",
     ",": "--delimiter ','",
 }
-# Other files than text, by their first bytes: what they are, and what to do.
+# Files that are not plain text: the pattern of their first bytes, what they are, what to do.
 OTHERS = [
     (rb"PAR1[\x00-\x08\x0e-\x1f]", "a Parquet file", f"Give {FORMAT_OPTION} parquet."),
     (
@@ -58,7 +58,7 @@ OTHERS = [
 
 
 def check_is_text(source: Source) -> None:
-    """Refuse other files that were given as CSV, by their first bytes."""
+    """Refuse a file that is not plain text. Its first bytes show what it is."""
     with reading(source.name):
         start = source.stream.peek(16)
     for suffix, compression in COMPRESSIONS.items():
@@ -73,7 +73,7 @@ def check_is_text(source: Source) -> None:
 
 
 class RowError(Exception):
-    """A row that cannot be split into cells; the text says why, and what to do."""
+    """A row cannot be split into cells. The text says why, and what to do."""
 
 
 class RowBlocks:
@@ -89,7 +89,7 @@ class RowBlocks:
     def __init__(self, source: Source, delimiter: str) -> None:
         self._source = source
         self._delimiter = delimiter
-        self._ahead = b""  # bytes that are read, from the start of a row on
+        self._ahead = b""  # bytes that were read but not returned; they begin with a row
         self._ended = False
         # A quote opens a cell only at its start, and closes it only at its end.
         mark = re.escape(delimiter)
@@ -98,7 +98,8 @@ class RowBlocks:
         other = r'[^"\r\n]*+'
         cells = rf"{other}(?>(?>{quoted}(?={mark}|[\r\n])|{quote_inside}){other})*+"
         row = rf"[\r\n]*+{cells}(?:\r\n?|\n)"
-        after = rf"(?=[\s\S]{{{len(delimiter.encode())}}})"  # a delimiter may be cut in two
+        # The bytes that were read may end in the middle of a delimiter of several bytes.
+        after = rf"(?=[\s\S]{{{len(delimiter.encode())}}})"
         self._one_row = re.compile(row.encode())
         self._all_rows = re.compile(rf"(?>{row})++".encode())
         self._broken_row = re.compile(
@@ -106,19 +107,19 @@ class RowBlocks:
         )
 
     def header(self) -> bytes:
-        """The first row, after a mark of UTF-8."""
+        """The first row, without the byte order mark of UTF-8."""
         self._read(len(UTF8_MARK))
         self._ahead = self._ahead.removeprefix(UTF8_MARK)
-        # A pipe may give no more than the first row for a while.
+        # A pipe may have no more than the first row for a while, so only one row is awaited.
         return self._next(self._one_row, size=1)
 
     def next(self) -> bytes:
-        """One or more rows, with blank lines before and between them; none at the end.
+        """One or more rows, with blank lines before and between them; empty at the end.
 
         Raises
         ------
         RowError
-            For the first of the next rows.
+            If the first of the next rows cannot be split into cells.
         """
         return self._next(self._all_rows, BLOCK_BYTES)
 
@@ -146,7 +147,7 @@ class RowBlocks:
             size = 2 * len(self._ahead)
 
     def _read(self, size: int) -> None:
-        """Read until at least `size` bytes are ahead, or all; the last row gets a line end."""
+        """Read until `size` bytes or all bytes are ahead. The last row gets a line end."""
         most = max(size, min(BLOCK_BYTES, LONGEST_ROW))
         pieces = [self._ahead]
         length = len(self._ahead)
@@ -160,7 +161,7 @@ class RowBlocks:
 
 
 class CsvTable(Table):
-    """A table of text; its columns are all of Arrow's text type until they are typed.
+    """A table of text. Its columns have Arrow's text type until they are typed.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ class CsvTable(Table):
     delimiter : str
         One character between cells.
     missing : sequence of str
-        Texts that mean missing, besides those of pandas.
+        Texts that mean missing, besides those that pandas takes for missing.
     marks : Marks
         How numbers are written.
     """
@@ -182,7 +183,7 @@ class CsvTable(Table):
         self._source = source
         self._delimiter = delimiter
         self._blocks = RowBlocks(source, delimiter)
-        self._n_rows = 0  # that have been split
+        self._n_rows = 0  # number of rows that have been split
         super().__init__(source.name, self._header(), missing, MISSING, marks)
 
     @property
@@ -208,11 +209,11 @@ class CsvTable(Table):
                 "Leave columns out.",
                 row=0,
             )
-        # pandas writes and reads the names of nameless columns, such as its index, like this.
+        # pandas gives such names to columns without a name, such as its index.
         return [name or f"Unnamed: {place}" for place, name in enumerate(names)]
 
     def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
-        # Without any column, the rows are still to be counted.
+        # If no column is wanted, the first one is read to count the rows.
         wanted = list(columns) or self.names[:1]
         held = pa.table({name: pa.chunked_array([], TEXT) for name in wanted})
         for table in self._tables(wanted):
@@ -239,7 +240,7 @@ class CsvTable(Table):
                     raise self._not_utf8(block, columns) from error
                 table = None
             if ragged:
-                if table is not None:  # what stands before a mistake can be used
+                if table is not None:  # the rows before the mistake can be used
                     yield table[: ragged[0].number - 1]
                 row = self._n_rows + ragged[0].number
                 raise self._ragged(ragged[0].actual_columns, row)
@@ -259,7 +260,7 @@ class CsvTable(Table):
         return self._delimiter_hint() or super().similar_column(column, taken)
 
     def _delimiter_hint(self) -> str:
-        """The delimiter that is probably meant, if the header has not been split."""
+        """A hint about the delimiter, if the header is one cell that contains another one."""
         if len(self.names) > 1:
             return ""
         for other, option in DELIMITERS.items():
@@ -280,7 +281,7 @@ class CsvTable(Table):
         )
 
     def _not_utf8(self, block: bytes, columns: list[str]) -> TableError:
-        """The error for the first such cell of a block that has one."""
+        """The error for the first cell that is not UTF-8, in a block that has such a cell."""
         table = split(block, self._delimiter, self.names, columns, pa.large_binary())
         row, column = next(
             (row, name)
@@ -299,7 +300,7 @@ def split(
     kind: Any = None,
     note_ragged: Any = None,
 ) -> Any:
-    """Rows of text as a pyarrow.Table.
+    """Split rows of text into a pyarrow.Table.
 
     Parameters
     ----------
@@ -307,22 +308,25 @@ def split(
         Whole rows.
     delimiter : str
     names : list of str, optional
-        Of all columns; by default the first row names them.
+        The names of all columns. By default the first row holds the names.
     columns : sequence of str
-        The columns of the result; with none, all.
+        The columns of the result; if empty, all columns.
     kind : pyarrow.DataType
-        Of these columns: text or binary.
+        The type of these columns: text or binary.
     note_ragged : callable, optional
-        Takes pyarrow's record of each row with too few or too many cells, and says "skip".
+        A function that gets pyarrow's record of each row with too few or too many cells, and
+        returns "skip".
     """
-    # pyarrow takes only ASCII delimiters: an unused character stands in for another one.
+    # pyarrow takes only ASCII delimiters. Any other delimiter is replaced by an unused
+    # character before the rows are split.
     mark = delimiter
     if not delimiter.isascii():
         unused = (chr(code) for code in range(1, 128) if chr(code) not in '"\r\n')
         mark = next(character for character in unused if character.encode() not in block)
         block = block.replace(delimiter.encode(), mark.encode())
     table = csv.read_csv(
-        # The blank line keeps pyarrow from taking a first cell's U+FEFF for a mark of UTF-8.
+        # pyarrow would remove U+FEFF at the start of the first cell as a byte order mark. The
+        # blank line prevents that.
         pa.BufferReader(b"\n" + block),
         csv.ReadOptions(column_names=names, use_threads=False, block_size=len(block) + 2),
         csv.ParseOptions(

@@ -1,4 +1,4 @@
-"""Frames written one after the other into a table file."""
+"""Writing of frames, one after the other, into a table file."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class TableWriter(Protocol):
     """A table file that is open for writing."""
 
     def write(self, frame: pd.DataFrame) -> None:
-        """Add a frame's rows; the first frame gives the columns, and may have no rows."""
+        """Add a frame's rows. The first frame sets the columns, and may have no rows."""
 
 
 class UnixLines:
-    """Ends every row that a csv writer gives with a newline alone.
+    r"""Replaces the row ending \r\n of a csv writer by \n.
 
-    The writer itself must end them with both characters: some versions of Python put a cell
-    in quotes for a carriage return only if rows end with one.
+    The csv writer itself must write \r\n: some versions of Python quote a cell that contains
+    a carriage return only if rows end with one.
     """
 
     def __init__(self, lines: io.TextIOBase) -> None:
@@ -40,7 +40,7 @@ class UnixLines:
 
 
 class CsvWriter:
-    """Writes text with every digit of a number, and with quotes only where they are needed.
+    """Writes text, with all digits of numbers and with quotes only around cells that need them.
 
     With `spreadsheet_safe`, texts that look like formulas get an apostrophe in front.
     """
@@ -73,14 +73,14 @@ def cells(column: pd.Series) -> list[Any]:
 
 
 def without_formula(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula; numbers stay, also numbers as text."""
+    """A cell that no spreadsheet takes for a formula. Numbers stay, even if they are text."""
     if not isinstance(cell, str) or not cell.startswith(FORMULA_STARTS):
         return cell
     return cell if NUMBER.fullmatch(cell) else f"'{cell}"
 
 
 class ParquetWriter:
-    """Columns of the types that the first frame has."""
+    """Writes Parquet. The types of the first frame's columns are the types of the file."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -90,7 +90,7 @@ class ParquetWriter:
         table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._stream, with_types(table.schema))
-        # Objects that are all missing have no type of their own.
+        # A column of objects has no type if all of its cells are missing.
         self._writer.write_table(table.cast(self._writer.schema))
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class ParquetWriter:
 
 
 def with_types(schema: Any) -> Any:
-    """A schema whose columns without any value are text."""
+    """A schema in which columns without any value have a text type."""
     return pa.schema(
         [
             field.with_type(pa.string()) if pa.types.is_null(field.type) else field
@@ -112,17 +112,17 @@ def with_types(schema: Any) -> Any:
 def csv_writer(
     stream: BinaryIO, delimiter: str, *, spreadsheet_safe: bool = False
 ) -> Iterator[TableWriter]:
-    """Write text into a stream, which stays open."""
+    """A writer of text into a stream. The stream stays open."""
     lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
     try:
         yield CsvWriter(lines, delimiter, spreadsheet_safe=spreadsheet_safe)
     finally:
-        lines.detach()  # which flushes
+        lines.detach()  # this also flushes
 
 
 @contextmanager
 def parquet_writer(stream: BinaryIO) -> Iterator[TableWriter]:
-    """Write Parquet into a stream, which stays open."""
+    """A writer of Parquet into a stream. The stream stays open."""
     writer = ParquetWriter(stream)
     try:
         yield writer

@@ -1,4 +1,4 @@
-"""Tables in Parquet files, whose columns have types of their own."""
+"""Tables in Parquet files. Their columns have types."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def open_parquet(
     if source.in_place:
         yield ParquetTable(source.name, source.stream, missing, marks)
         return
-    # What a Parquet file holds is written at its end: other streams go through a file.
+    # The metadata of a Parquet file is at its end, so a stream is first copied into a file.
     with tempfile.TemporaryFile() as file:
         with reading(source.name):
             start = source.stream.read(len(MAGIC))
-        check_start(source.name, start)  # or anything at all would fill the disk first
+        check_start(source.name, start)  # refuse other streams before they fill the disk
         with reading(source.name):
             file.write(start)
             shutil.copyfileobj(source.stream, file)
@@ -47,7 +47,7 @@ def open_parquet(
 
 
 class ParquetTable(Table):
-    """A table of columns that have types."""
+    """A table in a Parquet file."""
 
     def __init__(self, name: str, file: BinaryIO, missing: Sequence[str], marks: Marks) -> None:
         self._file = opened(name, file)
@@ -77,7 +77,7 @@ class ParquetTable(Table):
             return next(batches, None)
 
     def _checked(self, column: Any, name: str) -> Any:
-        """A column, if its text is UTF-8: pyarrow reads any bytes, and fails later on."""
+        """The column, checked to be UTF-8: pyarrow reads any bytes, and fails only later."""
         try:
             column.validate(full=True)
         except pa.ArrowInvalid as error:
@@ -122,7 +122,7 @@ KNOWN_TYPES = (
 
 
 def opened(name: str, file: BinaryIO) -> Any:
-    """A pyarrow.parquet.ParquetFile; an error says if the file is none."""
+    """Open a pyarrow.parquet.ParquetFile. If the file is none, an error says so."""
     with reading(name):
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
@@ -141,7 +141,7 @@ def opened(name: str, file: BinaryIO) -> Any:
 
 
 def check_start(name: str, start: bytes) -> None:
-    """Refuse what does not begin like a Parquet file."""
+    """Refuse a file that does not begin like a Parquet file."""
     if not start:
         raise TableError(f"{name} is empty. Give a Parquet file.")
     if start != MAGIC:
@@ -152,9 +152,10 @@ def check_start(name: str, start: bytes) -> None:
 
 @contextmanager
 def reading_parquet(name: str) -> Iterator[None]:
-    """Say in one line what goes wrong while pyarrow reads; it has many errors for damage."""
+    """Turn the many errors that pyarrow raises for damaged files into one line for the user."""
     with reading(name, "it is no good Parquet file"):
         try:
             yield
-        except (pa.ArrowException, UnicodeDecodeError) as error:  # of the columns' names
+        # A UnicodeDecodeError comes from the names of columns.
+        except (pa.ArrowException, UnicodeDecodeError) as error:
             raise OSError(str(error)) from error

@@ -1,4 +1,4 @@
-"""Files and standard streams as bytes: opened, checked by their first bytes, (de)compressed."""
+"""Opening files and standard streams as bytes, with checks and with (de)compression."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from typing import Any, BinaryIO
 from neuralrules._io._writing import checked_path, whole_file
 
 STANDARD = "-"  # the path of standard input and output
-STANDARD_INPUT = "standard input"  # its name in messages
+STANDARD_INPUT = "standard input"  # the name of standard input in messages
 FORMATS = ("csv", "tsv", "parquet")
-FORMAT_OPTION = "--data-format"  # of the commands, for the format of a table
+FORMAT_OPTION = "--data-format"  # the commands' option for the format of a table
 
 
 class TableError(Exception):
-    """A mistake in a table file; the text is one line for the user."""
+    """A mistake in a table file. The text is one line for the user."""
 
 
 def _zstd_reader(stream: BinaryIO) -> io.BufferedReader:
@@ -56,13 +56,13 @@ class _LeftOpen(io.RawIOBase):
 
 
 def _gzip_writer(stream: BinaryIO) -> gzip.GzipFile:
-    # Neither a time nor a name goes in: the same table gives the same bytes.
+    # Without a time and a name in the file, the same table gives the same bytes.
     return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=stream, mtime=0)
 
 
 @dataclass(frozen=True)
 class Compression:
-    """How a compressed file starts, and how it is read and written."""
+    """A way to compress files: how such a file starts, and how to read and write it."""
 
     name: str
     magic: re.Pattern[bytes]
@@ -100,12 +100,12 @@ class Source:
     Attributes
     ----------
     name : str
-        For messages: the path as it was given, or "standard input".
+        Name of the table in messages: the path that the user gave, or "standard input".
     stream : buffered binary stream
     done : callable
-        Share of the file that has been read, 0 to 1; None if it cannot be known.
+        Returns the share of the file that has been read, from 0 to 1; None if it is unknown.
     in_place : bool
-        Whether the stream is the file itself, which can be read from any place.
+        Whether the stream is the file itself, so that it can be read from any position.
     """
 
     name: str
@@ -117,16 +117,16 @@ class Source:
 def format_and_compression(
     path: str, file_format: str | None, option: str | None = None
 ) -> tuple[str, Compression | None]:
-    """A table's format and how it is compressed: data.csv.gz is ("csv", gzip).
+    """The format of a table and its compression, such as "csv" and gzip for data.csv.gz.
 
     Parameters
     ----------
     path : str
-        A standard stream ("-") is plain CSV unless `file_format` says more.
+        A standard stream ("-") is not compressed, and CSV unless `file_format` is given.
     file_format : str or None
-        The format, whatever the name says.
+        The format. It overrides the format in the name of the file.
     option : str, optional
-        How a user gives the format.
+        The option with which a user gives the format, for the error message.
     """
     if file_format is not None and file_format not in FORMATS:
         raise TableError(
@@ -155,21 +155,21 @@ def format_and_compression(
 
 @contextmanager
 def reading(name: str, damage: str = "decompressing it fails") -> Iterator[None]:
-    """Turn errors while bytes are read into one line for the user.
+    """Turn errors that occur while bytes are read into one line for the user.
 
     Parameters
     ----------
     name : str
-        What is read.
+        Name of the table that is read.
     damage : str
-        What fails if the bytes are damaged.
+        What the message says about damaged bytes.
     """
     try:
         yield
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         if isinstance(error, OSError) and error.strerror:
             raise TableError(f"{name} cannot be read: {error.strerror}.") from error
-        # pyarrow's zstd has no error of its own for the end.
+        # For a file that is cut off, zstd in pyarrow raises an error of no special class.
         if isinstance(error, EOFError) or "Truncated" in str(error):
             what = "is cut off in the middle"
         else:
@@ -184,14 +184,14 @@ def open_source(path: str, compression: Compression | None) -> Iterator[Source]:
     Raises
     ------
     TableError
-        If the file cannot be read, or is not compressed as its name says.
+        If the file cannot be read, or if it is not compressed in the way that its name says.
     """
     if path == STANDARD:
         stream = _standard_input()
         try:
             yield Source(STANDARD_INPUT, stream)
         finally:
-            stream.detach()  # or sys.stdin would be closed with it
+            stream.detach()  # otherwise sys.stdin would be closed together with `stream`
         return
     with ExitStack() as stack:
         file = stack.enter_context(_opened(path))
@@ -209,7 +209,7 @@ def open_source(path: str, compression: Compression | None) -> Iterator[Source]:
 
 
 def _starts_with(file: Any, compression: Compression, path: str) -> bool:
-    """Whether there is something to decompress; refused if it is compressed in another way."""
+    """Whether the file has bytes to decompress. Refuses bytes of another compression."""
     with reading(path):
         start = file.peek(16)
     if start and not compression.magic.match(start):
@@ -224,12 +224,13 @@ def _standard_input() -> io.BufferedReader:
     if sys.stdin is None:
         raise TableError("There is no standard input. Give the name of a file instead of -.")
     buffer: Any = sys.stdin.buffer
-    # The buffer is waited for until it is full: Python 3.14's own has 128 KiB.
+    # Reading waits until the buffer is full. A buffer smaller than the 128 KiB of Python 3.14
+    # lets rows from a pipe come sooner.
     return io.BufferedReader(buffer, 8192)
 
 
 def check_is_file(path: str) -> None:
-    """Refuse a path at which there is nothing to read."""
+    """Refuse a path that is a folder or does not exist."""
     if path == STANDARD:
         return
     if os.path.isdir(path):
@@ -239,7 +240,7 @@ def check_is_file(path: str) -> None:
 
 
 def _opened(path: str) -> Any:
-    """A file; an error says why it cannot be opened."""
+    """An open file. If it cannot be opened, an error says why."""
     try:
         return open(path, "rb")
     except PermissionError as error:
@@ -251,7 +252,7 @@ def _opened(path: str) -> Any:
 
 
 def _similar_file(path: str) -> str:
-    """Which file may be meant by a name that is not there."""
+    """A hint for a file that does not exist: a similar name in its folder."""
     folder, name = os.path.split(path)
     try:
         neighbours = os.listdir(folder or ".")
@@ -265,12 +266,12 @@ def _similar_file(path: str) -> str:
 
 @contextmanager
 def open_sink(path: str, file_format: str, compression: Compression | None) -> Iterator[Any]:
-    """A binary stream into a file that is written whole or not at all, or standard output.
+    """A binary stream into standard output, or into a file that is written whole or not at all.
 
     Raises
     ------
     OSError, ValueError, TypeError
-        Of `checked_path`, before anything is written.
+        Errors of `checked_path`, before anything is written.
     """
     if path == STANDARD:
         if sys.stdout is None:
