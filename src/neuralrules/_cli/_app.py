@@ -1,4 +1,4 @@
-"""The command line as a whole: its commands, and an exit code for every ending."""
+"""The command line as a whole: its commands, and the exit code of each run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from neuralrules._version import __version__
 
 HELP_WIDTH = 100  # characters, if the terminal is as wide
 COMPLETION_VARIABLE = "_NEURALRULES_COMPLETE"
-# Where each shell looks for such scripts by itself.
+# The paths at which each shell finds completion scripts by itself.
 PLACES = {
     "bash": "~/.local/share/bash-completion/completions/neuralrules",
     "zsh": "~/.zfunc/_neuralrules  # with fpath+=~/.zfunc before compinit in ~/.zshrc",
@@ -58,7 +58,7 @@ def completion(context: click.Context, *, shell: str) -> None:
     click.echo(f"# To install: neuralrules completion {shell} > {PLACES[shell]}")
 
 
-# In the order of their use, not of the alphabet.
+# In the order in which users need them, not in the order of the alphabet.
 COMMANDS = (
     fit,
     evaluate,
@@ -78,7 +78,7 @@ COMMANDS = (
 
 
 class App(click.Group):
-    """All commands, in their order."""
+    """The group of all commands. The help lists them in their order here."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -102,18 +102,18 @@ def app(context: click.Context) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line; its exit code."""
+    """Run a command line, and return its exit code."""
     instruction = os.environ.get(COMPLETION_VARIABLE)
     if instruction:
         return shell_complete(app, {}, NAME, COMPLETION_VARIABLE, instruction)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that cannot show a character must not cost the result.
+        # A character that the terminal cannot show must not stop the output.
         sys.stdout.reconfigure(errors="replace")
     with warnings_in_one_line():
         try:
             with app.make_context(NAME, list(arguments)) as context:
                 app.invoke(context)
-            if sys.stdout is not None:  # None where it is closed
+            if sys.stdout is not None:  # it is None if it was closed
                 sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
             return exit_code(error)

@@ -1,4 +1,4 @@
-"""What a command prints: results, summaries, notes and progress, each in its place."""
+"""The output of a command: results, summaries, notes and progress, each on its own stream."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ import numpy as np
 from neuralrules._cli._errors import say
 from neuralrules._io._progress import bar_text, duration, terminal_width
 
-SECONDS_BEFORE = 0.5  # short work shows no bar
+SECONDS_BEFORE = 0.5  # work that is shorter shows no progress
 SECONDS_BETWEEN = 0.1
 
 
 class Console:
-    """Where the texts of one command go.
+    """Prints the texts of one command.
 
-    The result goes to standard output; notes, progress and warnings go to standard error.
+    The result goes to standard output. Notes, progress and warnings go to standard error.
 
     Parameters
     ----------
@@ -50,24 +50,27 @@ class Console:
         return not self._quiet and sys.stderr.isatty()
 
     def note(self, text: str) -> None:
-        """Print something worth knowing, before the result."""
+        """Print something that the user should know, before the result."""
         if not self._quiet:
             say(f"note: {text}")
 
     def tell(self, text: str = "") -> None:
-        """Print one step of a longer story, unless the output is for machines."""
+        """Print one part of a longer text, unless the output is JSON."""
         if not self._quiet and not self.as_json:
             click.echo(text)
 
     def result(self, text: str, record: Any, *, prose: bool = False) -> None:
-        """Print what the command was asked for; a terminal folds long lines of prose."""
+        """Print the result of the command. Long lines of prose are folded on a terminal."""
         if self.as_json:
             print_whole(json_text(record))
         else:
             click.echo(folded(text) if prose and sys.stdout.isatty() else text)
 
     def summary(self, text: str, record: Any, *, output_taken: bool = False) -> None:
-        """Print what the command did; on standard error if standard output has the result."""
+        """Print what the command did.
+
+        If standard output already holds the result, the summary goes to standard error.
+        """
         if self.as_json:
             print_whole(json_text(record))
         elif not self._quiet:
@@ -89,15 +92,15 @@ class Console:
         share: Callable[[], float | None] = lambda: None,
         detail: Callable[[], str] = lambda: "",
     ) -> Iterator[None]:
-        """A line on the terminal for as long as the work in the block goes on.
+        """Show a line on the terminal while the work in the block goes on.
 
         Parameters
         ----------
         label : str
         share : callable
-            The share of the work that is done, from 0 to 1, or None if it cannot be known.
+            Returns the share of the work that is done, from 0 to 1, or None if it is unknown.
         detail : callable
-            A text to show after the share.
+            Returns a text to show after the share.
         """
         if not self.shows_progress:
             yield
@@ -121,7 +124,7 @@ def draw(
     done: threading.Event,
     stream: TextIO,
 ) -> None:
-    """Draw a line now and then until `done` is set, then remove it."""
+    """Draw the line of progress again and again until `done` is set, then remove it."""
     start = time.monotonic()
     if done.wait(SECONDS_BEFORE):
         return
@@ -144,7 +147,7 @@ def without_c_output() -> Iterator[None]:
     """Discard what a C library, such as a solver, prints on standard output.
 
     Standard output may hold only the result. `discarded_c_output` does not work on Windows,
-    so the file descriptor itself is redirected. Nothing else prints meanwhile.
+    so this function redirects the file descriptor itself. Nothing else may print meanwhile.
     """
     try:
         kept, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
@@ -164,15 +167,16 @@ def without_c_output() -> Iterator[None]:
 
 
 def flush_c_output() -> None:
-    """Let C write what it has buffered. Otherwise it would write that when the process ends."""
+    """Let C write its buffered output now. Otherwise C writes it when the process ends."""
     import ctypes
 
-    with contextlib.suppress(OSError, TypeError, AttributeError):  # C is found otherwise
+    # On some systems, the library of C is not found like this.
+    with contextlib.suppress(OSError, TypeError, AttributeError):
         ctypes.CDLL(None).fflush(None)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """A warning as one line, in place of Python's two with a file and a number."""
+    """Print a warning in one line. Python would print two, with a file and a line number."""
     say(f"warning: {message}")
 
 
@@ -184,17 +188,17 @@ def warnings_in_one_line() -> Iterator[None]:
 
 
 def print_whole(text: str) -> None:
-    """Print text for machines: as UTF-8, whatever the terminal can show."""
+    """Print text for programs: always as UTF-8, even if the terminal cannot show it."""
     click.echo(text.encode())
 
 
 def json_text(record: Any) -> str:
-    """One JSON document, with all digits, and null for numbers that are not finite."""
+    """A record as JSON, with all digits, and with null for numbers that are not finite."""
     return json.dumps(plain(record), ensure_ascii=False, allow_nan=False, indent=2)
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """A value as an object that JSON can represent."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):
@@ -210,7 +214,8 @@ def plain(value: Any) -> Any:
 def folded(text: str) -> str:
     """Fold lines that are too long for the terminal.
 
-    A line goes on under the text after its last gap, so that columns stay columns.
+    A gap is two or more spaces. The rest of a folded line begins below the text after the last
+    gap in the left half of the line, so that columns stay aligned.
     """
     width = min(shutil.get_terminal_size((96, 24)).columns, 96)
     lines = []
@@ -222,20 +227,20 @@ def folded(text: str) -> str:
 
 
 def aligned(pairs: list[tuple[str, str]], indent: str = "  ") -> str:
-    """Names and values under each other."""
+    """Lines of names and values, with the values aligned in a column."""
     width = max(len(name) for name, _ in pairs)
     return "\n".join(f"{indent}{name:<{width}}  {value}" for name, value in pairs)
 
 
 def metric_pairs(metrics: dict[str, float]) -> list[tuple[str, str]]:
-    """Numbers about a model, for `aligned`."""
+    """Metrics as pairs of texts for `aligned`."""
     from neuralrules._reading._numbers import number
 
     return [(name, number(value, 4)) for name, value in metrics.items()]
 
 
 def bytes_text(n_bytes: int) -> str:
-    """A number of bytes for people."""
+    """A number of bytes as a text in bytes, kB, MB or GB."""
     for unit in ("bytes", "kB", "MB"):
         if n_bytes < 1000:
             return f"{n_bytes:,.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"

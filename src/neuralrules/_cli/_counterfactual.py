@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from neuralrules._data._columns import EncodedColumn
     from neuralrules._estimators._base import NeuralRuleModel
 
-# What parameters of the library are called here.
+# The options for parameters of the library that are about counterfactuals.
 OPTIONS = {
     "target": "--to",
     "probability": "--probability",
@@ -36,7 +36,7 @@ SECTION = "What may change (each option may be given several times)"
 
 
 def read_range(text: str) -> tuple[Any, Any]:
-    """Two numbers, or dates, with two dots between them; either may be left out."""
+    """Read two numbers or dates with two dots between them. Either one may be left out."""
     low, dots, high = text.partition("..")
     if not dots:
         raise ValueError(text)
@@ -44,7 +44,7 @@ def read_range(text: str) -> tuple[Any, Any]:
 
 
 def read_closed_range(text: str) -> tuple[Any, Any]:
-    """A range with at least one end."""
+    """Read a range that has at least one end."""
     low, high = read_range(text)
     if low is None and high is None:
         raise ValueError(text)
@@ -52,12 +52,12 @@ def read_closed_range(text: str) -> tuple[Any, Any]:
 
 
 def read_probability(text: str) -> Any:
-    """A probability that is the least, or a range of them."""
+    """Read a lower bound for a probability, or a range of probabilities."""
     return read_closed_range(text) if ".." in text else float(text)
 
 
 def end_of_range(text: str) -> Any:
-    """A number, None for nothing; anything else may be a date."""
+    """Read a number. Empty text is None, and any other text stays, because it may be a date."""
     try:
         return float(text) if text else None
     except ValueError:
@@ -65,7 +65,7 @@ def end_of_range(text: str) -> Any:
 
 
 def read_categories(text: str) -> list[str]:
-    """Categories with commas between them; those with commas in quotes, as in a table."""
+    """Read categories with commas between them. A category with a comma is in quotes."""
     return next(csv.reader([text]), [])
 
 
@@ -74,7 +74,7 @@ CLOSED_RANGE = Parsed(read_closed_range, "a range, such as 10..20, 10.. or ..20"
 
 
 class ForColumn(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
-    """A column and a value for it, with an equals sign between them."""
+    """An option type: a column and a value for it, with an equals sign between them."""
 
     name = "column"
 
@@ -236,7 +236,7 @@ def counterfactual(
 
 
 def column_limits(model: NeuralRuleModel, columns: dict[str, Any]) -> dict[str, Any]:
-    """What may change, as parameters of `counterfactual`."""
+    """The options about what may change, as parameters of the method `counterfactual`."""
     named = {
         name: [one[0] if isinstance(one, tuple) else one for one in given]
         for name, given in columns.items()
@@ -261,10 +261,10 @@ def column_limits(model: NeuralRuleModel, columns: dict[str, Any]) -> dict[str, 
 
 
 class WholeColumns:
-    """The columns that hold only whole numbers, in the table and probably in training.
+    """The columns that hold only whole numbers in the table, and probably did in training.
 
-    Tables are read as floats, and a model knows only the range, the mean and the standard
-    deviation of a column in training.
+    The types of the cells do not show this: tables are read as floats, and a model knows only
+    the range, the mean and the standard deviation of a column in training.
 
     Attributes
     ----------
@@ -280,7 +280,10 @@ class WholeColumns:
         ]
 
     def look_at(self, frame: pd.DataFrame) -> None:
-        """Leave out columns with other cells in some rows, whose columns are the model's."""
+        """Remove the columns that hold other numbers in some rows.
+
+        The frame has the columns of the model in the model's order.
+        """
         for name in list(self.names):
             cells = frame.iloc[:, self._model_names.index(name)]
             if (cells.dropna() % 1 != 0).any():
@@ -294,10 +297,11 @@ def may_be_whole(column: EncodedColumn) -> bool:
     if not isinstance(column, Number) or isinstance(column, Date):  # the library rounds dates
         return False
     low, high = column.lowest, column.highest
-    rounding = 1e-6 * column.scale  # the range may come from rows that were kept as float32
+    rounding = 1e-6 * column.scale  # the range may be that of rows in float32
     if any(abs(end - round(end)) > rounding for end in (low, high)):
         return False
-    # Shares range from 0 to 1 too, but only numbers that are 0 or 1 have this variance.
+    # A range of length 1, such as from 0 to 1, may be that of shares. But only a column that
+    # holds nothing but its two ends has this variance.
     variance = (column.mean - low) * (high - column.mean)
     return high - low > 1.5 or abs(column.scale**2 - variance) <= 1e-4 * variance
 
@@ -324,7 +328,7 @@ def check_column(model: NeuralRuleModel, name: str, column: str) -> None:
 
 
 def target_of(model: NeuralRuleModel, given: Sequence[str]) -> Any:
-    """The class wanted, or the range wanted of each number."""
+    """The class that the user wants, or the range that the user wants for each number."""
     task = model.fitted_.task
     if task.are_classes:
         if len(given) > 1:
@@ -344,7 +348,7 @@ def target_of(model: NeuralRuleModel, given: Sequence[str]) -> Any:
 
 
 def answer_record(found: Counterfactual) -> dict[str, Any]:
-    """A counterfactual for machines."""
+    """A counterfactual as a record for JSON."""
     return {
         "found": found.found,
         "optimal": found.optimal,

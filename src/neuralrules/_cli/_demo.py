@@ -1,4 +1,4 @@
-"""`neuralrules demo`: the method at work on two small tables, from rows to shipped files."""
+"""`neuralrules demo`: the method on two small tables, from rows to the files of a model."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def demo(*, output: str | None, console: Console) -> None:
 
 
 def rotated_xor(n_rows: int = 2000) -> tuple[np.ndarray, np.ndarray]:
-    """Two classes in opposite quadrants, turned by 45 degrees, with a little noise."""
+    """Rows of two classes in opposite quadrants, turned by 45 degrees, with a little noise."""
     rng = np.random.RandomState(0)
     square = rng.uniform(-1, 1, (n_rows, 2))
     y = (square[:, 0] * square[:, 1] > 0).astype(int)
@@ -74,7 +74,7 @@ def rotated_xor(n_rows: int = 2000) -> tuple[np.ndarray, np.ndarray]:
 
 
 def compile_kernels(X: Any, y: np.ndarray, console: Console) -> None:
-    """Compile the kernels, before anything is timed."""
+    """Compile the kernels, so that later timings do not include this."""
     from neuralrules import NeuralRuleClassifier
 
     start = time.perf_counter()
@@ -86,7 +86,10 @@ def compile_kernels(X: Any, y: np.ndarray, console: Console) -> None:
 def compare(
     name: str, X: Any, y: np.ndarray, console: Console
 ) -> tuple[Any, dict[str, dict[str, float]]]:
-    """Test scores of four models over five folds; return the first, fitted on all rows."""
+    """Print test scores of four models over five folds.
+
+    Returns the first model, fitted on all rows, and the scores by model.
+    """
     from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
     from sklearn.model_selection import StratifiedKFold, cross_validate
     from sklearn.neural_network import MLPClassifier
@@ -126,7 +129,7 @@ def compare(
 
 
 def verdict(scores: dict[str, dict[str, float]]) -> str:
-    """How neural rules compare with the other methods, in the digits that are shown."""
+    """A text that ranks neural rules among the other methods, by the digits that are shown."""
     ours, others = scores[OURS], [score for label, score in scores.items() if label != OURS]
 
     def standing(key: str, digits: int) -> str:
@@ -142,7 +145,7 @@ def verdict(scores: dict[str, dict[str, float]]) -> str:
 
 
 def n_parameters(model: Any) -> int:
-    """Numbers that make up a fitted model; a node of a tree counts as one."""
+    """How many numbers make up a fitted model. A node of a tree counts as one number."""
     if hasattr(model, "network_"):
         return int(model.network_.n_parameters)
     if hasattr(model, "estimators_"):
@@ -165,7 +168,7 @@ def read(model: Any, X: pd.DataFrame, y: np.ndarray, console: Console) -> Any:
 
 
 def ship(model: Any, X: pd.DataFrame, y: np.ndarray, folder: Path) -> None:
-    """Save the model, score the table with what was saved, report, export."""
+    """Save the model, score the table with the saved model, and write report and export."""
     from neuralrules import load
     from neuralrules._cli._models import note
     from neuralrules._cli._tables import open_output
@@ -190,7 +193,7 @@ def ship(model: Any, X: pd.DataFrame, y: np.ndarray, folder: Path) -> None:
 
 
 def say_shipped(folder: Path, scores: dict[str, Any], console: Console) -> None:
-    """What is in the folder, and what to do with it."""
+    """Print which files are in the folder, and which commands to try next."""
     sizes = {name: (folder / name).stat().st_size for name in FILES}
     files = [(name, f"{bytes_text(sizes[name]):>8}  {what}") for name, what in FILES.items()]
     console.summary(

@@ -19,11 +19,11 @@ from neuralrules._cli._models import checked_output, load_model
 from neuralrules._cli._options import Command, Parsed, console_options, option, output_option
 
 SECTION = "Changes (each but --text may be given several times)"
-EDITORS = ("VISUAL", "EDITOR")  # as Unix has it, in this order
+EDITORS = ("VISUAL", "EDITOR")  # variables that name the editor, in the order usual on Unix
 
 
 def read_change(text: str) -> tuple[int, str]:
-    """The number of a rule and its new value, with an equals sign between them."""
+    """Read the number of a rule and its new value, with an equals sign between them."""
     rule, sign, given = text.partition("=")
     if not sign or not rule.strip().isdecimal() or not given.strip():
         raise ValueError(text)
@@ -139,12 +139,12 @@ def edit(
     else:
         changed, draft = edited_by_hand(loaded)
     report_and_save(loaded, changed, rows, path, console)
-    if draft is not None:  # its text is in the model file now
+    if draft is not None:  # the text of the draft is in the model file now
         draft.unlink(missing_ok=True)
 
 
 def numbers_of(given: str) -> float | list[float]:
-    """The value of a rule, or several with commas between them."""
+    """Read the value of a rule, or several values with commas between them."""
     try:
         numbers = [float(part) for part in given.split(",")]
     except ValueError:
@@ -164,9 +164,9 @@ def read_text(path: str) -> str:
 
 
 def edited_by_hand(model: Any) -> tuple[Any, Path]:
-    """The model that a person makes of this one in an editor, and the file that was edited.
+    """Let the user edit a model's text in an editor; return the new model and the edited file.
 
-    The file is kept until its text is in a model, so that nothing is lost.
+    The file is kept until a model file holds its text, so that no work is lost.
     """
     check_editor()
     before = model.exact_text()
@@ -207,7 +207,7 @@ def check_editor() -> None:
 
 
 def report_and_save(model: Any, changed: Any, rows: Any, path: Path, console: Console) -> None:
-    """Write the file, and print what changed and what it costs."""
+    """Write the model file, and print what changed and how the predictions change."""
     from neuralrules._compare._comparison import comparison_text
     from neuralrules._estimators._compare import compare
 

@@ -1,4 +1,4 @@
-"""Errors: one line for the user, and an exit code."""
+"""Turning errors into one line for the user and an exit code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SHOWN_NAMES = 5
 
 
 class InputError(Exception):
-    """A file, column or model that cannot be used; the text is one line for the user."""
+    """A file, column or model cannot be used. The text is one line for the user."""
 
 
 def option_name(parameter: str) -> str:
@@ -52,16 +52,16 @@ def option_name(parameter: str) -> str:
 
 
 def in_options(message: str, parameters: Iterable[str] = ()) -> str:
-    """A message of the library, with the names of options in place of parameters.
+    """A message of the library in which options stand in place of parameters.
 
-    Texts in quotes come from the user and stay as they are. A parameter whose name is a
-    common word is recognised by the equals sign after it.
+    Texts in quotes come from the user and stay as they are. A parameter without an underscore
+    in its name may be a common word, so it is replaced only if an equals sign follows.
 
     Parameters
     ----------
     message : str
     parameters : collection of str, or mapping of str to str
-        Parameters that have options, or their options by name.
+        Parameters that have options, or a mapping from parameters to options.
     """
     named = parameters if isinstance(parameters, Mapping) else {}
     for name in (*parameters, *RENAMED, *SAME):
@@ -76,7 +76,7 @@ def in_options(message: str, parameters: Iterable[str] = ()) -> str:
 
 @contextmanager
 def library_errors(parameters: Iterable[str] = ()) -> Iterator[None]:
-    """Turn errors of the library into mistakes of the user."""
+    """Turn errors of the library into an `InputError`, with options in place of parameters."""
     try:
         yield
     except (ValueError, TypeError, ImportError) as error:
@@ -84,7 +84,7 @@ def library_errors(parameters: Iterable[str] = ()) -> Iterator[None]:
 
 
 def exit_code(error: BaseException) -> int:
-    """Print in one line what went wrong, and return the exit code for it."""
+    """Print one line that says what went wrong, and return the exit code for this error."""
     if os.environ.get(TRACEBACK) and not isinstance(error, click.exceptions.Exit):
         traceback.print_exception(error)
     if isinstance(error, click.exceptions.Exit):
@@ -93,7 +93,7 @@ def exit_code(error: BaseException) -> int:
         say("interrupted")
         return 130
     if isinstance(error, BrokenPipeError):
-        # Python flushes standard output when it ends, and would complain once more.
+        # When Python ends, it flushes standard output, which would raise the error again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     if isinstance(error, click.UsageError):
@@ -106,7 +106,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def error_text(error: BaseException) -> str:
-    """The message for an error that is not about the use of the command line."""
+    """The message for any error other than a wrong use of the command line."""
     from neuralrules._cli._tables import TableError
 
     if isinstance(error, InputError | TableError):
@@ -125,7 +125,7 @@ def error_text(error: BaseException) -> str:
 
 
 def os_error_text(error: OSError) -> str:
-    """The message for what the system refused; without a file name, for standard output."""
+    """The message for an error of the system. Without a file name, writing has failed."""
     if error.strerror is None:
         return in_options(str(error))
     if error.filename is None:
@@ -134,14 +134,14 @@ def os_error_text(error: OSError) -> str:
 
 
 def say(text: str) -> None:
-    """Print one line on standard error, whatever characters a file or a column name has."""
+    """Print one line on standard error. Unprintable characters are escaped."""
     line = " ".join(text.split("\n"))
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
     print(folded_line(f"{NAME}: {shown}"), file=sys.stderr, flush=True)
 
 
 def folded_line(line: str) -> str:
-    """A line for standard error, folded between words if that is a terminal."""
+    """A line for standard error, folded between words if standard error is a terminal."""
     width = terminal_width(sys.stderr)
     if width is None:
         return line
@@ -153,7 +153,7 @@ def folded_line(line: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in quotes, at most a few of them."""
+    """Names in quotes. Of many names, only the first few are listed."""
     shown = ", ".join(repr(name) for name in names[:SHOWN_NAMES])
     return (
         shown if len(names) <= SHOWN_NAMES else f"{shown} and {len(names) - SHOWN_NAMES} more"

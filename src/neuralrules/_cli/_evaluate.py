@@ -65,7 +65,7 @@ def evaluate(
 
 
 def confusion_text(labels: Sequence[str], cells: np.ndarray) -> str:
-    """Rows of each class (down) that are predicted as each class (across)."""
+    """The confusion matrix as text: a line for each true class, a column for each predicted."""
     texts = [[f"{cell:,.6g}" for cell in row] for row in cells.tolist()]
     first = max(len(label) for label in ["true class", *labels])
     widths = [

@@ -160,7 +160,7 @@ def export(
 
 
 def check_format(form: str, options: dict[str, Any]) -> None:
-    """Refuse options of another format or of another option, and SQL without a table."""
+    """Refuse options that do not fit the format or lack another option; SQL needs a table."""
     for name, value in options.items():
         if (
             value is not None
@@ -183,7 +183,7 @@ def check_format(form: str, options: dict[str, Any]) -> None:
 
 
 def exported(model: NeuralRuleModel, form: str, **options: Any) -> bytes:
-    """The bytes of a file in some format."""
+    """The bytes of the exported file."""
     if form == "onnx":
         text = options["missing_text"] or ""
         graph: bytes = model.to_onnx(missing_text=text).SerializeToString()
@@ -205,7 +205,7 @@ def asked_extras(
     adverse: str | None,
     **options: Any,
 ) -> dict[str, Any]:
-    """What the export gives besides predictions: reasons and points."""
+    """The results of an export besides predictions: reasons and points."""
     label = label_of(model, adverse)
     card: Any = False
     if points:
@@ -224,7 +224,7 @@ def asked_extras(
 def say_exported(
     model: NeuralRuleModel, form: str, out: str, n_bytes: int, console: Console
 ) -> None:
-    """Print the summary: how large the file and the model in it are."""
+    """Print the summary: the sizes of the file and of the model."""
     from neuralrules._export._size import size_text
 
     record: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What commands are made of: help with sections and examples, and the options they share."""
+"""Parts of commands: help with sections and examples, and the options that commands share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Callback = Callable[..., Any]
 
 
 class Option(click.Option):
-    """An option that belongs to a section of the help."""
+    """An option that the help lists in a section."""
 
     def __init__(self, *args: Any, section: str = "Options", **attributes: Any) -> None:
         super().__init__(*args, **attributes)
@@ -22,12 +22,12 @@ class Option(click.Option):
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
-    """Text that a function turns into a value.
+    """An option type whose text is turned into a value by a function.
 
     Parameters
     ----------
     parse : callable
-        Takes the text, and raises a ValueError for text that is wrong.
+        Turns a text into a value, or raises a ValueError if the text is wrong.
     what : str
         What the text should be, with an example, for the error message.
     """
@@ -47,14 +47,14 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
 
 
 class Command(click.Command):
-    """A command with explained arguments and examples.
+    """A command whose help explains its arguments and shows examples.
 
     Parameters
     ----------
     arguments : mapping of str to str
-        What each argument stands for.
+        An explanation of each argument.
     examples : sequence of str
-        Command lines to begin with.
+        Command lines that show how to use the command.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ def output_option(text: str, *, metavar: str, required: bool = False) -> Any:
 
 
 def row_option(what: str) -> Callable[[Callback], Callback]:
-    """The option for the rows that a command is about; `what` the command does with them."""
+    """The option for the rows that a command works on; `what` is a verb such as "explain"."""
     return option(
         "--row",
         "numbers",
@@ -115,7 +115,7 @@ def row_option(what: str) -> Callable[[Callback], Callback]:
 
 
 def console_options(function: Callback) -> Callback:
-    """Add `--json` and `--quiet`; the command gets its `console`."""
+    """Add `--json` and `--quiet`. The command gets a `console` instead of their values."""
 
     @functools.wraps(function)
     def command(*args: Any, as_json: bool, quiet: bool, **options: Any) -> Any:
@@ -139,16 +139,16 @@ def console_options(function: Callback) -> Callback:
 
 
 def refuse_with(name: str, others: Mapping[str, Any], why: str) -> None:
-    """Refuse options that mean nothing together with another one.
+    """Refuse options that have no meaning together with another option.
 
     Parameters
     ----------
     name : str
         The option that was given.
     others : mapping of str to object
-        The other options, each with its value; None if it was not given.
+        The other options, each with its value; None if the option was not given.
     why : str
-        What the option `name` does, to follow "which".
+        What the option `name` does: the end of a sentence that goes on with "which".
     """
     for other, value in others.items():
         if value is not None:
@@ -156,14 +156,14 @@ def refuse_with(name: str, others: Mapping[str, Any], why: str) -> None:
 
 
 def refuse_without(name: str, others: Mapping[str, Any]) -> None:
-    """Refuse options that mean nothing without another one, which was not given."""
+    """Refuse options that have no meaning without the option `name`, which was not given."""
     for other, value in others.items():
         if value is not None:
             raise click.UsageError(f"{other} is for {name}. Give both, or neither.")
 
 
 def refuse_mixed_output(output: str | None, what: str, console: Console) -> None:
-    """Refuse `--json` without `--output` for a command that prints something else."""
+    """Refuse `--json` without `--output`: standard output is needed for `what`."""
     if output in (None, "-") and console.as_json:
         raise click.UsageError(
             f"--json needs --output FILE: standard output cannot hold both {what} and a JSON "

@@ -129,7 +129,7 @@ def predict(
     for text in unseen.texts():
         console.note(text)
     if out == "-":
-        sys.stdout.flush()  # before the summary says that all is written
+        sys.stdout.flush()  # the summary says that all rows are written
     console.summary(
         f"Wrote predictions of {n_rows:,} rows to {'standard output' if out == '-' else out}.",
         {"output": out, "n_rows": n_rows},
@@ -138,10 +138,10 @@ def predict(
 
 
 class UnseenCategories:
-    """Counts cells with categories that the fit of a model did not see.
+    """Counts the cells whose categories did not occur in the fit of a model.
 
-    If rare categories of a column share an indicator, the model does not know their names,
-    and the column is left out.
+    If rare categories of a column share an indicator, the model does not know their names.
+    Cells of such a column are not counted.
     """
 
     def __init__(self, model: StoredModel) -> None:
@@ -162,7 +162,7 @@ class UnseenCategories:
         self._n_rows = 0
 
     def look_at(self, rows: Any) -> None:
-        """Count the cells of some rows, whose columns are in the order of the model."""
+        """Count the cells of some rows. Their columns are in the order of the model."""
         import pandas as pd
 
         from neuralrules._data._table import column_of
@@ -199,7 +199,7 @@ def check_columns_asked_for(fitted: Fitted, *, proba: bool, decision: bool) -> N
 
 
 def check_ids(table: Table, ids: Sequence[str], results: Sequence[str]) -> None:
-    """Refuse columns to copy that the table lacks, or that the output would have twice."""
+    """Refuse `--id` columns that the table lacks, or that the output would have twice."""
     for name in ids:
         if name not in table.names:
             raise no_column(table, name, "--id")
@@ -215,7 +215,10 @@ def check_ids(table: Table, ids: Sequence[str], results: Sequence[str]) -> None:
 def model_rows(
     table: Table, columns: ModelColumns, chunk: pd.DataFrame, ids: Sequence[str]
 ) -> Any:
-    """The model's columns of some rows, including columns that are copied to the output."""
+    """The model's columns of some rows.
+
+    Columns that are copied to the output too were read "as is", and are converted here.
+    """
     import pandas as pd
 
     shared = {}
@@ -223,7 +226,7 @@ def model_rows(
         if name in columns.kinds:
             held = chunk[name].array.__arrow_array__()
             cells = table.converted(held, columns.kinds[name], name, chunk.index[0])
-            # The index counts the rows of the table, as that of the chunk does.
+            # The index must be that of the chunk, which counts the rows of the table.
             shared[name] = pd.Series(cells).set_axis(chunk.index)
     return columns.of(chunk.assign(**shared))
 
@@ -249,9 +252,9 @@ def output_columns(fitted: Fitted, *, proba: bool, decision: bool) -> list[str]:
 def predictions(
     fitted: Fitted, outputs: np.ndarray, *, proba: bool, decision: bool
 ) -> dict[str, Any]:
-    """The predictions for some rows, by the names of `output_columns`.
+    """The columns of predictions for some rows, by the names of `output_columns`.
 
-    `outputs` (n_rows, n_outputs) are those of the network, which computes them only once.
+    All columns are computed from `outputs` (n_rows, n_outputs), the outputs of the network.
     """
     predicted = fitted.task.predictions(outputs)
     values = [predicted] if predicted.ndim == 1 else list(predicted.T)

@@ -206,7 +206,7 @@ def explain(
 def explanation_record(
     number: int, prediction: Any, explanation: Explanation
 ) -> dict[str, Any]:
-    """One row's explanation for machines."""
+    """The explanation of one row as a record for JSON."""
     return {
         "row": number,
         "prediction": prediction,
@@ -218,7 +218,7 @@ def explanation_record(
 
 
 def reasons_record(found: Reasons) -> dict[str, Any]:
-    """One row's reasons for machines."""
+    """The reasons for one row as a record for JSON."""
     reasons = found.to_frame().drop(columns="row").to_dict("records")
     share = None if found.probabilities is None else found.probabilities[0]
     return {"adverse": found.adverse, "probability": share, "reasons": reasons}

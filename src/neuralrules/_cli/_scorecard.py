@@ -114,7 +114,7 @@ def scorecard(
 
 
 def card_record(card: ScoreCard) -> dict[str, Any]:
-    """A score card for machines."""
+    """A score card as a record for JSON."""
     return {
         "base": card.base,
         "unit": card.unit,

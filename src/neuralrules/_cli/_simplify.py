@@ -91,7 +91,7 @@ def simplify(
     with library_errors():
         loaded.set_params(verbose=int(console.shows_progress))
         steps = loaded.simplification_path(rows.X, rows.y, sample_weight=rows.weights, **unseen)
-        loaded.set_params(verbose=0)  # the file is the same wherever it was made
+        loaded.set_params(verbose=0)  # so that the model file is the same without a terminal
         chosen = steps.within(tolerance)
         steps.model(chosen).save(path)
     sizes = steps.to_frame()
@@ -104,7 +104,7 @@ def simplify(
 
 
 def comparison_text(before: dict[str, float], after: dict[str, float]) -> str:
-    """Sizes and losses of two models, side by side."""
+    """A table of sizes and losses of two models, side by side."""
     width = max(map(len, SHOWN.values()))
     lines = [f"  {'':<{width}}  {'before':>8}  {'after':>8}"]
     for key, name in SHOWN.items():

@@ -1,4 +1,4 @@
-"""How a table file is written: the options that say so, and what a model remembers of it."""
+"""The format of a table file: the options for it, and the parts that a model remembers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableFormat:
-    """How a table file is written.
+    """The format of a table file.
 
     Attributes
     ----------
     file_format : {"csv", "tsv", "parquet"} or None
-        None for what the file's name says.
+        None means the format that the file's name says.
     delimiter : str or None
         The character between cells.
     missing : tuple of str
@@ -43,7 +43,7 @@ class TableFormat:
     thousands: str | None = None
 
     def open(self, path: str, model: Any = None) -> AbstractContextManager[Table]:
-        """Open a table; marks of numbers that are not given are those of the model's fit."""
+        """Open a table. Marks of numbers that were not given come from the model's fit."""
         from neuralrules._cli._tables import open_table
 
         known = () if model is None else model.encoder_.missing
@@ -64,7 +64,7 @@ class TableFormat:
         )
 
     def _with_marks_of(self, model: Any) -> TableFormat:
-        """The same with the marks of a model's fit in place of marks that are not given."""
+        """A copy of this format in which marks that were not given come from a model's fit."""
         marks = {"decimal": self.decimal, "thousands": self.thousands}
         for name, given in marks.items():
             noted = next(iter(notes_of(model, name)), None)
@@ -74,19 +74,19 @@ class TableFormat:
                 )
             marks[name] = noted if given is None else given
         if self.decimal is not None and self.thousands is None:
-            marks["thousands"] = None  # it may be what is now the decimal mark
+            marks["thousands"] = None  # the fit's thousands mark may be the new decimal mark
         return replace(self, decimal=marks["decimal"], thousands=marks["thousands"])
 
     @property
     def marks(self) -> Marks:
-        """How numbers are written, as far as options say it."""
+        """The marks in numbers that the options give, or else the default marks."""
         from neuralrules._cli._tables._cells import Marks
 
         return Marks(self.decimal or ".", self.thousands)
 
     @property
     def options_for_text(self) -> dict[str, Any]:
-        """The options about cells of text, with what was given for each."""
+        """The options about cells of text, each with the value that was given."""
         return {
             "--missing": self.missing,
             "--decimal": self.decimal,
@@ -94,23 +94,27 @@ class TableFormat:
         }
 
     def notes(self) -> dict[str, list[str]]:
-        """What a model remembers of how the table of its fit was written."""
+        """The notes for a model about the marks in the table of its fit."""
         marks = {"decimal": self.decimal, "thousands": self.thousands}
         return {name: [mark] for name, mark in marks.items() if mark is not None}
 
     def markers(self) -> list[str] | None:
-        """The parameter `missing` of an estimator: numbers also as Python writes them."""
+        """The value of an estimator's parameter `missing`.
+
+        Each text that means missing is in it, and each number among them also in Python's
+        spelling.
+        """
         found: list[str] = []
         for text in self.missing:
             plain = self.marks.plain(text) or text
-            # With "." between thousands, 1.000 is not the number 1 but 1000.
+            # With "." between thousands, the text 1.000 means 1000. Python would read it as 1.
             misread = plain != text and NUMBER.fullmatch(text)
             found += [plain] if misread else [text, plain]
         return list(dict.fromkeys(found)) or None
 
 
 def table_format_options(function: Callback) -> Callback:
-    """Add the options about a table file; the command gets its `table_format`."""
+    """Add the options about a table file. The command gets a `table_format` instead of them."""
 
     @functools.wraps(function)
     def command(
@@ -174,7 +178,7 @@ def table_format_options(function: Callback) -> Callback:
 
 
 def read_delimiter(text: str) -> str:
-    """A delimiter; a tab may be written as a backslash and a t."""
+    """Read a delimiter. A tab may be written as a backslash and a t."""
     if text == r"\t":
         return "\t"
     if len(text) != 1:
