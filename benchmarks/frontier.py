@@ -2,9 +2,9 @@
 
     python -m benchmarks.frontier [--methods NAME ...] [--quick] [--write]
 
-One record is written for each data set, method and split the moment it is known, so that a
-run may be killed and started again, and several may share a folder. --write puts what has
-been measured into docs/frontier.csv and makes docs/frontier.md from it.
+The record of each data set, method and split is written as soon as it is known. So a run may
+be killed and started again, and several runs may share a folder. --write puts the records into
+docs/frontier.csv and makes docs/frontier.md from this table.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ QUICK = ("titanic", "sonar", "505_tecator")
 
 
 def plan(data_sets: Iterable[str], methods: Iterable[str], n_splits: int) -> list[Task]:
-    """All tasks, stage by stage; in a stage one split after the other, small tables first."""
+    """All tasks, stage by stage. A stage has one split after the other, small tables first."""
     chosen, ordered = set(methods), sorted(data_sets, key=n_cells)
     return [
         Task(data, method.name, fold)
@@ -56,7 +56,7 @@ def plan(data_sets: Iterable[str], methods: Iterable[str], n_splits: int) -> lis
 
 
 def too_slow_before(records: Records, task: Task) -> Task | None:
-    """A task of the same table and family that was no larger and took too long."""
+    """A task that took too long: of the same table and family, and with no more rules."""
     method = METHODS[task.method]
     if method.limit is None:
         return None
@@ -73,7 +73,7 @@ def too_slow_before(records: Records, task: Task) -> Task | None:
 def measure_unless_too_slow(
     protocol: FrontierProtocol, task: Task, records: Records, **options: Any
 ) -> dict[str, Any]:
-    """A record; what took too long on another split is not waited for again."""
+    """The record of a task. It is not measured if a task like it took too long before."""
     if too_slow_before(records, task) is None:
         return measure(protocol, task, **options)
     return record_of(protocol, task, NOT_TRIED, {}, **options)
@@ -107,7 +107,7 @@ def main(arguments: list[str] | None = None) -> int:
     def measure_all() -> runner.Measured:
         folder = data_folder(options.data)
         for name in options.data_sets:
-            table(name, folder)  # downloads and checks, before hours are spent
+            table(name, folder)  # download and check all tables before hours of measuring
         records = Records((options.records or FOLDER).resolve(), FrontierProtocol())
         return runner.run(
             records,
@@ -123,7 +123,7 @@ def main(arguments: list[str] | None = None) -> int:
         if found:
             print(first_look(frontier_summary.frame(found)))
         if options.write and found:
-            from benchmarks import frontier_page  # draws, so it loads matplotlib
+            from benchmarks import frontier_page  # late, because it loads matplotlib
 
             frontier_summary.merge(found)
             if absent := lacking(frontier_summary.read()):

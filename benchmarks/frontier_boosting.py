@@ -1,4 +1,4 @@
-"""Boosting that spends a given number of leaves as well as it can."""
+"""Boosting with a given total number of leaves, tuned to use them as well as possible."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ VALIDATION_SHARE = 0.2
 
 
 class SizedBoosting(BaseEstimator):
-    """Boosted trees with so many leaves in all.
+    """Boosted trees with a given total number of leaves.
 
-    Leaves a tree and the learning rate are chosen by the loss on a fifth of the training
-    rows; the model is then fitted to all of them. Several classes share the leaves, with at
-    least one round.
+    The number of leaves per tree and the learning rate are chosen by the loss on a fifth of the
+    training rows. The model is then fitted to all training rows. With several classes, the
+    trees of all classes share the leaves. There is at least one round.
 
     Parameters
     ----------
     make : callable (n_rounds, n_leaves, rate) -> estimator
     n_leaves : int
-        Of all trees together.
+        Number of leaves of all trees together.
     n_classes : int
-        0 where the target is a number.
+        Number of classes; 0 for a regression.
     """
 
     def __init__(self, make: Callable[..., Any], n_leaves: int, n_classes: int) -> None:
@@ -38,7 +38,7 @@ class SizedBoosting(BaseEstimator):
         self.n_classes = n_classes
 
     def shapes(self) -> Iterator[tuple[int, int, float]]:
-        """Rounds, leaves a tree and rate of each candidate."""
+        """The rounds, the leaves per tree and the learning rate of each candidate."""
         trees_a_round = self.n_classes if self.n_classes > 2 else 1
         for leaves, rate in product(LEAVES_PER_TREE, RATES):
             yield max(1, self.n_leaves // (leaves * trees_a_round)), leaves, rate
@@ -54,7 +54,7 @@ class SizedBoosting(BaseEstimator):
         return self
 
     def validation(self, X: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
-        """The rows in two parts, each class in both where it has the rows for it."""
+        """The rows in two parts, stratified if every class has at least two rows."""
         enough = self.n_classes and np.bincount(y.astype(int)).min() > 1
         return train_test_split(
             X, y, test_size=VALIDATION_SHARE, random_state=0, stratify=y if enough else None
@@ -68,7 +68,7 @@ class SizedBoosting(BaseEstimator):
         y: np.ndarray,
         y_valid: np.ndarray,
     ) -> float:
-        """Of a candidate that was fitted to one part, on the other."""
+        """The loss of a candidate on one part of the rows, after a fit to the other part."""
         model = self.make(*shape).fit(X, y)
         if not self.n_classes:
             return mean_squared_error(y_valid, model.predict(X_valid))

@@ -1,16 +1,15 @@
-"""How large a fitted model is, counted alike for all methods of the frontier.
+"""The size of a fitted model, counted in the same way for all methods of the frontier.
 
-Every function returns a dictionary with some of
+Every function returns a dictionary with some of these keys:
 
 ``parameters``
-    Numbers that were learned: two for each split of a tree (which column, and where), one
-    for each leaf and output; CatBoost's trees have one split for each level; the scores of
-    all bins of all terms of an EBM; the weights of a network; the coefficients of a linear
-    model.
+    Number of learned numbers. A split of a tree has two: the column and the threshold. A leaf
+    has one for each output. In CatBoost's trees, a level has one split. An EBM has the scores
+    of all bins of all terms, a network its weights, and a linear model its coefficients.
 ``rules``
-    Leaves of trees, rules of a rule model with its linear terms.
+    Number of leaves of trees, or of the rules and linear terms of a rule model.
 ``literals``, ``most_literals``
-    Conditions on the way to a leaf or in a rule: their mean, and the most.
+    Mean and largest number of conditions on the way to a leaf or in a rule.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Size = dict[str, float]
 
 
 def of_leaves(depths: Iterable[int], n_trees: int, n_values: int) -> Size:
-    """Binary trees, given the depth of each leaf of all of them and values a leaf."""
+    """Size of binary trees, from the depths of all their leaves and the values per leaf."""
     depths = list(depths)
     n_splits = len(depths) - n_trees
     return {
@@ -36,7 +35,7 @@ def of_leaves(depths: Iterable[int], n_trees: int, n_values: int) -> Size:
 
 
 def n_outputs(n_classes: int) -> int:
-    """Values of a leaf that gives shares of classes: one is enough for two classes."""
+    """Values of a leaf that gives shares of classes. For two classes, one value is enough."""
     return n_classes if n_classes > 2 else 1
 
 
@@ -115,7 +114,7 @@ def scikit_network(model: Any) -> Size:
 
 
 def torch_network(model: Any) -> Size:
-    """RealMLP: all that its network has learned, the statistics of the columns left aside."""
+    """RealMLP: all parameters of its network, without the statistics of the columns."""
     net = model.alg_interface_.model
     return {"parameters": sum(array.numel() for array in net.parameters())}
 
@@ -125,7 +124,7 @@ def linear(model: Any) -> Size:
 
 
 def figs(model: Any) -> Size:
-    """FIGS adds up trees; a leaf has a value for each class, of which one is free of two."""
+    """FIGS adds up trees. A leaf has a value for each class, but only one if there are two."""
     depths = [depth for tree in model.trees_ for depth in linked_depths(tree)]
     return of_leaves(depths, len(model.trees_), n_outputs(model.n_outputs))
 

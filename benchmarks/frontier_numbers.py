@@ -1,7 +1,7 @@
 """The numbers behind docs/frontier.md: losses side by side, ratios, ranks and bars.
 
-A cell is a data set and a split. Ratios of losses are averaged geometrically over the cells
-that both methods have.
+A cell is one data set and one split. A ratio of losses is a geometric mean over the cells in
+which both methods were measured.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.frontier_protocol import DATA, MEASURED, N_SPLITS
 from benchmarks.tables import probability
 
 YARDSTICK = "CatBoost"
-DECIMALS = 9  # of logarithms of losses: only what is the same is a tie
+DECIMALS = 9  # decimals of log losses that are compared: only equal losses are ties
 LEVEL = 0.05
 NEEDED = ("ours", "ours average", YARDSTICK, "LightGBM")
 KINDS = ("two classes", "several classes", "numbers")
@@ -35,12 +35,12 @@ def kind(data: str) -> str:
 
 
 def of_size(n: int) -> list[str]:
-    """Peers with so many rules."""
+    """The peers that were asked for `n` rules."""
     return [name for name, m in METHODS.items() if m.n_rules == n and not m.is_ours]
 
 
 def cells(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A column of the records, (data, split) by methods; NaN where nothing was measured."""
+    """A column of the records as a frame, cells by methods; NaN if there is no measurement."""
     own = table[table["status"] == MEASURED]
     there = set(own["method"])
     return (
@@ -51,43 +51,43 @@ def cells(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def log_losses(table: pd.DataFrame) -> pd.DataFrame:
-    """Natural logarithms of the losses: a difference of them is a ratio of losses."""
+    """Natural logarithms of the losses. A difference between two of them is a log ratio."""
     return np.log(cells(table, "loss"))
 
 
 def by_data(logs: pd.DataFrame) -> pd.DataFrame:
-    """Means over the splits that were measured, data sets by methods."""
+    """Means over the splits that were measured; a frame of data sets by methods."""
     means = logs.groupby(level="data").mean()
     return means.reindex([data for data in DATA if data in means.index])
 
 
 def ratio(logs: pd.DataFrame, one: str, other: str) -> float:
-    """Geometric mean of the loss of one method over that of another, where both are."""
+    """The loss of one method over that of another: geometric mean over the cells of both."""
     if one not in logs or other not in logs:
         return float("nan")
     return float(np.exp((logs[one] - logs[other]).mean()))
 
 
 def median_ratio(logs: pd.DataFrame, one: str, other: str) -> float:
-    """The ratio in the middle of all data sets, which no set with extreme losses can move."""
+    """The median ratio over data sets, which extreme losses on a few sets do not move."""
     means = by_data(logs)
     return float(np.exp((means[one] - means[other]).median()))
 
 
 def coverage(logs: pd.DataFrame, method: str) -> int:
-    """On how many data sets a method was measured at all."""
+    """The number of data sets on which a method was measured in at least one split."""
     if method not in logs:
         return 0
     return int(logs[method].groupby(level="data").count().gt(0).sum())
 
 
 def everywhere(logs: pd.DataFrame, methods: list[str]) -> list[str]:
-    """Those of the methods that have a loss in every cell."""
+    """The methods that have a loss in every cell."""
     return [name for name in methods if name in logs and logs[name].notna().all()]
 
 
 def compare(logs: pd.DataFrame, one: str, other: str) -> significance.Comparison:
-    """Two methods over the cells that both have, splits averaged."""
+    """Compare two methods over data sets. Losses are averaged over the splits of both."""
     means = by_data(logs[[one, other]].dropna())
     return significance.compare(
         means[one].to_numpy(), means[other].to_numpy(), decimals=DECIMALS
@@ -99,43 +99,45 @@ def is_significantly_lower(comparison: significance.Comparison) -> bool:
 
 
 def mean_ranks(logs: pd.DataFrame, methods: list[str]) -> dict[str, float]:
-    """Over data sets, 1 is best; of methods that have a loss in every cell."""
+    """Mean ranks over data sets, of the methods that have a loss in every cell; 1 is best."""
     own = everywhere(logs, methods)
     ranks = significance.average_ranks(by_data(logs)[own].to_numpy(), decimals=DECIMALS)
     return dict(zip(own, ranks.tolist(), strict=True))
 
 
 def worse_than_constant(table: pd.DataFrame, method: str) -> list[str]:
-    """Data sets on which the loss, over the splits, is above that of a constant."""
+    """Data sets on which a method's mean log loss is above that of a constant prediction."""
     own = table[(table["method"] == method) & (table["status"] == MEASURED)]
     logs = np.log(own["loss"] / own["constant_loss"]).groupby(own["data"]).mean()
     return [data for data in DATA if logs.get(data, -1.0) > 0]
 
 
 def best_peers(logs: pd.DataFrame, ours: str, peers: list[str]) -> pd.DataFrame:
-    """The best peer of each data set, and how our loss compares: columns peer and ratio."""
+    """The best peer on each data set, and our loss over its loss: columns peer and ratio."""
     there = [name for name in peers if name in logs]
-    # Splits that only one of two methods has must not decide which of them is better.
+    # Methods are compared only on splits that both have.
     behind = by_data(-logs[there].sub(logs[ours], axis=0)).dropna(how="all")
     return pd.DataFrame({"peer": behind.idxmax(axis=1), "ratio": np.exp(behind.max(axis=1))})
 
 
 def rule_limit(method: Method, data: str) -> int:
-    """How many rules a model may have: its size, or the bar for the default."""
+    """The number of rules that a model may have: its given size, or the default's limit."""
     n_classes = len(known(data).counts)
     return method.n_rules or (64 * n_classes if n_classes > 2 else 128)
 
 
 @dataclass(frozen=True)
 class Bar:
-    """Something that was to be reached.
+    """A goal of the benchmark, and the measured number.
 
     Attributes
     ----------
     what : str
+        Name of the number.
     found : float
-        A ratio or a count; the less the better.
+        The measured ratio or count. Lower is better.
     most, ambition : float
+        The largest number that meets the goal, and the largest one that meets the ambition.
     note : str
     """
 
@@ -155,7 +157,7 @@ class Bar:
 
 
 def in_words(logs: pd.DataFrame, one: str, other: str) -> str:
-    """What a ratio alone does not say."""
+    """A note beside a ratio: the median, sets won and lost, and the Wilcoxon test."""
     found = compare(logs, one, other)
     return (
         f"median {median_ratio(logs, one, other):.3f}; {found.wins} sets won, {found.losses} "
@@ -164,7 +166,7 @@ def in_words(logs: pd.DataFrame, one: str, other: str) -> str:
 
 
 def bars(table: pd.DataFrame) -> list[Bar]:
-    """What the issue asks for, measured."""
+    """The goals of the issue, with the measured numbers."""
     logs = log_losses(table)
     default, average = "ours", "ours average"
     peers = [name for name in PEERS if name in logs]
@@ -213,7 +215,7 @@ def bars(table: pd.DataFrame) -> list[Bar]:
 
 
 def size_bar(table: pd.DataFrame, name: str) -> Bar:
-    """Fits of the default that are larger than they may be."""
+    """The goal for the number of fits that have too many rules or too many literals."""
     own = table[(table["method"] == name) & (table["status"] == MEASURED)]
     most = own["data"].map(lambda data: rule_limit(METHODS[name], data))
     too_large = (own["rules"] > most) | (own["most_literals"] > 3)
@@ -227,7 +229,7 @@ def size_bar(table: pd.DataFrame, name: str) -> Bar:
 
 
 def sized_bar(logs: pd.DataFrame, n: int) -> Bar:
-    """Ours of a size against each peer of that size; what counts is the strongest."""
+    """The goal for our model of a given size, against the strongest peer of this size."""
     ours = f"ours {n}"
     ratios = {name: ratio(logs, ours, name) for name in enough(logs, of_size(n))}
     strongest = max(ratios, key=lambda name: ratios[name])
@@ -247,9 +249,9 @@ def enough(logs: pd.DataFrame, methods: list[str]) -> list[str]:
 
 
 def lacking(table: pd.DataFrame) -> str:
-    """Cells without a record of the methods that the page cannot do without; empty if none.
+    """A text that says which needed methods lack records, and in how many cells; else empty.
 
-    The others are measured where time allows: the page says where not.
+    The other methods are optional. The page says where they were not measured.
     """
     counts = table.groupby("method").size() if len(table) else pd.Series(dtype=int)
     n_cells = len(DATA) * N_SPLITS

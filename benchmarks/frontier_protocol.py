@@ -1,4 +1,4 @@
-"""How a cell of the frontier is measured: tables, splits, losses and one record."""
+"""How one method is measured on one split for the frontier: tables, splits, losses, record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from benchmarks.limits import OverTime, within
 from benchmarks.pages import environment
 from benchmarks.protocol import Task
 
-# Of the paper's tables, those that are no copies of others and that are not solved.
+# The paper's tables, without copies of other tables and without tables that are solved.
 FROM_THE_PAPER = (
     "adult",
     "banana",
@@ -43,7 +43,7 @@ FROM_THE_PAPER = (
 )
 DATA = (*FROM_THE_PAPER, *FRONTIER)
 N_SPLITS = 3
-TINY = 1e-7  # the least probability: no row costs more than its logarithm
+TINY = 1e-7  # the smallest probability; its logarithm limits the loss of a row
 MEASURED, OVER_TIME = "measured", "over time"
 NOT_TRIED = "over time on another split or size"
 LEFT_OUT = "left out for its size"
@@ -51,14 +51,14 @@ LEFT_OUT = "left out for its size"
 
 @dataclass(frozen=True)
 class FrontierProtocol:
-    """What makes two losses comparable.
+    """The settings that must be equal for two losses to be comparable.
 
     Attributes
     ----------
     name : str
     test_share : float
     train_rows, test_rows : int
-        The most rows of either part; the others are not used.
+        The most training rows and the most test rows. Further rows are not used.
     """
 
     name: str = "frontier"
@@ -76,7 +76,8 @@ class Split:
     X, y : ndarray of shapes (n_train, n_features) float64 and (n_train,)
     X_test, y_test : ndarray of shapes (n_test, n_features) float64 and (n_test,)
     n_classes : int
-        Of the whole table, training rows may lack some; 0 where the target is a number.
+        Number of classes in the whole table; 0 for a regression. The training rows may lack
+        some of the classes.
     """
 
     X: np.ndarray
@@ -88,18 +89,21 @@ class Split:
 
 @functools.cache
 def table(name: str, folder: Path | None) -> tuple[np.ndarray, np.ndarray]:
-    """A data set, read and checked once."""
+    """A data set, which is read and checked only once."""
     return datasets.load(name, folder)
 
 
 def n_cells(name: str) -> int:
-    """Rows times columns times outputs of a whole table, which is about what it costs."""
+    """Rows times columns times outputs of a whole table. The cost of a fit grows with this."""
     known = datasets.TABLES.get(name) or FRONTIER[name]
     return known.rows * known.features * counting.n_outputs(len(known.counts))
 
 
 def split(protocol: FrontierProtocol, X: np.ndarray, y: np.ndarray, seed: int) -> Split:
-    """A random split, by classes where every class has the rows for it, and cut."""
+    """A random split, with at most the protocol's numbers of training and test rows.
+
+    The split is stratified if every class has at least two rows.
+    """
     is_classes = y.dtype.kind == "i"
     train, test = parts(np.arange(len(y)), y, seed, is_classes, test_size=protocol.test_share)
     train = cut(train, y, seed, is_classes, protocol.train_rows)
@@ -109,7 +113,7 @@ def split(protocol: FrontierProtocol, X: np.ndarray, y: np.ndarray, seed: int) -
 
 
 def cut(rows: np.ndarray, y: np.ndarray, seed: int, is_classes: bool, most: int) -> np.ndarray:
-    """A sample of so many of the rows; all where there are no more."""
+    """A sample of `most` rows, or all rows if there are no more."""
     if len(rows) <= most:
         return rows
     return parts(rows, y, seed, is_classes, train_size=most)[0]
@@ -118,7 +122,7 @@ def cut(rows: np.ndarray, y: np.ndarray, seed: int, is_classes: bool, most: int)
 def parts(
     rows: np.ndarray, y: np.ndarray, seed: int, is_classes: bool, **sizes: Any
 ) -> list[np.ndarray]:
-    """Rows in two random parts, with the same shares of classes unless one is too small."""
+    """Rows in two random parts, stratified by class unless a class has only one row."""
     labels = y[rows]
     by_class = is_classes and np.unique(labels, return_counts=True)[1].min() > 1
     return train_test_split(
@@ -127,7 +131,7 @@ def parts(
 
 
 def shares(given: np.ndarray) -> np.ndarray:
-    """Probabilities that none is too sure of: at least TINY each, and of sum 1."""
+    """Probabilities of at least about TINY, with sum 1."""
     clipped = np.clip(np.nan_to_num(given, nan=0.0), TINY, 1 - TINY)
     return clipped / clipped.sum(axis=1, keepdims=True)
 
@@ -137,7 +141,7 @@ def log_loss(y: np.ndarray, probabilities: np.ndarray) -> float:
 
 
 def constant_loss(rows: Split) -> float:
-    """Of the shares of classes, or the mean, of the training rows."""
+    """The test loss of a constant: the training rows' shares of classes, or their mean."""
     if not rows.n_classes:
         return float(np.mean((rows.y_test - rows.y.mean()) ** 2))
     counts = np.bincount(rows.y, minlength=rows.n_classes) / len(rows.y)
@@ -145,7 +149,7 @@ def constant_loss(rows: Split) -> float:
 
 
 def scores(method: Method, model: Any, rows: Split, present: np.ndarray) -> dict[str, Any]:
-    """Loss, error and AUC on the test rows, of classes by their position in `present`."""
+    """Loss, error and AUC on the test rows. `present` holds the classes of the model."""
     if not rows.n_classes:
         squared = np.mean((model.predict(rows.X_test) - rows.y_test) ** 2)
         return {"loss": float(squared), "error": None, "auc": None}
@@ -164,21 +168,21 @@ def scores(method: Method, model: Any, rows: Split, present: np.ndarray) -> dict
 
 
 def plain(count: Any) -> float:
-    """A number of Python's own, which a record can hold."""
+    """A number as a Python object, because a record cannot hold NumPy scalars."""
     return count.item() if isinstance(count, np.generic) else count
 
 
 def fit(method: Method, rows: Split) -> dict[str, Any]:
     """Fit a method and score it, on one thread.
 
-    Seconds are those that the process computes: on a machine that does other things as well
-    these are still the method's own.
+    The seconds are those in which the process computes, so they do not depend on other programs
+    that run on the machine.
     """
     y, present = rows.y, np.empty(0, int)
-    if rows.n_classes:  # some libraries want codes without gaps
+    if rows.n_classes:  # some libraries need class codes without gaps
         present, y = np.unique(rows.y, return_inverse=True)
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of not converging, and of other libraries' futures
+        warnings.simplefilter("ignore")  # about convergence and about future versions
         method.warm_up(len(present))
         model = method.make(len(present))
         start = time.process_time()
@@ -196,10 +200,10 @@ def fit(method: Method, rows: Split) -> dict[str, Any]:
 
 
 def measure(protocol: FrontierProtocol, task: Task, **options: Any) -> dict[str, Any]:
-    """The record of a task; for the options see `record_of`."""
+    """Measure a task, and return its record; `record_of` explains the options."""
     method = METHODS[task.method]
     rows = rows_of(protocol, task, options.get("folder"))
-    importlib.import_module(method.module)  # once, before the process is copied
+    importlib.import_module(method.module)  # the copied process need not import it again
     if method.most_rows is not None and len(rows.y) > method.most_rows:
         return record_of(protocol, task, LEFT_OUT, {}, **options)
     try:
@@ -221,7 +225,7 @@ def record_of(
     folder: Path | None = None,
     commit: str | None = None,
 ) -> dict[str, Any]:
-    """All that is known of a task; the commit is that of the running code, if it is known."""
+    """The record of a task. `commit` is the commit of the running code, if it is known."""
     method, rows = METHODS[task.method], rows_of(protocol, task, folder)
     return {
         "protocol": protocol.name,

@@ -1,4 +1,4 @@
-"""Work in a process of its own, which is ended when it computes for too long."""
+"""Run some work in a process of its own, and end this process if it computes for too long."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import Any
 
 
-class OverTime(Exception):  # noqa: N818 - a result like another, not a mistake
-    """The work was not done within its seconds."""
+class OverTime(Exception):  # noqa: N818 - this is a result, not a mistake
+    """The work took longer than its limit."""
 
 
 def within(seconds: int | None, work: Callable[..., Any], *arguments: Any) -> Any:
-    """What the work returns; raises OverTime, or RuntimeError with what the work raised.
+    """The result of the work. Raises OverTime, or RuntimeError with the error of the work.
 
-    Seconds are those of a core: what else the machine does takes nothing from them. The
-    process is a copy of this one, so that it starts at once with all that was imported and
-    loaded; and a library's threads, leaks and crashes stay out of here.
+    The limit counts seconds of computing, so other programs on the machine do not use it up.
+    The new process is a copy of this one: it starts at once, with all modules and data that
+    this process has loaded. Threads, leaks and crashes of a library do not reach this process.
     """
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_answer, args=(theirs, seconds, work, arguments))
     with warnings.catch_warnings():
-        # Of threads in this process: none of them is used there.
+        # Python warns about threads in this process. The copy uses none of them.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     theirs.close()
@@ -55,11 +55,13 @@ def _answer(
     work: Callable[..., Any],
     arguments: tuple[Any, ...],
 ) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the other side, which ends us
-    if seconds is not None:  # one more until it is not only told but killed
+    # Ctrl-C is for the parent process, which ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if seconds is not None:  # the signal SIGXCPU comes at the limit, and SIGKILL a second later
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # and leaves no file behind
-    # What libraries chat goes nowhere, and waits for no lock of a thread that is not here.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # leave no core dump behind
+    # Discard what libraries print. Standard output may also be locked by a thread of the parent
+    # that does not exist in this process.
     with (
         Path(os.devnull).open("w") as nowhere,
         redirect_stdout(nowhere),
@@ -67,7 +69,7 @@ def _answer(
     ):
         try:
             answer = "", work(*arguments)
-        except Exception as error:  # whatever it is, the other side is to hear of it
+        except Exception as error:  # any error at all is reported to the parent process
             answer = f"{type(error).__name__}: {error}", None
     connection.send(answer)
     connection.close()

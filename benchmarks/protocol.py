@@ -1,13 +1,13 @@
-"""How an error is measured: the splits, the choice of the parameter, and one record.
+"""How the paper's errors are measured: the splits, the choice of the parameter, one record.
 
 ``paper``
-    Five stratified folds; inside each training part, five more choose the parameter.
+    Five stratified folds. Five more folds inside each training part choose the parameter.
 ``holdout``
-    Repeated stratified hold-outs of 15 % of the rows, which is what the published
-    figures really are: each is a whole number of errors over 0.15 N rows.
+    Repeated stratified hold-outs of 15 % of the rows. The published figures are really such
+    hold-outs: each is a whole number of errors over 0.15 N rows.
 
-wilt and madelon come with test rows of their own. Under both protocols these are the
-test rows, and what is repeated is the fit, with another seed.
+wilt and madelon come with test rows of their own. Both protocols use these test rows, and
+repeat only the fit, with another seed.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ N_HOLDOUTS = 20
 
 @dataclass(frozen=True)
 class Protocol:
-    """What makes two errors comparable.
+    """The settings that must be equal for two errors to be comparable.
 
     Attributes
     ----------
     name : {"paper", "holdout"}
     tune_rows : int
-        Inner cross-validation sees a stratified sample of at most so many training
-        rows; 0 means all. The final fit always sees all.
+        The most training rows that inner cross-validation uses, as a stratified sample; 0
+        means all. The final fit always uses all training rows.
     """
 
     name: str = "paper"
@@ -59,7 +59,7 @@ class Protocol:
 
 @dataclass(frozen=True, order=True)
 class Task:
-    """One record's worth of work: a method on one split of a data set."""
+    """The work for one record: a method on one split of a data set."""
 
     data: str
     method: str
@@ -69,7 +69,7 @@ class Task:
     def seed(self) -> int:
         """The seed of the tuning sample, the inner folds and every model.
 
-        The same for all methods, so that they are compared on the same rows.
+        All methods have the same seed, so that they are compared on the same rows.
         """
         return zlib.crc32(f"{self.data} {self.fold}".encode()) % 2**31
 
@@ -93,7 +93,7 @@ def split(protocol: Protocol, task: Task, y: np.ndarray) -> tuple[np.ndarray, np
 def tuning_errors(
     protocol: Protocol, task: Task, X: np.ndarray, y: np.ndarray
 ) -> tuple[np.ndarray, int]:
-    """Errors of each candidate over the inner folds, and over how many rows."""
+    """The number of errors of each candidate over the inner folds, and the number of rows."""
     # A sample must leave a row of each class out, or there is nothing to stratify.
     if 0 < protocol.tune_rows <= len(y) - 2:
         rows, _ = train_test_split(
@@ -115,10 +115,10 @@ def tuning_errors(
 def measure(
     protocol: Protocol, task: Task, folder: Path | None = None, commit: str | None = None
 ) -> dict[str, Any]:
-    """The record of a task; the commit is that of the running code, if it is known.
+    """The record of a task. `commit` is the commit of the running code, if it is known.
 
-    One thread, so that tasks beside each other disturb each other least and the result
-    does not depend on how many cores there are.
+    A task uses one thread, so that parallel tasks hardly disturb each other, and the result
+    does not depend on the number of cores.
     """
     X, y = load(task.data, folder)
     train, test = split(protocol, task, y)

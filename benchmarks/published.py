@@ -1,4 +1,4 @@
-"""The paper's test errors (its table IV), with the sampling error that belongs to them."""
+"""The paper's test errors (its table IV) and their sampling errors."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from scipy.stats import binomtest
 from benchmarks.datasets import TABLES
 from benchmarks.protocol import HOLDOUT_SHARE
 
-# Per cent, data sets by methods (GB, RF, ANN, NRE).
+# Errors in per cent, data sets by methods (GB, RF, ANN, NRE).
 ERRORS = pd.read_csv(Path(__file__).with_suffix(".csv"), index_col="dataset")
 
-# The figures of wilt are fifths of a per cent, of its own 500 test rows. Those of madelon
-# are tenths, so that they cannot come from its own 600: 1000 is the least that fits.
+# The errors of wilt are multiples of 0.2 %, as its own 500 test rows give them. The errors of
+# madelon are multiples of 0.1 %, so they cannot come from its own 600 test rows: 1000 rows are
+# the smallest number that fits.
 TEST_ROWS = {"wilt": 500, "madelon": 1000}
 
 
 def test_rows(data: str) -> int:
-    """How many rows a published figure was measured on: 15 %, rounded up."""
+    """The number of rows behind a published error: 15 % of the table, rounded up."""
     return TEST_ROWS.get(data) or math.ceil(HOLDOUT_SHARE * TABLES[data].rows)
 
 
@@ -38,7 +39,7 @@ def interval(data: str, method: str) -> tuple[float, float]:
 def bar(data: str, method: str) -> float:
     """The published error plus its sampling error, p + 1.96 sqrt(p (1 - p) / n), in per cent.
 
-    Stricter than the interval's end: at an error of 0 it allows no error at all.
+    This is stricter than the end of the interval: if the published error is 0, the bar is 0.
     """
     p = ERRORS.loc[data, method] / 100
     return 100 * (p + 1.96 * math.sqrt(p * (1 - p) / test_rows(data)))

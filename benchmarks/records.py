@@ -1,4 +1,4 @@
-"""A folder of records, one file each, that survives kills and serves several runners."""
+"""A folder of records, one file each. Runs may be killed, and several may use the folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHECKSUM = "sha256"
 
 
 class Settings(Interface):
-    """A dataclass of what makes two records comparable."""
+    """A dataclass of the settings that must be equal for two records to be comparable."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -41,9 +41,9 @@ class Records:
     Parameters
     ----------
     folder : Path
-        Created when it is not there. On a cluster, a folder that all workers share.
+        Created if it does not exist. On a cluster, all workers must share this folder.
     protocol : dataclass with a name
-        Must be the one that the folder was begun with.
+        Must be equal to the protocol of the records that are in the folder.
     """
 
     def __init__(self, folder: Path, protocol: Settings) -> None:
@@ -66,7 +66,7 @@ class Records:
         return self.folder / task.data / f"{task.method}-{task.fold}.json"
 
     def read(self, task: Task) -> dict[str, Any] | None:
-        """The record of a task; None when there is none. Raises Damaged."""
+        """The record of a task, or None if there is none. Raises Damaged for a bad file."""
         try:
             text = self.path(task).read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -94,10 +94,10 @@ class Records:
     def complete(
         self, task: Task, measure: Callable[[Any, Task], dict[str, Any]], wait: bool
     ) -> dict[str, Any] | None:
-        """The record of a task, measured now unless it is there.
+        """The record of a task. It is measured now if the folder does not have it.
 
-        While another runner measures the same task, wait for it or return None. The
-        operating system frees the lock of a runner that was killed.
+        If another runner is measuring the task, wait for it if `wait` is true, or else return
+        None. If that runner is killed, the operating system frees its lock.
         """
         path = self.path(task)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ class Records:
             with lock.acquire(timeout=-1 if wait else 0):
                 try:
                     record = self.read(task)
-                except Damaged:  # reported by the runner
+                except Damaged:  # measured again; the runner reports the damage
                     record = None
                 if record is None:
                     record = measure(self.protocol, task)
@@ -116,7 +116,7 @@ class Records:
             return None
 
     def survey(self, tasks: Iterable[Task]) -> tuple[dict[Task, dict[str, Any]], list[str]]:
-        """The records that are there, and what is wrong with those that are damaged."""
+        """The records that the folder has, and a message for each damaged one."""
         found, damage = {}, []
         for task in tasks:
             try:

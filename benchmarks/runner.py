@@ -1,4 +1,4 @@
-"""Measure many tasks, resumably: through joblib, with a progress bar, here or on a cluster."""
+"""Measure many tasks with joblib, here or on a cluster, so that a run can be resumed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ClusterError(Exception):
 
 
 def expected(task: Task, seconds: dict) -> float:
-    """Seconds a task is likely to take, from the committed records."""
+    """The seconds that a task will probably take, according to the committed records."""
     return seconds.get((task.data, task.method), UNKNOWN_SECONDS)
 
 
@@ -40,9 +40,9 @@ class Failure:
 
 
 def complete(records: Records, task: Task, measure: Any, wait: bool) -> tuple:
-    """A task with its record, a Failure, or None while another runner is at it.
+    """A task with its record, with a Failure, or with None if another runner measures it.
 
-    A failure is returned, not raised: one task that fails must not stop the others.
+    A failure is returned, not raised, because a failed task must not stop the others.
     """
     try:
         return task, records.complete(task, measure, wait)
@@ -53,9 +53,9 @@ def complete(records: Records, task: Task, measure: Any, wait: bool) -> tuple:
 def measured(
     records: Records, tasks: list[Task], measure: Any, n_jobs: int
 ) -> Iterator[tuple[Task, dict[str, Any] | Failure]]:
-    """Tasks with their records as they come, by whatever backend joblib is set to.
+    """Tasks with their records, in the order in which joblib's backend completes them.
 
-    Tasks that another runner is at come last.
+    Tasks that another runner is measuring come last.
     """
     for wait in (False, True):
         done = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(
@@ -82,19 +82,19 @@ def run(
     seconds: dict,
     describe: Callable[[dict[str, Any]], str],
 ) -> tuple[dict[Task, dict[str, Any]], dict[Task, Failure]]:
-    """Records of the tasks, measuring those that are missing, and what failed.
+    """Measure the tasks that have no record; return all records and all failures.
 
     Parameters
     ----------
     records, tasks
     measure : callable (protocol, task) -> record
     n_jobs : int
-        Tasks at a time. One after the other, they come in the order given.
+        Number of tasks at a time. With 1, tasks are measured in the given order.
     console : Console
     seconds : dict
-        What a pair of data set and method is expected to take, for the time left.
+        Expected seconds of each pair of data set and method, for the time left.
     describe : callable (record) -> str
-        Its result in a word, for the progress bar.
+        A short text about the result of a record, for the progress bar.
     """
     found, damage = records.survey(tasks)
     for trouble in damage:
@@ -123,7 +123,7 @@ def run(
 
 
 def other_versions(records: Iterable[dict[str, Any]]) -> str:
-    """Versions and commits behind the records that are not those of now."""
+    """Versions and commits of the records that differ from the present ones, as text."""
     now = environment()
     there = {
         f"{name} {record['environment'][name]}"
@@ -138,9 +138,9 @@ def other_versions(records: Iterable[dict[str, Any]]) -> str:
 def progress_bar(
     console: Console, tasks: list[Task], seconds: dict
 ) -> Iterator[Callable[[Task, str], None]]:
-    """A bar with the time left; call what it yields with each task that is done.
+    """A progress bar with the time left. It yields a function to call for each finished task.
 
-    It moves by expected seconds, because tasks differ by a factor of a hundred.
+    The bar advances by expected seconds, because tasks differ by a factor of a hundred.
     """
     with Progress(
         TextColumn("{task.fields[n_done]} of {task.fields[n_tasks]}"),
