@@ -1,11 +1,11 @@
-"""Pages whose Python and bash blocks run, and whose text blocks are what they print.
+"""Run the Python and bash blocks of pages, and write their output into the text blocks.
 
     python -m benchmarks.blocks README.md docs/reading.md
 
-runs these blocks of each page, one after the other in an empty folder with the examples in
-it, Python in one process, and writes what each prints into the text block that follows it.
-The tests compare the two: words to the letter, and numbers as numbers, since another CPU
-rounds another way.
+runs the blocks of each page, one after the other, in an empty folder with the examples in it.
+All Python blocks run in one process. The output of each block is written into the text block
+that follows it. The tests compare output and text block. Words must be equal to the letter.
+Numbers are compared as numbers, because another CPU rounds in another way.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"```(python|bash|text)\n(.*?)```", re.DOTALL)
 END = "\0"  # printed after each block
-# A number that stands by itself: not a part of N002 or x0.
+# A number that stands by itself, unlike the digits in N002 or x0.
 NUMBER = re.compile(r"(?<![\w.])([-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?)(?![\w])")
-# Training rounds to float32 at every step, and each kind of CPU in its own order. After some
-# hundred steps the digits that our texts show, four, are the same; the others need not be.
+# Training rounds to float32 at every step, and each kind of CPU adds in another order. After a
+# few hundred steps, the four digits that our texts show are equal. Further digits may differ.
 TRAINED = 1e-4
 
 
@@ -34,7 +34,7 @@ def scripts(text: str) -> list[str]:
 
 
 def program(text: str, first: str = "") -> str:
-    """A program that runs all blocks of a page, and some Python before them."""
+    """A program that runs all blocks of a page, after the Python code `first`."""
     lines = [first, "import subprocess"]
     for kind, body in BLOCK.findall(text):
         if kind == "bash":
@@ -47,7 +47,7 @@ def program(text: str, first: str = "") -> str:
 
 
 def outputs(text: str, first: str = "") -> list[str]:
-    """What each block of a page prints on standard output; some Python may run before them."""
+    """The standard output of each block of a page. The Python code `first` runs before them."""
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(ROOT / "examples", Path(folder) / "examples")
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -66,7 +66,7 @@ def outputs(text: str, first: str = "") -> list[str]:
 
 
 def expected(text: str) -> list[str]:
-    """The text block after each block that runs; empty where there is none."""
+    """The text block after each block that runs; empty if there is none."""
     found: list[str] = []
     for kind, body in BLOCK.findall(text):
         if kind != "text":
@@ -77,11 +77,11 @@ def expected(text: str) -> list[str]:
 
 
 def differences(expected: str, printed: str, relative: float = 1e-6) -> list[str]:
-    """Where two texts differ: in a word, in a line more or less, in a number by too much.
+    """The places where two texts differ: in a word, in a number, or by a missing line.
 
-    Numbers agree that differ by no more than `relative`, or by one unit of the last digit
-    that is shown. Whole numbers below a thousand are counts, ranks and names: they must be
-    equal. Spaces align columns, so they depend on the numbers, and their number is free.
+    Two numbers agree if they differ by at most `relative`, or by one unit of the last digit
+    that is shown. Whole numbers below a thousand must be equal, because they are counts, ranks
+    and names. The number of spaces is free: spaces align columns, so it depends on numbers.
     """
     wanted, found = expected.splitlines(), printed.splitlines()
     if len(wanted) != len(found):
@@ -118,7 +118,7 @@ def same_number(expected: str, printed: str, relative: float) -> bool:
 
 
 def refresh(page: Path) -> None:
-    """Write what the blocks print into the page."""
+    """Write the output of the blocks into the page."""
     text = page.read_text()
     printed = iter(outputs(text))
     current = ""

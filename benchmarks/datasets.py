@@ -1,8 +1,8 @@
 """The paper's 19 data sets and 21 more: found in a folder or downloaded, and checked.
 
-A folder is laid out as the pmlb package's cache is: NAME/NAME.tsv.gz, tab-separated, with
-a column "target". What each table must hold is written beside this file, in datasets.csv
-for the paper's and in frontier_datasets.csv for the others.
+A folder has the layout of the pmlb package's cache: NAME/NAME.tsv.gz, tab-separated, with a
+column "target". Two files beside this one say what each table must hold: datasets.csv for the
+paper's tables, and frontier_datasets.csv for the others.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ BESIDE_FRONTIER = BESIDE.with_name("frontier_data")
 
 
 class DataError(Exception):
-    """A table is missing, damaged or not the one it should be."""
+    """A table is missing, is damaged, or is another table than it should be."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """What a data set must hold.
+    """What the table of a data set must hold.
 
     Attributes
     ----------
     name : str
     rows, features : int
     counts : tuple of int
-        Rows of each class, in the order of the sorted targets; none where the target is a
-        number.
+        Number of rows of each class, in the order of the sorted targets; empty for a
+        regression.
     test_rows : int
-        How many rows at the end are the published test set; 0 for none.
+        Number of rows at the end that are the published test set; 0 if there is none.
     openml : int
-        Number of the data set on OpenML; 0 when it comes from PMLB.
+        Number of the data set on OpenML; 0 if it comes from PMLB.
     sha256 : str
         Checksum of the values, see `checksum`.
     """
@@ -79,10 +79,10 @@ FRONTIER = _tables("frontier_datasets.csv")
 
 
 def data_folder(given: str | Path | None = None) -> Path | None:
-    """The folder given, else the one named by the environment, else None: the usual ones.
+    """The folder given, or else the folder that the environment variable names.
 
-    A folder that was asked for must exist. Data sets that are not in it are downloaded
-    into it.
+    This folder must exist. Data sets that it lacks are downloaded into it. None means the usual
+    folders.
     """
     asked = given or os.environ.get(VARIABLE)
     if not asked:
@@ -96,7 +96,7 @@ def data_folder(given: str | Path | None = None) -> Path | None:
 
 
 def find(name: str, folder: Path | None) -> Path:
-    """Where the table of a data set is, or is to be downloaded to."""
+    """The path of a data set's table, or the path to which it will be downloaded."""
     file = Path(name) / f"{name}.tsv.gz"
     if folder is not None:
         return folder / file
@@ -105,22 +105,22 @@ def find(name: str, folder: Path | None) -> Path:
 
 
 def load(name: str, folder: Path | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """A data set, downloaded if need be, and checked.
+    """Read a data set and check it. If no folder has it, it is downloaded first.
 
     Parameters
     ----------
     name : str
         One of the names in TABLES and FRONTIER.
     folder : Path, optional
-        Where to look, and where to put what was downloaded; see `data_folder`. Without
-        it, the folders shared/data and shared/frontier_data beside the project, and
-        benchmarks/data.
+        The folder to read from and to download to; see `data_folder`. By default, tables are
+        read from shared/data and shared/frontier_data beside the project and from
+        benchmarks/data, and downloaded to benchmarks/data.
 
     Returns
     -------
     X : ndarray of shape (n_rows, n_features), float64
     y : ndarray of shape (n_rows,), int64 or float64
-        Class codes, 0 for the smallest target; or the numbers to predict.
+        Class codes, with 0 for the smallest target, or the numbers to predict.
     """
     known = TABLES | FRONTIER
     if name not in known:
@@ -140,7 +140,7 @@ def load(name: str, folder: Path | None = None) -> tuple[np.ndarray, np.ndarray]
 
 
 def read(path: Path) -> pd.DataFrame:
-    """A compressed table with a column "target", all numbers."""
+    """Read a compressed table of numbers, with a column "target"."""
     try:
         frame = pd.read_csv(path, sep="\t")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, pd.errors.ParserError) as error:
@@ -173,8 +173,9 @@ def check(table: Table, X: np.ndarray, y: np.ndarray, path: Path) -> None:
 def checksum(X: np.ndarray, y: np.ndarray) -> str:
     """SHA-256 of the values in single precision and the class codes or numbers, row by row.
 
-    Of the values and not of the file, because pmlb compresses anew what it downloads; in
-    single precision, because it may write the last digit of a double differently.
+    It is computed from the values and not from the file, because pmlb compresses the tables
+    that it downloads again. It uses single precision, because pmlb may write the last digit of
+    a double differently.
     """
     digest = hashlib.sha256(np.ascontiguousarray(X, "<f4").tobytes())
     digest.update(np.ascontiguousarray(y, "<f4" if y.dtype.kind == "f" else "<i1").tobytes())
@@ -182,7 +183,7 @@ def checksum(X: np.ndarray, y: np.ndarray) -> str:
 
 
 def download(table: Table, path: Path) -> None:
-    """Fetch a data set from PMLB or OpenML into the folder, whole or not at all."""
+    """Download a data set from PMLB or OpenML. The file is written whole or not at all."""
     try:
         frame = _from_openml(table.openml) if table.openml else _from_pmlb(table.name)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,8 +3,9 @@
     python -m benchmarks.examples
     python -m benchmarks.examples examples/tutorials/credit.py
 
-runs these scripts, all by default, and writes what each prints into a text beside it. The
-tests compare the two: words to the letter, and numbers as numbers.
+runs these scripts, by default all of them, and writes the output of each script into a text
+file beside it. The tests compare output and text file: words to the letter, and numbers as
+numbers.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ CELLS = re.compile(r"^(?=# %%)", re.MULTILINE)
 
 
 def record(script: Path) -> Path:
-    """Where it is kept what a script prints."""
+    """The path of the text file with the output of a script."""
     return script.with_suffix(".txt")
 
 
 def printed(script: Path) -> str:
-    """What a script prints, cell by cell, tables at the end of a cell included.
+    """The output of a script, cell by cell, with the tables at the end of cells.
 
-    It runs in a folder of its own beside copies of the tables, as sphinx-gallery runs it in
-    its own folder and a reader in theirs.
+    The script runs in an empty folder, with copies of the tables in the folder above. It finds
+    the tables there too when a reader or sphinx-gallery runs it in its own folder.
     """
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -56,7 +57,7 @@ def printed(script: Path) -> str:
 
 @contextlib.contextmanager
 def working_folder() -> Iterator[None]:
-    """Be in an empty folder, with the tables in the one above."""
+    """Work in an empty folder, with the tables in the folder above it."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as root:
         for table in EXAMPLES.glob("*.csv"):
@@ -64,7 +65,7 @@ def working_folder() -> Iterator[None]:
         folder = Path(root) / "work"
         folder.mkdir()
         os.chdir(folder)
-        tempfile.tempdir = str(folder)  # so that what scripts leave behind goes with it
+        tempfile.tempdir = str(folder)  # temporary files of scripts are removed with it
         try:
             yield
         finally:
@@ -73,7 +74,7 @@ def working_folder() -> Iterator[None]:
 
 
 def run(cell: str, name: str, names: dict[str, Any]) -> None:
-    """Run a cell and, as a notebook does, show the table that it ends with."""
+    """Run a cell and, like a notebook, show the table at its end."""
     tree = ast.parse(cell, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, name, "exec"), names)

@@ -2,11 +2,11 @@
 
     python -m benchmarks.exports [--data FOLDER] [--quick] [--write]
 
-On each data set a model of 100 rules and scikit-learn's gradient boosting of 100 trees
-(its default) are written as ONNX, ours by `to_onnx`, the other by skl2onnx, and score the
-same rows in onnxruntime: some calls of one model, some of the other, in turns, and the
-median of the ratios counts. Ours is also written as a model of a frame is, which takes
-each column as an input of its own.
+On each data set, a model of 100 rules and scikit-learn's gradient boosting of 100 trees (its
+default) are written as ONNX, ours by `to_onnx` and the other by skl2onnx. Both score the same
+rows in onnxruntime. The two models take turns of a few calls each, and the median of the
+ratios of their times counts. Our model is also written like a model that was fitted on a
+frame, in which each column is an input of its own.
 
 --write puts the results into docs/exports.md, with versions, CPU and commit.
 """
@@ -36,20 +36,20 @@ from neuralrules._export._onnx import to_onnx
 
 NAMES = ("magic", "spambase", "adult", "churn")
 RULES = 100
-DEPTHS = range(7, 15)  # the first that has so many leaves
+DEPTHS = range(7, 15)  # the smallest depth with RULES leaves is taken
 THREADS = (1, 2)
 TURNS = 25
-BATCHES = {1: 100, 1_000: 10, 100_000: 1}  # rows a call, and calls a turn
+BATCHES = {1: 100, 1_000: 10, 100_000: 1}  # rows per call: calls per turn
 AGREEMENT = 1e-5
 
 
 def saved(model: NeuralRuleClassifier) -> bytes:
-    """The model's own file, which also holds what training needs to go on."""
+    """The bytes of the model file, which also holds the state to continue training."""
     with tempfile.TemporaryDirectory() as folder:
         return model.save(Path(folder) / "model.nrules").read_bytes()
 
 
-# What a model can be written as, for its size in bytes.
+# The formats whose size in bytes is measured.
 FORMATS: dict[str, Callable[[NeuralRuleClassifier], bytes]] = {
     "ONNX": lambda model: model.to_onnx().SerializeToString(),
     "SQL": lambda model: model.to_sql("rows").encode(),
@@ -59,7 +59,7 @@ FORMATS: dict[str, Callable[[NeuralRuleClassifier], bytes]] = {
 
 
 def rule_model(X: np.ndarray, y: np.ndarray) -> NeuralRuleClassifier:
-    """A model of exactly RULES rules, on the shallowest tree that has them."""
+    """A model of exactly RULES rules, from the shallowest tree with enough leaves."""
     for depth in DEPTHS:
         model = NeuralRuleClassifier.paper(depth, max_rules=RULES, n_epochs=0, random_state=0)
         if model.fit(X, y).network_.n_rules == RULES:
@@ -68,7 +68,7 @@ def rule_model(X: np.ndarray, y: np.ndarray) -> NeuralRuleClassifier:
 
 
 def boosting_onnx(X: np.ndarray, y: np.ndarray) -> bytes:
-    """100 trees in ONNX as skl2onnx writes them, probabilities as a plain table."""
+    """Boosting of 100 trees as ONNX from skl2onnx, with probabilities as a plain table."""
     model = GradientBoostingClassifier(random_state=0).fit(X, y)
     inputs = [("X", FloatTensorType([None, X.shape[1]]))]
     proto = convert_sklearn(model, initial_types=inputs, options={"zipmap": False})
@@ -76,7 +76,7 @@ def boosting_onnx(X: np.ndarray, y: np.ndarray) -> bytes:
 
 
 def frame_onnx(model: NeuralRuleClassifier) -> bytes:
-    """The model as if it had been fitted on a frame: an input for each column."""
+    """The ONNX of the model as if it had been fitted on a frame: an input for each column."""
     fitted = model.fitted_
     named = replace(fitted, encoder=replace(fitted.encoder, named=True))
     return to_onnx(named).SerializeToString()
@@ -89,10 +89,10 @@ def session(data: bytes, n_threads: int) -> onnxruntime.InferenceSession:
 
 
 def in_turns(works: list[Callable[[], object]], n_calls: int, n_turns: int) -> np.ndarray:
-    """Seconds of a call in each turn of each of some works, (n_turns, n_works).
+    """Seconds per call of each function in each turn, (n_turns, n_works).
 
-    The first call of a turn does not count: for a while the threads of the model before
-    go on waiting for work, and take the core.
+    The first call of a turn does not count: the threads of the previous model still wait for
+    work for a while, and use the core.
     """
     seconds = np.empty((n_turns, len(works)))
     for turn in range(n_turns):
@@ -106,12 +106,12 @@ def in_turns(works: list[Callable[[], object]], n_calls: int, n_turns: int) -> n
 
 
 def speed(ours: bytes, frame: bytes, theirs: bytes, X: np.ndarray, n_turns: int) -> list[dict]:
-    """Rows per second of all three on 1 and 2 threads, in calls of several sizes."""
+    """Rows per second of the three exports on 1 and 2 threads, in calls of several sizes."""
     records = []
     random_state = np.random.RandomState(0)
     for n_rows, n_calls in BATCHES.items():
         rows = np.ascontiguousarray(X[random_state.randint(len(X), size=n_rows)])
-        single = rows.astype(np.float32)  # what skl2onnx's model takes
+        single = rows.astype(np.float32)  # the input type of skl2onnx's model
         for n_threads in THREADS:
             apart = session(frame, n_threads)
             columns = np.ascontiguousarray(rows.T)[:, :, None]
@@ -140,7 +140,7 @@ def speed(ours: bytes, frame: bytes, theirs: bytes, X: np.ndarray, n_turns: int)
 
 
 def table_record(name: str, X: np.ndarray, y: np.ndarray, n_turns: int) -> dict:
-    """Everything that is measured on one data set."""
+    """All measurements on one data set."""
     model, theirs = rule_model(X, y), boosting_onnx(X, y)
     written = {kind: write(model) for kind, write in FORMATS.items()}
     labels, probabilities = session(written["ONNX"], 1).run(None, {"X": X})
@@ -161,7 +161,7 @@ def table_record(name: str, X: np.ndarray, y: np.ndarray, n_turns: int) -> dict:
 
 
 def bars(records: list[dict]) -> list[tuple[str, str, bool]]:
-    """What an export must reach: claim, measured, whether it holds."""
+    """The goals for exports: the claim, the measured number, and whether the claim holds."""
     found = []
     for record in records:
         claim = f"{record['name']}: probabilities within {AGREEMENT:g} of the model's"

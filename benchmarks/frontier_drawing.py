@@ -26,14 +26,14 @@ GRID = "#E6E6E6"
 LOSSES = (0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 3, 4, 6, 8, 10, 15, 20)
 HALO = [withStroke(linewidth=2.5, foreground="white")]
 NOT_DRAWN = ("constant",)
-DISTANCES = (7, 12, 18, 26, 36)  # of a name from its point, in points
+DISTANCES = (7, 12, 18, 26, 36)  # possible distances of a name from its point, in points
 SHORT = {"HistGradientBoosting": "HistGB"}
 DIRECTIONS = [(1, 0), (-1, 0), (0, 1), (0, -1), *itertools.product((0.7, -0.7), (0.7, -0.7))]
 
 
 @dataclass(frozen=True)
 class Point:
-    """A method in the picture: its size and its loss over the yardstick's."""
+    """A method in the picture: its size, and its loss divided by the loss of the yardstick."""
 
     method: str
     size: float
@@ -50,7 +50,7 @@ class Point:
 
 
 def points(table: pd.DataFrame, column: str) -> list[Point]:
-    """Methods that have such a size; geometric means over their cells."""
+    """The methods that have a size in this column, with geometric means over their cells."""
     logs, sizes = numbers.log_losses(table), np.log(numbers.cells(table, column))
     n_data = logs.index.get_level_values("data").nunique()
     return [
@@ -83,7 +83,7 @@ def draw(path: Path, table: pd.DataFrame) -> None:
             for point in own:
                 draw_point(axes, point)
         panels[0].set_ylabel(f"loss over {YARDSTICK}'s, geometric mean")
-        figure.canvas.draw()  # label places are found in pixels
+        figure.canvas.draw()  # the layout must be known, because labels are placed in pixels
         for axes, own in zip(panels, found.values(), strict=True):
             draw_labels(axes, own)
         save(figure, path)
@@ -108,7 +108,7 @@ def draw_axes(axes: Axes, column: str, own: list[Point], highest: float) -> None
 
 
 def families(own: list[Point]) -> Iterator[list[Point]]:
-    """Points that differ only in the number of rules that was asked for."""
+    """Groups of points whose methods differ only in the given number of rules."""
     named: dict[str, list[Point]] = {}
     for point in own:
         if METHODS[point.method].n_rules:
@@ -143,7 +143,7 @@ def draw_point(axes: Axes, point: Point) -> None:
 
 
 def label_of(point: Point, own: list[Point]) -> str:
-    """A name; of a peer at several sizes only once, where it is smallest."""
+    """The label of a point. A peer at several sizes has one label, at its smallest size."""
     method = METHODS[point.method]
     name = SHORT.get(method.family, method.family)
     if method.n_rules is None:
@@ -157,7 +157,7 @@ def label_of(point: Point, own: list[Point]) -> str:
 
 
 def draw_labels(axes: Axes, own: list[Point]) -> None:
-    """Names beside their points, each where it meets nothing that is there already."""
+    """Write names beside their points, if possible without overlap with anything else."""
     to_pixels = axes.transData.transform
     taken = [around(to_pixels((point.size, point.loss)), 5) for point in own]
     left, right = axes.get_xlim()
@@ -179,7 +179,7 @@ def around(pixel: np.ndarray, reach: float) -> Bbox:
 
 
 def place(axes: Axes, point: Point, text: str, taken: list[Bbox]) -> Bbox:
-    """Write a name where it overlaps least, near rather than far."""
+    """Write a name where it overlaps least, and rather near its point than far from it."""
     label = axes.annotate(
         text,
         (point.size, point.loss),
@@ -191,7 +191,7 @@ def place(axes: Axes, point: Point, text: str, taken: list[Bbox]) -> Bbox:
         fontweight="bold" if point.is_ours else "normal",
         fontsize=9.5 if point.is_ours else 8.5,
         path_effects=HALO,
-        zorder=3.5,  # above lines, and no halo over a point
+        zorder=3.5,  # above lines, but below points, so that no halo covers a point
     )
     box, inside = label.get_window_extent(), axes.get_window_extent()
     pixels = axes.figure.dpi / 72
@@ -206,13 +206,13 @@ def place(axes: Axes, point: Point, text: str, taken: list[Bbox]) -> Bbox:
 
 
 def offset(dx: float, dy: float, distance: float, box: Bbox, pixels: float) -> np.ndarray:
-    """How far, in points, the middle of a name is from its point."""
+    """The distance from a point to the middle of its name, (2,) in points (1/72 inch)."""
     half = np.array([box.width, box.height]) / 2 / pixels
     return np.array([dx, dy]) * distance + np.sign([dx, dy]) * half
 
 
 def overlap(box: Bbox, taken: list[Bbox]) -> float:
-    """Pixels that are covered twice."""
+    """The area in pixels that a box shares with other boxes."""
     x0, y0, x1, y1 = np.array([other.extents for other in taken]).T
     widths = np.minimum(x1, box.x1) - np.maximum(x0, box.x0)
     heights = np.minimum(y1, box.y1) - np.maximum(y0, box.y0)
@@ -220,5 +220,5 @@ def overlap(box: Bbox, taken: list[Bbox]) -> float:
 
 
 def outside(box: Bbox, frame: Bbox) -> float:
-    """Pixels of the box beyond the frame."""
+    """The area in pixels of the part of a box that is outside the frame."""
     return box.width * box.height - overlap(box, [frame])

@@ -1,6 +1,6 @@
 """The methods of the frontier: ours, and peers with their defaults, each on one thread.
 
-A model is made for a number of classes, 0 where the target is a number.
+A model is made for a number of classes. The number is 0 for a regression.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def usual_probabilities(model: Any, X: np.ndarray) -> list[np.ndarray]:
 
 
 def nothing(n_classes: int) -> None:
-    """Most libraries have nothing to load before they can start."""
+    """The warm-up of libraries that have nothing to load: most of them."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +48,23 @@ class Method:
     Attributes
     ----------
     name : str
-        For a method of a given size, its family and the size.
+        The name. For a method of a given size, it is the family and the size.
     make : callable (n_classes) -> estimator
     size : callable (fitted estimator) -> dict
         See `frontier_counting`.
     module : str
-        What is imported to make it.
+        The module that is imported to make the model.
     packages : tuple of str
-        Whose versions belong to its records.
+        Packages whose versions belong to the records of this method.
     limit : int or None
-        Seconds of computing for fit and prediction together, after which it is given up.
+        Limit in seconds of computing, for fit and prediction together.
     most_rows : int or None
-        Tables of more training rows are left out.
+        The method is not measured on tables with more training rows.
     warm_up : callable (n_classes) -> None
-        What is done before the clock starts.
+        Is called before the clock starts.
     probabilities : callable (model, X) -> list of ndarray
-        Shares of the classes. Where a library has several ways to make them of the same
-        model, the one that is best for it on the test rows counts.
+        Probabilities of the classes. A library may have several ways to compute them for a
+        model. The way with the lowest loss on the test rows counts.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Method:
 
     @property
     def n_rules(self) -> int | None:
-        """The size that was asked for, if one was."""
+        """The number of rules that the method is asked for; None if it is free."""
         last = self.name.split()[-1]
         return int(last) if last.isdigit() else None
 
@@ -93,7 +93,7 @@ class Method:
 
 
 def ours(name: str, n_classes: int) -> Any:
-    """Our model of that name; the one place to change when the interface does."""
+    """Our model of this name. If the interface changes, only this function has to change."""
     import neuralrules
 
     kind = "Classifier" if n_classes else "Regressor"
@@ -107,14 +107,14 @@ def ours(name: str, n_classes: int) -> Any:
 
 
 def ours_warm_up(n_classes: int) -> None:
-    """Load the compiled kernels, or compile them: once for each process, not each fit."""
+    """Load or compile the kernels, which happens once per process and not in each fit."""
     X = np.random.default_rng(0).normal(size=(20 * max(n_classes, 2), 2))
     y = np.arange(len(X)) % n_classes if n_classes else X[:, 0]
     ours("ours", n_classes).set_params(n_epochs=1).fit(X, y)
 
 
 def ours_size(model: Any) -> counting.Size:
-    """Counts over all networks of a model: an average has several."""
+    """Counts over all networks of a model. An average of models has several networks."""
     networks = getattr(model, "networks_", None) or [model.network_]
     literals = np.concatenate([np.diff(network.offsets) for network in networks])
     return {
@@ -172,7 +172,7 @@ def ebm(n_classes: int) -> Any:
 def network(n_classes: int) -> Any:
     if n_classes:
         return make_pipeline(StandardScaler(), MLPClassifier(random_state=0))
-    # Its steps are made for targets of a usual scale, which ours need not have.
+    # The network's step size fits targets of a usual scale, so targets are standardised.
     scaled = make_pipeline(StandardScaler(), MLPRegressor(random_state=0))
     return TransformedTargetRegressor(scaled, transformer=StandardScaler())
 
@@ -220,7 +220,10 @@ def figs(n_classes: int, n_rules: int) -> Any:
 
 
 def figs_probabilities(model: Any, X: np.ndarray) -> list[np.ndarray]:
-    """Its outputs are shares of classes already; by default it puts a softmax on top."""
+    """Probabilities with and without the softmax that FIGS applies by default.
+
+    The outputs of FIGS are shares of classes already, so the softmax is not needed.
+    """
     usual = model.predict_proba(X)
     return [usual, model.predict_proba(X, use_clipped_prediction=True)]
 
@@ -237,9 +240,10 @@ def rulefit(n_classes: int, n_rules: int) -> Any:
 
 
 def rulefit_probabilities(model: Any, X: np.ndarray) -> list[np.ndarray]:
-    """Of the log odds that its logistic regression was fitted for.
+    """Probabilities as the library computes them, and from the log odds of its regression.
 
-    The library gives the softmax of (1 - score) and score, as if the score were a share.
+    The library gives the softmax of (1 - score) and score, as if the score were a probability.
+    But its logistic regression was fitted for log odds.
     """
     usual = model.predict_proba(X)
     if hasattr(model, "estimators_"):
@@ -343,6 +347,6 @@ SLOW_SIZED = [
         ),
     )
 ]
-# In the order in which they are measured: what matters most comes first.
+# The order in which the methods are measured: the most important ones come first.
 STAGES = (OURS, FIRST, DEFAULTS, SIZED, SLOW_SIZED, SLOW_DEFAULTS)
 METHODS = {method.name: method for stage in STAGES for method in stage}

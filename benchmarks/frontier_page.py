@@ -1,5 +1,5 @@
 """Make docs/frontier.md from docs/frontier.csv: `make frontier ARGS=--write`, or
-`python -m benchmarks.frontier_page` where there is nothing to measure.
+`python -m benchmarks.frontier_page` if there is nothing to measure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.tables import probability
 
 PICTURE = "figures/frontier.png"
 RANKS = "figures/frontier_ranks.png"
-BEHIND = 0.05  # of the best peer's loss: from here on we call it lost
+BEHIND = 0.05  # a data set is lost if our loss exceeds the best peer's by more than this share
 NOT_COMPARED = ("constant",)
 
 
@@ -50,8 +50,8 @@ def summary(table: pd.DataFrame) -> list[str]:
 
 
 def change(ratio: float, less: str = "less", more: str = "more") -> str:
-    """A ratio in words."""
-    if less == "more":  # of the other to us
+    """A ratio in words, such as "5.0 % less"."""
+    if less == "more":  # describe the other method compared with ours
         ratio = 1 / ratio
         less, more = "less", "more"
     return f"{100 * abs(ratio - 1):.1f} % {less if ratio < 1 else more}"
@@ -122,7 +122,7 @@ def render(table: pd.DataFrame) -> str:
 
 
 def where_we_lose(logs: pd.DataFrame) -> list[str]:
-    """Plain words on what others do better."""
+    """The section about the data sets on which others are better."""
     peers = [name for name in PEERS if name in logs]
     lines = [
         "## Where we lose",
@@ -146,7 +146,7 @@ def where_we_lose(logs: pd.DataFrame) -> list[str]:
 
 
 def by_set(table: pd.DataFrame, shown: list[str], data: dict[str, list[str]]) -> list[str]:
-    """Losses, errors and AUC of each data set, sizes and seconds."""
+    """The section with losses, errors, AUC, sizes and seconds of each data set."""
     classes = data[KINDS[0]] + data[KINDS[1]]
     lines = [
         "## Each data set",
@@ -220,7 +220,7 @@ def not_measured(table: pd.DataFrame) -> list[str]:
 
 
 def where(table: pd.DataFrame) -> list[str]:
-    """CPUs, versions and commits of all records."""
+    """A text with the CPUs, versions and commits of all records."""
     versions = sorted({version for line in table["versions"] for version in line.split()})
     return [
         f"- CPU: {', '.join(sorted(table['cpu'].unique()))}",
@@ -237,7 +237,7 @@ def hours(table: pd.DataFrame) -> float:
 
 
 def write() -> None:
-    """Renew the page and its figures."""
+    """Write the page and its figures again."""
     table = frontier_summary.read()
     if absent := numbers.lacking(table):
         raise SystemExit(f"{frontier_summary.PATH} lacks records: {absent}.")

@@ -1,4 +1,4 @@
-"""All records of the frontier in one compact table, docs/frontier.csv: one line each."""
+"""All records of the frontier in one compact table, docs/frontier.csv: one line per record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.pages import DOCS
 
 PATH = DOCS / "frontier.csv"
 KEY = ["data", "method", "split"]
-DIGITS = 7  # that count; a loss may be 1e-7 or 1e7
+DIGITS = 7  # significant digits; a loss may be 1e-7 or 1e7
 NUMBERS = ("loss", "error", "auc", "constant_loss", "variance", "literals")
 COUNTS = ("parameters", "rules", "most_literals")
 COLUMNS = (
@@ -38,7 +38,7 @@ COLUMNS = (
 
 
 def line(record: dict[str, Any]) -> dict[str, Any]:
-    """A record without nesting; what it has not is empty."""
+    """A record as a flat line of the table. Missing entries are empty."""
     flat = {**record, "split": record["fold"]}
     for name in NUMBERS:
         value = flat.get(name)
@@ -53,17 +53,17 @@ def frame(records: Iterable[dict[str, Any]]) -> pd.DataFrame:
 
 
 def typed(table: pd.DataFrame) -> pd.DataFrame:
-    """Whole numbers with holes, where they are that."""
+    """The table with types for whole numbers in which cells may be missing."""
     return table.astype(dict.fromkeys((*COUNTS, "limit"), "Int64"))
 
 
 def read() -> pd.DataFrame:
-    """The committed records; empty when there are none."""
+    """The committed records; empty if there are none."""
     if not PATH.exists():
         return pd.DataFrame(columns=list(COLUMNS))
     return typed(pd.read_csv(PATH))
 
 
 def merge(records: Iterable[dict[str, Any]]) -> None:
-    """Put records into the table, in place of those of the same tasks."""
+    """Put records into the table. They replace older records of the same tasks."""
     summary.put(PATH, KEY, frame(records), read)

@@ -1,4 +1,4 @@
-"""The tables of docs/frontier.md, each made of the records. A table is a list of lines."""
+"""The tables of docs/frontier.md, made from the records. A table is a list of lines."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from benchmarks.tables import markdown, probability, yes
 
 
 def number(value: float, form: str = ".3f") -> str:
-    """A number, or nothing where there is none."""
+    """The text of a number; empty for NaN."""
     return "" if value is None or np.isnan(value) else format(value, form)
 
 
 def bars_table(bars: list[numbers.Bar]) -> list[str]:
-    """What was to be reached, and whether it was."""
+    """The goals, the measured numbers, and whether the goals are met."""
     rows = []
     for bar in bars:
         form = ".0f" if float(bar.ambition).is_integer() and bar.most in (0, np.inf) else ".3f"
@@ -82,7 +82,7 @@ def ratio_of_kind(logs: pd.DataFrame, name: str, kind: str, other: str = YARDSTI
 
 
 def sizes_and_seconds(table: pd.DataFrame, name: str) -> tuple[str, ...]:
-    """Medians over data sets, and the seconds of the longest."""
+    """Medians of sizes and seconds over data sets, and the seconds of the slowest data set."""
     own = table[(table["method"] == name) & (table["status"] == MEASURED)]
     means = own.groupby("data")[["parameters", "rules", "fit_seconds"]].mean().astype(float)
     middle = means.median()
@@ -100,7 +100,7 @@ def shown(name: str) -> str:
 
 
 def significance_table(logs: pd.DataFrame, ours: Iterable[str]) -> list[str]:
-    """Each of ours against each peer, over data sets."""
+    """Tests of each of our models against each peer, over data sets."""
     rows = []
     for one in ours:
         for other in (name for name in PEERS if name in logs):
@@ -120,7 +120,7 @@ def significance_table(logs: pd.DataFrame, ours: Iterable[str]) -> list[str]:
 
 
 def sized_table(table: pd.DataFrame, n: int) -> list[str]:
-    """Ours of one size and its peers."""
+    """Our model of one size and the peers of this size."""
     logs = numbers.log_losses(table)
     ours = f"ours {n}"
     own = [name for name in (ours, *numbers.of_size(n)) if name in logs]
@@ -165,7 +165,7 @@ def by_set_table(
     form: Callable[[float], str] = "{:.4f}".format,
     lowest: bool = True,
 ) -> list[str]:
-    """Means over splits, data sets by methods, the best in bold; losses geometrically."""
+    """Means over splits, data sets by methods, the best in bold. Losses: geometric means."""
     logs = column == "loss"
     values = numbers.cells(table, column)
     means = numbers.by_data(np.log(values) if logs else values).reindex(columns=methods)
@@ -184,12 +184,12 @@ def by_set_table(
 
 
 def left_variance(table: pd.DataFrame) -> pd.DataFrame:
-    """The records with the share of variance left, in per cent, in place of the loss."""
+    """The records with the percentage of unexplained variance in place of the loss."""
     return table.assign(loss=100 * table["loss"] / table["variance"])
 
 
 def data_table(table: pd.DataFrame) -> list[str]:
-    """Rows, columns, classes and what a constant loses."""
+    """Rows, columns and classes of each data set, and the loss of a constant prediction."""
     first = table.drop_duplicates("data").set_index("data")
     constant = table.groupby("data")["constant_loss"].mean()
     rows = []
@@ -211,7 +211,7 @@ def data_table(table: pd.DataFrame) -> list[str]:
 
 
 def losses_table(logs: pd.DataFrame, ours: str, peers: list[str], behind: float) -> list[str]:
-    """Sets on which the best peer is ahead by more than so much, the worst first."""
+    """Data sets on which the best peer is ahead by more than the share `behind`, worst first."""
     found = numbers.best_peers(logs, ours, peers)
     found = found[found["ratio"] > 1 + behind].sort_values("ratio", ascending=False)
     rows = [
@@ -222,7 +222,7 @@ def losses_table(logs: pd.DataFrame, ours: str, peers: list[str], behind: float)
 
 
 def gaps_table(table: pd.DataFrame) -> list[str]:
-    """What was not measured, and why."""
+    """The methods that were not measured on some data sets, and the reasons."""
     rows = []
     for name, method in METHODS.items():
         own = table[table["method"] == name].drop_duplicates(["data", "split"])
@@ -243,7 +243,7 @@ def gaps_table(table: pd.DataFrame) -> list[str]:
 
 
 def first_look(table: pd.DataFrame) -> str:
-    """Ratios to the yardstick of whatever has been measured, for the screen."""
+    """Ratios to the yardstick of all methods measured so far, as text for the terminal."""
     logs = numbers.log_losses(table)
     if YARDSTICK not in logs:
         return f"Nothing to compare with: {YARDSTICK} has not been measured."

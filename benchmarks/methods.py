@@ -1,4 +1,4 @@
-"""The paper's four methods: what is tuned, how a model is made, and how large it is."""
+"""The paper's four methods: the tuned parameter, the estimators, and the sizes of models."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Method:
     Attributes
     ----------
     name : str
-        As in the paper's tables.
+        Name of the method in the paper's tables.
     parameter : str
-        What inner cross-validation chooses.
+        The parameter that inner cross-validation chooses.
     candidates : tuple of int
-        From what it chooses; among equally good ones the first.
+        Values of the parameter to choose from. The first of several best ones is chosen.
     make : callable (candidate, seed) -> estimator
     size : callable (fitted estimator) -> dict of counts
     """
@@ -45,26 +45,27 @@ class Method:
     def fit(self, candidate: int, seed: int, X: np.ndarray, y: np.ndarray) -> Any:
         """The fitted estimator."""
         with warnings.catch_warnings():
-            # scikit-learn's network stops at its default of 200 epochs, converged or not.
+            # scikit-learn's network stops after its default of 200 epochs, and warns if it has
+            # not converged.
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = self.make(candidate, seed).fit(X, y)
         if getattr(model, "interrupted_", False):
-            # Ctrl-C ends our training early and leaves a usable model. Not for a record.
+            # After Ctrl-C, our training ends early with a usable model, but it is no record.
             raise KeyboardInterrupt
         return model
 
     def errors(self, seed: int, train: Rows, test: Rows) -> np.ndarray:
-        """How many test rows each candidate gets wrong, (n_candidates,) int64."""
+        """The number of wrong test rows of each candidate, (n_candidates,) int64."""
         X, y = test
         models = (self.fit(candidate, seed, *train) for candidate in self.candidates)
         return np.array([np.sum(model.predict(X) != y) for model in models])
 
 
 class Forest(Method):
-    """Grown once to the largest number of trees and read at its prefixes.
+    """A random forest. Its largest candidate is fitted once, and contains all smaller forests.
 
-    A tree's random state is drawn before the next tree's, so that the first 32 trees of
-    512 are the forest of 32.
+    The random states of the trees are drawn in order, so the first 32 trees of a forest of 512
+    are the forest of 32.
     """
 
     def errors(self, seed: int, train: Rows, test: Rows) -> np.ndarray:
