@@ -21,7 +21,7 @@ SHOWN = (
     *("CatBoost", "HistGradientBoosting", "XGBoost", "LightGBM", "random forest"),
     *("FIGS 16", "tree 16", "linear"),
 )
-# What people call the pages of readability.csv, from small to large.
+# Names for people of the pages in readability.csv, from small to large.
 BESIDE_EBM = {
     "page of 16": "16 rules of two conditions",
     "page of 128": "128 such rules",
@@ -30,7 +30,7 @@ BESIDE_EBM = {
 
 
 def methods_table(table: pd.DataFrame) -> list[str]:
-    """Loss, size and seconds of the methods one would choose from, the lowest loss first."""
+    """Loss, size and seconds of the methods to choose from, the lowest loss first."""
     logs = numbers.log_losses(table)
     rows = []
     for name in sorted(SHOWN, key=lambda name: numbers.ratio(logs, name, YARDSTICK)):
@@ -50,13 +50,13 @@ def methods_table(table: pd.DataFrame) -> list[str]:
 
 
 def lead(logs: pd.DataFrame, name: str) -> str:
-    """On how many tables a method has a lower loss than our most accurate one."""
+    """The number of tables on which a method has a lower loss than our most accurate one."""
     both = numbers.by_data(logs)[[AVERAGE, name]].dropna()
     return readability_page.won(both[name] - both[AVERAGE] + 1)
 
 
 def ebm_table(table: pd.DataFrame) -> list[str]:
-    """Our losses over EBM's, where both were measured."""
+    """Our losses divided by EBM's, on the cells in which both were measured."""
     logs = readability_page.losses(table)
     medians = table.groupby("method")[["rules", "short_words"]].median()
     rows = []

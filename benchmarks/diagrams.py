@@ -1,4 +1,4 @@
-"""A tree and one of its rules as a network, drawn from a model's own arrays."""
+"""A tree and one of its rules as a network, drawn from the arrays of a model."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from benchmarks.drawing import BLUE, GREY, STYLE, plt
 from neuralrules import NeuralRuleClassifier
 
 LIGHT = "#B8B8B8"
-GAP = 1.6  # between two layers
+GAP = 1.6  # distance between two layers
 
 
 def example_table(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Three standardised features whose tree of depth 2 uses all of them."""
+    """A table of three standardised features. Its tree of depth 2 uses all three."""
     rng = np.random.RandomState(seed)
     X = rng.normal(size=(400, 3))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -48,7 +48,7 @@ def draw_mapping(path: Path, model: NeuralRuleClassifier, rule: int) -> None:
 
 
 def draw_tree(axes: Axes, model: NeuralRuleClassifier, rule: int) -> None:
-    """A tree of depth 2: rules are its leaves from left to right."""
+    """Draw a tree of depth 2. Its leaves are the rules, from left to right."""
     rules = model.rules_
     paths = [
         [
@@ -81,7 +81,7 @@ def draw_tree(axes: Axes, model: NeuralRuleClassifier, rule: int) -> None:
 
 
 def draw_rule(axes: Axes, model: NeuralRuleClassifier, rule: int) -> None:
-    """Inputs, literals, for a deep rule the units above them, the minimum and the value."""
+    """Draw a rule: inputs, literals, units of the second layer if deep, minimum and value."""
     network = model.network_
     first, last = network.offsets[rule], network.offsets[rule + 1]
     weights = np.column_stack([network.weights[first:last], network.biases[first:last]])
@@ -110,14 +110,15 @@ def draw_rule(axes: Axes, model: NeuralRuleClassifier, rule: int) -> None:
 
 
 def draw_layer(axes: Axes, x: float, sources: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """Units fed by the sources at x, and edges with their weights; returns their heights."""
+    """Draw a layer: edges from the sources at `x`, with weights, to units. Returns heights."""
     targets = heights(len(matrix))
     for j, target in enumerate(targets):
         for k, source in enumerate(sources):
             color, width = (BLUE, 2.2) if matrix[j, k] else (LIGHT, 1.2)
             start, end = (x, source), (x + GAP, target)
             connect(axes, start, end, color, width)
-            # Nearer to the source for one unit than for the next: no two labels meet.
+            # The labels of different units have different distances from the sources, so that
+            # no two labels overlap.
             label(axes, start, end, 0.3 + 0.28 * j, signed(float(matrix[j, k])), color)
         circle(axes, x + GAP, target, "ReLU", BLUE)
     return targets

@@ -1,7 +1,7 @@
 """Pictures of two-dimensional tables, rules and rankings, for colour-blind readers too.
 
-The classes differ in marker as well as in colour, and in a greyscale print the colours
-differ in lightness.
+The classes differ in marker and in colour. The colours also differ in lightness, so that a
+greyscale print shows the classes too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ N_GRID = 201
 
 
 def grid_points() -> np.ndarray:
-    """Points of a square around rotated XOR, (N_GRID ** 2, 2) float64."""
+    """Grid points of a square around rotated XOR, (N_GRID ** 2, 2) float64."""
     axis = np.linspace(-EXTENT, EXTENT, N_GRID)
     return np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
 
@@ -99,7 +99,7 @@ def draw_stages(path: Path, X: np.ndarray, y: np.ndarray, supports: list[Support
 
 
 def animate(path: Path, X: np.ndarray, y: np.ndarray, supports: list[Support]) -> None:
-    """The same as a film; the last frame stays for a while."""
+    """Draw the support of a rule at each stage as a film. The last frame stays for a while."""
     with mpl.rc_context({**STYLE, "figure.dpi": 90}):
         figure, axes = plt.subplots(figsize=(4.4, 5.5), layout="constrained")
         legend_below(figure, [*class_handles(), support_handle()])
@@ -121,7 +121,7 @@ def animate(path: Path, X: np.ndarray, y: np.ndarray, supports: list[Support]) -
 def draw_boundaries(
     path: Path, X: np.ndarray, y: np.ndarray, models: dict[str, Any], errors: dict[str, float]
 ) -> None:
-    """A table in the unit square, and what each model makes of it."""
+    """Draw a table in the unit square, and the predictions of each model."""
     axis = np.linspace(0, 1, 401)
     points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     with mpl.rc_context(STYLE):
@@ -149,13 +149,13 @@ def draw_boundaries(
 
 
 def draw_ranks(path: Path, sources: dict[str, dict[str, float]], difference: float) -> None:
-    """A critical-difference diagram (Demsar 2006) for each source of mean ranks."""
+    """Draw a critical-difference diagram (Demsar 2006) for each source of mean ranks."""
     n_methods = len(next(iter(sources.values())))
     runs = {
         source: indistinct(sorted(ranks.values()), difference)
         for source, ranks in sources.items()
     }
-    # Below the axis come the bars of those that are not told apart, then the names.
+    # Below the axis are the bars of methods without a significant difference, then the names.
     top, first_name = 1.2, -0.75 - 0.13 * max(0, max(map(len, runs.values())) - 3)
     bottom = first_name - 0.35 * ((n_methods + 1) // 2 - 1) - 0.2
     with mpl.rc_context(STYLE):
@@ -189,7 +189,7 @@ def draw_ranks(path: Path, sources: dict[str, dict[str, float]], difference: flo
 def label_rank(
     axes: Axes, name: str, rank: float, place: int, n: int, first_name: float
 ) -> None:
-    """A method's name at the side, the better half left, with a line to its rank."""
+    """Write a method's name beside the axis, the better half left, with a line to its rank."""
     left = place < n / 2
     depth = place if left else n - 1 - place
     y, x = first_name - 0.35 * depth, 0.75 if left else n + 0.25
@@ -201,7 +201,7 @@ def label_rank(
 
 
 def indistinct(ranks: list[float], difference: float) -> list[tuple[float, float]]:
-    """Longest runs of sorted ranks that differ by less than the critical difference."""
+    """The longest runs of sorted ranks that differ by less than the critical difference."""
     runs: list[tuple[float, float]] = []
     for i, first in enumerate(ranks):
         last = max(rank for rank in ranks[i:] if rank - first < difference)
@@ -217,7 +217,7 @@ def legend_below(figure: Figure, handles: list) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a picture without a date or version in it, so that the same is the same."""
+    """Write a picture without date and version, so that equal pictures give equal files."""
     picture = io.BytesIO()
     figure.savefig(picture, format="png", metadata={"Software": None}, facecolor="white")
     write_whole(path, picture.getvalue())

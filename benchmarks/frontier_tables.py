@@ -211,7 +211,7 @@ def data_table(table: pd.DataFrame) -> list[str]:
 
 
 def losses_table(logs: pd.DataFrame, ours: str, peers: list[str], behind: float) -> list[str]:
-    """Data sets on which the best peer is ahead by more than the share `behind`, worst first."""
+    """Data sets on which the best peer is ahead by more than `behind`, a share; worst first."""
     found = numbers.best_peers(logs, ours, peers)
     found = found[found["ratio"] > 1 + behind].sort_values("ratio", ascending=False)
     rows = [

@@ -2,8 +2,8 @@
 
     python -m benchmarks.gallery
 
-The report and the score card are photographed where Playwright and Chromium are at hand;
-elsewhere their old pictures stay.
+The report and the score card are photographed if Playwright and Chromium are installed.
+Otherwise their old pictures stay.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from neuralrules.plot import (
 )
 
 FIGURES = DOCS / "figures"
-A4 = {"width": 794, "height": 1123}  # in a browser's pixels
+A4 = {"width": 794, "height": 1123}  # size of a page in a browser's pixels
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
 
 
 def names_of_the_page() -> dict[str, Any]:
-    """Run the blocks of the page and return what they leave behind."""
+    """Run the blocks of the page and return the variables that they define."""
     names: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()):
         for script in scripts((DOCS / "reading.md").read_text()):
@@ -49,7 +49,7 @@ def names_of_the_page() -> dict[str, Any]:
 
 
 def draw(names: dict[str, Any]) -> None:
-    """One picture a display."""
+    """Draw and save one picture for each display."""
     model, small, X, y = (names[name] for name in ("model", "small", "X_test", "y_test"))
     rule = int(small.rules_table().index[0])
     displays = {
@@ -66,7 +66,7 @@ def draw(names: dict[str, Any]) -> None:
 
 
 def support(model: Any, X: Any, y: Any) -> SupportDisplay:
-    """The rule that stayed closest to its leaf, seen in a plane through both."""
+    """The support of the rule that stayed closest to its leaf, in a plane through both."""
     rule = int(model.rules_table()["overlap"].idxmax())
     leaf = model.rules_.covers(model.encoder_.transform(X))[:, rule]
     inside = model.explain(X)
@@ -75,7 +75,7 @@ def support(model: Any, X: Any, y: Any) -> SupportDisplay:
 
 
 def photograph(names: dict[str, Any]) -> None:
-    """The top of the report, as a reader sees it, and the card as it is printed."""
+    """Photograph the top of the report in a browser, and the score card as it is printed."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

@@ -1,4 +1,4 @@
-"""Simulated tables, each the same for the same seed.
+"""Simulated tables. Equal seeds give equal tables.
 
     python -m benchmarks.generators
 
@@ -66,9 +66,9 @@ def hypercube(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Madelon's design: clusters at the corners of a five-dimensional cube.
 
-    Half of the 32 corners belong to each class, at random, and one row in a hundred gets
-    its class by lot. To the five coordinates come linear combinations of them and columns
-    of noise, and the order of columns is random.
+    Half of the 32 corners belong to each class, at random. One row in a hundred has a random
+    class. Further columns are linear combinations of the five coordinates, and noise. The order
+    of the columns is random.
 
     Returns
     -------
@@ -96,9 +96,10 @@ def hypercube(
 def loans(n_rows: int, seed: int) -> pd.DataFrame:
     """Loans as a bank would have them, of which one in twenty went bad.
 
-    What decides: many late payments, and a credit line used up, the one more than the other
-    where both are there; a large amount for the income; little time in the job; and a little
-    the purpose. Age and region decide nothing. One income in twelve is not known.
+    These columns raise the risk: many late payments and a credit line that is used up, most of
+    all both together; an amount that is large for the income; and little time in the job. A
+    loan for a business has a somewhat higher risk, and one to a homeowner a somewhat lower
+    risk. Age and region have no effect. One income in twelve is not known.
     """
     rng = np.random.RandomState(seed)
     income = rng.lognormal(10.4, 0.5, n_rows).round(-2)

@@ -2,17 +2,19 @@
 
     python -m benchmarks.gpu [--quick] [--out FILE] [--seconds N]
 
-It needs torch, Triton and a CUDA GPU; the numba engine and a whole fit are measured where
-their packages are there, and it is said where not. Nothing has to be installed:
+It needs torch, Triton and a CUDA GPU. The numba engine and a whole fit are measured only if
+their packages are installed; otherwise the results say that they were left out. The project
+itself need not be installed:
 
     PYTHONPATH=src:. python3 -m benchmarks.gpu --quick --out gpu.json
 
-The *bound* of an epoch is the longer of two times: of the multiply-adds that the forward pass
-and the active parts of the backward pass need, at the float32 rate that this GPU reaches in
-registers, and of reading the table once, at its copy rate; both are measured in the same
-call. Rules have three literals over three columns of their own, as those of shallow boosted
-trees have. Results are written after each part: a run that is cut short is not lost.
---seconds ends it before then. `python -m benchmarks.gpu_page` makes docs/gpu.md of them.
+The *bound* of an epoch is the longer of two times. One is the time of the multiply-adds that
+the forward pass and the active parts of the backward pass need, at the float32 rate that this
+GPU reaches in registers. The other is the time to read the table once, at the copy rate of this
+GPU. Both rates are measured in the same run. Rules have three literals over three columns of
+their own, like the rules of shallow boosted trees. Results are written after each part, so a
+run that is cut short is not lost. After --seconds, no new part begins. `python -m
+benchmarks.gpu_page` makes docs/gpu.md from the results.
 """
 
 from __future__ import annotations
@@ -49,14 +51,14 @@ N_LITERALS = N_COLUMNS = 3
 POOLS, BATCHES = (128, 480, 3000), (256, 2048, 8192, 65536)
 TABLES = ((10_000_000, 20), (50_000_000, 20), (1_000_000, 500))
 N_LAUNCHES = 200
-PLAIN_STEPS = 30  # of which an epoch of plain torch is reckoned
-NUMBA_ROWS = 400_000  # of which one of numba is
+PLAIN_STEPS = 30  # measured steps of plain torch, from which the time of an epoch is computed
+NUMBA_ROWS = 400_000  # measured rows of numba, from which the time of a million is computed
 GPU = "cuda"
 
 
 @triton.jit
 def many_multiply_adds(out, factor, n, SIZE: tl.constexpr):
-    """So many times 64 multiply-adds of each of SIZE numbers, in registers."""
+    """Compute `n` times 64 multiply-adds for each of SIZE numbers, in registers."""
     places = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     a = tl.load(factor) + places * 1e-9
     b, c, d, e = a + 1, a + 2, a + 3, a + 4
@@ -83,8 +85,9 @@ def seconds_of(work: Callable[[], object], repeats: int = 5) -> float:
 
 
 def rates() -> dict[str, float]:
-    """Multiply-adds and bytes a second, and seconds of a kernel that does nothing, in a graph:
-    what bounds an epoch.
+    """The rates that bound an epoch: multiply-adds and bytes per second, and launches.
+
+    A launch is measured as the seconds of a kernel that does nothing, in a graph.
     """
     n_programs, size, n = 132 * 64, 256, 400
     out, factor = torch.empty(n_programs * size, device=GPU), torch.full((1,), 0.5, device=GPU)
@@ -166,7 +169,7 @@ def start_of(network: Network, l2: float = 1e-6) -> Start:
 def run_rows(
     steps: Steps, rows: DeviceTable, order: torch.Tensor, size: int, n_rules: int
 ) -> None:
-    """One step for each batch of rows in that order."""
+    """Take one step for each batch of rows in this order."""
     n_batches = -(-len(order) // size)
     gates = torch.ones((n_batches, n_rules), device=GPU)
     adam = np.stack(corrected(np.full(n_batches, 1e-3), 1000))
@@ -174,7 +177,7 @@ def run_rows(
 
 
 def active_share(network: Network, rows: DeviceTable) -> float:
-    """Of rules and rows, how often a rule is active."""
+    """The share of pairs of a rule and a row in which the rule is active."""
     from neuralrules._engine._reference import rules_forward
 
     x = rows.x[:5000, :-1].cpu().numpy()[:, network.features]
@@ -182,7 +185,7 @@ def active_share(network: Network, rows: DeviceTable) -> float:
 
 
 def bound(network: Network, rows: DeviceTable, measured: dict[str, float]) -> dict[str, float]:
-    """The least seconds that an epoch can take."""
+    """The bound of an epoch in seconds, and the numbers behind it."""
     share = active_share(network, rows)
     n_outputs = network.n_outputs
     forward = N_LITERALS * N_COLUMNS + n_outputs
@@ -197,12 +200,12 @@ def bound(network: Network, rows: DeviceTable, measured: dict[str, float]) -> di
 def epoch_record(
     network: Network, rows: DeviceTable, size: int, measured: dict[str, float]
 ) -> dict[str, object]:
-    """Seconds of an epoch by the kernels and by plain torch."""
+    """Seconds of an epoch with the fused kernels and with plain torch, and the bound."""
     n_rows, n_rules = len(rows.x), network.n_rules
     order = torch.randperm(n_rows, device=GPU).int()
     fused = FusedSteps(start_of(network))
     few = order[: min(n_rows, 3 * max(size * 256, 2**19))]
-    run_rows(fused, rows, few, size, n_rules)  # compiles, records
+    run_rows(fused, rows, few, size, n_rules)  # compiles the kernels and records the graph
     seconds = seconds_of(lambda: run_rows(fused, rows, order, size, n_rules), 2)
     record = {
         "rows": n_rows,
@@ -225,7 +228,10 @@ def epoch_record(
 
 
 def check_record(n_outputs: int) -> dict[str, float]:
-    """How far the kernels are from plain torch after a step, and from themselves."""
+    """Differences between the kernels and plain torch, and between two runs of the kernels.
+
+    They are measured after one step, and after one epoch.
+    """
     network, rows = pool(64, 20, n_outputs), table(50_000, 20, max(2, n_outputs))
     order = torch.randperm(50_000, device=GPU).int()
 
@@ -253,15 +259,16 @@ def check_record(n_outputs: int) -> dict[str, float]:
     }
 
 
-ROWS = (32, 64, 128)  # of a piece
-FORWARD = [(2, 2), (4, 4), (8, 8)]  # rules at a time, and warps
+ROWS = (32, 64, 128)  # rows of a tile
+FORWARD = [(2, 2), (4, 4), (8, 8)]  # rules at a time, and number of warps
 PROGRAMS = (512, 1024, 2048, 4096, 8192)
 
 
 def tuning_records(rows: DeviceTable, n_rules: int, size: int) -> tuple[list[dict], Tuning]:
-    """Microseconds of either half of a step, shared out in many ways, and the best way.
+    """Microseconds of both halves of a step for many tunings, and the best tuning.
 
-    Both halves have tiles of the same rows, so that the best way is that of the best sum.
+    Both halves must have tiles of the same number of rows. So the best tuning is the one with
+    the smallest sum of both times.
     """
     network = pool(n_rules, rows.x.shape[1] - 1)
     order = torch.randperm(len(rows.x), device=GPU).int()[: 4 * size]
@@ -314,7 +321,7 @@ def tuning_records(rows: DeviceTable, n_rules: int, size: int) -> tuple[list[dic
 
 
 def numba_records(pools: tuple[int, ...], sizes: tuple[int, ...]) -> Iterator[dict]:
-    """Seconds of a million rows by the numba engine on all cores."""
+    """Seconds per million rows with the numba engine on all cores."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((NUMBA_ROWS, 20), dtype=np.float32)
     targets = (X[:, :1] * X[:, 1:2] + X[:, 2:3] > 0).astype(np.float32)
@@ -342,7 +349,7 @@ def numba_records(pools: tuple[int, ...], sizes: tuple[int, ...]) -> Iterator[di
 
 
 def fit_record(n_rows: int, n_epochs: int | None) -> dict[str, object]:
-    """Seconds of a whole fit with the defaults, by torch; of fewer epochs if that is said."""
+    """Seconds of a whole fit by torch, with the defaults or with `n_epochs` epochs."""
     from neuralrules import NeuralRuleClassifier
 
     rng = np.random.default_rng(0)
@@ -379,7 +386,7 @@ def environment() -> dict[str, object]:
 
 
 class Record:
-    """What was measured so far, kept in a file; nothing new is begun after `seconds`."""
+    """All measurements so far, which a file keeps. After `seconds`, no new part begins."""
 
     def __init__(self, path: Path, seconds: float) -> None:
         self.path, self._end = path, time.monotonic() + seconds
@@ -407,10 +414,10 @@ class Record:
 
     @contextmanager
     def part(self, what: str) -> Iterator[None]:
-        """A part of which a failure is said, and does not end the others."""
+        """Run a part. A failure is printed and recorded, and does not end the other parts."""
         try:
             yield
-        except Exception as error:  # missing packages, memory: whatever it is, it is told
+        except Exception as error:  # for example a missing package, or too little memory
             self._leave_out(f"{what}: {type(error).__name__}: {error}")
 
 

@@ -21,7 +21,7 @@ from neuralrules._engine._triton._steps import LARGE_BATCH, Tuning, bits_of_code
 
 HOPPER = GPUTarget("cuda", 90, 32)
 NUMBERS = ("step", "n_rows", "n_columns", "batch_size", "capacity", "n_rules", "n_tiles")
-# What the kernels' arguments are, but for sizes and arrays of float32.
+# The types of the kernels' arguments, except for sizes and arrays of float32.
 KINDS = {
     **dict.fromkeys((*NUMBERS, "rules_each", "tiles_each"), "i32"),
     "l2": "fp32",
@@ -36,7 +36,7 @@ WHOLE_VECTORS = ("batch_size", "capacity")  # numbers that are multiples of 16
 
 
 def compiled(kernel: Any, sizes: dict[str, int], n_warps: int = 4) -> Any:
-    """A kernel as a GPU is given it; sizes that it does not have are left out."""
+    """Compile a kernel for a GPU. Sizes that are not parameters of this kernel are left out."""
     sizes = {name: size for name, size in sizes.items() if name in kernel.arg_names}
     kinds = {
         one.name: "constexpr" if one.name in sizes else KINDS.get(one.name, "*fp32")
@@ -64,7 +64,7 @@ def machine_code(made: Any) -> list[tuple[int, str]]:
 
 
 def longest_loop(code: list[tuple[int, str]]) -> int:
-    """How many instructions it has: of these kernels the one over rules, or over tiles."""
+    """The number of instructions in the longest loop: the loop over rules or over tiles."""
     lengths = [0]
     for place, (address, instruction) in enumerate(code):
         back = re.search(r"BRA[^0]*0x([0-9a-f]+)", instruction)
@@ -74,7 +74,10 @@ def longest_loop(code: list[tuple[int, str]]) -> int:
 
 
 def instructions(n_literals: int, n_columns: int) -> dict[str, float]:
-    """Of either half of a step, for a row and a rule of one output, in large batches."""
+    """Instructions per row and rule, in both halves of a step, for large batches.
+
+    The rules have one output.
+    """
     tuning, bits = Tuning.for_batches(LARGE_BATCH), bits_of_codes(n_literals)
     sizes = {
         "LITERALS": n_literals,

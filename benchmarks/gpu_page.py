@@ -1,4 +1,4 @@
-"""docs/gpu.md from docs/gpu.json, which `python -m benchmarks.gpu` writes.
+"""Make docs/gpu.md from docs/gpu.json, which `python -m benchmarks.gpu` writes.
 
 python -m benchmarks.gpu_page [FILE]
 """
@@ -113,7 +113,7 @@ def epochs_text(record: dict) -> str:
 
 
 def why_text(record: dict) -> str:
-    """Why the bound is far, from what was measured."""
+    """The text on why epochs are far from the bound, with measured numbers."""
     if not record.get("instructions"):
         return ""
     rates, each = record["rates"][0], record["instructions"][0]
@@ -136,7 +136,7 @@ def why_text(record: dict) -> str:
 
 
 def bars_text(record: dict) -> str:
-    """What was to be reached, and whether it was."""
+    """The goals, the measured numbers, and whether the goals are met."""
     large = [one for one in record.get("epochs", []) if one["batch"] >= LARGE]
     shares = [one["bound"] / one["seconds"] for one in large]
     times = [one["plain_seconds"] / one["seconds"] for one in large if one["plain_seconds"]]

@@ -2,10 +2,10 @@
 
     python -m benchmarks.growing [--rows 10000 100000 1000000] [--write]
 
-fits 20 generated columns in memory with the defaults of our models, of LightGBM, XGBoost and
-CatBoost, one after the other on two threads, and measures seconds and the loss on other rows;
-of the longest table ours also with up to 300 epochs, and with trees that grow from all rows
-instead of at most 200,000. --write puts the results into
+fits 20 generated columns in memory with the defaults of our models, LightGBM, XGBoost and
+CatBoost, one after the other on two threads. It measures the seconds of each fit and the loss
+on other rows. On the longest table, our models are also fitted with up to 300 epochs, and with
+trees that grow from all rows instead of at most 200,000. --write puts the results into
 docs/growing.json and docs/speed.md.
 """
 
@@ -41,7 +41,7 @@ OTHERS = {
 
 
 def table(kind: str, n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Generated rows of 20 columns, half of them with tails, and their targets."""
+    """Generated rows and their targets. Half of the 20 columns have long tails."""
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     X = rng.normal(size=(n_rows, 20)).astype(np.float32)
     X[:, 10:] = np.exp(X[:, 10:])
@@ -88,7 +88,7 @@ def other(kind: str, name: str) -> object:
 
 
 def fit_records(sizes: list[int]) -> list[dict]:
-    """Of each kind of table, of each size, by each library."""
+    """The records of fits by each library, on each kind and size of table."""
     ours("two classes", 1).fit(*table("two classes", 5000, 0))  # compiles the kernels
     records = []
     for kind in KINDS:
@@ -101,7 +101,10 @@ def fit_records(sizes: list[int]) -> list[dict]:
 
 
 def variant_records(kind: str, n_rows: int) -> list[dict]:
-    """What the defaults save on a long table: epochs, and rows that trees grow from."""
+    """Fits to a long table without two savings of the defaults: fewer epochs, fewer rows.
+
+    One fit has up to 300 epochs. In the other fit, the trees grow from all rows.
+    """
     more = fit_record(kind, n_rows, "neuralrules, 300 epochs", ours(kind, 300))
     with mock.patch.object(_sources, "MAX_ROWS", n_rows):
         every = fit_record(kind, n_rows, "neuralrules, trees of all rows", ours(kind, "auto"))

@@ -1,4 +1,4 @@
-"""Growing tables, a part of docs/speed.md, from what `benchmarks.growing` measures."""
+"""The section of docs/speed.md on growing tables, made from results of `benchmarks.growing`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MILLION, LIMIT = 1_000_000, 30  # seconds of a default fit
 
 
 def render(results: dict) -> str:
-    """A row for each table, a column of seconds and one of the loss for each library."""
+    """A row for each table, with a column of seconds and a column of losses per library."""
     fits = results["fits"]
     names = list(dict.fromkeys(one["name"] for one in fits if "," not in one["name"]))
     variants = [one for one in fits if "," in one["name"]]

@@ -2,10 +2,11 @@
 
     python -m benchmarks.larger [--rows 20000000] [--epochs 3] [--write]
 
-writes a Parquet file of 20 columns in row groups, piece by piece, to a temporary folder, fits
-a model on it in a process of its own, and measures seconds and peak memory: on a short table
-first, then on the long one. The files are removed. --write puts the results into
-docs/larger.json and docs/larger.md. `benchmarks.growing` fits such tables in memory.
+writes a Parquet file of 20 columns to a temporary folder, one row group after the other. Then
+it fits a model on the file in a process of its own, and measures seconds and peak memory. It
+does so for a short table first, and then for the long one. The files are removed. --write puts
+the results into docs/larger.json and docs/larger.md. `benchmarks.growing` fits such tables in
+memory.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ print(json.dumps({"passes": starts, "losses": model.history_["validation_loss"],
 
 
 def make_file(path: Path, n_rows: int) -> None:
-    """Write a table without holding it in memory."""
+    """Write a table piece by piece, so that it is never in memory as a whole."""
     names = [f"x{index}" for index in range(20)]
     schema = pa.schema([*((name, pa.float32()) for name in names), ("y", pa.int8())])
     with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False) as writer:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: where they ran, and pages with generated results."""
+"""Code that the benchmarks share: a description of the machine, and pages with results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MARKER = "<!-- results -->"
 
 
 def environment(*packages: str, code: str | None = None) -> dict[str, str]:
-    """CPU, versions, and the commit of the code where it is not that of the tree now."""
+    """The CPU, the versions of packages and the commit: `code`, or that of the tree now."""
     cpu = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -30,7 +30,7 @@ def environment(*packages: str, code: str | None = None) -> dict[str, str]:
 
 
 def commit() -> str:
-    """The commit of the working tree, "unknown" where git cannot tell."""
+    """The commit of the working tree, or "unknown" if git cannot tell."""
     command = ["git", "describe", "--always", "--dirty"]
     try:
         found = subprocess.run(command, cwd=DOCS, capture_output=True, text=True, check=True)
@@ -44,7 +44,7 @@ def environment_list(found: dict[str, str]) -> str:
 
 
 def write_page(name: str, results: str) -> None:
-    """Replace what follows the marker in a page of the documentation."""
+    """Replace the text after the marker in a page of the documentation."""
     page = DOCS / name
     head = page.read_text().split(MARKER)[0]
     write_whole(page, f"{head}{MARKER}\n\n{results.rstrip()}\n")

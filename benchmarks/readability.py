@@ -1,9 +1,9 @@
-"""What it costs to be readable: ours under contracts, beside readable peers, resumably.
+"""The cost of readable models: ours under contracts, and readable peers, resumably.
 
     python -m benchmarks.readability [--methods NAME ...] [--write]
 
-One record is written for each data set, method and split the moment it is known. --write
-puts what has been measured into docs/readability.csv and makes docs/readability.md from it.
+The record of each data set, method and split is written as soon as it is known. --write puts
+the records into docs/readability.csv and makes docs/readability.md from this table.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from benchmarks.readability_methods import METHODS
 from benchmarks.records import Records
 
 FOLDER = runner.FOLDER / "readability"
-# Chosen before anything was measured: real tables of people, signals and machines, two of
-# them with a rare class.
+# These data sets were chosen before any measurement: real tables of people, signals and
+# machines, two of them with a rare class.
 TWO_CLASSES = ("adult", "churn", "coil2000", "hypothyroid", "magic", "spambase")
 NUMBERS = ("1193_BNG_lowbwt", "197_cpu_act", "201_pol")
 DATA = (*TWO_CLASSES, *NUMBERS)
 N_SPLITS = 3
-LIMIT = 300  # seconds of computing
+LIMIT = 300  # most seconds of computing for a task
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class ReadabilityProtocol(FrontierProtocol):
 def measure(
     protocol: ReadabilityProtocol, task: Task, folder: Path | None, code: str
 ) -> dict[str, Any]:
-    """The record of a task; without a loss where it took too long."""
+    """The record of a task. It has no loss if the task took too long."""
     rows = split(protocol, *table(task.data, folder), task.fold)
     method = METHODS[task.method]
 
     def work() -> dict[str, Any]:
         with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of not converging, and of other libraries
+            warnings.simplefilter("ignore")  # about convergence, and of other libraries
             return method.read(rows).record()
 
     try:

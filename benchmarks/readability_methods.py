@@ -1,7 +1,7 @@
-"""Models that are meant to be read: ours under one contract after the other, and peers.
+"""Models that are meant to be read: ours under several contracts, and peers.
 
-Each is fitted to the training rows of a split and becomes a `Read`: its loss, its text and
-how much of it takes part in the score of one row.
+A model is fitted to the training rows of a split and turned into a `Read`: its loss, its text,
+and how much of the model takes part in the score of one row.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from benchmarks import frontier_methods as peers
 from benchmarks.frontier_protocol import Split, log_loss, shares
 
 PAGE = {"max_rules": 16, "max_depth": 2, "max_terms": 2}
-SIZES = (8, 16, 32, 64, 128)  # of contracts that are the page's in all else
+SIZES = (8, 16, 32, 64, 128)  # numbers of rules of contracts with the other limits of PAGE
 N_MONOTONE = 3
 
 
 @dataclass(frozen=True)
 class Read:
-    """A fitted model as its readers meet it.
+    """A fitted model from the view of its readers.
 
     Attributes
     ----------
     loss : float
         Log loss or mean squared error on the test rows.
     rules : float
-        Rules, leaves, coefficients or terms.
+        Number of rules, leaves, coefficients or terms.
     fire : float
-        How many of them take part in the score of one test row, on average.
+        Mean number of them that take part in the score of one test row.
     text, short_text : str
-        All that is to be read; for ours in sentences, and as conditions.
+        The whole text to read. For our models, `text` has sentences and `short_text` has
+        conditions.
     """
 
     loss: float
@@ -58,15 +59,15 @@ class Read:
 
 @dataclass(frozen=True)
 class Readable:
-    """A way to a readable model.
+    """A way to make a readable model.
 
     Attributes
     ----------
     name : str
     read : callable (Split) -> Read
-        Fits to the training rows, scores the test rows.
+        Fits a model to the training rows and scores the test rows.
     packages : tuple of str
-        Whose versions belong to its records.
+        Packages whose versions belong to the records.
     """
 
     name: str
@@ -79,7 +80,7 @@ class Readable:
 
 
 def outputs_loss(rows: Split, outputs: np.ndarray) -> float:
-    """Of shares of classes, or of numbers."""
+    """The test loss of probabilities of classes, or of predicted numbers."""
     if rows.n_classes:
         return log_loss(rows.y_test, shares(outputs))
     return float(np.mean((outputs - rows.y_test) ** 2))
@@ -93,7 +94,7 @@ def outputs(model: Any, rows: Split) -> np.ndarray:
 
 
 def ours(rows: Split, **contract: Any) -> Any:
-    """Our search within a contract: one network."""
+    """The model of our search within a contract. It is a single network."""
     import neuralrules
 
     kind = "Classifier" if rows.n_classes else "Regressor"
@@ -116,7 +117,7 @@ def contract(rows: Split, **limits: Any) -> Read:
 
 
 def monotone(rows: Split) -> Read:
-    """The page's contract, and a direction for the columns that follow the target closest."""
+    """The contract PAGE, with directions for the columns that follow the target closest."""
     by_column = [spearmanr(column, rows.y).statistic for column in rows.X.T]
     strength = np.nan_to_num(by_column)
     chosen = np.argsort(-np.abs(strength), kind="stable")[:N_MONOTONE]
@@ -128,7 +129,7 @@ def monotone(rows: Split) -> Read:
 
 
 def whole_points(rows: Split, **limits: Any) -> Read:
-    """The page's contract as a score card: whole points for each rule."""
+    """The model of the contract PAGE as a score card: whole points for each rule."""
     model = ours(rows, **PAGE)
     card = model.scorecard(**limits)
     points = card.points(rows.X_test)
@@ -142,7 +143,7 @@ def whole_points(rows: Split, **limits: Any) -> Read:
 
 
 def rounded(rows: Split, **how: Any) -> Read:
-    """The page's contract with the numbers that its text shows."""
+    """The model of the contract PAGE, with its numbers rounded as its text shows them."""
     model = ours(rows, **PAGE)
     return read_ours(model.round_numbers(rows.X, rows.y, **how).model, rows)
 
@@ -190,12 +191,12 @@ def rulefit(rows: Split) -> Read:
 
 
 def best_loss(rows: Split, found: list[np.ndarray]) -> float:
-    """Where a library has several ways to a probability, the one that is best for it."""
+    """The lowest loss, if a library has several ways to compute probabilities."""
     return min(outputs_loss(rows, one) for one in found)
 
 
 def ebm(rows: Split) -> Read:
-    """It is read from graphs: a line or a map a term. Their scores stand for words."""
+    """EBM. It is read from graphs, a line or a map per term, so its scores count as words."""
     model = peers.ebm(rows.n_classes).fit(rows.X, rows.y)
     scores = [f"{score:.3g}" for term in model.term_scores_ for score in np.ravel(term)]
     n_terms = len(model.term_scores_)

@@ -1,5 +1,5 @@
 """Make docs/readability.md from docs/readability.csv: `make readability`, or
-`python -m benchmarks.readability_page` where there is nothing to measure.
+`python -m benchmarks.readability_page` if there is nothing to measure.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ def line(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def read() -> pd.DataFrame:
-    """The committed records; empty when there are none."""
+    """The committed records; empty if there are none."""
     return pd.read_csv(PATH) if PATH.exists() else pd.DataFrame(columns=[*KEY, *COLUMNS])
 
 
 def merge(records: Iterable[dict[str, Any]]) -> None:
-    """Put records into the table, in place of those of the same tasks."""
+    """Put records into the table. They replace older records of the same tasks."""
     summary.put(PATH, KEY, pd.DataFrame([line(record) for record in records]), read)
 
 
 def losses(table: pd.DataFrame) -> pd.DataFrame:
-    """Logarithms of losses, (data, split) by methods."""
+    """Logarithms of losses; a frame of (data, split) by methods."""
     found = table.dropna(subset="loss")
     return np.log(found.pivot(index=["data", "split"], columns="method", values="loss"))
 
 
 def by_data(logs: pd.DataFrame) -> pd.DataFrame:
-    """Means over splits: geometric means of losses."""
+    """Means of log losses over splits, which are geometric means of losses."""
     means = logs.groupby(level="data").mean()
     return means.reindex(sorted(means.index, key=lambda data: (is_numbers(data), data)))
 
@@ -74,13 +74,16 @@ def ratio(logs: pd.DataFrame, one: str, other: str) -> float:
 
 
 def ratios(logs: pd.DataFrame, one: str, other: str) -> pd.Series:
-    """The loss of one method over that of another, by data set, over the splits of both."""
+    """The loss of one method over that of another on each data set, for the splits of both."""
     means = (logs[one] - logs[other]).groupby(level="data").mean().dropna()
     return np.exp(means.reindex(by_data(logs).index).dropna())
 
 
 def kept_gain(table: pd.DataFrame, method: str) -> float:
-    """Of the free model's gain over a constant, in per cent; the mean over data sets."""
+    """The percentage of the free model's gain over a constant that a method keeps.
+
+    It is the mean over data sets.
+    """
     own = table.set_index(["data", "split"])
     one, free = (own[own["method"] == name] for name in (method, "free"))
     shares = (one["constant_loss"] - one["loss"]) / (free["constant_loss"] - free["loss"])
@@ -139,7 +142,7 @@ def peers_table(table: pd.DataFrame) -> list[str]:
 
 
 def won(found: pd.Series) -> str:
-    """On how many data sets a ratio is below 1."""
+    """A text with the number of data sets on which a ratio is below 1."""
     return f"{(found < 1).sum()} of {len(found)}"
 
 
@@ -160,13 +163,13 @@ def number(value: float) -> str:
 
 
 def tables_ahead(logs: pd.DataFrame) -> list[str]:
-    """The data sets on which the page has a lower loss than all that it is to beat."""
+    """The data sets on which PAGE has a lower loss than every method in BEATEN."""
     found = pd.DataFrame({other: ratios(logs, PAGE, other) for other in BEATEN})
-    return found.index[(found < 1).all(axis=1)].tolist()  # not where something is missing
+    return found.index[(found < 1).all(axis=1)].tolist()  # a missing ratio is not below 1
 
 
 def reach_table(table: pd.DataFrame) -> list[str]:
-    """With how many rules of the page's kind EBM's loss is reached."""
+    """The number of rules with which contracts like PAGE reach the loss of EBM."""
     logs = losses(table)
     sized = {n: ratios(logs, f"page of {n}", "EBM") for n in SIZES}
     free = ratios(logs, "free", "EBM")

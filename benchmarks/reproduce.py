@@ -2,9 +2,9 @@
 
     python -m benchmarks.reproduce [--quick] [--protocol holdout] [--write]
 
-One record is written for each data set, method and fold the moment it is known, so that
-a run may be killed and started again, and several may share a folder. --write puts what
-has been measured into docs/reproduction.csv and makes docs/reproduction.md from it.
+The record of each data set, method and fold is written as soon as it is known. So a run may be
+killed and started again, and several runs may share a folder. --write puts the records into
+docs/reproduction.csv and makes docs/reproduction.md from this table.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def plan(
 def run(
     records: Records, tasks: list[Task], folder: Path | None, n_jobs: int, console: Console
 ) -> tuple[dict[Task, dict[str, Any]], dict[Task, Failure]]:
-    """Records of the tasks, measuring those that are missing, and what failed."""
+    """Measure the tasks that have no record; return all records and all failures."""
     return runner.run(
         records,
         tasks,

@@ -1,5 +1,5 @@
 """Make docs/reproduction.md from docs/reproduction.csv: `make reproduce ARGS=--write`, or
-`python -m benchmarks.reproduction_page` where there is nothing to measure.
+`python -m benchmarks.reproduction_page` if there is nothing to measure.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def verdict(holds: bool) -> str:
 
 
 def claims(records: pd.DataFrame, errors: pd.DataFrame, full: pd.Series) -> list[str]:
-    """What the paper claims, what we found, and whether that is the same."""
+    """A table of the paper's claims, our results, and whether they agree."""
     found, distinct = tables.comparisons(errors), tables.comparisons(without_copies(errors))
     ratios = tables.size_ratios(records)
     n_low = sum(tables.reaches_bar(data, error) for data, error in full.items())
@@ -100,7 +100,7 @@ def error_sets(errors: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def baselines(errors: pd.DataFrame) -> str:
-    """How many of our errors lie inside the intervals of the published ones."""
+    """For each method, the number of our errors inside the published errors' intervals."""
     counts = {
         method: sum(
             tables.inside_interval(data, method, errors.loc[data, method]) for data in TABLES
@@ -111,9 +111,10 @@ def baselines(errors: pd.DataFrame) -> str:
 
 
 def whole_counts() -> tuple[int, int, int]:
-    """Published figures, and how many are whole counts over 0.15 N and over N rows.
+    """The number of published errors, and how many are whole counts over 0.15 N and N rows.
 
-    Of the tables without test rows of their own, and without zeros, which always are.
+    Tables with test rows of their own are left out. So are errors of zero, which are always
+    whole counts.
     """
     figures = [
         (published.ERRORS.loc[data, method], data)
@@ -134,7 +135,7 @@ def whole_counts() -> tuple[int, int, int]:
 
 
 def what_did_not_add_up(errors: pd.DataFrame) -> list[str]:
-    """Each with the number behind it."""
+    """The points that did not add up in the paper, each with the number behind it."""
     n_figures, n_holdout, n_pooled = whole_counts()
     found = tables.comparisons(published.ERRORS)
     tied = published.ERRORS.index[published.ERRORS["GB"] == published.ERRORS["NRE"]]
@@ -310,10 +311,10 @@ def render(table: pd.DataFrame) -> str:
 
 
 def lacking(table: pd.DataFrame) -> str:
-    """What the page needs and the records have not; empty when they have all.
+    """A text about records that the page needs and that are missing; empty if none are.
 
-    Five folds of each method, with and, for NRE, without a tuning sample, and hold-outs. A
-    table with test rows of its own may have been fitted fewer times.
+    The page needs five folds of each method with a tuning sample, five folds of NRE without
+    one, and hold-outs. A table with test rows of its own may have been fitted fewer times.
     """
     sampled = tables.measured_by(table, "paper", Protocol().tune_rows)
     holdout = tables.measured_by(table, "holdout", Protocol().tune_rows)
@@ -341,7 +342,7 @@ def count(records: pd.DataFrame, data: str, method: str) -> int:
 
 
 def where(table: pd.DataFrame) -> list[str]:
-    """CPUs, versions and commits of all records."""
+    """A text with the CPUs, versions and commits of all records."""
     return [
         f"- {name}: {', '.join(sorted(table[column].unique()))}"
         for name, column in (("CPU", "cpu"), ("versions", "versions"), ("commit", "commit"))
@@ -349,7 +350,7 @@ def where(table: pd.DataFrame) -> list[str]:
 
 
 def write() -> None:
-    """Renew the page and its figure."""
+    """Write the page and its figure again."""
     table = summary.read()
     if absent := lacking(table):
         raise SystemExit(f"{summary.PATH} lacks records: {absent}.")

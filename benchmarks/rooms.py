@@ -1,4 +1,4 @@
-"""Draw the rooms of the library, as the imports have it: each stands below all that it uses.
+"""Draw the rooms of the library by their imports: each stands below all rooms that it uses.
 
 python -m benchmarks.rooms
 """
@@ -17,7 +17,7 @@ from benchmarks.pages import DOCS
 
 PICTURE = DOCS / "figures" / "rooms.svg"
 SOURCE = DOCS.parent / "src" / "neuralrules"
-# What leaves each room, in as few words as fit into a box.
+# The result of each room, in words that fit into its box.
 WORDS = {
     "_io": "pages, bars, whole files",
     "_task": "classes or numbers, loss",
@@ -54,7 +54,7 @@ def room_of(path: Path) -> str:
 
 @cache
 def uses() -> dict[str, frozenset[str]]:
-    """Which rooms each room imports from; the package itself and its version are no rooms."""
+    """The rooms that each room imports from. The package and its version are no rooms."""
     found: dict[str, set[str]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         room = room_of(path)
@@ -71,12 +71,12 @@ def uses() -> dict[str, frozenset[str]]:
 
 @cache
 def level(room: str) -> int:
-    """How many rooms stand above each other up to this one."""
+    """The level of a room: one more than the highest level of the rooms that it uses."""
     return 1 + max((level(other) for other in uses()[room]), default=0)
 
 
 def rows() -> list[list[str]]:
-    """The rooms, level by level, each level in the order of the words above."""
+    """The rooms of each level, in the order of `WORDS`."""
     order = list(WORDS)
     ordered = sorted(uses(), key=lambda room: (level(room), order.index(room)))
     return [list(group) for _, group in groupby(ordered, key=level)]
@@ -95,14 +95,14 @@ def places() -> dict[str, tuple[float, float]]:
 
 
 def needed(room: str) -> list[str]:
-    """What a room uses and no other room that it uses does: the arrows that say all."""
+    """The rooms that a room uses directly and through no other room; these get arrows."""
     direct = uses()[room]
     return sorted(one for one in direct if not any(one in reach(other) for other in direct))
 
 
 @cache
 def reach(room: str) -> frozenset[str]:
-    """All that a room uses, also through others."""
+    """All rooms that a room uses, directly or through others."""
     return uses()[room].union(*(reach(other) for other in uses()[room]))
 
 

@@ -3,10 +3,10 @@
     python -m benchmarks.same record before.json     # on the code before a change
     python -m benchmarks.same compare before.json    # on the code after it
 
-The first command fits every case below and writes fingerprints of all that a model answers:
-scores, scores of the file read back, of SQL, of ONNX and of the Python module, and its texts.
-The second command fits every case again and lists what is not the same. Both commands have to
-run on one machine: another processor may round differently.
+The first command fits every case below and writes fingerprints of all answers of the model:
+its scores, the scores of the saved file, of SQL, of ONNX and of the Python module, and its
+texts. The second command fits every case again and lists the differences. Both commands must
+run on one machine, because another processor may round differently.
 
 A change that only moves code keeps every fingerprint. A change of words may change `text`
 alone, which `compare` lists apart and does not count as a failure.
@@ -42,13 +42,13 @@ from neuralrules import (
 )
 from neuralrules._estimators._candidates import default_candidates
 
-SCORED_ROWS = 200  # of each table, by every export
+SCORED_ROWS = 200  # rows of each table that every export scores
 QUICK: dict[str, Any] = {"random_state": 0, "n_epochs": 12, "n_trees": 4, "max_depth": 3}
 WORDS = "text"  # the fingerprint that may change with the English
 
 
 def applicants(n_rows: int = 900) -> tuple[pd.DataFrame, np.ndarray]:
-    """Numbers, a flag, a date, text, and holes in all of them; two classes."""
+    """A table of numbers, a flag, a date and text, all with missing cells, and two classes."""
     rng = np.random.RandomState(1)
     frame = pd.DataFrame(
         {
@@ -305,7 +305,7 @@ CASES: dict[str, Callable[[], Any]] = {
 
 
 def answers(model: Any, X: Any) -> Iterator[tuple[str, Any]]:
-    """All that a model says of some rows, by the way that it was asked."""
+    """All answers of a model about some rows, each with the way in which it was computed."""
     rows = X[:SCORED_ROWS]
     yield "scores", scores(model, X)
     with tempfile.TemporaryDirectory() as folder:
@@ -397,7 +397,7 @@ def run_all(wanted: str) -> dict[str, dict[str, str]]:
 
 
 def compare(before: dict[str, Any], after: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """What is not the same, and where only the words are not."""
+    """The results that differ, and the results of which only the words differ."""
     results, words = [], []
     for name, new in after.items():
         old = before.get(name, {})

@@ -3,12 +3,13 @@
     python -m benchmarks.scale [--note TEXT] [--write]
     python -m benchmarks.scale --again --write
 
-lets workers of one core each train networks of 128 and 480 rules in step, for batches of 256
-to 65,536 rows: the time of a step, of its reduction, and the bytes of it; fits one table by
-one worker and by two on a Ray cluster of this machine, and with larger and larger batches, to
-see what these cost. From that, and links of 25 and 100 Gbit/s, it computes how far 4 to 256
-workers would scale. --write puts all into docs/scale.json, docs/scale.md and
-docs/figures/scale.png; --again renders what was measured before.
+lets workers with one core each train networks of 128 and 480 rules together, for batches of 256
+to 65,536 rows. It measures the time of a step, the time of its reduction, and the bytes that
+the reduction sends. It also fits a table by one and by two workers on a Ray cluster of this
+machine, and measures the loss for larger and larger batches. From these measurements, and for
+links of 25 and 100 Gbit/s, it computes how far 4 to 256 workers would scale. --write puts the
+results into docs/scale.json, docs/scale.md and docs/figures/scale.png. --again renders earlier
+results.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from benchmarks.pages import DOCS, environment, write_page
 from neuralrules import NeuralRuleClassifier
 
 POOLS = (128, 480)
-BATCHES = (256, 1024, 4096, 16_384, 65_536)  # of all workers together
-ROWS = 131_072  # of each worker
-SECONDS = 0.4  # that each try of a batch takes, and tries, of which the quickest counts
+BATCHES = (256, 1024, 4096, 16_384, 65_536)  # rows of a batch, over all workers together
+ROWS = 131_072  # rows of each worker
+SECONDS = 0.4  # duration of each try of a batch; the quickest of TRIES counts
 TRIES = 7
 WORKERS = (4, 16, 64, 256)
 LINKS = (25, 100)  # Gbit/s
-# What a message costs beside its bytes, in seconds: an assumption, of TCP between machines of
-# one data centre, through gloo.
+# Seconds per message in addition to the time for its bytes. This is an assumption for TCP
+# between machines of one data centre, through gloo.
 LATENCY = 30e-6
-PER_WORKER = (256, 2048, 8192)  # rows of a batch that each worker has, in the model
+PER_WORKER = (256, 2048, 8192)  # rows of a batch per worker in the model of many workers
 FIT_ROWS, FIT_EPOCHS, FIT_BATCH = 400_000, 5, 8192
 REDUCTIONS = 300
 LOSS_ROWS, LOSS_EPOCHS, LOSS_BATCHES = 200_000, 10, (256, 2048, 8192, 32_768)
@@ -44,7 +45,7 @@ RATES = (0.01, 0.03, 0.1)
 
 
 def networks() -> list[tuple[Any, Any]]:
-    """Rows of one worker, and a network of each number of rules, at its start."""
+    """A network for each number of rules in POOLS, before training, and one worker's rows."""
     X, y = columns(ROWS)
     made = []
     for n_rules in POOLS:
@@ -65,7 +66,7 @@ def columns(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def worker(rank: int, n_workers: int, store: str, sent: Any) -> None:
-    """Measure steps beside others that do the same; the first worker tells."""
+    """Measure steps together with the other workers. The first worker sends the records."""
     import torch
     import torch.distributed as dist
 
@@ -80,7 +81,7 @@ def worker(rank: int, n_workers: int, store: str, sent: Any) -> None:
 
 
 def measured_pool(network: Any, rows: Any, n_workers: int) -> list[dict]:
-    """Steps of one network, for batches of every size; then reductions alone."""
+    """Measure steps of one network, for batches of every size, and then only reductions."""
     import torch
     import torch.distributed as dist
 
@@ -92,7 +93,7 @@ def measured_pool(network: Any, rows: Any, n_workers: int) -> list[dict]:
     random = np.random.RandomState(dist.get_rank())
 
     def run(size: int, n_steps: int) -> tuple[float, float, float]:
-        """Seconds of a step, those of the processor, and those of the reduction."""
+        """Seconds per step: elapsed, of the processor, and of the reduction."""
         some = random.randint(0, len(rows), size * n_steps).astype(np.int32)
         gates = np.ones((n_steps, network.n_rules), np.float32)
         batches = Batches(some, size, np.full(n_steps, 0.001), gates)
@@ -133,7 +134,7 @@ def measured_pool(network: Any, rows: Any, n_workers: int) -> list[dict]:
 
 
 def summed(seconds: float) -> float:
-    """The sum over the workers, for all of which it is the same; they meet here."""
+    """The sum over all workers. Every worker waits here for the others and gets this sum."""
     import torch
     import torch.distributed as dist
 
@@ -143,7 +144,7 @@ def summed(seconds: float) -> float:
 
 
 def measured(n_workers: int) -> list[dict]:
-    """Steps of so many workers, each a process of its own, as Ray Train starts them."""
+    """Measure steps of workers that are processes of their own, as Ray Train starts them."""
     import torch
 
     context = torch.multiprocessing.get_context("spawn")
@@ -163,7 +164,7 @@ def measured(n_workers: int) -> list[dict]:
 
 
 def fits() -> list[dict]:
-    """Whole fits by one worker and by two on a Ray cluster of this machine; and without."""
+    """Records of whole fits: without Ray, and by one and two workers of a local Ray cluster."""
     import pandas as pd
     import ray
 
@@ -215,7 +216,7 @@ def fits() -> list[dict]:
 
 
 def losses() -> list[dict]:
-    """What larger batches cost in loss, after as many epochs, and at larger rates."""
+    """The loss for several sizes of batches and learning rates, after equally many epochs."""
     X, y = columns(LOSS_ROWS + 100_000)
     X, X_others, y, y_others = X[:LOSS_ROWS], X[LOSS_ROWS:], y[:LOSS_ROWS], y[LOSS_ROWS:]
     records = []
@@ -231,20 +232,20 @@ def losses() -> list[dict]:
 
 
 def compute_of(steps: list[dict], rules: int, rows: float) -> float:
-    """Seconds of the processor for so many rows of one worker, between the measured ones."""
+    """Processor seconds of a step of one worker, interpolated to a batch of `rows` rows."""
     own = [one for one in steps if (one["workers"], one["rules"]) == (1, rules)]
     batches, seconds = ([one[name] for one in own] for name in ("batch", "processor"))
     return float(np.interp(rows, batches, seconds))
 
 
 def ring(n_workers: int, n_bytes: float, gigabits: float) -> float:
-    """Seconds of an all-reduce that goes round a ring, twice."""
+    """Seconds of an all-reduce in which the data goes round a ring of workers twice."""
     messages = 2 * (n_workers - 1)
     return messages * (LATENCY + n_bytes / n_workers / (gigabits * 1e9 / 8))
 
 
 def tree(n_workers: int, n_bytes: float, gigabits: float) -> float:
-    """Seconds of one that goes up and down a tree: each level sends all bytes."""
+    """Seconds of an all-reduce up and down a tree of workers. Each level sends all bytes."""
     levels = int(np.ceil(np.log2(n_workers)))
     return 2 * levels * (LATENCY + n_bytes / (gigabits * 1e9 / 8))
 
@@ -253,7 +254,7 @@ WAYS = {"ring": ring, "tree": tree}
 
 
 def modelled(records: list[dict], rules: int) -> list[dict]:
-    """Speed-ups and efficiencies of workers that each have as many rows of a batch."""
+    """Computed efficiencies of many workers, each with a fixed number of rows per batch."""
     n_bytes = next(one["bytes"] for one in records if one["rules"] == rules)
     found = []
     for rows in PER_WORKER:
@@ -278,7 +279,7 @@ def modelled(records: list[dict], rules: int) -> list[dict]:
 
 
 def half_efficient(compute: float, n_bytes: float, gigabits: float, way: str) -> int:
-    """The most workers, of a power of two, that spend at least half of a step on computing."""
+    """The largest power of two of workers that spend at least half of a step on computing."""
     n_workers = 1
     while n_workers < 2**20 and WAYS[way](2 * n_workers, n_bytes, gigabits) <= compute:
         n_workers *= 2

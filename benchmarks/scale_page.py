@@ -32,7 +32,7 @@ from benchmarks.scale import (
 )
 
 GREEN = "#009E73"  # also of Okabe and Ito
-RULES = 480  # of the model
+RULES = 480  # number of rules of the network in the model of many workers
 
 
 def render(results: dict) -> str:
@@ -54,7 +54,7 @@ def render(results: dict) -> str:
 
 
 def steps_section(steps: list[dict]) -> str:
-    """Steps of one and of two workers, side by side."""
+    """The section with the steps of one and of two workers, side by side."""
     lines = [
         "### One worker and two",
         "",
@@ -119,12 +119,12 @@ def fits_section(fits: list[dict]) -> str:
 
 
 def both(one: dict) -> str:
-    """Milliseconds of a step: of the clock, and of the core."""
+    """The text of a step's milliseconds: elapsed time and processor time."""
     return f"{1e3 * one['step']:.2f} ({1e3 * one['processor']:.2f})"
 
 
 def model_section(steps: list[dict]) -> str:
-    """Efficiencies of many workers, computed."""
+    """The section with the computed efficiencies of many workers."""
     found = modelled(steps, RULES)
     n_bytes = next(one["bytes"] for one in steps if one["rules"] == RULES)
     lines = [
@@ -165,7 +165,7 @@ def model_section(steps: list[dict]) -> str:
 
 
 def limits_section(steps: list[dict]) -> str:
-    """Where it stops, and what would move that."""
+    """The section on the limits of scaling, and on changes that would move these limits."""
     n_bytes = next(one["bytes"] for one in steps if one["rules"] == RULES)
     gpu = gpu_steps()
     rows = [(f"CPU, {n:,} rows a worker", compute_of(steps, RULES, n)) for n in PER_WORKER] + [
@@ -205,7 +205,7 @@ def limits_section(steps: list[dict]) -> str:
 
 
 def gpu_steps() -> list[tuple[str, int, float]]:
-    """Seconds of plain torch steps on a GPU, from its own page's measurements."""
+    """Seconds of plain torch steps on a GPU, from the measurements for docs/gpu.md."""
     epochs = json.loads((DOCS / "gpu.json").read_text())["epochs"]
     return [
         ("GPU", one["batch"], one["plain_seconds"] / np.ceil(one["rows"] / one["batch"]))
@@ -250,7 +250,7 @@ def losses_section(losses: list[dict]) -> str:
 
 
 def draw(results: dict, path: Path) -> None:
-    """Speed-up against workers, one panel a link."""
+    """Draw speed-up against number of workers, with one panel per speed of the link."""
     steps = results["steps"]
     n_bytes = next(one["bytes"] for one in steps if one["rules"] == RULES)
     workers = 2 ** np.arange(9)

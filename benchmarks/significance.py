@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-# Errors are compared as they are printed, in the paper and by us: those that look alike
-# are ties, and so are differences that floating point tells apart.
+# Errors are compared with the decimals that the paper and our pages print: errors that look
+# equal are ties, and so are differences of errors that look equal.
 DECIMALS = 2
 
 
@@ -21,11 +21,11 @@ class Comparison:
     wins, ties, losses : int
         Data sets on which our error is lower, the same, higher.
     rank_sum_won, rank_sum_lost : float
-        R+ and R- of the paper: sums of the ranks of the absolute differences, with all
-        ranks of zero differences split in half between them.
+        R+ and R- of the paper: sums of the ranks of the absolute differences. Each sum gets
+        half of the ranks of zero differences.
     wilcoxon_p : float
-        SciPy's exact two-sided signed-rank test of the differences that are not zero. It
-        takes the ranks for distinct, which is not quite exact where some are tied.
+        SciPy's exact two-sided signed-rank test of the differences that are not zero. The
+        test assumes distinct ranks, so it is not quite exact if some ranks are tied.
     sign_p : float
         SciPy's exact two-sided binomial test of wins against losses.
     """
@@ -40,8 +40,9 @@ class Comparison:
 
     @property
     def n_counted(self) -> int:
-        """Data sets that the paper's sign test counts: one of an odd number of ties is
-        dropped.
+        """The number of data sets in the paper's sign test.
+
+        If the number of ties is odd, the test drops one tie.
         """
         return self.wins + self.losses + self.ties - self.ties % 2
 
@@ -52,7 +53,7 @@ class Comparison:
 
     @property
     def paper_wins(self) -> int:
-        """Wins as the paper's sign test counts them, with half of the counted ties."""
+        """The number of wins in the paper's sign test: wins plus half of the counted ties."""
         return self.wins + self.ties // 2
 
 
@@ -80,8 +81,8 @@ def exact_wilcoxon(differences: np.ndarray) -> float:
 
 
 def critical_wilcoxon(n: int, level: float = 0.05) -> int:
-    """Largest T that is significant two-sided among n differences, no ties."""
-    sums = np.array([1.0])  # how many sign patterns give each sum of positive ranks
+    """The largest T that is significant (two-sided) for n differences without ties."""
+    sums = np.array([1.0])  # number of sign patterns for each sum of positive ranks
     for rank in range(1, n + 1):
         longer = np.zeros(len(sums) + rank)
         longer[: len(sums)] += sums
@@ -92,26 +93,29 @@ def critical_wilcoxon(n: int, level: float = 0.05) -> int:
 
 
 def critical_wins(n: int, level: float = 0.05) -> int:
-    """Fewest wins of n that are significant in the exact two-sided sign test."""
+    """The smallest number of wins out of n that is significant in the two-sided sign test."""
     return next(wins for wins in range(n + 1) if 2 * upper_tail(wins, n) <= level)
 
 
 def average_ranks(errors: np.ndarray, decimals: int = DECIMALS) -> np.ndarray:
-    """Mean rank of each method over data sets, 1 the best; errors are (n_data, n_methods)."""
+    """Mean rank of each method over data sets. 1 is best; errors are (n_data, n_methods)."""
     return stats.rankdata(np.round(errors, decimals), axis=1).mean(axis=0)
 
 
 def friedman_p(errors: np.ndarray, decimals: int = DECIMALS) -> float:
-    """Whether any method differs from the others at all."""
+    """The p-value of Friedman's test of whether any method differs from the others."""
     return float(stats.friedmanchisquare(*np.round(errors, decimals).T).pvalue)
 
 
 def critical_difference(n_methods: int, n_data: int, level: float = 0.05) -> float:
-    """Nemenyi's: mean ranks that differ by less are not told apart (Demsar 2006)."""
+    """Nemenyi's critical difference: mean ranks that differ by less are not significant.
+
+    See Demsar (2006).
+    """
     q = stats.studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_data)))
 
 
 def upper_tail(wins: int, n: int) -> float:
-    """Probability of at least so many wins of n by chance."""
+    """The probability of at least `wins` wins out of `n` by chance."""
     return float(stats.binom.sf(wins - 1, n, 0.5))

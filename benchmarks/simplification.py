@@ -1,4 +1,4 @@
-"""Simplified models on held-out rows: parameters saved, and what they cost.
+"""Simplified models on held-out rows: the parameters saved, and the error added.
 
     python -m benchmarks.simplification --write
 
@@ -30,11 +30,11 @@ from neuralrules._simplify._path import TOLERANCE
 NAMES = ("phoneme", "churn", "spambase", "magic")
 DEPTH = 8
 TEST_SHARE = 0.2
-FEWER, POINTS = 60, 0.3  # the bar: percent fewer parameters, percentage points of error
+FEWER, POINTS = 60, 0.3  # the goal: percent fewer parameters, percentage points of error
 
 
 def measure(name: str, seed: int, folder: str | None) -> list[dict]:
-    """One split: a line for each step of the path and for each other model."""
+    """Measure one split: a line for each step of the path and for each other model."""
     X, y = load(name, data_folder(folder))
     X, X_test, y, y_test = train_test_split(
         X, y, test_size=TEST_SHARE, random_state=seed, stratify=y
@@ -76,7 +76,7 @@ def measure(name: str, seed: int, folder: str | None) -> list[dict]:
 
 
 def summary(records: pd.DataFrame) -> pd.DataFrame:
-    """Means over the splits of each data set, one line a data set."""
+    """Means over the splits of each data set; one line per data set."""
     lines = []
     for name in dict.fromkeys(records["name"]):
         own = records[records["name"] == name]
@@ -158,7 +158,7 @@ def render(table: pd.DataFrame, n_splits: int, where: dict[str, str]) -> str:
 
 
 def draw(records: pd.DataFrame) -> None:
-    """Test error against parameters, one panel a data set, a thin line a split."""
+    """Draw test error against parameters: a panel per data set, a thin line per split."""
     with plt.rc_context(STYLE):
         figure, panels = plt.subplots(1, len(NAMES), figsize=(11, 2.9), layout="constrained")
         for axes, name in zip(panels, NAMES, strict=True):

@@ -27,17 +27,17 @@ N_FRAMES = 48
 
 @dataclass(frozen=True)
 class Support:
-    """Where one rule is active at one stage of its training.
+    """The region in which a rule is active, at one stage of the rule's training.
 
     Attributes
     ----------
     iteration : int
     on_grid : ndarray of shape (n, n), bool
-        Over `drawing.grid_points`.
+        Whether each point of `drawing.grid_points` is inside.
     positives, negatives : float
-        Share of the training rows of each class that lie inside.
+        Share of the training rows of each class that are inside.
     midpoints_outside : float
-        Share of pairs of grid points inside whose midpoint is outside: 0 for a convex
+        Share of pairs of inside grid points with a midpoint outside. It is 0 for a convex
         support.
     """
 
@@ -95,13 +95,13 @@ def look(model: NeuralRuleClassifier, X: np.ndarray, y: np.ndarray, iteration: i
 
 
 def frames() -> list[int]:
-    """Iterations to draw: every one at first, ever fewer later, and the three stages."""
+    """The iterations to draw: all at first, then fewer and fewer, and the three stages."""
     steps = np.geomspace(1, max(STAGES), N_FRAMES).round().astype(int)
     return sorted({*STAGES, *steps.tolist()})
 
 
 def limits_of_hard_rules() -> list[tuple[str, float]]:
-    """Figure 1: a separable table at 45 degrees; test errors of few and of many rules."""
+    """Figure 1: test errors of few and of many hard rules on a table split at 45 degrees."""
     X, y = diagonal(600, SEED)
     X_test, y_test = diagonal(20_000, SEED + 1)
     models = {

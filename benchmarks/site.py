@@ -1,9 +1,9 @@
-"""How large the site is, how long it takes to build, and what axe finds in its pages.
+"""The size of the site, the time to build it, and the problems that axe finds in its pages.
 
     python -m benchmarks.site --write
 
-builds the site twice from nothing, without and with the examples run, opens pages of each kind
-in Chromium and rewrites the results in docs/site.md.
+builds the site twice from nothing, once without running the examples and once with running
+them. Then it opens pages of each kind in Chromium, and rewrites the results in docs/site.md.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
 
 
 def build(*options: str) -> str:
-    """How long it takes to build the site from nothing, in words."""
+    """Build the site from nothing, and return the time that this takes as text."""
     for folder in GENERATED:
         shutil.rmtree(folder, ignore_errors=True)
     command = ["-m", "sphinx", "-W", "-q", "-j", "2", "-d", str(BUILT.parent / "doctrees")]
@@ -69,7 +69,10 @@ def build(*options: str) -> str:
 
 
 def cpu_seconds() -> float:
-    """Of all processes that this one has waited for: others may keep the machine busy."""
+    """Seconds of computing of all child processes that have ended.
+
+    Unlike elapsed time, they do not depend on other programs on the machine.
+    """
     spent = os.times()
     return spent.children_user + spent.children_system
 
@@ -89,7 +92,7 @@ def sizes(folder: Path) -> dict[str, tuple[int, int]]:
 
 @contextmanager
 def served(site: Path) -> Iterator[str]:
-    """The address of the site, served to this machine as the web would."""
+    """Serve the site on this machine, and yield its address."""
     handler = partial(QuietHandler, directory=site)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -98,7 +101,7 @@ def served(site: Path) -> Iterator[str]:
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
-    """Serves files and says nothing about it."""
+    """Serves files without printing messages."""
 
     def log_message(self, *_: Any) -> None:
         pass
@@ -115,18 +118,22 @@ def chromium() -> Iterator[Any]:
 
 
 def violations(page: Any) -> list[str]:
-    """What axe, a checker of accessibility, finds on an open page: rules and elements."""
+    """The problems that axe, a checker of accessibility, finds on an open page.
+
+    Each text names the rule and the element.
+    """
     from axe_playwright_python.sync_playwright import Axe
 
     page.emulate_media(reduced_motion="reduce")
-    # Axe would fetch the style sheets again, and look for those they import in a wrong place.
+    # Without this option, axe fetches the style sheets again, and looks in a wrong place for
+    # the style sheets that they import.
     options = {"resultTypes": ["violations"], "preload": False}
     found = Axe().run(page, options=options).response["violations"]
     return [f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]]
 
 
 def checked(site: Path) -> list[list[object]]:
-    """For each kind of page its violations in each view."""
+    """The number of violations of each kind of page in each view."""
     with served(site) as address, chromium() as browser:
         counts = {}
         for view, options in VIEWS.items():

@@ -2,12 +2,12 @@
 
     python -m benchmarks.speed [--data FOLDER] [--quick] [--write]
 
-For each data set, at depth 10 and batches of 256 rows, one epoch of training and one
-prediction are timed against the *bare product*: the float32 matrix product of all
-rows with all literals, by BLAS, in batches of 256 rows, and nothing else. Everything
-is measured in one process, in turns, and compared as a ratio. The engine is measured
-twice: with all vector instructions of this CPU, and in a second process that is told to
-use AVX2 only, as BLAS and NumPy are.
+For each data set, one epoch of training and one prediction are timed, at depth 10 and with
+batches of 256 rows. They are compared with the *bare product*: only the float32 matrix product
+of all rows with all literals, by BLAS, in batches of 256 rows. Everything is measured in one
+process, in turns, and compared as a ratio. The engine is measured twice: with all vector
+instructions of this CPU, and in a second process in which the engine, BLAS and NumPy use AVX2
+only.
 
 --write puts the results into docs/speed.md, with versions, CPU and commit.
 """
@@ -47,23 +47,24 @@ from neuralrules._training._training import shuffled_batches
 
 NAMES = ("phoneme", "magic", "adult", "twonorm", "spambase")
 BATCH = 256
-REPEATS = 3  # of each measurement in turn; the fastest counts
-# BLAS threads keep spinning for a while after a product and would take our core.
+REPEATS = 3  # repetitions of each measurement in its turn; the fastest counts
+# Seconds to wait: threads of BLAS spin for a while after a product, and would use our core.
 BLAS_REST = 0.1
-# An x86 CPU without AVX-512, for numba, for BLAS and for NumPy.
+# Settings with which numba, BLAS and NumPy take the CPU for one without AVX-512.
 AVX2_ONLY = {
     "NUMBA_CPU_NAME": "haswell",
     "NUMBA_CPU_FEATURES": "+avx2,+fma",
     "OPENBLAS_CORETYPE": "Haswell",
     "NPY_DISABLE_CPU_FEATURES": "X86_V4",
 }
-# Classes, source and depth of the pools that are grown from a large table; first the default.
+# Classes, source and depth of the pools that are grown from a large table. The first is the
+# default.
 POOLS = ((2, "boosting", 2), (7, "boosting", 2), (2, "tree", 6), (2, "forest", 6))
 OWN_COLUMNS = 3  # of spambase's 57, in the record of rules that own few
 
 
 def best_of(times: int, work: Callable[[], object]) -> float:
-    """Seconds of the fastest of some runs: the one that was disturbed least."""
+    """Seconds of the fastest of some runs, which was disturbed least by other programs."""
     seconds = []
     for _ in range(times):
         start = time.perf_counter()
@@ -73,7 +74,7 @@ def best_of(times: int, work: Callable[[], object]) -> float:
 
 
 def bare_product(X: np.ndarray, weights: np.ndarray) -> Callable[[], None]:
-    """All rows times all literals, in batches, into one buffer."""
+    """A function that multiplies all rows with all literals, in batches, into one buffer."""
     transposed = np.ascontiguousarray(weights.T)
     buffer = np.empty((BATCH, len(weights)), np.float32)
 
@@ -86,7 +87,7 @@ def bare_product(X: np.ndarray, weights: np.ndarray) -> Callable[[], None]:
 
 
 class Epochs:
-    """Training of one network, an epoch a call, on a number of threads."""
+    """Training of one network on a number of threads. Each call trains one epoch."""
 
     def __init__(self, network: Network, encoded, y, order, n_threads: int) -> None:
         weights = np.ones(len(encoded), np.float32)
@@ -136,7 +137,7 @@ def engine_record(name: str, X: np.ndarray, y: np.ndarray, n_epochs: int) -> dic
                 bare.append(best_of(REPEATS, product))
                 if n_threads > 1:
                     time.sleep(BLAS_REST)
-                    epochs()  # wakes the core again
+                    epochs()  # the core must be awake again before the measurement
                 trained.append(best_of(REPEATS, epochs))
                 predict = partial(engine.decide, epochs.session.network(), encoded)
                 predicted.append(best_of(REPEATS, predict))
@@ -153,7 +154,7 @@ def engine_record(name: str, X: np.ndarray, y: np.ndarray, n_epochs: int) -> dic
 
 
 def engine_records(folder, n_epochs: int) -> list[dict]:
-    """The engine on each data set, with the vector instructions that this process has."""
+    """Records of the engine on each data set, with the vector instructions of this process."""
     records = []
     for name in NAMES:
         print(f"{name} …", file=sys.stderr, flush=True)
@@ -162,7 +163,7 @@ def engine_records(folder, n_epochs: int) -> list[dict]:
 
 
 def avx2_records(folder, *, quick: bool) -> list[dict]:
-    """The same in a process that is told to use AVX2 only."""
+    """The records of `engine_records`, from a process that uses AVX2 only."""
     command = [sys.executable, "-m", "benchmarks.speed", "--engine"]
     if folder is not None:
         command += ["--data", str(folder)]
@@ -188,7 +189,7 @@ def few_columns(X: np.ndarray, y: np.ndarray, max_depth: int) -> Network:
 
 
 def owning_all(network: Network, n_columns: int) -> Network:
-    """The same function, by rules that own all columns of the table."""
+    """The same function as a network, with rules that own all columns of the table."""
     weights = np.zeros((network.n_literals, n_columns), np.float32)
     weights[:, network.features] = network.weights
     arrays = {
@@ -200,7 +201,7 @@ def owning_all(network: Network, n_columns: int) -> Network:
 
 
 def own_columns_record(X: np.ndarray, y: np.ndarray, max_depth: int, n_epochs: int) -> dict:
-    """Rules that own three columns beside the same rules that own all of the table."""
+    """Seconds per epoch of rules that own three columns, and of equal rules that own all."""
     _, encoded, order = untrained(X, y)
     network = few_columns(X, y, max_depth)
     dense = owning_all(network, encoded.shape[1])
@@ -225,9 +226,9 @@ def own_columns_record(X: np.ndarray, y: np.ndarray, max_depth: int, n_epochs: i
 
 
 def simplify_record(X: np.ndarray, y: np.ndarray) -> dict:
-    """Seconds of a whole path of simplification, warm, and its steps."""
+    """Seconds of a whole simplification path, without compiling, and its number of steps."""
     model = NeuralRuleClassifier.paper(6, random_state=0).fit(X, y)
-    model.simplification_path(X[::15], y[::15])  # compiles
+    model.simplification_path(X[::15], y[::15])  # compiles the kernels
     start = time.perf_counter()
     path = model.simplification_path(X, y)
     return {"seconds": time.perf_counter() - start, "steps": len(path), "rows": len(X)}
@@ -286,7 +287,7 @@ def rows_records(largest: int) -> list[dict]:
 
 
 def pool_record(n_rows: int, n_classes: int, source: str, max_depth: int) -> dict:
-    """Seconds from a table to rules: encoding, growing trees, taking their leaves."""
+    """Seconds from a table to rules: for encoding, and for growing trees and their leaves."""
     X, codes = make_classification(
         n_rows, 20, n_informative=10, n_classes=n_classes, random_state=0
     )
@@ -316,7 +317,10 @@ def pool_record(n_rows: int, n_classes: int, source: str, max_depth: int) -> dic
 
 @ignore_warnings()
 def default_fit_record() -> dict:
-    """A warm default fit on 5000 x 20 rows beside MLPClassifier(256)."""
+    """Seconds of a default fit to 5000 rows of 20 columns, and those of MLPClassifier(256).
+
+    The kernels are compiled before.
+    """
     X, y = make_classification(5000, 20, n_informative=10, random_state=0)
     ours = best_of(3, lambda: NeuralRuleClassifier(random_state=0).fit(X, y))
     two = best_of(3, lambda: NeuralRuleClassifier(random_state=0, n_jobs=2).fit(X, y))

@@ -1,4 +1,4 @@
-"""The page of the engine's speed, made from what `benchmarks.speed` measures."""
+"""The page about the engine's speed, made from the results of `benchmarks.speed`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ POOL_TREES = 32  # as many as `n_trees="auto"` means
 
 
 def bars(results: dict) -> list[tuple[str, str, bool]]:
-    """What the engine must reach: claim, measured, whether it holds."""
+    """The goals for the engine: the claim, the measured number, and whether the claim holds."""
     found = []
     kinds = [("", record) for record in results["engine"]]
     kinds += [(", AVX2 only", record) for record in results["engine_avx2"]]
@@ -209,7 +209,7 @@ def render(results: dict) -> str:
 
 
 def write_speed() -> None:
-    """docs/speed.md anew, from what both benchmarks have left."""
+    """Write docs/speed.md again, from the stored results of both benchmarks."""
     parts = [render(json.loads((DOCS / "speed.json").read_text()))]
     growing = DOCS / "growing.json"
     if growing.exists():

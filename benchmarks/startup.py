@@ -1,7 +1,7 @@
-"""How long `neuralrules predict` of a small table takes, which is nearly all start-up.
+"""The time that `neuralrules predict` takes for a small table. Nearly all of it is start-up.
 
-``python -m benchmarks.startup`` measures the code that is imported; ``--against FOLDER``
-measures another checkout's ``src`` beside it, run after run, and gives the ratio.
+``python -m benchmarks.startup`` measures the code that is imported. ``--against FOLDER`` also
+measures the ``src`` of another checkout, in alternating runs, and gives the ratio.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OURS = str(Path(neuralrules.__file__).parents[1])
 
 
 def write_tables(folder: Path) -> None:
-    """A table of numbers and categories, and the same to score."""
+    """Write a table of numbers and categories, and a table of the same columns to score."""
     rng = np.random.RandomState(0)
     X = pd.DataFrame(rng.randn(ROWS, 10), columns=[f"x{i}" for i in range(10)])
     X["town"] = rng.choice(["Lima", "Oslo", "Rome"], ROWS)
@@ -54,7 +54,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_tables(folder)
-        for who, source in sources.items():  # each reads what it wrote
+        for who, source in sources.items():  # each code reads the model that it wrote
             fit = ("fit", "old.csv", "-t", "y", "--n-epochs", "20", "-o", f"{who}.nrules")
             seconds(source, folder, None, *fit)
         for case in ("warm", "cold cache"):

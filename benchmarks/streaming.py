@@ -1,12 +1,12 @@
-"""Scoring a long CSV file by the command line: how fast, and in how much memory.
+"""Scoring a long CSV file by the command line: the speed and the memory.
 
     python -m benchmarks.streaming [--rows 5000000] [--write]
 
-makes a CSV file of numbers, categories, holes and an id column, fits a small model on its
-first rows by `neuralrules fit`, scores a short and a long file by `neuralrules predict`, and
-compares the last rows with a direct prediction. Memory is constant if the two peaks are
-alike. The files go to a temporary folder, and are removed. --write puts the results into
-docs/streaming.md.
+makes a CSV file of numbers, categories, missing cells and an id column. It fits a small model
+on the first rows by `neuralrules fit`, scores a short and a long file by `neuralrules predict`,
+and compares the last rows with a direct prediction. Memory is constant if both peaks of memory
+are about equal. The files are in a temporary folder, which is removed. --write puts the results
+into docs/streaming.md.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from neuralrules import load
 TRAINING_ROWS = 20_000
 SHORT_ROWS = 500_000
 COMPARED_ROWS = 1_000
-PIECE = 50_000  # rows made at a time
+PIECE = 50_000  # rows that are made at a time
 HEAD = """\
 | rows | MiB | seconds | rows per second | peak memory, MiB | largest difference |
 |--:|--:|--:|--:|--:|--:|"""
-LIMIT = 1.2  # the bar: peak memory of the long file over that of the short one
+LIMIT = 1.2  # the goal: most peak memory of the long file, divided by that of the short file
 NUMBERS = [f"x{index}" for index in range(7)]
 COMMAND = [
     sys.executable,
@@ -45,7 +45,7 @@ COMMAND = [
 
 
 def pieces(n_rows: int):
-    """The table, some rows at a time; the same first rows for every length."""
+    """The rows of the table, piece by piece. Tables of any length have equal first rows."""
     rng = np.random.default_rng(0)
     for start in range(0, n_rows, PIECE):
         frame = pd.DataFrame(rng.normal(size=(PIECE, len(NUMBERS))).round(6), columns=NUMBERS)
@@ -60,13 +60,13 @@ def pieces(n_rows: int):
 
 
 def make_table(path: Path, n_rows: int) -> None:
-    """Write the table without holding it in memory."""
+    """Write the table piece by piece, so that it is never in memory as a whole."""
     for number, frame in enumerate(pieces(n_rows)):
         frame.to_csv(path, mode="a", header=number == 0, index=False)
 
 
 def run(*arguments: str) -> dict[str, float]:
-    """Run a command of the command line: its seconds and its peak memory in MiB."""
+    """Run a command of the command line; return its seconds and its peak memory in MiB."""
     start = time.perf_counter()
     process = subprocess.Popen([*COMMAND, *arguments, "--quiet"])
     _, status, usage = os.wait4(process.pid, 0)  # of this process alone
@@ -77,7 +77,7 @@ def run(*arguments: str) -> dict[str, float]:
 
 
 def last_rows(path: Path, n_rows: int, n_last: int) -> pd.DataFrame:
-    """The last rows of a CSV file that has n_rows of them, all as text."""
+    """The last `n_last` rows of a CSV file with `n_rows` rows, all as text."""
     with path.open(newline="") as file:
         reader = csv.reader(file)
         header = next(reader)
@@ -88,7 +88,7 @@ def last_rows(path: Path, n_rows: int, n_last: int) -> pd.DataFrame:
 
 
 def check(model_path: Path, scored: Path, n_rows: int) -> float:
-    """Compare the last rows with a direct prediction; the largest difference."""
+    """Compare the last rows with a direct prediction, and return the largest difference."""
     found = last_rows(scored, n_rows, COMPARED_ROWS)
     last = pd.concat(deque(pieces(n_rows), maxlen=2))[-COMPARED_ROWS:]
     model = load(model_path)

@@ -1,4 +1,4 @@
-"""All records in one compact table, docs/reproduction.csv: one line each."""
+"""All records in one compact table, docs/reproduction.csv: one line per record."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from benchmarks.protocol import Protocol
 
 PATH = DOCS / "reproduction.csv"
 KEY = ["protocol", "tune_limit", "data", "method", "fold"]
-# A method has some of these sizes and not the others.
+# Kinds of size. Each method has only some of them.
 SIZES = dict.fromkeys(("rules", "literals", "nonzero", "trees", "nodes", "weights"), "Int64")
 
 
 def line(protocol: Protocol, record: dict[str, Any]) -> dict[str, Any]:
-    """A record without nesting, and with the option it was measured under."""
+    """A record as a flat line, with the option of the protocol that it was measured with."""
     flat = {"protocol": protocol.name, "tune_limit": protocol.tune_rows, **record}
     size, found = flat.pop("size"), flat.pop("environment")
     flat["tune_wrong"] = " ".join(map(str, record["tune_wrong"]))
@@ -28,7 +28,7 @@ def line(protocol: Protocol, record: dict[str, Any]) -> dict[str, Any]:
 
 
 def where(environment: dict[str, str]) -> dict[str, str]:
-    """The columns that say where a record comes from."""
+    """The columns that say on which machine and with which code a record was measured."""
     versions = {k: v for k, v in environment.items() if k not in ("CPU", "commit")}
     return {
         "cpu": environment["CPU"],
@@ -38,14 +38,14 @@ def where(environment: dict[str, str]) -> dict[str, str]:
 
 
 def read() -> pd.DataFrame:
-    """The committed records; empty when there are none."""
+    """The committed records; empty if there are none."""
     if not PATH.exists():
         return pd.DataFrame(columns=[*KEY, "train_rows", "tune_rows"])
     return pd.read_csv(PATH, dtype=SIZES)
 
 
 def merge(protocol: Protocol, records: Iterable[dict[str, Any]]) -> None:
-    """Put records into the table, in place of those of the same tasks."""
+    """Put records into the table. They replace older records of the same tasks."""
     new = pd.DataFrame([line(protocol, record) for record in records]).astype(SIZES)
     put(PATH, KEY, new, read)
 
@@ -53,8 +53,8 @@ def merge(protocol: Protocol, records: Iterable[dict[str, Any]]) -> None:
 def put(
     path: Path, key: list[str], new: pd.DataFrame, read: Callable[[], pd.DataFrame]
 ) -> None:
-    """Put lines into a table, in place of those of the same key."""
-    with FileLock(path.with_suffix(".lock")):  # another runner may end just now
+    """Put lines into a table. They replace older lines with the same key."""
+    with FileLock(path.with_suffix(".lock")):  # another runner may write at the same time
         old = read()
         table = pd.concat([old, new]) if len(old) else new
         table = table.drop_duplicates(key, keep="last").sort_values(key)

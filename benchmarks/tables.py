@@ -1,4 +1,4 @@
-"""The tables of docs/reproduction.md, each made of the records and the published errors.
+"""The tables of docs/reproduction.md, made from the records and the published errors.
 
 Errors are in per cent. A table is a list of Markdown lines.
 """
@@ -23,15 +23,15 @@ from benchmarks.significance import (
 )
 
 OTHERS = ("GB", "RF", "ANN")
-# Two of the 19 tables are others once more: the same rows in another order under other
-# column names, and the same rows under other codes with 21 of them twice.
+# Two of the 19 tables are copies of other tables. One has the same rows in another order and
+# other column names. One has the same rows with other codes, and 21 of the rows twice.
 COPIES = {"chess": "kr_vs_kp", "agaricus_lepiota": "mushroom"}
 
 
 def markdown(
     header: Iterable[str], rows: Iterable[Iterable[object]], left: int = 1
 ) -> list[str]:
-    """A table whose first columns are flush left and whose others are flush right."""
+    """A table with the first `left` columns flush left and the other columns flush right."""
     header = list(header)
     return [
         f"| {' | '.join(header)} |",
@@ -52,10 +52,10 @@ def chosen_on_all_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_errors(records: pd.DataFrame, methods: Iterable[str] = tuple(METHODS)) -> pd.DataFrame:
-    """Data sets by methods, in the paper's order; NaN where nothing was measured.
+    """Mean errors, data sets by methods, in the paper's order; NaN without a measurement.
 
-    Wrong rows of all folds over all their rows, to two decimals as in the paper, so that
-    what looks the same is the same.
+    An error is the number of wrong rows of all folds over the number of their rows. It has two
+    decimals as in the paper, so that errors that look equal are equal.
     """
     sums = records.groupby(["data", "method"])[["wrong", "test_rows"]].sum()
     errors = (100 * sums["wrong"] / sums["test_rows"]).round(DECIMALS).unstack()
@@ -63,14 +63,14 @@ def mean_errors(records: pd.DataFrame, methods: Iterable[str] = tuple(METHODS)) 
 
 
 def spread(records: pd.DataFrame) -> pd.DataFrame:
-    """Standard deviation over folds, data sets by methods; NaN for a single one."""
+    """Standard deviation over folds, data sets by methods; NaN for a single fold."""
     return records.pivot_table(
         index="data", columns="method", values="error", aggfunc="std", dropna=False
     )
 
 
 def lowest_counts(errors: pd.DataFrame) -> pd.Series:
-    """On how many data sets each method has the lowest error, ties counted for all."""
+    """The number of data sets on which each method has the lowest error, alone or tied."""
     return errors.eq(errors.min(axis=1), axis=0).sum()
 
 
@@ -109,7 +109,7 @@ def inside_interval(data: str, method: str, error: float) -> bool:
 
 
 def bars_table(ours: pd.Series, sampled: pd.Series) -> list[str]:
-    """Our error beside the published one and its sampling error."""
+    """Our error beside the published error and its sampling error, for each data set."""
     rows = []
     for data, error in ours.items():
         low, high = published.interval(data, "NRE")
@@ -147,7 +147,7 @@ def yes(holds: bool) -> str:
 
 
 def holdout_table(records: pd.DataFrame) -> list[str]:
-    """Where the published single hold-outs lie among ours."""
+    """The published error of a single hold-out beside the errors of our many hold-outs."""
     rows = []
     for data in TABLES:
         own = records[(records["data"] == data) & (records["method"] == "NRE")]["error"]
@@ -162,7 +162,7 @@ def holdout_table(records: pd.DataFrame) -> list[str]:
                 f"{own.median():.2f}",
                 f"{own.max():.2f}",
                 f"{paper:.2f}",
-                # The figure is printed to two decimals: so are ours, to compare.
+                # Our errors are rounded to the two decimals of the published error.
                 f"{int((own.round(2) <= paper).sum())} of {len(own)}",
             )
         )
@@ -171,7 +171,7 @@ def holdout_table(records: pd.DataFrame) -> list[str]:
 
 
 def comparisons(errors: pd.DataFrame) -> dict[str, Comparison]:
-    """NRE against each other method."""
+    """Comparisons of NRE with each other method."""
     return {
         other: compare(errors["NRE"].to_numpy(), errors[other].to_numpy()) for other in OTHERS
     }
@@ -247,11 +247,11 @@ def differences_table(errors: pd.DataFrame, other: str) -> list[str]:
 
 
 def n_parameters(records: pd.DataFrame) -> pd.Series:
-    """Numbers that were learned: what size means across methods.
+    """The number of learned numbers, which is comparable across methods.
 
-    A node of a tree has one, a threshold or a value; a network its weights; a rule
-    ensemble its parameters that are not zero. How they are wired (which feature, which
-    child, which weights are zero) and how features are scaled is not counted for any.
+    A node of a tree has one number, a threshold or a value. A network has its weights, and a
+    rule ensemble its parameters other than zero. The structure (which feature, which child,
+    which weights are zero) and the scaling of features are counted for no method.
     """
     return records["nodes"].fillna(records["weights"]).fillna(records["nonzero"]).astype(float)
 
@@ -298,7 +298,7 @@ def sizes_table(records: pd.DataFrame) -> list[str]:
 
 
 def size_ratios(records: pd.DataFrame) -> dict[str, float]:
-    """Median over data sets of how many times as many parameters the others have."""
+    """The parameters of each other method over those of NRE: the median over data sets."""
     parameters = n_parameters(records)
     means = parameters.groupby([records["data"], records["method"]]).mean().unstack()
     return {other: float((means[other] / means["NRE"]).median()) for other in OTHERS}
@@ -337,7 +337,7 @@ def variants_table(
     data_sets: list[str],
     variants: dict[str, str],
 ) -> list[str]:
-    """What other ways of training give, on some data sets."""
+    """The results of other ways to train, on some data sets."""
     means = mean_errors(records, ["NRE", *variants])
     errors = {
         "default": means["NRE"],
