@@ -188,7 +188,7 @@ def download(table: Table, path: Path) -> None:
         frame = _from_openml(table.openml) if table.openml else _from_pmlb(table.name)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, gzip.compress(frame.to_csv(sep="\t", index=False).encode(), mtime=0))
-    except Exception as error:  # whatever a network, two libraries and a disk may raise
+    except Exception as error:  # the network, two libraries or the disk may raise any error
         source = f"OpenML ({table.openml})" if table.openml else "PMLB"
         raise DataError(
             f"{table.name} is not at {path} and could not be downloaded from {source}: "

@@ -1,4 +1,4 @@
-"""How fast and how large an exported model is, next to gradient boosting.
+"""The speed and the size of an exported model, compared with gradient boosting.
 
     python -m benchmarks.exports [--data FOLDER] [--quick] [--write]
 

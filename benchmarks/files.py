@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_whole(path: Path, data: str | bytes) -> None:
-    """Replace a file at once: no reader, and no kill, ever finds half of it."""
+    """Replace a file at once, so that readers never find half a file, even after a kill."""
     if isinstance(data, str):
         data = data.encode()
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")

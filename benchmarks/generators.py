@@ -94,7 +94,7 @@ def hypercube(
 
 
 def loans(n_rows: int, seed: int) -> pd.DataFrame:
-    """Loans as a bank would have them, of which one in twenty went bad.
+    """A bank's table of loans. One loan in twenty went bad.
 
     These columns raise the risk: many late payments and a credit line that is used up, most of
     all both together; an amount that is large for the income; and little time in the job. A

@@ -1,4 +1,4 @@
-"""How fast the torch engine trains on a GPU, against what that GPU can do at all.
+"""The speed of training with the torch engine on a GPU, compared with the limits of this GPU.
 
     python -m benchmarks.gpu [--quick] [--out FILE] [--seconds N]
 
@@ -13,8 +13,8 @@ the forward pass and the active parts of the backward pass need, at the float32 
 GPU reaches in registers. The other is the time to read the table once, at the copy rate of this
 GPU. Both rates are measured in the same run. Rules have three literals over three columns of
 their own, like the rules of shallow boosted trees. Results are written after each part, so a
-run that is cut short is not lost. After --seconds, no new part begins. `python -m
-benchmarks.gpu_page` makes docs/gpu.md from the results.
+run that is cut short is not lost. After --seconds, no new part begins.
+`python -m benchmarks.gpu_page` makes docs/gpu.md from the results.
 """
 
 from __future__ import annotations

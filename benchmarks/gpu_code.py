@@ -1,6 +1,6 @@
-"""How many instructions the fused kernels have for a row and a rule, read from machine code.
+"""The number of instructions of the fused kernels per row and rule, from their machine code.
 
-No GPU is needed: Triton brings the compiler and the disassembler along.
+No GPU is needed, because Triton contains the compiler and the disassembler.
 """
 
 from __future__ import annotations

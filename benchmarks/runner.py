@@ -46,7 +46,7 @@ def complete(records: Records, task: Task, measure: Any, wait: bool) -> tuple:
     """
     try:
         return task, records.complete(task, measure, wait)
-    except Exception as error:  # whatever other libraries and a disk may raise
+    except Exception as error:  # other libraries or the disk may raise any error
         return task, Failure(f"{type(error).__name__}: {error}")
 
 
@@ -199,11 +199,11 @@ def command_parser(
         Name of the module in this folder. It writes docs/MODULE.csv and docs/MODULE.md, unless
         the command says otherwise.
     text : str
-        What `--help` says.
+        The text of `--help`.
     data_sets, methods
         Names to choose from.
     default_methods
-        The methods without `--methods`; all of them by default.
+        The methods that are measured without `--methods`, by default all methods.
     """
     parser = argparse.ArgumentParser(
         prog=f"python -m benchmarks.{module}",

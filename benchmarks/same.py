@@ -8,8 +8,8 @@ its scores, the scores of the saved file, of SQL, of ONNX and of the Python modu
 texts. The second command fits every case again and lists the differences. Both commands must
 run on one machine, because another processor may round differently.
 
-A change that only moves code keeps every fingerprint. A change of words may change `text`
-alone, which `compare` lists apart and does not count as a failure.
+A change that only moves code keeps every fingerprint. A change of words may change only `text`.
+`compare` lists such differences apart and does not count them as failures.
 """
 
 from __future__ import annotations
@@ -366,7 +366,7 @@ def in_python(model: Any, rows: Any) -> list[Any]:
 
 
 def fingerprint(answer: Any) -> str:
-    """A short text that differs if one bit of an answer differs."""
+    """A short text that changes if a single bit of an answer changes."""
     found = hashlib.sha256()
     for part in answer:
         if isinstance(part, np.ndarray) and part.dtype != object:

@@ -1,4 +1,4 @@
-"""Many machines: what a step costs on one and two workers, and a model of up to 256.
+"""Many machines: measured times of one and two workers, and computed times of up to 256.
 
     python -m benchmarks.scale [--note TEXT] [--write]
     python -m benchmarks.scale --again --write

@@ -1,4 +1,4 @@
-"""How fast the engine is, next to the bare matrix product and to other models.
+"""The speed of the engine, compared with the bare matrix product and with other models.
 
     python -m benchmarks.speed [--data FOLDER] [--quick] [--write]
 

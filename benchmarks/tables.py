@@ -305,7 +305,7 @@ def size_ratios(records: pd.DataFrame) -> dict[str, float]:
 
 
 def parameters_table(records: pd.DataFrame) -> list[str]:
-    """How often each candidate was chosen."""
+    """A table of how often each candidate was chosen."""
     rows = []
     for method in METHODS.values():
         own = records[records["method"] == method.name]["parameter"].value_counts()
@@ -315,7 +315,7 @@ def parameters_table(records: pd.DataFrame) -> list[str]:
 
 
 def seconds_table(records: pd.DataFrame) -> list[str]:
-    """Seconds on one thread, the median and the longest data set."""
+    """Seconds on one thread: the median over data sets, and the slowest data set."""
     rows = []
     for name in METHODS:
         own = records[records["method"] == name]

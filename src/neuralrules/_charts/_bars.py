@@ -118,7 +118,7 @@ def waterfall_label(drawn: Waterfall) -> str:
 
 
 def limit_text(explanation: Explanation, contribution: int) -> str:
-    """What limits a rule, in as many terms as fit beside a bar."""
+    """The text of the inequality that limits a rule, short enough to stand beside a bar."""
     return longest_fitting(
         lambda terms: explanation.limit_text(contribution, 3, terms), LABEL_LENGTH - 8
     )

@@ -97,7 +97,7 @@ class Thresholds:
 
 
 def thresholds_of(scored: Scored) -> Thresholds:
-    """Thresholds between neighbouring scores of rows. If there are too many, some are kept."""
+    """Thresholds between neighbouring scores of rows. Of too many, only some are kept."""
     distinct, place = np.unique(scored.scores, return_inverse=True)
     n = len(distinct)
     above = []
@@ -123,7 +123,7 @@ def thresholds_of(scored: Scored) -> Thresholds:
 
 
 def threshold(scores: np.ndarray, cut: int, probabilities: bool) -> float:
-    """A round number that exactly the scores from place `cut` on reach; scores ascend."""
+    """A round threshold that only the scores from place `cut` on reach; `scores` ascend."""
     if cut == 0:
         return 0.0 if probabilities else roundest(scores[0] - 1, scores[0])
     if cut == len(scores):

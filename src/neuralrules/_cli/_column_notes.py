@@ -103,7 +103,7 @@ def other_numbers_note(cells: pd.Series, used: Marks) -> str | None:
 
 
 def codes_note(cells: pd.Series) -> str | None:
-    """The note about digits with leading zeros, which are taken for codes."""
+    """The note about numbers with leading zeros, which `fit` takes for codes."""
     codes = cells[cells.str.fullmatch(r"\s*[+-]?0[0-9]+\s*")]
     if 2 * cells.str.fullmatch(r"\s*[+-]?[0-9]+\s*").sum() <= len(cells) or not len(codes):
         return None
@@ -130,7 +130,7 @@ def almost_numbers_note(cells: pd.Series) -> str | None:
 
 
 def dates_note(cells: pd.Series) -> str | None:
-    """The note about dates, each of which would be a category."""
+    """The note about dates in text: without the option, each date would be a category."""
     name = shlex.quote(str(cells.name))
     remedies = {
         ISO_DATE: f"give --dates {name} to count them in days",

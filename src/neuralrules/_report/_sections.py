@@ -112,8 +112,8 @@ def report_data(
     Returns
     -------
     dict
-        ``header``, ``panels``, the data of each panel under its name, and ``page``, the data
-        of the script.
+        ``header``, ``panels`` (the templates of the panels), the data of the panels by name,
+        and ``page`` (the data of the script).
     """
     performance, activity, rows = fitted.performance, fitted.activity, given.rows
     outputs = None
@@ -285,10 +285,10 @@ def bar_rows(
     low: np.ndarray | None = None,
     high: np.ndarray | None = None,
 ) -> list[dict[str, Any]]:
-    """Bars for numbers that are not negative, with lengths in percent of the longest bar.
+    """Bars for numbers that are not negative, with their lengths in percent.
 
-    `low` and `high` are the ends of intervals. ``start`` and ``end`` are these ends in percent.
-    If an interval reaches beyond the longest bar, 100 % is the end of this interval.
+    `low` and `high` are the ends of intervals, and ``start`` and ``end`` are these ends in
+    percent. 100 % is the longest bar or, if it is longer, the highest end of an interval.
     """
     longest = float(max(values.max(initial=0), 0 if high is None else high.max(initial=0)))
     unit = 100 / (longest or 1.0)
