@@ -48,7 +48,7 @@ WORDS = "text"  # the fingerprint that may change with the English
 
 
 def applicants(n_rows: int = 900) -> tuple[pd.DataFrame, np.ndarray]:
-    """A table of numbers, a flag, a date and text, all with missing cells, and two classes."""
+    """A table of numbers, a flag, dates and text, with some missing cells; two classes."""
     rng = np.random.RandomState(1)
     frame = pd.DataFrame(
         {
