@@ -15,7 +15,7 @@ from models import (
 )
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, compare
-from neuralrules._compare._rule_changes import changed_statements
+from neuralrules._compare._rules import changed_statements
 from neuralrules._reading._wording import Statement
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from models import EVERY_MODEL, credit_table, fitted, with_fitted
 
 from neuralrules import NeuralRuleClassifier, compare, read_rules
-from neuralrules._compare import _matching
-from neuralrules._compare._matching import distances, match_rules
+from neuralrules._compare import _rules
+from neuralrules._compare._rules import distances, match_rules
 from neuralrules._training._training import State
 
 
@@ -92,7 +92,7 @@ def test_rules_of_another_table_are_matched_by_what_they_look_at():
 
 @pytest.mark.parametrize("chunk", [1, 7, 10_000])
 def test_distances_are_those_of_a_slow_reference(monkeypatch, chunk):
-    monkeypatch.setattr(_matching, "CHUNK_CELLS", chunk)
+    monkeypatch.setattr(_rules, "CHUNK_CELLS", chunk)
     rng = np.random.RandomState(0)
     one, other = rng.randn(7, 4), rng.randn(5, 4)
     offsets, others = np.array([0, 2, 3, 7]), np.array([0, 4, 5])

@@ -52,8 +52,14 @@ def compare(
     models. With DATA, the command says which rows change class, and which rules make the
     difference. If DATA has the target, it also says how good both models are.
     """
-    from neuralrules._compare._comparison import check_comparable, comparison_text, write_page
+    from neuralrules._compare._comparison import (
+        PAGE,
+        check_comparable,
+        comparison_data,
+        comparison_text,
+    )
     from neuralrules._estimators._compare import compare as compare_models
+    from neuralrules._io._templates import plain_page
 
     first, second = load_model(model), load_model(other)
     path = None
@@ -70,7 +76,7 @@ def compare(
         console.result(f"{named}\n{text}", comparison_record(compared), prose=True)
         return
     with library_errors():
-        write_page(compared, path, FIRST_ROW, named)
+        plain_page(*PAGE, comparison_data(compared, FIRST_ROW, named), path)
     console.page(path, comparison_record(compared))
 
 

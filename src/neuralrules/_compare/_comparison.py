@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from neuralrules._compare._matching import match_rules
 from neuralrules._compare._rows import (
     Measured,
     RowChange,
@@ -18,8 +17,9 @@ from neuralrules._compare._rows import (
     measured,
     row_changes,
 )
-from neuralrules._compare._rule_changes import (
+from neuralrules._compare._rules import (
     RuleChange,
+    match_rules,
     rule_change,
     stand_in_changes,
     start_texts,
@@ -41,6 +41,7 @@ HEADINGS = {
     "only in B": "Only in B",
 }
 START = "where rows start"
+PAGE = "neuralrules._compare", "comparison.html"  # the package of the template, and its name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,7 +104,7 @@ class Comparison:
 
     def to_html(self, path: Any) -> Path:
         """Write the comparison as HTML; an old file stays until the new page is complete."""
-        return write_page(self, path)
+        return plain_page(*PAGE, comparison_data(self), path)
 
     def __str__(self) -> str:
         return comparison_text(self)
@@ -112,7 +113,7 @@ class Comparison:
 
     def _repr_html_(self) -> str | None:
         """The page, for a notebook."""
-        return framed_page(*page_parts(self), "Comparison of two models")
+        return framed_page(*PAGE, comparison_data(self), "Comparison of two models")
 
 
 def comparison(
@@ -126,9 +127,8 @@ def comparison(
 
     Parameters
     ----------
-    first, second : Fitted
-    engines : pair of Engine
-        The engine that computes each model.
+    first, second, engines
+        The models, and the engine that computes each model.
     encoded : pair of (n_rows, n_columns) float32, or None
         The same table, encoded by each model.
     rows : pair of Rows, or None
@@ -137,14 +137,11 @@ def comparison(
     matches = match_rules(first, second)
     changes = measures = None
     if encoded is not None:
-        sides = [
-            Side(fitted, table, engine)
-            for fitted, table, engine in zip((first, second), encoded, engines, strict=True)
-        ]
+        one, other = map(Side, (first, second), encoded, engines)
         weights = None if rows is None else rows[0].weights.astype(np.float64)
-        changes = row_changes(sides[0], sides[1], matches, weights)
+        changes = row_changes(one, other, matches, weights)
         if rows is not None:
-            measures = measured(sides[0], sides[1], rows, changes.flipped)
+            measures = measured(one, other, rows, changes.flipped)
     return Comparison(
         rules=tuple(rule_change(first, second, match) for match in matches),
         start=start_texts(first, second),
@@ -158,78 +155,79 @@ def comparison(
 def check_comparable(first: Fitted, second: Fitted) -> None:
     """Raise ValueError unless two models have the same columns, targets and output units."""
     names, others = first.encoder.names, second.encoder.names
-    if names != others:
-        only = [name for name in names if name not in others]
-        new = [name for name in others if name not in names]
-        differ = "have the same columns in another order"
-        if only or new:
-            name, which = (only[0], "first") if only else (new[0], "second")
-            differ = f"have other columns: {name!r} is only in the {which}"
-        raise ValueError(
-            f"The two models {differ}. Compare models that were fitted on the same columns."
-        )
+    only = [f"{name!r} is only in the first" for name in names if name not in others]
+    only += [f"{name!r} is only in the second" for name in others if name not in names]
+    columns = f"other columns: {only[0]}" if only else "the same columns in another order"
     task, other = first.task, second.task
-    if task.are_classes != other.are_classes:
-        kinds = ["classes" if one.are_classes else "numbers" for one in (task, other)]
-        raise ValueError(
+    kinds = ["classes" if one.are_classes else "numbers" for one in (task, other)]
+    units, other_units = ((one.gives_probabilities, one.loss.link) for one in (task, other))
+    refusals = (
+        (
+            names != others,
+            f"The two models have {columns}. Compare models that were fitted on the same "
+            "columns.",
+        ),
+        (
+            task.are_classes != other.are_classes,
             f"The first model predicts {kinds[0]}, the second one {kinds[1]}. Compare models "
-            "of the same target."
-        )
-    if task.labels != other.labels:
-        raise ValueError(
+            "of the same target.",
+        ),
+        (
+            task.labels != other.labels,
             f"The first model has the classes {task.labels}, the second one {other.labels}. "
-            "Compare models of the same classes."
-        )
-    if task.n_outputs != other.n_outputs:
-        raise ValueError(
+            "Compare models of the same classes.",
+        ),
+        (
+            task.n_outputs != other.n_outputs,
             f"The first model predicts {task.n_outputs} numbers, the second one "
-            f"{other.n_outputs}. Compare models of the same targets."
-        )
-    same_units = (
-        task.gives_probabilities == other.gives_probabilities
-        and task.loss.link == other.loss.link
-    )
-    if not same_units:
-        raise ValueError(
+            f"{other.n_outputs}. Compare models of the same targets.",
+        ),
+        (
+            units != other_units,
             f"The models were fitted with loss={task.loss.name!r} and "
             f"loss={other.loss.name!r}, whose rules add up to different things. Compare models "
-            "of the same loss."
-        )
+            "of the same loss.",
+        ),
+    )
+    for differ, message in refusals:
+        if differ:
+            raise ValueError(message)
 
 
-def comparison_data(compared: Comparison, first_row: int) -> dict[str, Any]:
-    """The contents of a comparison in words; the first row has the number `first_row`."""
+def comparison_data(
+    compared: Comparison, first_row: int = 0, named: str = ""
+) -> dict[str, Any]:
+    """The contents of a comparison in words, for its text and its page.
+
+    The first row has the number `first_row`. `named` says what A and B are.
+    """
+    rows, measures = compared.rows, compared.measured
+    metrics = {} if measures is None else measures.metrics
     return {
         "title": "Two models compared: A and B",
+        "named": named,
         "summary": summary_sentences(compared),
         "headings": HEADINGS,
         "groups": rule_groups(compared),
-        "differences": difference_sentences(compared, first_row),
+        "n_rows": None if rows is None else rows.n_rows,
+        "differences": [] if rows is None else difference_sentences(rows, first_row),
         "flips": flip_lines(compared),
-        "metrics": metric_lines(compared),
+        "metrics": [(name, number(a, 4), number(b, 4)) for name, (a, b) in metrics.items()],
         "flipped": flipped_sentence(compared),
-        "rows": [row_data(compared, row, first_row) for row in shown_rows(compared)],
-        "n_rows": None if compared.rows is None else compared.rows.n_rows,
-        "measured": compared.measured is not None,
-        "are_classes": compared._models[0].task.are_classes,
+        "rows": [row_data(compared, row, first_row) for row in (rows.shown if rows else ())],
     }
 
 
 def summary_sentences(compared: Comparison) -> list[str]:
     """Sentences on how many rules are the same and on what every row starts with."""
-    sizes = [fitted.network for fitted in compared._models]
     has = [
-        f"{name} has {counted(one.n_rules, 'rule')} and {counted(one.n_literals, 'literal')}"
-        for name, one in zip("AB", sizes, strict=True)
+        f"{name} has {counted(fitted.network.n_rules, 'rule')} and "
+        f"{counted(fitted.network.n_literals, 'literal')}"
+        for name, fitted in zip("AB", compared._models, strict=True)
     ]
-    kinds = [
-        (compared.count("same"), "the same"),
-        (compared.count("changed"), "changed"),
-        (compared.count("only in A"), "only in A"),
-        (compared.count("only in B"), "only in B"),
-    ]
-    counts = ", ".join(f"{count} {what}" for count, what in kinds if count)
-    sentences = [f"{has[0]}, {has[1]}.", f"Rules: {counts}."]
+    words = {"same": "the same", **{kind: kind for kind in HEADINGS}}
+    counts = [f"{n} {words[kind]}" for kind in words if (n := compared.count(kind))]
+    sentences = [f"{has[0]}, {has[1]}.", f"Rules: {', '.join(counts)}."]
     one, other = compared.start
     if one == other:
         sentences.append(f"In both, every row starts at {one}.")
@@ -248,32 +246,26 @@ def summary_sentences(compared: Comparison) -> list[str]:
 
 def rule_groups(compared: Comparison) -> list[tuple[str, list[RuleChange]]]:
     """The rules that differ, by kind; rules with the largest effect on the rows come first."""
-    effects = np.zeros(len(compared.rules))
+    ordered = list(compared.rules)
     if compared.rows is not None:
-        effects = compared.rows.effects
-    order = np.argsort(-effects, kind="stable").tolist()
-    ordered = [compared.rules[place] for place in order]
-    groups = [
-        (kind, [rule for rule in ordered if rule.kind == kind])
-        for kind in ("changed", "only in A", "only in B")
-    ]
+        order = np.argsort(-compared.rows.effects, kind="stable").tolist()
+        ordered = [compared.rules[place] for place in order]
+    groups = [(kind, [rule for rule in ordered if rule.kind == kind]) for kind in HEADINGS]
     return [(kind, rules) for kind, rules in groups if rules]
 
 
-def difference_sentences(compared: Comparison, first_row: int) -> list[str]:
+def difference_sentences(rows: RowChanges, first_row: int) -> list[str]:
     """How far the outputs of the two models are apart."""
-    if compared.rows is None:
-        return []
     sentences = []
-    for one in compared.rows.differences:
-        mean, largest = number(one.mean, 2), number(one.largest, 3)
-        if one.what.startswith("the probability"):
-            mean = f"{number(100 * one.mean, 2)} percentage points"
-            largest = f"{number(100 * one.largest, 3)}"
+    for one in rows.differences:
+        shares = one.what.startswith("the probability")
+        factor, unit = (100, " percentage points") if shares else (1, "")
+        mean, largest = number(factor * one.mean, 2), number(factor * one.largest, 3)
         where = f", in row {one.row + first_row}" if one.largest else ""
         what = one.what[0].upper() + one.what[1:]
         differ = "differ" if "log odds" in what else "differs"
-        sentences.append(f"{what} {differ} by {mean} on average, by {largest} at most{where}.")
+        average = f"{mean}{unit} on average"
+        sentences.append(f"{what} {differ} by {average}, by {largest} at most{where}.")
     return sentences
 
 
@@ -293,7 +285,7 @@ def flip_lines(compared: Comparison) -> list[str]:
         for flip in rows.flips[:SHOWN_FLIPS]
     ]
     rest = sum(flip.n_rows for flip in rows.flips[SHOWN_FLIPS:])
-    return [*lines, *([f"{rest:,} between other classes"] if rest else [])]
+    return [*lines, f"{rest:,} between other classes"] if rest else lines
 
 
 def shown(label: Any) -> str:
@@ -302,16 +294,6 @@ def shown(label: Any) -> str:
         return ", ".join(map(shown, label.tolist()))
     plain = label.item() if isinstance(label, np.generic) else label
     return number(plain, 4) if isinstance(plain, float) else printable(str(plain))
-
-
-def metric_lines(compared: Comparison) -> list[tuple[str, str, str]]:
-    """The name of each metric, and its values for A and for B."""
-    if compared.measured is None:
-        return []
-    return [
-        (name, number(one, 4), number(other, 4))
-        for name, (one, other) in compared.measured.metrics.items()
-    ]
 
 
 def flipped_sentence(compared: Comparison) -> str:
@@ -328,49 +310,37 @@ def flipped_sentence(compared: Comparison) -> str:
     return f"{text}."
 
 
-def shown_rows(compared: Comparison) -> tuple[RowChange, ...]:
-    return () if compared.rows is None else compared.rows.shown
-
-
 def row_data(compared: Comparison, row: RowChange, first_row: int) -> dict[str, Any]:
     """What changes for a row, and the rules that change it."""
-    outcome = row.outcome
-    if row.chances is not None:
-        one, other = (number(100 * chance, 3) for chance in row.chances)
-        what = f"probability of {outcome.label} {one} % → {other} %"
-    else:
-        what = f"{outcome.what.removeprefix('the ')} by {number(row.change, 3):}"
-    before, after = shown(row.before), shown(row.after)
+    outcome, before, after = row.outcome, shown(row.before), shown(row.after)
+    heading = f"{before} → {after}"
     if outcome.task.are_classes:
-        heading = before if before == after else f"{before} → {after}"
-        heading = f"{heading}, {what}"
-    else:
-        heading = f"{before} → {after}"
-    parts = row.parts
-    order = np.argsort(-np.abs(parts), kind="stable")
-    named = [place for place in order[:SHOWN_PARTS].tolist() if parts[place]]
-    names = [START if i == len(compared.rules) else part_name(compared.rules[i]) for i in named]
-    lines = [
-        (signed(float(parts[place])), name) for place, name in zip(named, names, strict=True)
-    ]
-    others = [place for place in order[SHOWN_PARTS:].tolist() if parts[place]]
+        if row.chances is not None:
+            one, other = (number(100 * chance, 3) for chance in row.chances)
+            what = f"probability of {outcome.label} {one} % → {other} %"
+        else:
+            what = f"{outcome.what.removeprefix('the ')} by {number(row.change, 3)}"
+        heading = f"{before if before == after else heading}, {what}"
+    names = [*map(part_name, compared.rules), START]
+    order = np.argsort(-np.abs(row.parts), kind="stable").tolist()
+    order = [place for place in order if row.parts[place]]
+    parts = [(signed(row.parts[place]), names[place]) for place in order[:SHOWN_PARTS]]
+    others = order[SHOWN_PARTS:]
     if others:
         rest = f"{counted(len(others), 'other rule')} together"
-        lines.append((signed(float(parts[others].sum())), rest))
+        parts.append((signed(row.parts[others].sum()), rest))
     return {
         "number": row.row + first_row,
         "heading": heading,
         "sum": f"{signed(row.change)} to {outcome.what}",
-        "parts": lines,
+        "parts": parts,
     }
 
 
 def part_name(rule: RuleChange) -> str:
     """The name of a match of rules, in the list of what changed a row."""
-    kind = "" if rule.kind == "changed" else f", {rule.kind}"
-    if rule.kind in ("only in A", "only in B"):
-        return f"{rule.name.removesuffix(f' of {rule.kind[-1]}')}{kind}"
-    return f"{rule.name}{kind}"
+    name = rule.name.removesuffix(f" of {rule.kind[-1]}")  # not "rule 1 of A, only in A"
+    return name if rule.kind == "changed" else f"{name}, {rule.kind}"
 
 
 def signed(value: float) -> str:
@@ -380,26 +350,21 @@ def signed(value: float) -> str:
 def comparison_text(compared: Comparison, first_row: int = 0) -> str:
     """A comparison as text."""
     data = comparison_data(compared, first_row)
-    blocks = ["\n".join(data["summary"])]
+    blocks = [data["summary"]]
     for kind, rules in data["groups"]:
-        lines = [f"{HEADINGS[kind]}:"]
-        for rule in rules:
-            lines += rule_lines(rule)
-        blocks.append("\n".join(lines))
+        blocks.append([f"{HEADINGS[kind]}:", *chain.from_iterable(map(rule_lines, rules))])
     if data["n_rows"] is not None:
-        flips = data["flips"]
-        lines = [f"On the {data['n_rows']:,} rows given:"]
-        lines += [f"  {line}" for line in data["differences"]]
-        lines += [f"  {flips[0]}", *(f"    {line}" for line in flips[1:])] if flips else []
-        blocks.append("\n".join(lines))
+        lines = [f"  {line}" for line in [*data["differences"], *data["flips"][:1]]]
+        lines += [f"    {line}" for line in data["flips"][1:]]
+        blocks.append([f"On the {data['n_rows']:,} rows given:", *lines])
     if data["metrics"]:
-        blocks.append(metric_table(data["metrics"]))
+        blocks.append(metric_lines(data["metrics"]))
     if data["flipped"]:
-        blocks.append(data["flipped"])
+        blocks.append([data["flipped"]])
     if data["rows"]:
-        blocks.append("The rows that change most, and the rules that change them:")
-    blocks += [row_text(row) for row in data["rows"]]
-    return "\n\n".join(blocks)
+        blocks.append(["The rows that change most, and the rules that change them:"])
+        blocks += [row_lines(row) for row in data["rows"]]
+    return "\n\n".join("\n".join(lines) for lines in blocks)
 
 
 def rule_lines(rule: RuleChange) -> list[str]:
@@ -407,42 +372,26 @@ def rule_lines(rule: RuleChange) -> list[str]:
     if rule.kind != "changed":
         number_in = rule.first if rule.second is None else rule.second
         return [f"  rule {number_in}: {rule.text}"]
-    lines = [f"  {rule.name} ({rule.matched_by})"]
-    for before, after in rule.changes:
-        lines += [f"    - {before}"] if before else []
-        lines += [f"    + {after}"] if after else []
-    return lines
+    pairs = [zip("-+", texts, strict=True) for texts in rule.changes]
+    changes = [f"    {sign} {text}" for pair in pairs for sign, text in pair if text]
+    return [f"  {rule.name} ({rule.matched_by})", *changes]
 
 
-def metric_table(metrics: Sequence[tuple[str, str, str]]) -> str:
+def metric_lines(metrics: list[tuple[str, str, str]]) -> list[str]:
     """The metrics of both models as a table of text."""
     lines = [("", "A", "B"), *metrics]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
+    return [
         f"  {name:<{widths[0]}}  {one:>{widths[1]}}  {other:>{widths[2]}}"
         for name, one, other in lines
-    )
+    ]
 
 
-def row_text(row: dict[str, Any]) -> str:
+def row_lines(row: dict[str, Any]) -> list[str]:
+    """The lines of text about a row that changes."""
     width = max((len(size) for size, _ in row["parts"]), default=0)
-    return "\n".join(
-        [
-            f"Row {row['number']}: {row['heading']}",
-            f"  {row['sum']}:",
-            *(f"    {size:>{width}}  {name}" for size, name in row["parts"]),
-        ]
-    )
-
-
-def write_page(compared: Comparison, path: Any, first_row: int = 0, named: str = "") -> Path:
-    """Write a comparison as a self-contained HTML page; `named` says what A and B are."""
-    return plain_page(*page_parts(compared, first_row, named), path)
-
-
-def page_parts(
-    compared: Comparison, first_row: int = 0, named: str = ""
-) -> tuple[str, str, dict[str, Any]]:
-    """The package of the page's template, the template's name, and the page's data."""
-    data = {**comparison_data(compared, first_row), "named": named}
-    return "neuralrules._compare", "comparison.html", data
+    return [
+        f"Row {row['number']}: {row['heading']}",
+        f"  {row['sum']}:",
+        *(f"    {size:>{width}}  {name}" for size, name in row["parts"]),
+    ]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._compare._matching import Match
+from neuralrules._compare._rules import Match
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import activation_chunks
@@ -140,9 +140,9 @@ def row_changes(
     flipped = np.zeros(0, np.int64)
     flips: list[Flips] = []
     if task.are_classes:
-        codes = chosen_classes(before), chosen_classes(after)
+        codes = np.stack([chosen_classes(before), chosen_classes(after)])
         flipped = np.flatnonzero(codes[0] != codes[1])
-        pairs, counts = np.unique(np.stack(codes)[:, flipped], axis=1, return_counts=True)
+        pairs, counts = np.unique(codes[:, flipped], axis=1, return_counts=True)
         flips = [
             Flips(task.labels[one], task.labels[other], int(count))
             for (one, other), count in zip(pairs.T, counts, strict=True)
@@ -176,42 +176,40 @@ def differences(
     task: Task, before: np.ndarray, after: np.ndarray, weights: np.ndarray | None
 ) -> list[Difference]:
     """How far outputs are apart: predictions, probabilities, and log odds or scores."""
-
-    def difference(what: str, sizes: np.ndarray) -> Difference:
-        row = int(sizes.argmax())
-        mean = float(np.average(sizes, weights=weights))
-        return Difference(what, mean, float(sizes[row]), row)
-
+    sizes: dict[str, np.ndarray] = {}
     if not task.are_classes:
         link = task.loss.link
-        apart = np.abs(link.predictions(after) - link.predictions(before))
-        names = [""] if len(apart.T) == 1 else [f" of target {k}" for k in range(len(apart.T))]
-        return [
-            difference(f"the prediction{name}", sizes)
-            for name, sizes in zip(names, apart.T, strict=True)
-        ]
-    result = []
-    if task.gives_probabilities:
-        moved = np.abs(task.probabilities(after) - task.probabilities(before)).max(axis=1)
-        which = "of either class" if task.n_classes == 2 else "of a class"
-        result.append(difference(f"the probability {which}", moved))
-    what = outcome_of_class(task, 1).what if task.n_classes == 2 else "the score of a class"
-    return [*result, difference(what, change_sizes(task, after - before))]
+        apart = np.abs(link.predictions(after) - link.predictions(before)).T
+        for place, own in enumerate(apart):
+            target = f" of target {place}" if len(apart) > 1 else ""
+            sizes[f"the prediction{target}"] = own
+    else:
+        of_two = task.n_classes == 2
+        if task.gives_probabilities:
+            moved = np.abs(task.probabilities(after) - task.probabilities(before)).max(axis=1)
+            sizes[f"the probability of {'either' if of_two else 'a'} class"] = moved
+        what = outcome_of_class(task, 1).what if of_two else "the score of a class"
+        sizes[what] = change_sizes(task, after - before)
+    means = [float(np.average(own, weights=weights)) for own in sizes.values()]
+    return [
+        Difference(what, mean, float(own.max()), int(own.argmax()))
+        for mean, (what, own) in zip(means, sizes.items(), strict=True)
+    ]
 
 
-def outcome_of_row(task: Task, changes: np.ndarray, after: int | None) -> Outcome:
+def outcome_of_row(task: Task, change: np.ndarray, new_class: int | None) -> Outcome:
     """The outcome whose change is shown for a row.
 
-    This is the row's new class, whose code is `after`. If the class stays the same, `after` is
-    None and the outcome is the class that gains most. For a regression it is the target that
-    changes most.
+    This is the row's new class. If the class stays the same, `new_class` is None, and the
+    outcome is the class that gains most. For a regression it is the target that changes most.
+    `change` is (1, n_outputs).
     """
     if not task.are_classes:
-        return Outcome(task, int(np.abs(task.comparable(changes[None]))[0].argmax()))
+        return Outcome(task, int(np.abs(task.comparable(change))[0].argmax()))
+    if new_class is not None:
+        return outcome_of_class(task, new_class)
     outcomes = [outcome_of_class(task, code) for code in range(task.n_classes)]
-    if after is not None:
-        return outcomes[after]
-    return max(outcomes, key=lambda outcome: outcome.effects(changes[None])[0])
+    return max(outcomes, key=lambda outcome: outcome.effects(change)[0])
 
 
 def changed_rows(
@@ -232,37 +230,24 @@ def changed_rows(
         active = side.engine.activations(network, side.encoded[rows]).astype(np.float64)
         own = active[:, :, None] * network.values.astype(np.float64)
         for number, match in enumerate(matches):
-            rule = match.second if place else match.first
+            rule = match[:2][place]
             if rule is not None:
                 by_rule[:, number] += sign * own[:, rule]
         by_rule[:, -1] += sign * network.intercept
-    predictions = [task.predictions(outputs[rows]) for outputs in (before, after)]
     found = []
-    for place, row in enumerate(rows.tolist()):
-        flips = task.are_classes and predictions[0][place] != predictions[1][place]
-        code = int(chosen_classes(after[row : row + 1])[0]) if flips else None
-        outcome = outcome_of_row(task, after[row] - before[row], code)
-        found.append(
-            RowChange(
-                row=row,
-                before=predictions[0][place],
-                after=predictions[1][place],
-                outcome=outcome,
-                change=float(outcome.effects((after[row] - before[row])[None])[0]),
-                parts=outcome.effects(by_rule[place]),
-                chances=chances_of(task, outcome, before[row], after[row]),
-            )
-        )
+    for row, parts in zip(rows.tolist(), by_rule, strict=True):
+        both = np.stack([before[row], after[row]])
+        one, other = task.predictions(both)
+        new_class = int(chosen_classes(both)[1]) if task.are_classes and one != other else None
+        change = both[[1]] - both[[0]]
+        outcome = outcome_of_row(task, change, new_class)
+        chances = None
+        if task.gives_probabilities:
+            chance, new_chance = task.probabilities(both)[:, outcome.place].tolist()
+            chances = chance, new_chance
+        size = float(outcome.effects(change)[0])
+        found.append(RowChange(row, one, other, outcome, size, outcome.effects(parts), chances))
     return found
-
-
-def chances_of(
-    task: Task, outcome: Outcome, before: np.ndarray, after: np.ndarray
-) -> tuple[float, float] | None:
-    if not task.gives_probabilities:
-        return None
-    one, other = task.probabilities(np.stack([before, after]))[:, outcome.place].tolist()
-    return one, other
 
 
 def mean_effects(first: Side, second: Side, matches: Sequence[Match]) -> np.ndarray:
@@ -281,16 +266,14 @@ def mean_effects(first: Side, second: Side, matches: Sequence[Match]) -> np.ndar
     lost, new = (np.array([match[k] is not None for match in matches]) for k in (0, 1))
     rules, others = (np.array([match[k] or 0 for match in matches], int) for k in (0, 1))
     sums = np.zeros(len(matches))
-    n_rows = len(first.encoded)
-    chunks = activation_chunks(first.fitted.network, first.encoded, first.engine)
-    for some, active in chunks:
+    for some, active in activation_chunks(first.fitted.network, first.encoded, first.engine):
         yours = second.engine.activations(second.fitted.network, second.encoded[some])
         mine = active[:, rules] * lost
         theirs = yours[:, others] * new
         for k in range(task.n_outputs):
             moved = theirs * other[others, k] - mine * one[rules, k]
             sums += np.abs(moved).sum(axis=0) / task.n_outputs
-    return sums / n_rows
+    return sums / len(first.encoded)
 
 
 def measured(
