@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, mean_squared_error
 from test_sentences import NUMBER, credit, rows_where
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, read_rules
-from neuralrules._reading._scoring import MOST_BANDS
+from neuralrules._reading._scorecard import MOST_BANDS
 
 FACTOR = 20 / np.log(2)  # points for one of log odds
 

@@ -161,37 +161,32 @@ def check_comparable(first: Fitted, second: Fitted) -> None:
     task, other = first.task, second.task
     kinds = ["classes" if one.are_classes else "numbers" for one in (task, other)]
     units, other_units = ((one.gives_probabilities, one.loss.link) for one in (task, other))
-    refusals = (
-        (
-            names != others,
+    if names != others:
+        raise ValueError(
             f"The two models have {columns}. Compare models that were fitted on the same "
-            "columns.",
-        ),
-        (
-            task.are_classes != other.are_classes,
+            "columns."
+        )
+    if task.are_classes != other.are_classes:
+        raise ValueError(
             f"The first model predicts {kinds[0]}, the second one {kinds[1]}. Compare models "
-            "of the same target.",
-        ),
-        (
-            task.labels != other.labels,
+            "of the same target."
+        )
+    if task.labels != other.labels:
+        raise ValueError(
             f"The first model has the classes {task.labels}, the second one {other.labels}. "
-            "Compare models of the same classes.",
-        ),
-        (
-            task.n_outputs != other.n_outputs,
+            "Compare models of the same classes."
+        )
+    if task.n_outputs != other.n_outputs:
+        raise ValueError(
             f"The first model predicts {task.n_outputs} numbers, the second one "
-            f"{other.n_outputs}. Compare models of the same targets.",
-        ),
-        (
-            units != other_units,
+            f"{other.n_outputs}. Compare models of the same targets."
+        )
+    if units != other_units:
+        raise ValueError(
             f"The models were fitted with loss={task.loss.name!r} and "
             f"loss={other.loss.name!r}, whose rules add up to different things. Compare models "
-            "of the same loss.",
-        ),
-    )
-    for differ, message in refusals:
-        if differ:
-            raise ValueError(message)
+            "of the same loss."
+        )
 
 
 def comparison_data(

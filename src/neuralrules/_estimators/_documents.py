@@ -16,8 +16,7 @@ from neuralrules._estimators._base import (
     measured_rows,
     table_or_row,
 )
-from neuralrules._reading._scorecard import ScoreCard
-from neuralrules._reading._scoring import scorecard
+from neuralrules._reading._scorecard import ScoreCard, scorecard
 from neuralrules._report import ReportRows, check_given, report
 from neuralrules._simplify._path import SimplificationPath
 

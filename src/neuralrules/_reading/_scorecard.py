@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 
+from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
-from neuralrules._fitted._activity import activation_chunks, rule_importance
+from neuralrules._fitted._activity import activation_chunks, measure, rule_importance
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._performance import mean_loss, number_metrics, true_values
+from neuralrules._io._checks import is_whole
 from neuralrules._io._frames import import_pandas
 from neuralrules._io._templates import framed_page, plain_page
 from neuralrules._reading._numbers import number, rounded
-from neuralrules._reading._outcomes import Outcome
+from neuralrules._reading._outcomes import Outcome, adverse_outcome
 from neuralrules._reading._sentences import AT_MOST, growth, seen_texts, share_text
-from neuralrules._reading._text import spoken_rule
+from neuralrules._reading._text import check_counts, spoken_rule
 from neuralrules._reading._wording import rule_words
 
 MOST_POINTS = 2.0**40  # limit for one rule on a row far outside of the table: sums stay exact
+MOST_BANDS = 16  # a page has room for a table of this many lines
+# In a regression, at least this many points make one deviation, so that half a point is little.
+POINTS_PER_DEVIATION = 10
 WORDING = (3, 3)  # digits of numbers, and columns of a literal
+PAGE = "neuralrules._reading", "scorecard.html"  # the package of the template, and its name
 
 
 @dataclass(frozen=True)
@@ -166,11 +174,15 @@ class ScoreCard:
 
     def _output(self, points: Any) -> Any:
         """Log odds of the adverse class, or the number, that points stand for."""
-        above = np.asarray(points, np.float64) - self.base
+        points = np.asarray(points, np.float64)
         if not self._fitted.task.are_classes:
-            return (self.base + above) * self.unit
+            return points * self.unit
         start = self._outcome.sign * float(self._fitted.network.intercept[0])
-        return start - above * self.unit
+        return start - (points - self.base) * self.unit
+
+    def _meaning(self, points: np.ndarray) -> np.ndarray:
+        output = self._output(points)
+        return scipy.special.expit(output) if self._fitted.task.are_classes else output
 
     def table(self) -> list[tuple[int, float]]:
         """Points, in steps, and the probability or number that they stand for.
@@ -179,26 +191,18 @@ class ScoreCard:
         steps on which the class has a probability from 0.1 to 99.9 %, or on which the number
         lies within three deviations of its mean.
         """
+        task = self._fitted.task
         if self.bands:
             shown = np.array([band.points for band in self.bands])
         else:
-            low, high = ((end - self.base) // self.step for end in self._usual_points())
-            shown = self.base + self.step * np.arange(int(low), int(high) + 1)
+            if task.are_classes:
+                rest = scipy.special.logit([0.999, 0.001])
+                ends = self.base + (self._output(self.base) - rest) / self.unit
+            else:
+                ends = (task.centre[0] + np.array([-3, 3]) * task.scale[0]) / self.unit
+            low, high = ((ends - self.base) // self.step).astype(int)
+            shown = self.base + self.step * np.arange(low, high + 1)
         return list(zip(shown.tolist(), self._meaning(shown).tolist(), strict=True))
-
-    def _usual_points(self) -> tuple[float, float]:
-        task = self._fitted.task
-        if task.are_classes:
-            start = self._outcome.sign * float(self._fitted.network.intercept[0])
-            rest = scipy.special.logit([0.999, 0.001])
-            low, high = self.base + (start - rest) / self.unit
-            return low, high
-        mean, scale = float(task.centre[0]), float(task.scale[0])
-        return (mean - 3 * scale) / self.unit, (mean + 3 * scale) / self.unit
-
-    def _meaning(self, points: np.ndarray) -> np.ndarray:
-        output = self._output(points)
-        return scipy.special.expit(output) if self._fitted.task.are_classes else output
 
     def to_frame(self) -> Any:
         """The rules with their points, as a pandas frame; rules that take points come first."""
@@ -208,7 +212,7 @@ class ScoreCard:
 
     def to_html(self, path: Any) -> Path:
         """Write the card as one HTML page; an old file stays until the page is complete."""
-        return write_page(self, path)
+        return plain_page(*PAGE, card_data(self), path)
 
     def __str__(self) -> str:
         return card_text(self)
@@ -217,110 +221,212 @@ class ScoreCard:
 
     def _repr_html_(self) -> str | None:
         """The page, for a notebook."""
-        return framed_page(*page_parts(self), "Score card")
+        return framed_page(*PAGE, card_data(self), "Score card")
+
+
+def scorecard(
+    fitted: Fitted,
+    rows: Rows | None,
+    engine: Engine,
+    check: Callable[[Any], Any],
+    *,
+    points_to_double: float,
+    base: int,
+    unit: float | None,
+    levels: int | None,
+    adverse: Any,
+) -> ScoreCard:
+    """Make a card: see `Documents.scorecard`. `check` checks tables that the card scores."""
+    if rows is not None and not fitted.activity.n_rows:
+        activity = measure(fitted.network, fitted.rules, rows, engine)
+        fitted = replace(fitted, activity=activity)
+    check_options(fitted, points_to_double, base, unit, levels, adverse)
+    task, network = fitted.task, fitted.network
+    outcome = adverse_outcome(fitted, adverse)
+    effects = outcome.effects(network.values)
+    if task.are_classes:
+        unit = np.log(2) / float(points_to_double)
+        rates, step = -effects / unit, max(round(points_to_double), 1)
+    else:
+        if unit is None:
+            digits = np.floor(np.log10(task.scale[0] / POINTS_PER_DEVIATION))
+            unit = float(10.0**digits)
+        base = round(float(network.intercept[0]) / unit)
+        rates, step = effects / unit, round(float(task.scale[0]) / unit / 2) or 1
+    card = ScoreCard(
+        base=int(base),
+        unit=float(unit),
+        rates=rates,
+        levels=levels,
+        adverse=task.labels[outcome.place] if task.are_classes else None,
+        cost=None,
+        bands=[],
+        step=int(step),
+        _fitted=fitted,
+        _outcome=outcome,
+        _engine=engine,
+        _check=check,
+    )
+    return card if rows is None else measured(card, rows)
+
+
+def measured(card: ScoreCard, rows: Rows) -> ScoreCard:
+    """A card with the cost of whole points on some rows, and with its bands of these rows."""
+    fitted, outcome = card._fitted, card._outcome
+    if not rows.weights.all():
+        rows = rows.take(np.flatnonzero(rows.weights))
+    weight, task = rows.weights.astype(np.float64), rows.task
+    points = card._points_of(rows.X)
+    before = card._engine.decide(fitted.network, rows.X) + fitted.network.intercept
+    after = outcome.sign * card._output(points)[:, None]
+    truth = true_values(rows)
+    if task.are_classes:
+        metric, seen = "log loss", (truth == outcome.place).astype(np.float64)
+        errors = [mean_loss(rows, outputs) for outputs in (before, after)]
+    else:
+        metric, seen = "root mean squared error", truth[:, 0]
+        errors = [number_metrics(outputs, truth, weight)[metric] for outputs in (before, after)]
+    step = card.step
+    while len(np.unique((points - card.base) // step)) > MOST_BANDS:
+        step *= 2
+    place, expected = (points - card.base) // step, card._meaning(points)
+    bands = []
+    for band in np.unique(place).tolist():
+        own = place == band
+        means = [float(np.average(each[own], weights=weight[own])) for each in (expected, seen)]
+        share = float(weight[own].sum() / weight.sum())
+        bands.append(Band(card.base + band * step, share, *means))
+    cost = RoundingCost(metric, errors[0], errors[1], len(rows))
+    return replace(card, cost=cost, bands=bands, step=step)
+
+
+def check_options(
+    fitted: Fitted, points_to_double: Any, base: Any, unit: Any, levels: Any, adverse: Any
+) -> None:
+    """Raise ValueError for a model that can have no score card, and for invalid options."""
+    task = fitted.task
+    if task.n_classes > 2:
+        raise ValueError(
+            f"The model has {task.n_classes} classes, and a score card is one of two. Fit a "
+            "model of one class against the others."
+        )
+    if task.n_outputs > 1:
+        raise ValueError(
+            f"The model predicts {task.n_outputs} numbers, and a score card is one of one. Fit "
+            "a model for each target."
+        )
+    if task.are_classes and not task.gives_probabilities:
+        raise ValueError(
+            f"The model was fitted with loss={task.loss.name!r}, which gives no probabilities "
+            "for points to stand for. Fit it with loss='logistic'."
+        )
+    if not task.loss.link.is_identity:
+        raise ValueError(
+            f"The model was fitted with loss={task.loss.name!r}: what its rules add is the "
+            f"{task.loss.link.output_words}, and points must add up to the prediction itself. "
+            "Fit it with loss='squared' or 'huber'."
+        )
+    if not fitted.activity.n_rows:
+        raise ValueError(
+            "The model does not remember how strongly its rules fired in training, since it "
+            f"was {fitted.why_no_rows}. Give X and y to measure it on, or refit(X, y) it first."
+        )
+    for name, value in {"points_to_double": points_to_double, "unit": unit}.items():
+        given = isinstance(value, Real) and not isinstance(value, bool)
+        if not (given and 0 < value < np.inf) and not (name == "unit" and value is None):
+            raise ValueError(f"{name}={value!r} must be a number above 0.")
+    if not is_whole(base):
+        raise ValueError(f"base={base!r} must be a whole number.")
+    if levels is not None:
+        check_counts(levels=levels)
+    if not task.are_classes and adverse is not None:
+        raise ValueError(
+            f"adverse={adverse!r} names a class, but the model is a regression, whose points "
+            "grow with the number. Leave it out."
+        )
 
 
 def card_rules(card: ScoreCard) -> list[dict[str, Any]]:
     """The rules that have points: first those that take points away, then those that add some.
 
     In both groups the most important rules come first. Each line has the rule's number and
-    text, its points at its highest activation, and how the points grow. On a card with levels,
-    a line lists the conditions and points of each level instead of how the points grow.
+    text, its points at its highest activation, how the points grow, the share of the training
+    rows that the rule concerns, and what was seen of these rows. On a card with levels, a line
+    lists the conditions and points of each level instead of how the points grow.
     """
-    fitted, most = card._fitted, card.most_points()
-    importance = rule_importance(fitted.task, fitted.network, fitted.activity.activation)
-    order = [rule for rule in np.argsort(-importance, kind="stable") if most[rule]]
+    fitted, most, activity = card._fitted, card.most_points(), card._fitted.activity
+    importance = rule_importance(fitted.task, fitted.network, activity.activation)
+    order = [rule for rule in np.argsort(-importance, kind="stable").tolist() if most[rule]]
     lines = []
-    for rule in sorted(map(int, order), key=lambda rule: most[rule] > 0):
-        grows = growth(fitted, rule, abs(float(card.rates[rule])), *WORDING)
+    for rule in sorted(order, key=lambda rule: most[rule] > 0):
+        grows = ""
+        if card.levels is None:
+            grows = growth(fitted, rule, abs(float(card.rates[rule])), *WORDING)
+        covered, seen = float(activity.covered[rule]), ""
+        if covered:
+            seen = seen_texts(fitted, activity.totals[rule], covered)[card._outcome.place]
         lines.append(
             {
                 "rule": rule,
                 "text": spoken_rule(fitted, rule, *WORDING),
                 "points": int(most[rule]),
-                "grows": "" if card.levels else grows.removeprefix(AT_MOST).removeprefix(", "),
+                "grows": grows.removeprefix(AT_MOST).removeprefix(", "),
                 "levels": level_texts(card, rule),
-                "concerns": concerns(card, rule),
+                "concerns": (share_text(covered, activity.n_rows), seen),
             }
         )
     return lines
 
 
-def concerns(card: ScoreCard, rule: int) -> tuple[str, str]:
-    """The share of the training rows that a rule concerns, and what was seen of these rows."""
-    activity = card._fitted.activity
-    covered = float(activity.covered[rule])
-    if not covered:
-        return share_text(0.0, activity.n_rows), ""
-    seen = seen_texts(card._fitted, activity.totals[rule], covered)
-    return share_text(covered, activity.n_rows), seen[card._outcome.place]
-
-
 def level_texts(card: ScoreCard, rule: int) -> list[tuple[str, int]]:
     """What each level of a rule asks, and the points of the level; the lowest level first."""
-    fitted = card._fitted
     if card.levels is None:
         return []
-    top = float(fitted.activity.highest[rule])
-    result = []
-    for level, points in enumerate(card.level_points()[rule, 1:].tolist()):
-        if fitted.network.deep or not level:
-            part = number(top * level / card.levels, 3)
-            asked = f"activation above {part}" if level else ""
-        else:
-            asked = rule_words(fitted, rule, *WORDING, level=top * level / card.levels)
+    fitted, result = card._fitted, []
+    for place, points in enumerate(card.level_points()[rule, 1:].tolist()):
+        level, asked = float(card._highest()[rule]) * place / card.levels, ""
+        if place and fitted.network.deep:
+            asked = f"activation above {number(level, 3)}"
+        elif place:
+            asked = rule_words(fitted, rule, *WORDING, level=level)
         result.append((asked, points))
     return result
 
 
 def card_data(card: ScoreCard) -> dict[str, Any]:
     """The contents of a card in words, for its text and its page."""
-    rules = card_rules(card)
-    return {
-        "title": title(card),
-        "start": start_sentence(card),
-        "rules": rules,
-        "which": which_points(card),
-        "left_out": card._fitted.network.n_rules - len(rules),
-        "heading": heading(card),
-        "seen": f"of them {card.adverse}" if card.adverse is not None else "their mean",
-        "lines": table_lines(card),
-        "cost": cost_sentence(card),
-    }
-
-
-def heading(card: ScoreCard) -> str:
-    """The heading of the column for what points stand for; a mean if rows were given."""
-    what = "probability" if card.adverse is not None else "prediction"
-    return f"mean {what}" if card.bands else what
-
-
-def title(card: ScoreCard) -> str:
+    rules, cost, unit = card_rules(card), card.cost, number(card.unit, 3)
     if card.adverse is None:
-        return f"Score card: one point is {number(card.unit, 3)}"
-    return f"Score card: the more points, the less {card._outcome.label}"
-
-
-def start_sentence(card: ScoreCard) -> str:
-    """The points that every row starts with, and what points mean."""
-    if card.adverse is None:
-        unit = number(card.unit, 3)
-        return (
-            f"Every row starts at {card.base} points. A prediction is the points times {unit}."
+        title, heading, seen = f"one point is {unit}", "prediction", "their mean"
+        start = f". A prediction is the points times {unit}."
+    else:
+        label, double = card._outcome.label, number(np.log(2) / card.unit, 6)
+        title, heading = f"the more points, the less {label}", "probability"
+        seen = f"of them {card.adverse}"
+        start = (
+            f", which stand for {number(100 * float(card.probability(card.base)), 3)} % "
+            f"{label}. With {double} points more the odds of {label} are half."
         )
-    start = number(100 * float(card.probability(card.base)), 3)
-    label, double = card._outcome.label, number(np.log(2) / card.unit, 6)
-    return (
-        f"Every row starts at {card.base} points, which stand for {start} % {label}. "
-        f"With {double} points more the odds of {label} are half."
-    )
-
-
-def which_points(card: ScoreCard) -> str:
-    """The heading above the rules and their points."""
+    which = "Points of each rule where it fires most; where it fires less, in proportion"
+    how, paid = "whole points", ""
     if card.levels:
-        return "Points of each rule, on each of its levels"
-    return "Points of each rule where it fires most; where it fires less, in proportion"
+        which, how = "Points of each rule, on each of its levels", f"{card.levels} levels"
+    if cost is not None:
+        paid = (
+            f"On the {cost.n_rows} rows given the {cost.metric} is {number(cost.before, 4)} by "
+            f"the model and {number(cost.after, 4)} by {how}."
+        )
+    return {
+        "title": f"Score card: {title}",
+        "start": f"Every row starts at {card.base} points{start}",
+        "rules": rules,
+        "which": which,
+        "left_out": card._fitted.network.n_rules - len(rules),
+        "heading": f"mean {heading}" if card.bands else heading,
+        "seen": seen,
+        "lines": table_lines(card),
+        "cost": paid,
+    }
 
 
 def table_lines(card: ScoreCard) -> list[tuple[str, ...]]:
@@ -330,9 +436,10 @@ def table_lines(card: ScoreCard) -> list[tuple[str, ...]]:
     n_rows = card.cost.n_rows
     lines: list[tuple[str, ...]] = []
     for points, share, expected, seen in card.bands:
-        rows = share * n_rows
+        rows, classes = share * n_rows, card.adverse is not None
+        seen_words = share_text(seen * rows, rows) if classes else number(seen, 3)
         means, part = meaning_text(card, expected), share_text(rows, n_rows)
-        lines.append((str(points), means, part, seen_text(card, seen, rows)))
+        lines.append((str(points), means, part, seen_words))
     return lines
 
 
@@ -342,58 +449,26 @@ def meaning_text(card: ScoreCard, meaning: float) -> str:
     return f"{rounded(100 * meaning, 100 * min(meaning, 1 - meaning), 2)} %"
 
 
-def seen_text(card: ScoreCard, rate: float, rows: float) -> str:
-    return share_text(rate * rows, rows) if card.adverse is not None else number(rate, 3)
-
-
-def cost_sentence(card: ScoreCard) -> str:
-    """What whole points cost; empty if no rows were given."""
-    if card.cost is None:
-        return ""
-    cost = card.cost
-    how = f"{card.levels} levels" if card.levels else "whole points"
-    return (
-        f"On the {cost.n_rows} rows given the {cost.metric} is {number(cost.before, 4)} by the "
-        f"model and {number(cost.after, 4)} by {how}."
-    )
-
-
 def card_text(card: ScoreCard) -> str:
     """A card as text."""
     data = card_data(card)
-    lines = [f"{data['which']}:"]
-    for line in data["rules"]:
-        share, seen = line["concerns"]
-        said = f"{data['seen']} {seen}" if card.adverse is None else f"{seen} {data['seen']}"
-        notes = [f"rule {line['rule']}", f"{share} of the rows, {said}"]
-        notes += [line["grows"]] if line["grows"] else []
-        text = f"{line['text']} ({'; '.join(notes)})"
-        if not line["levels"]:
-            lines.append(f"{line['points']:+5d}  {text}")
-            continue
-        lines.append(f"       {text}")
-        lines += [f"{points:+5d}    {asked or 'at all'}" for asked, points in line["levels"]]
-    rows = data["lines"]
-    heads = ["points", data["heading"], "rows from there", data["seen"]][
-        : len(rows[0]) if rows else 0
-    ]
-    widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
-    table = [
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-        for line in [heads, *rows]
-    ]
-    rules = "\n".join(lines if data["rules"] else [])
-    parts = [f"{data['title']}.\n{data['start']}", rules, "\n".join(table)]
+    blocks = [[f"{data['title']}.", data["start"]]]
+    if data["rules"]:
+        lines = [f"{data['which']}:"]
+        for rule in data["rules"]:
+            share, seen = rule["concerns"]
+            words = [data["seen"], seen] if card.adverse is None else [seen, data["seen"]]
+            notes = [f"rule {rule['rule']}", f"{share} of the rows, {' '.join(words)}"]
+            notes += [rule["grows"]] if rule["grows"] else []
+            points = "" if rule["levels"] else f"{rule['points']:+5d}"
+            lines.append(f"{points:5}  {rule['text']} ({'; '.join(notes)})")
+            lines += [f"{step:+5d}    {asked or 'at all'}" for asked, step in rule["levels"]]
+        blocks.append(lines)
     if data["left_out"]:
-        parts.insert(2, f"Without a point: {data['left_out']} of the rules.")
-    return "\n\n".join(part for part in [*parts, data["cost"]] if part)
-
-
-def write_page(card: ScoreCard, path: Any) -> Path:
-    """Write a card as a self-contained HTML page."""
-    return plain_page(*page_parts(card), path)
-
-
-def page_parts(card: ScoreCard) -> tuple[str, str, dict[str, Any]]:
-    """The package of the page's template, the template's name, and the page's data."""
-    return "neuralrules._reading", "scorecard.html", card_data(card)
+        blocks.append([f"Without a point: {data['left_out']} of the rules."])
+    heads = ("points", data["heading"], "rows from there", data["seen"])
+    table = [heads[: 4 if card.bands else 2], *data["lines"]]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    blocks.append(["  ".join(map(str.rjust, line, widths)) for line in table])
+    blocks += [[data["cost"]]] if data["cost"] else []
+    return "\n\n".join("\n".join(lines) for lines in blocks)
