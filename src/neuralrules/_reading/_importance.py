@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -60,23 +61,19 @@ class Importances:
     resamples: np.ndarray
 
     def __repr__(self) -> str:
-        best = np.argsort(-self.values, kind="stable")[:5]
-        texts = [f"{self._label(place)}: {self.values[place]:.3g}" for place in best]
+        label = column_label if self.kind == "columns" else str
+        best = np.argsort(-self.values, kind="stable")[:5].tolist()
+        texts = [f"{label(self.names[place])}: {self.values[place]:.3g}" for place in best]
         more = ", …" if len(self.names) > len(best) else ""
         return f"Importances({self.kind}: {', '.join(texts)}{more})"
-
-    def _label(self, place: int) -> str:
-        name = self.names[place]
-        return column_label(name) if self.kind == "columns" else str(name)
 
     def to_frame(self) -> Any:
         """Each importance, its standard error and a 90 % interval; the largest comes first."""
         pandas = import_pandas("to_frame")
-        singular = {"rules": "rule", "columns": "column", "pairs": "pair"}[self.kind]
         low, high = np.quantile(self.resamples, [0.05, 0.95], axis=0)
         frame = pandas.DataFrame(
             {
-                singular: self.names,
+                self.kind.removesuffix("s"): self.names,
                 "importance": self.values,
                 "se": self.resamples.std(axis=0),
                 "low": low,
@@ -123,28 +120,95 @@ def importances(
     if not weights.any():
         raise ValueError("sample_weight is zero for every row. Give some rows weight.")
     encoded = encode(chosen)
-    draws = Draws(weights, n_resamples, random_state)
+    # Every call of `means` uses the same draws of rows.
+    shares, seed = weights / weights.sum(), random_state.randint(2**31 - 1)
+    means = partial(resampled_means, shares=shares, n_resamples=n_resamples, seed=seed)
+    names: list[Any]
     if kind == "rules":
-        active = engine.activations(fitted.network, encoded)
+        names = list(range(fitted.network.n_rules))
+        activations = means(engine.activations(fitted.network, encoded))
         result = np.array(
-            [rule_importance(fitted.task, fitted.network, mean) for mean in draws.means(active)]
+            [rule_importance(fitted.task, fitted.network, mean) for mean in activations]
         )
-        return Importances(kind, list(range(fitted.network.n_rules)), result[0], result[1:])
-    swaps = Swaps(fitted, encoded, engine, random_state)
-    groups: list[Any] = [(column,) for column in fitted.used_columns]
-    result = swaps.importances(groups, draws)
-    labels = [fitted.encoder.names[column] for (column,) in groups]
+        return Importances(kind, names, result[0], result[1:])
+    used, labels = fitted.used_columns, fitted.encoder.names
+    measured = partial(
+        group_importances, fitted, encoded, engine, donors_of(len(encoded), random_state), means
+    )
+    result = measured([(column,) for column in used])
     if kind == "columns":
-        idle = [name for name in range(len(fitted.encoder.names)) if (name,) not in groups]
-        zeros = np.zeros((len(result), len(idle)))
-        labels += [fitted.encoder.names[column] for column in idle]
-        result = np.hstack([result, zeros])
-        return Importances(kind, labels, result[0], result[1:])
-    best = np.sort(np.argsort(-result[0], kind="stable")[:PAIRED_COLUMNS])
-    pairs = list(combinations([groups[place][0] for place in best], 2))
-    result = swaps.importances(pairs, draws)
-    labels = [tuple(fitted.encoder.names[column] for column in pair) for pair in pairs]
-    return Importances(kind, labels, result[0], result[1:])
+        idle = [column for column in range(len(labels)) if column not in used]
+        names = [labels[column] for column in [*used, *idle]]
+        result = np.hstack([result, np.zeros((len(result), len(idle)))])
+    else:
+        best = np.sort(np.argsort(-result[0], kind="stable")[:PAIRED_COLUMNS])
+        pairs = list(combinations([used[place] for place in best], 2))
+        names = [(labels[one], labels[other]) for one, other in pairs]
+        result = measured(pairs)
+    return Importances(kind, names, result[0], result[1:])
+
+
+def resampled_means(
+    values: np.ndarray, *, shares: np.ndarray, n_resamples: int, seed: int
+) -> np.ndarray:
+    """Means of values (n_rows, n) over rows that count by their shares, (1 + n_resamples, n).
+
+    The first line is the mean over the rows as they are, the others over rows drawn with
+    replacement.
+    """
+    random_state = np.random.RandomState(seed)
+    n_drawn = np.count_nonzero(shares)
+    draws = (random_state.multinomial(n_drawn, shares) for _ in range(n_resamples))
+    return np.array([shares @ values, *(counts @ values / n_drawn for counts in draws)])
+
+
+def donors_of(n_rows: int, random_state: np.random.RandomState) -> list[np.ndarray]:
+    """For each of `DONORS` rounds the row that each row borrows cells from, (n_rows,) int64.
+
+    A row's donor is one of the other rows, all equally likely.
+    """
+    steps = random_state.choice(np.arange(1, n_rows), min(DONORS, n_rows - 1), replace=False)
+    order = random_state.permutation(n_rows)
+    places = np.argsort(order)
+    return [np.roll(order, step)[places] for step in steps]
+
+
+def group_importances(
+    fitted: Fitted,
+    encoded: np.ndarray,
+    engine: Engine,
+    rounds: list[np.ndarray],
+    means: Callable[[np.ndarray], np.ndarray],
+    groups: Sequence[tuple[int, ...]],
+) -> np.ndarray:
+    """Importance of groups of one or two columns, (1 + n_resamples, n_groups).
+
+    In each of the `rounds`, the rows borrow cells from their donors. `means` gives the lines of
+    the result: means over the rows as they are and over drawn rows.
+    """
+    sources = np.array([column.source for column in fitted.encoder.columns])
+
+    def outputs(columns: Sequence[int], donors: np.ndarray) -> np.ndarray:
+        """The decision function if the cells of some columns are those of the donors."""
+        mixed, places = encoded.copy(), np.flatnonzero(np.isin(sources, columns))
+        mixed[:, places] = encoded[np.ix_(donors, places)]
+        return fitted.task.comparable(engine.decide(fitted.network, mixed))
+
+    own = fitted.task.comparable(engine.decide(fitted.network, encoded))
+    squares = np.zeros((len(own), len(groups)))
+    for donors in rounds:
+        columns = sorted({column for group in groups for column in group})
+        singles = {column: outputs([column], donors) for column in columns}
+        for place, group in enumerate(groups):
+            change = own - sum(singles[column] for column in group)
+            if len(group) == 2:
+                change = change + outputs(group, donors)
+            squares[:, place] += (change**2).sum(axis=1) / (2 * len(group))
+    squares /= len(rounds)
+    centred = own - own.mean(axis=0)
+    moments = means(centred**2) - means(centred) ** 2
+    variances = moments.sum(axis=1, keepdims=True)
+    return means(squares) / np.where(variances > 0, variances, 1)
 
 
 def column_shares(fitted: Fitted) -> np.ndarray:
@@ -165,84 +229,3 @@ def column_shares(fitted: Fitted) -> np.ndarray:
     shares = np.bincount(sources, of_features, len(fitted.encoder.names))
     total = shares.sum()
     return shares / total if total > 0 else shares
-
-
-class Draws:
-    """Means over the rows as they are, and over rows drawn with replacement."""
-
-    def __init__(
-        self, weights: np.ndarray, n_resamples: int, random_state: np.random.RandomState
-    ) -> None:
-        self._shares = weights / weights.sum()
-        self._n_resamples = n_resamples
-        self._seed = random_state.randint(2**31 - 1)
-
-    def means(self, values: np.ndarray) -> np.ndarray:
-        """Means of values (n_rows, n), (1 + n_resamples, n); every call uses the same draws.
-
-        The first line is the mean over the rows as they are.
-        """
-        random_state = np.random.RandomState(self._seed)
-        n_drawn = np.count_nonzero(self._shares)
-        result = [self._shares @ values]
-        for _ in range(self._n_resamples):
-            counts = random_state.multinomial(n_drawn, self._shares)
-            result.append(counts @ values / n_drawn)
-        return np.array(result)
-
-
-class Swaps:
-    """The decision function on rows that borrow some columns from other rows."""
-
-    def __init__(
-        self,
-        fitted: Fitted,
-        encoded: np.ndarray,
-        engine: Engine,
-        random_state: np.random.RandomState,
-    ) -> None:
-        self._fitted, self._engine = fitted, engine
-        self._encoded = encoded
-        self._sources = np.array([column.source for column in fitted.encoder.columns])
-        n = len(encoded)
-        # A row's donor is one of the n - 1 other rows, all equally likely.
-        steps = random_state.choice(np.arange(1, n), min(DONORS, n - 1), replace=False)
-        order = random_state.permutation(n)
-        self._donors = []
-        for step in steps:
-            donors = np.empty(n, np.int64)
-            donors[order] = np.roll(order, step)
-            self._donors.append(donors)
-        self._own = self._decide(encoded)
-
-    def _decide(self, encoded: np.ndarray) -> np.ndarray:
-        outputs = self._engine.decide(self._fitted.network, encoded)
-        return self._fitted.task.comparable(outputs)
-
-    def _borrowed(self, columns: Sequence[int], donors: np.ndarray) -> np.ndarray:
-        mixed = self._encoded.copy()
-        places = np.flatnonzero(np.isin(self._sources, columns))
-        mixed[:, places] = self._encoded[np.ix_(donors, places)]
-        return self._decide(mixed)
-
-    def importances(self, groups: Sequence[tuple[int, ...]], draws: Draws) -> np.ndarray:
-        """Importance of groups of one or two columns, (1 + n_resamples, n_groups).
-
-        The first line is the importance on the rows as they are.
-        """
-        squares = np.zeros((len(self._own), len(groups)))
-        for donors in self._donors:
-            singles = {
-                column: self._borrowed([column], donors)
-                for column in sorted({column for group in groups for column in group})
-            }
-            for place, group in enumerate(groups):
-                change = self._own - sum(singles[column] for column in group)
-                if len(group) == 2:
-                    change = change + self._borrowed(group, donors)
-                squares[:, place] += (change**2).sum(axis=1) / (2 * len(group))
-        squares /= len(self._donors)
-        centred = self._own - self._own.mean(axis=0)
-        moments = draws.means(centred**2) - draws.means(centred) ** 2
-        variances = moments.sum(axis=1, keepdims=True)
-        return draws.means(squares) / np.where(variances > 0, variances, 1)
