@@ -95,20 +95,6 @@ class Explanation:
         encoder, features = self._fitted.encoder, self._fitted.network.features
         return limit_text(encoder, features, weights, bias, precision, max_terms)
 
-    def _limit_texts(self, precision: int, max_terms: int) -> list[str]:
-        """The texts of all limits; the text for a shallow rule's literal is made only once."""
-        deep = self._fitted.network.deep
-        texts: dict[tuple[int, ...], str] = {}
-        result = []
-        for place, pair in enumerate(
-            zip(self.rules.tolist(), self.limits.tolist(), strict=True)
-        ):
-            key = (place,) if deep else pair
-            if key not in texts:
-                texts[key] = self.limit_text(place, precision, max_terms)
-            result.append(texts[key])
-        return result
-
     def to_frame(self, *, precision: int = 3, max_terms: int = 3) -> Any:
         """A pandas frame with one line for each output of each rule that fires on a row.
 
@@ -117,44 +103,35 @@ class Explanation:
         """
         pandas = import_pandas("to_frame")
         check_counts(precision=precision, max_terms=max_terms)
-        n_active, n_outputs = self.contributions.shape
-        texts = [
-            rule_text(self._fitted, rule, precision, max_terms)
-            for rule in range(self._fitted.network.n_rules)
-        ]
-        limits = self._limit_texts(precision, max_terms)
+        start = np.arange(self.n_rows if self.intercept.any() else 0)
+        rows, n_outputs = np.concatenate([start, self.rows]), len(self.intercept)
+        order = np.argsort(rows, kind="stable")
+
+        def column(of_start: Any, of_rules: np.ndarray) -> np.ndarray:
+            cells = np.concatenate([np.full(len(start), of_start), of_rules])
+            return np.repeat(cells[order], n_outputs)
+
+        network, shown = self._fitted.network, (precision, max_terms)
+        texts = [rule_text(self._fitted, rule, *shown) for rule in range(network.n_rules)]
+        # The text of a shallow rule's literal is made only once.
+        pairs = zip(self.rules.tolist(), self.limits.tolist(), strict=True)
+        keys = list(range(len(self.rules)) if network.deep else pairs)
+        places = {key: place for place, key in enumerate(keys)}
+        limits = {key: self.limit_text(place, *shown) for key, place in places.items()}
+        starts = np.tile(self.intercept, (len(start), 1))
         frame = pandas.DataFrame(
             {
-                "row": np.repeat(self.rows, n_outputs),
-                "rule": pandas.array(np.repeat(self.rules, n_outputs), dtype="Int64"),
-                "output": np.tile(np.array(self.outputs, object), n_active),
-                "contribution": self.contributions.ravel(),
-                "activation": np.repeat(self.activations, n_outputs),
-                "margin": np.repeat(self.margins, n_outputs),
-                "limited_by": np.repeat(np.array(limits, object), n_outputs),
-                "text": np.repeat(np.array([texts[i] for i in self.rules], object), n_outputs),
+                "row": np.repeat(rows[order], n_outputs),
+                "rule": pandas.Series(column(np.nan, self.rules), dtype="Int64"),
+                "output": np.tile(np.array(self.outputs, object), len(rows)),
+                "contribution": np.concatenate([starts, self.contributions])[order].ravel(),
+                "activation": column(np.nan, self.activations),
+                "margin": column(np.nan, self.margins),
+                "limited_by": column("", np.array([limits[key] for key in keys], object)),
+                "text": column(f"start: {self.base}", np.array(texts, object)[self.rules]),
             }
         )
-        if self.intercept.any():
-            frame = pandas.concat([self._intercept_frame(pandas), frame])
-            frame = frame.sort_values("row", kind="stable", ignore_index=True)
         return frame.drop(columns="output") if n_outputs == 1 else frame
-
-    def _intercept_frame(self, pandas: Any) -> Any:
-        """One line for each row and output, with the contribution of the intercept."""
-        n_outputs = len(self.intercept)
-        return pandas.DataFrame(
-            {
-                "row": np.repeat(np.arange(self.n_rows), n_outputs),
-                "rule": pandas.array([None] * (self.n_rows * n_outputs), dtype="Int64"),
-                "output": np.tile(np.array(self.outputs, object), self.n_rows),
-                "contribution": np.tile(self.intercept, self.n_rows),
-                "activation": np.nan,
-                "margin": np.nan,
-                "limited_by": "",
-                "text": f"start: {self.base}",
-            }
-        )
 
     def slopes_frame(self) -> Any:
         """One line for each row, column and output, as a pandas frame."""
@@ -228,10 +205,8 @@ def explain(fitted: Fitted, X: Any, engine: Engine) -> Explanation:
     active = engine.activations(network, encoded)
     rows, rules = np.nonzero(active > 0)
     strength = active[rows, rules]
-    contributions = strength[:, None] * network.values[rules].astype(np.float64)
-    x = encoded[:, network.features].astype(np.float64)
-    limits, margins, exact, weights, biases = local_forms(network, x, rows, rules)
-    slopes = np.zeros((len(x), network.features.size, network.n_outputs))
+    limits, margins, exact, weights, biases = local_forms(network, encoded, rows, rules)
+    slopes = np.zeros((len(encoded), network.features.size, network.n_outputs))
     for rule in np.unique(rules):
         own = rules == rule
         slopes[rows[own]] += weights[own][:, :, None] * network.values[rule]
@@ -241,7 +216,7 @@ def explain(fitted: Fitted, X: Any, engine: Engine) -> Explanation:
         rows=rows,
         rules=rules,
         activations=strength,
-        contributions=contributions,
+        contributions=strength[:, None] * network.values[rules].astype(np.float64),
         limits=limits,
         margins=margins,
         margins_are_exact=exact,
@@ -254,18 +229,19 @@ def explain(fitted: Fitted, X: Any, engine: Engine) -> Explanation:
     )
 
 
+def exact_literals(network: Network, encoded: np.ndarray) -> tuple[Parameters, np.ndarray]:
+    """The parameters, and the literals (n_rows, n_literals) of encoded rows, in float64."""
+    parameters = Parameters(*(array.astype(np.float64) for array in network.parameters))
+    x = encoded[:, network.features].astype(np.float64)
+    return parameters, literals_forward(parameters, network.layout, x)
+
+
 def local_forms(
-    network: Network, x: np.ndarray, rows: np.ndarray, rules: np.ndarray
+    network: Network, encoded: np.ndarray, rows: np.ndarray, rules: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The linear form w . x + a that equals a rule's activation near each row that it fires on.
 
     If literals are equally small, the first one limits the activation, as in training.
-
-    Parameters
-    ----------
-    network : Network
-    x : (n_rows, n_features) float64
-    rows, rules : (n_active,) int
 
     Returns
     -------
@@ -275,27 +251,25 @@ def local_forms(
     weights : (n_active, n_features) float64
     biases : (n_active,) float64
     """
-    parameters = Parameters(*(array.astype(np.float64) for array in network.parameters))
-    literals = literals_forward(parameters, network.layout, x)
+    parameters, literals = exact_literals(network, encoded)
     units = units_forward(parameters, network.layout, literals)
     dense = network.layout.dense(parameters.weights)
     limits, margins = np.zeros(len(rows), np.int64), np.zeros(len(rows))
     exact = np.ones(len(rows), bool)
-    weights, biases = np.zeros((len(rows), x.shape[1])), np.zeros(len(rows))
+    weights, biases = np.zeros((len(rows), dense.shape[1])), np.zeros(len(rows))
     for rule in np.unique(rules):
-        places = np.flatnonzero(rules == rule)
-        own = slice(network.offsets[rule], network.offsets[rule + 1])
+        places, own = np.flatnonzero(rules == rule), network.layout.literals_of(rule)
         mine, below = units[rows[places], own], literals[rows[places], own]
-        limits[places] = mine.argmin(axis=1)
+        limit = limits[places] = mine.argmin(axis=1)
         slopes, constants = dense[own], parameters.biases[own]
         if not network.deep:
-            weights[places], biases[places] = slopes[limits[places]], constants[limits[places]]
+            weights[places], biases[places] = slopes[limit], constants[limit]
             margins[places] = distances(mine, np.linalg.norm(slopes, axis=1)).min(axis=1)
             continue
         mixing = network.second_layer(rule).astype(np.float64)
-        through = mixing[limits[places]] * (below > 0)
+        through = mixing[limit] * (below > 0)
         weights[places] = through @ slopes
-        biases[places] = through @ constants + parameters.shifts[own][limits[places]]
+        biases[places] = through @ constants + parameters.shifts[own][limit]
         margins[places], exact[places] = deep_margins(mine, below, slopes, mixing)
     return limits, np.maximum(margins, 0), exact, weights, biases
 
@@ -339,16 +313,15 @@ def deep_margins(
 
 def slopes_by_column(fitted: Fitted, X: Any, slopes: np.ndarray) -> np.ndarray:
     """Slopes for the columns of the user's table, (n_rows, n_columns, n_outputs) float64."""
-    encoder, network = fitted.encoder, fitted.network
-    result = np.full((len(slopes), len(encoder.names), network.n_outputs), np.nan)
-    place_of = {feature: place for place, feature in enumerate(network.features.tolist())}
+    encoder, features = fitted.encoder, fitted.network.features.tolist()
+    result = np.full((len(slopes), len(encoder.names), slopes.shape[2]), np.nan)
     for feature, column in enumerate(encoder.columns):
         if not isinstance(column, Number):
             continue
         cells = encoder.numbers(X, column.source)
         result[:, column.source] = 0
-        if feature in place_of:
+        if feature in features:
             own = np.broadcast_to(column.slopes(cells), len(cells))
-            result[:, column.source] = slopes[:, place_of[feature]] * own[:, None]
+            result[:, column.source] = slopes[:, features.index(feature)] * own[:, None]
         result[np.isnan(cells), column.source] = np.nan
     return result

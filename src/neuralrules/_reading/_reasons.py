@@ -10,17 +10,16 @@ not even where a rule begins to fire, so nearly equal rows have nearly equal rea
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from neuralrules._data._columns import Number
 from neuralrules._engine._protocol import Engine
-from neuralrules._engine._reference import literals_forward
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
-from neuralrules._network._parameters import Parameters
-from neuralrules._reading._explain import SHOWN_ROWS, Explanation, explain
+from neuralrules._reading._explain import SHOWN_ROWS, Explanation, exact_literals, explain
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import number
 from neuralrules._reading._outcomes import Outcome, adverse_outcome
@@ -89,7 +88,7 @@ class Reasons:
         """One line for each row and reason, as a pandas frame."""
         pandas = import_pandas("to_frame")
         names = list(Reason.__dataclass_fields__)
-        lines = [vars(reason) for of_row in self.reasons for reason in of_row]
+        lines = map(vars, chain.from_iterable(self.reasons))
         return pandas.DataFrame(lines, columns=names)
 
     def heading(self, row: int) -> str:
@@ -128,25 +127,28 @@ def reasons(fitted: Fitted, X: Any, engine: Engine, k: int, adverse: Any) -> Rea
     active[explanation.rows, explanation.rules] = explanation.activations
     contributions = active * effects
     shortfalls = contributions - fitted.activity.activation * effects
-    table = table_of(fitted, X)
     found: list[list[Reason]] = []
-    for row in range(len(active)):
-        cells = RowOfTable(*(part[row] for part in table))
+    for row, cells in enumerate(rows_of_table(fitted, X)):
         found.append([])
         for rule in np.argsort(-shortfalls[row], kind="stable")[:k].tolist():
-            if shortfalls[row, rule] <= outcome.faint:
+            shortfall = float(shortfalls[row, rule])
+            if shortfall <= outcome.faint:
                 break
-            kind = kind_of(effects[rule], active[row, rule])
-            numbers = float(contributions[row, rule]), float(shortfalls[row, rule])
-            text = reason_text(fitted, outcome, cells, rule, kind, numbers[1])
-            found[-1].append(Reason(row, rule, kind, *numbers, text))
-    probabilities = None
+            kind = "against" if effects[rule] > 0 else "weak"
+            if kind == "weak" and active[row, rule] == 0:
+                kind = "missed"
+            contribution = float(contributions[row, rule])
+            text = reason_text(fitted, outcome, cells, rule, kind, shortfall)
+            found[-1].append(Reason(row, rule, kind, contribution, shortfall, text))
+    adverse, probabilities = "low" if outcome.sign < 0 else "high", None
+    if task.are_classes:
+        adverse = task.labels[outcome.place]
     if task.gives_probabilities:
         probabilities = task.probabilities(explanation.decision)[:, outcome.place]
     return Reasons(
         predictions=task.predictions(explanation.decision),
         probabilities=probabilities,
-        adverse=task.labels[outcome.place] if task.are_classes else side_of(outcome),
+        adverse=adverse,
         reasons=found,
         explanation=explanation,
         _base=usual_text(fitted, outcome),
@@ -164,16 +166,6 @@ def reasoned_outcome(fitted: Fitted, k: Any, adverse: Any) -> Outcome:
     return adverse_outcome(fitted, adverse)
 
 
-def side_of(outcome: Outcome) -> str:
-    return "low" if outcome.sign < 0 else "high"
-
-
-def kind_of(effect: float, activation: float) -> str:
-    if effect > 0:
-        return "against"
-    return "weak" if activation > 0 else "missed"
-
-
 def usual_text(fitted: Fitted, outcome: Outcome) -> str:
     """What is usual among the training rows, in words."""
     activity = fitted.activity
@@ -183,25 +175,16 @@ def usual_text(fitted: Fitted, outcome: Outcome) -> str:
     return f"{mean_words(seen)} over all rows"
 
 
-def table_of(fitted: Fitted, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The literals, the encoded columns and the numbers of each row.
-
-    Returns
-    -------
-    literals : (n_rows, n_literals) float64
-    encoded : (n_rows, n_encoded) float64
-    cells : (n_rows, n_columns) float64
-        Numbers of the table; NaN for missing cells and for categories.
-    """
-    network, encoder = fitted.network, fitted.encoder
+def rows_of_table(fitted: Fitted, X: Any) -> list[RowOfTable]:
+    """The rows of a checked table, in the form that sentences about them need."""
+    encoder = fitted.encoder
     encoded = encoder.transform(X).astype(np.float64)
-    parameters = Parameters(*(array.astype(np.float64) for array in network.parameters))
-    literals = literals_forward(parameters, network.layout, encoded[:, network.features])
     cells = np.full((len(encoded), len(encoder.names)), np.nan)
     for column in encoder.columns:
         if isinstance(column, Number):
             cells[:, column.source] = encoder.numbers(X, column.source)
-    return literals, encoded, cells
+    _, literals = exact_literals(fitted.network, encoded)
+    return list(map(RowOfTable, literals, encoded, cells))
 
 
 def reason_text(
@@ -220,14 +203,13 @@ def reason_text(
 def part_of_rule(outcome: Outcome, kind: str) -> str:
     """What a rule does to the adverse outcome, in words."""
     if outcome.task.are_classes:
-        verbs = f"speaks for {outcome.label}", f"speak against {outcome.label}"
+        speaks, opposes = f"speaks for {outcome.label}", f"speak against {outcome.label}"
     elif outcome.sign > 0:
-        verbs = "raises the prediction", "lower the prediction"
+        speaks, opposes = "raises the prediction", "lower the prediction"
     else:
-        verbs = "lowers the prediction", "raise the prediction"
-    if kind == "against":
-        return verbs[0]
-    return f"would {verbs[1]}" if kind == "missed" else f"does {verbs[1]}, less than usual"
+        speaks, opposes = "lowers the prediction", "raise the prediction"
+    weak = f"does {opposes}, less than usual"
+    return {"against": speaks, "missed": f"would {opposes}", "weak": weak}[kind]
 
 
 class FixedReason(NamedTuple):

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -237,26 +238,24 @@ class MovedRows:
         self._network: Network = fitted.network
         self._weights = weights / weights.sum()
         self._encoded = fitted.encoder.transform(X)
-        self._values = self._network.values.astype(np.float64)
         active = engine.activations(self._network, self._encoded)
-        self._means = (self._weights @ active)[:, None] * self._values
+        self._means = self._contribution(slice(None), active)
 
     def shape(self, source: int, n_values: int) -> Shape:
         """What one column does."""
         network, own = self._network, self._levels(source, n_values, bent=True)
         rules, alone = rules_that_use(network, own.features)
-        n, n_outputs = len(self._weights), network.n_outputs
-        parts = np.zeros((len(rules), len(own), n_outputs))
-        moved = np.zeros((n, len(own), n_outputs))
+        parts = np.zeros((len(rules), len(own), network.n_outputs))
+        moved = np.zeros((len(self._weights), len(own), network.n_outputs))
         for place, rule in enumerate(rules.tolist()):
             active = self._along(rule, own.features, own.encoded)
-            parts[place] = (self._weights @ active)[:, None] * self._values[rule]
-            moved += active[:, :, None] * self._values[rule]
+            parts[place] = self._contribution(rule, active)
+            moved += active[:, :, None] * network.values[rule].astype(np.float64)
         rest = network.intercept + np.delete(self._means, rules, axis=0).sum(axis=0)
         outputs = rest + parts.sum(axis=0)
         shares = own.shares(self._weights)
-        moved -= np.einsum("v,rvk->rk", shares, moved)[:, None]
         mean = shares @ outputs
+        moved -= np.einsum("v,rvk->rk", shares, moved)[:, None]
         low, high = (mean + line for line in self._band(moved))
         return Shape(
             column=self._fitted.encoder.names[source],
@@ -282,11 +281,18 @@ class MovedRows:
         others = np.setdiff1d(
             np.arange(self._network.n_rules), np.union1d(uses_a, uses_b), assume_unique=True
         )
-        together = self._both(both, a, b)
-        only_a = self._single(np.setdiff1d(uses_a, both), a)
-        only_b = self._single(np.setdiff1d(uses_b, both), b)
+        features = np.concatenate([a.features, b.features])
+        every = np.hstack(
+            [np.repeat(a.encoded, len(b), axis=0), np.tile(b.encoded, (len(a), 1))]
+        )
+        order = np.argsort(features)
+        together = self._added(both, features[order], every[:, order])
+        together = together.reshape(len(a), len(b), -1)
+        only_a = self._added(np.setdiff1d(uses_a, both), a.features, a.encoded)
+        only_b = self._added(np.setdiff1d(uses_b, both), b.features, b.encoded)
         rest = self._network.intercept + self._means[others].sum(axis=0)
-        interaction = together - self._single(both, a)[:, None] - self._single(both, b)
+        interaction = together - self._added(both, a.features, a.encoded)[:, None]
+        interaction -= self._added(both, b.features, b.encoded)
         interaction += self._means[both].sum(axis=0)
         shares = pair_shares(a, b, self._weights)
         names = self._fitted.encoder.names
@@ -310,25 +316,17 @@ class MovedRows:
     def _along(self, rule: int, features: np.ndarray, moved: np.ndarray) -> np.ndarray:
         return activations_along(self._network, rule, self._encoded, features, moved)
 
-    def _single(self, rules: np.ndarray, own: Levels) -> np.ndarray:
-        """What some rules add while one column moves, (n_values, n_outputs)."""
-        total = np.zeros((len(own), self._network.n_outputs))
-        for rule in rules.tolist():
-            active = self._along(rule, own.features, own.encoded)
-            total += (self._weights @ active)[:, None] * self._values[rule]
-        return total
-
-    def _both(self, rules: np.ndarray, a: Levels, b: Levels) -> np.ndarray:
-        """What some rules add while two columns move, (n_first, n_second, n_outputs)."""
-        features = np.concatenate([a.features, b.features])
-        order = np.argsort(features)
-        every = [np.repeat(a.encoded, len(b), axis=0), np.tile(b.encoded, (len(a), 1))]
-        moved = np.concatenate(every, axis=1)[:, order]
+    def _added(self, rules: np.ndarray, features: np.ndarray, moved: np.ndarray) -> np.ndarray:
+        """What some rules add while columns move, (n_values, n_outputs)."""
         total = np.zeros((len(moved), self._network.n_outputs))
         for rule in rules.tolist():
-            active = self._along(rule, features[order], moved)
-            total += (self._weights @ active)[:, None] * self._values[rule]
-        return total.reshape(len(a), len(b), -1)
+            total += self._contribution(rule, self._along(rule, features, moved))
+        return total
+
+    def _contribution(self, rule: int | slice, active: np.ndarray) -> np.ndarray:
+        """Mean contributions (n, n_outputs) for activations (n_rows, n)."""
+        values = self._network.values[rule].astype(np.float64)
+        return (self._weights @ active)[:, None] * values
 
     def _band(self, lines: np.ndarray) -> list[np.ndarray]:
         """Quantiles of the rows' lines (n_rows, n_values, n_outputs) at each value."""
@@ -348,13 +346,11 @@ class MovedRows:
 def pair_shares(a: Levels, b: Levels, weights: np.ndarray) -> np.ndarray:
     """Shares of the rows at each pair of values, (n_first, n_second) float64."""
     counts = np.zeros((len(a), len(b)))
-    for step_a in (0, 1):
-        near_a = a.beyond if step_a else 1 - a.beyond
-        for step_b in (0, 1):
-            near_b = b.beyond if step_b else 1 - b.beyond
-            places = (
-                np.minimum(a.below + step_a, len(a) - 1),
-                np.minimum(b.below + step_b, len(b) - 1),
-            )
-            np.add.at(counts, places, weights * near_a * near_b)
+    # A row between two values counts for both, in both columns.
+    sides = (
+        [(own.below, 1 - own.beyond), (np.minimum(own.below + 1, len(own) - 1), own.beyond)]
+        for own in (a, b)
+    )
+    for (place_a, near_a), (place_b, near_b) in product(*sides):
+        np.add.at(counts, (place_a, place_b), weights * near_a * near_b)
     return counts / weights.sum()
