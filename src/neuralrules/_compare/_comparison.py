@@ -125,14 +125,8 @@ def comparison(
 ) -> Comparison:
     """Compare two models, which must answer the same question: see `check_comparable`.
 
-    Parameters
-    ----------
-    first, second, engines
-        The models, and the engine that computes each model.
-    encoded : pair of (n_rows, n_columns) float32, or None
-        The same table, encoded by each model.
-    rows : pair of Rows, or None
-        The encoded tables with targets.
+    `encoded` is the same table, (n_rows, n_columns) float32, as each model encodes it. `rows`
+    are the encoded tables with targets. Without a table, or without targets, they are None.
     """
     matches = match_rules(first, second)
     changes = measures = None

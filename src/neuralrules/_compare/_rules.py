@@ -44,13 +44,12 @@ MATTERS = 0.1
 FORBIDDEN = 1e6  # the cost of a pair that is not allowed; such a pair is dropped if chosen
 CHUNK_CELLS = 2**22  # distances of literals in memory at a time
 
-SAME, VALUE, LEAF, SHARED, COLUMNS = "same", "value", "leaf", "shared", "columns"
-# What two matched rules that differ have in common.
+# What two matched rules that differ have in common; see `Match.how`.
 MATCHED_BY = {
-    VALUE: "the same conditions",
-    LEAF: "grown from the same leaf",
-    SHARED: "with some of the same conditions",
-    COLUMNS: "the nearest, about the same columns",
+    "value": "the same conditions",
+    "leaf": "grown from the same leaf",
+    "shared": "with some of the same conditions",
+    "columns": "the nearest, about the same columns",
 }
 PRECISION, MAX_TERMS = 3, 3
 # Digits and columns to show, tried in this order until two different rules read differently.
@@ -92,37 +91,27 @@ def match_rules(first: Fitted, second: Fitted) -> list[Match]:
     larger = np.maximum(np.abs(values[:, None]), np.abs(other_values))
     same_values = (np.abs(values[:, None] - other_values) <= ROUNDING * larger).all(axis=2)
     apart, shared = distances(literals, others, one.offsets, other.offsets)
-    same_leaf = of_pairs(leaves_of(first), leaves_of(second), lambda a, b: bool(a) and a == b)
+    leaves, sources = leaves_of(second), sources_of(second)
+    same_leaf = [[bool(a) and a == b for b in leaves] for a in leaves_of(first)]
     # Both rules are about at least half of the columns that either is about.
-    same_columns = of_pairs(
-        sources_of(first), sources_of(second), lambda a, b: 2 * len(a & b) >= len(a | b)
-    )
+    same_columns = [[2 * len(a & b) >= len(a | b) for b in sources] for a in sources_of(first)]
     not_opposed = values @ other_values.T >= 0
-    stages = (
-        (SAME, alike & same_values),
-        (VALUE, alike),
-        (LEAF, same_leaf),
-        (SHARED, shared >= 0.5),
-        (COLUMNS, same_columns & not_opposed & (apart <= FARTHEST)),
-    )
+    stages = {
+        "same": alike & same_values,
+        "value": alike,
+        "leaf": np.array(same_leaf, bool),
+        "shared": shared >= 0.5,
+        "columns": np.array(same_columns, bool) & not_opposed & (apart <= FARTHEST),
+    }
     found: dict[int, Match] = {}
     free = np.ones(apart.shape, bool)
-    for how, allowed in stages:
+    for how, allowed in stages.items():
         for rule, partner in nearest_pairs(apart, allowed & free):
             found[rule] = Match(rule, partner, how)
             free[rule], free[:, partner] = False, False
     taken = {match.second for match in found.values()}
     lost = [found.get(rule, Match(rule, None)) for rule in range(len(apart))]
     return lost + [Match(None, rule) for rule in range(apart.shape[1]) if rule not in taken]
-
-
-def of_pairs(
-    one: list[frozenset[Any]],
-    other: list[frozenset[Any]],
-    holds: Callable[[frozenset[Any], frozenset[Any]], bool],
-) -> np.ndarray:
-    """What holds of each pair of two rules' sets, (n_rules, n_others) bool."""
-    return np.array([[holds(a, b) for b in other] for a in one], bool)
 
 
 def nearest_pairs(apart: np.ndarray, allowed: np.ndarray) -> list[tuple[int, int]]:
@@ -285,20 +274,10 @@ def close(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 class RuleChange(NamedTuple):
-    """A pair of matched rules, one of each model, or a rule that only one model has.
+    """A pair of matched rules, or a rule without a match, in words.
 
-    Attributes
-    ----------
-    first, second : int or None
-        The number of the rule in each model; None in a model without the rule.
-    kind : {"same", "changed", "only in A", "only in B"}
-    matched_by : str
-        What both versions of a changed rule have in common; empty for the other kinds.
-    changes : tuple of (str, str)
-        The texts that differ: what the rule says in A, and what it says in B instead. A text is
-        empty if that model says nothing instead.
-    text : str
-        The whole rule; a changed rule as it is in B.
+    `Comparison` documents the fields. A change is what the rule says in A, and what it says in
+    B instead; one of the two texts may be empty.
     """
 
     first: int | None
@@ -329,7 +308,7 @@ def rule_change(first: Fitted, second: Fitted, match: Match) -> RuleChange:
     text = whole_text(second, other)
     if rule is None:
         return RuleChange(None, other, "only in B", "", (), text)
-    if how == SAME:
+    if how == "same":
         return RuleChange(rule, other, "same", "", (), text)
     changes = changed_texts(first, rule, second, other)
     return RuleChange(rule, other, "changed", MATCHED_BY[how], changes, text)

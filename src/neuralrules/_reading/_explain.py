@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,10 +149,7 @@ class Explanation:
         return frame.drop(columns="output") if n_outputs == 1 else frame
 
     def __str__(self) -> str:
-        texts = [self._row_text(row) for row in range(min(self.n_rows, SHOWN_ROWS))]
-        if self.n_rows > SHOWN_ROWS:
-            texts.append(f"… and {self.n_rows - SHOWN_ROWS} more rows: see to_frame().")
-        return "\n\n".join(texts)
+        return rows_text(self.n_rows, self._row_text)
 
     __repr__ = __str__
 
@@ -178,6 +176,14 @@ class Explanation:
         if not places.size:
             lines.append("No rule fires.")
         return "\n".join(lines)
+
+
+def rows_text(n_rows: int, text: Callable[[int], str]) -> str:
+    """The texts of the first rows, and how many rows are left out."""
+    texts = [text(row) for row in range(min(n_rows, SHOWN_ROWS))]
+    if n_rows > SHOWN_ROWS:
+        texts.append(f"… and {n_rows - SHOWN_ROWS} more rows: see to_frame().")
+    return "\n\n".join(texts)
 
 
 def predicted_text(task: Task, decision: np.ndarray) -> str:
@@ -289,16 +295,8 @@ def deep_margins(
     bounds: the distance to the first change of sign, and the distance if all literals changed
     as steeply as they can at once. The margin is then the larger of these bounds.
 
-    Parameters
-    ----------
-    units, literals : (n_rows, n_literals) float64
-    weights : (n_literals, n_features) float64
-    mixing : (n_literals, n_literals) float64
-
-    Returns
-    -------
-    margins : (n_rows,) float64
-    exact : (n_rows,) bool
+    `units` and `literals` are (n_rows, n_literals) float64, `weights` (n_literals, n_features),
+    `mixing` (n_literals, n_literals). Both results are (n_rows,).
     """
     norms = np.linalg.norm(weights, axis=1)
     linear = distances(literals, norms).min(axis=1)

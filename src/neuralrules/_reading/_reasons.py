@@ -19,7 +19,7 @@ from neuralrules._data._columns import Number
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
-from neuralrules._reading._explain import SHOWN_ROWS, Explanation, exact_literals, explain
+from neuralrules._reading._explain import Explanation, exact_literals, explain, rows_text
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import number
 from neuralrules._reading._outcomes import Outcome, adverse_outcome
@@ -109,11 +109,7 @@ class Reasons:
         return "\n".join([self.heading(row), *(lines or ["No rule speaks for it."])])
 
     def __str__(self) -> str:
-        shown = range(min(len(self.reasons), SHOWN_ROWS))
-        texts = [f"Row {row}: {self.row_text(row)}" for row in shown]
-        if len(self.reasons) > SHOWN_ROWS:
-            texts.append(f"… and {len(self.reasons) - SHOWN_ROWS} more rows: see to_frame().")
-        return "\n\n".join(texts)
+        return rows_text(len(self.reasons), lambda row: f"Row {row}: {self.row_text(row)}")
 
     __repr__ = __str__
 
@@ -216,27 +212,17 @@ class FixedReason(NamedTuple):
     """What an export says about the rows that one rule leaves worse than the average row.
 
     A database, for example, can compute the rules, but cannot put a row into words. So the
-    sentence says what the rule asks, not what the row has. The choice and the order of the
-    reasons are those of `reasons`.
-
-    Attributes
-    ----------
-    rule : int
-    effect : float
-        What the rule adds to the adverse outcome for one unit of its activation.
-    usual : float
-        What the rule adds on average over the rows of training.
-    fires : str
-        The sentence for rows on which the rule fires.
-    missed : str
-        The sentence for the other rows; empty if the rule is no reason on these rows.
+    sentences say what the rule asks, not what the row has: `fires` for rows on which the rule
+    fires, `missed` for other rows. `missed` is empty if the rule is no reason on these rows.
+    For one unit of its activation the rule adds `effect` to the adverse outcome, and `usual` on
+    average over the rows of training. Reasons are chosen and ordered as in `reasons`.
     """
 
     rule: int
     effect: float
     usual: float
     fires: str
-    missed: str
+    missed: str = ""
 
 
 def fixed_reasons(fitted: Fitted, outcome: Outcome) -> list[FixedReason]:
@@ -247,8 +233,8 @@ def fixed_reasons(fitted: Fitted, outcome: Outcome) -> list[FixedReason]:
         usual = float(fitted.activity.activation[rule]) * effect
         # A rule against the outcome adds at most 0, so its strength is at most -usual.
         if effect > 0 or -usual > outcome.faint:
-            kinds = ("against", None) if effect > 0 else ("weak", "missed")
-            texts = [fixed_text(fitted, outcome, rule, kind) if kind else "" for kind in kinds]
+            kinds = ["against"] if effect > 0 else ["weak", "missed"]
+            texts = [fixed_text(fitted, outcome, rule, kind) for kind in kinds]
             found.append(FixedReason(rule, effect, usual, *texts))
     return found
 
