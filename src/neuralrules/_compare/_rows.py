@@ -116,15 +116,7 @@ class RowChanges:
 
 @dataclass(frozen=True)
 class Measured:
-    """How good both models are on the rows.
-
-    Attributes
-    ----------
-    metrics : dict of str to (float, float)
-        Each metric of A and of B.
-    of_flipped : dict of str to (float, float)
-        Each metric of A and of B on only the rows that change class.
-    """
+    """Each metric of A and of B on the rows, and on only the rows that change class."""
 
     metrics: dict[str, tuple[float, float]]
     of_flipped: dict[str, tuple[float, float]]
@@ -135,7 +127,8 @@ def row_changes(
 ) -> RowChanges:
     """Compare two models row by row; mean differences of outputs use the row `weights`."""
     task = first.fitted.task
-    before, after = first.outputs(), second.outputs()
+    outputs = np.stack([first.outputs(), second.outputs()])
+    before, after = outputs
     sizes = change_sizes(task, after - before)
     flipped = np.zeros(0, np.int64)
     flips: list[Flips] = []
@@ -156,7 +149,7 @@ def row_changes(
         flips=tuple(flips),
         flipped=flipped,
         effects=mean_effects(first, second, matches),
-        shown=tuple(changed_rows(first, second, matches, np.array(shown, int), before, after)),
+        shown=tuple(changed_rows(first, second, matches, shown, outputs)),
     )
 
 
@@ -190,10 +183,11 @@ def differences(
             sizes[f"the probability of {'either' if of_two else 'a'} class"] = moved
         what = outcome_of_class(task, 1).what if of_two else "the score of a class"
         sizes[what] = change_sizes(task, after - before)
-    means = [float(np.average(own, weights=weights)) for own in sizes.values()]
     return [
-        Difference(what, mean, float(own.max()), int(own.argmax()))
-        for mean, (what, own) in zip(means, sizes.items(), strict=True)
+        Difference(
+            what, float(np.average(own, weights=weights)), float(own.max()), int(own.argmax())
+        )
+        for what, own in sizes.items()
     ]
 
 
@@ -213,15 +207,13 @@ def outcome_of_row(task: Task, change: np.ndarray, new_class: int | None) -> Out
 
 
 def changed_rows(
-    first: Side,
-    second: Side,
-    matches: Sequence[Match],
-    rows: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
+    first: Side, second: Side, matches: Sequence[Match], rows: list[int], outputs: np.ndarray
 ) -> list[RowChange]:
-    """What changes for some rows, and which rules change it."""
-    if not rows.size:
+    """What changes for some rows, and which rules change it.
+
+    `outputs` are those of both models for all rows, (2, n_rows, n_outputs).
+    """
+    if not rows:
         return []
     task = first.fitted.task
     by_rule = np.zeros((len(rows), len(matches) + 1, task.n_outputs))
@@ -230,13 +222,13 @@ def changed_rows(
         active = side.engine.activations(network, side.encoded[rows]).astype(np.float64)
         own = active[:, :, None] * network.values.astype(np.float64)
         for number, match in enumerate(matches):
-            rule = match[:2][place]
+            rule = match.second if place else match.first
             if rule is not None:
                 by_rule[:, number] += sign * own[:, rule]
         by_rule[:, -1] += sign * network.intercept
     found = []
-    for row, parts in zip(rows.tolist(), by_rule, strict=True):
-        both = np.stack([before[row], after[row]])
+    for row, parts in zip(rows, by_rule, strict=True):
+        both = outputs[:, row]
         one, other = task.predictions(both)
         new_class = int(chosen_classes(both)[1]) if task.are_classes and one != other else None
         change = both[[1]] - both[[0]]
@@ -257,12 +249,7 @@ def mean_effects(first: Side, second: Side, matches: Sequence[Match]) -> np.ndar
     outputs are first made comparable and then averaged.
     """
     task = first.fitted.task
-    one, other = (
-        task.comparable(side.fitted.network.values)
-        if task.n_outputs > 1
-        else side.fitted.network.values.astype(np.float64)
-        for side in (first, second)
-    )
+    one, other = (task.comparable(side.fitted.network.values) for side in (first, second))
     lost, new = (np.array([match[k] is not None for match in matches]) for k in (0, 1))
     rules, others = (np.array([match[k] or 0 for match in matches], int) for k in (0, 1))
     sums = np.zeros(len(matches))

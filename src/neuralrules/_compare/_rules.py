@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.utils import gen_batches
 
 from neuralrules._data._columns import (
     Category,
@@ -198,33 +199,23 @@ def distances(
     lengths, other_lengths = np.diff(offsets), np.diff(other_offsets)
     sums, counts = np.empty((2, len(lengths), len(other_lengths)))
     one, other = directions(literals), directions(others)
-    size = max(1, CHUNK_CELLS // max(len(other), 1))
-    for start, stop in rule_chunks(offsets, size):
-        own = one[offsets[start] : offsets[stop]]
+    size = max(1, CHUNK_CELLS // (len(other) * int(lengths.max())))
+    for rules in gen_batches(len(lengths), size):
+        own = one[offsets[rules.start] : offsets[rules.stop]]
+        starts = offsets[rules] - offsets[rules.start]
         apart = np.sqrt(np.maximum(0.5 - 0.5 * (own @ other.T), 0))
-        starts = offsets[start:stop] - offsets[start]
         there = np.minimum.reduceat(apart, other_offsets[:-1], axis=1)
         back = np.minimum.reduceat(apart, starts, axis=0)
         for result, mine, yours in (
             (sums, there, back),
             (counts, there <= ROUNDING, back <= ROUNDING),
         ):
-            result[start:stop] = np.add.reduceat(mine, starts, axis=0, dtype=np.float64)
-            result[start:stop] += np.add.reduceat(
+            result[rules] = np.add.reduceat(mine, starts, axis=0, dtype=np.float64)
+            result[rules] += np.add.reduceat(
                 yours, other_offsets[:-1], axis=1, dtype=np.float64
             )
     n_literals = lengths[:, None] + other_lengths[None]
     return sums / n_literals, counts / n_literals
-
-
-def rule_chunks(offsets: np.ndarray, size: int) -> list[tuple[int, int]]:
-    """Ranges (start, stop) of rules with at most `size` literals, or of one longer rule."""
-    n_rules, start, chunks = len(offsets) - 1, 0, []
-    while start < n_rules:
-        stop = int(np.searchsorted(offsets, offsets[start] + size, side="right")) - 1
-        chunks.append((start, max(stop, start + 1)))
-        start = chunks[-1][1]
-    return chunks
 
 
 def directions(literals: np.ndarray) -> np.ndarray:

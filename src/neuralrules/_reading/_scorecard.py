@@ -37,13 +37,8 @@ PAGE = "neuralrules._reading", "scorecard.html"  # the package of the template, 
 class RoundingCost:
     """How much the error on some rows grows if contributions are rounded to whole points.
 
-    Attributes
-    ----------
-    metric : str
-        "log loss", or "root mean squared error" for numbers.
-    before, after : float
-        The metric of the model, and of the points.
-    n_rows : int
+    The `metric` is "log loss", or "root mean squared error" for numbers. Its value is `before`
+    for the model and `after` for the points.
     """
 
     metric: str
@@ -55,16 +50,9 @@ class RoundingCost:
 class Band(NamedTuple):
     """A line of the card's table: those of the given rows whose points lie in one step.
 
-    Attributes
-    ----------
-    points : int
-        The number of points at which the step begins.
-    share : float
-        The share of the given rows whose points lie in the step.
-    expected : float
-        The mean of the probabilities, or numbers, that the points of these rows stand for.
-    seen : float
-        The share of the adverse class among these rows, or the mean of their numbers.
+    The step begins at `points`, and `share` is the share of the given rows that lie in it.
+    `expected` is the mean of the probabilities, or numbers, that the points of these rows stand
+    for. `seen` is the share of the adverse class among these rows, or their mean number.
     """
 
     points: int

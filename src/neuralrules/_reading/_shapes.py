@@ -251,7 +251,7 @@ class MovedRows:
             active = self._along(rule, own.features, own.encoded)
             parts[place] = self._contribution(rule, active)
             moved += active[:, :, None] * network.values[rule].astype(np.float64)
-        rest = network.intercept + np.delete(self._means, rules, axis=0).sum(axis=0)
+        rest = self._rest(rules)
         outputs = rest + parts.sum(axis=0)
         shares = own.shares(self._weights)
         mean = shares @ outputs
@@ -278,19 +278,14 @@ class MovedRows:
         a, b = (self._levels(source, PAIR_VALUES, bent=False) for source in (first, second))
         uses_a, uses_b = (rules_that_use(self._network, own.features)[0] for own in (a, b))
         both = np.intersect1d(uses_a, uses_b)
-        others = np.setdiff1d(
-            np.arange(self._network.n_rules), np.union1d(uses_a, uses_b), assume_unique=True
-        )
         features = np.concatenate([a.features, b.features])
-        every = np.hstack(
-            [np.repeat(a.encoded, len(b), axis=0), np.tile(b.encoded, (len(a), 1))]
-        )
+        cells = [np.repeat(a.encoded, len(b), axis=0), np.tile(b.encoded, (len(a), 1))]
         order = np.argsort(features)
-        together = self._added(both, features[order], every[:, order])
+        together = self._added(both, features[order], np.hstack(cells)[:, order])
         together = together.reshape(len(a), len(b), -1)
         only_a = self._added(np.setdiff1d(uses_a, both), a.features, a.encoded)
         only_b = self._added(np.setdiff1d(uses_b, both), b.features, b.encoded)
-        rest = self._network.intercept + self._means[others].sum(axis=0)
+        rest = self._rest(np.union1d(uses_a, uses_b))
         interaction = together - self._added(both, a.features, a.encoded)[:, None]
         interaction -= self._added(both, b.features, b.encoded)
         interaction += self._means[both].sum(axis=0)
@@ -322,6 +317,10 @@ class MovedRows:
         for rule in rules.tolist():
             total += self._contribution(rule, self._along(rule, features, moved))
         return total
+
+    def _rest(self, rules: np.ndarray) -> np.ndarray:
+        """What the intercept and all rules except some add, (n_outputs,)."""
+        return self._network.intercept + np.delete(self._means, rules, axis=0).sum(axis=0)
 
     def _contribution(self, rule: int | slice, active: np.ndarray) -> np.ndarray:
         """Mean contributions (n, n_outputs) for activations (n_rows, n)."""
