@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
@@ -384,17 +384,17 @@ def level_texts(card: ScoreCard, rule: int) -> list[tuple[str, int]]:
 def card_data(card: ScoreCard) -> dict[str, Any]:
     """The contents of a card in words, for its text and its page."""
     rules, cost, unit = card_rules(card), card.cost, number(card.unit, 3)
+    start = f"Every row starts at {card.base} points"
     if card.adverse is None:
         title, heading, seen = f"one point is {unit}", "prediction", "their mean"
-        start = f". A prediction is the points times {unit}."
+        start += f". A prediction is the points times {unit}."
     else:
         label, double = card._outcome.label, number(np.log(2) / card.unit, 6)
         title, heading = f"the more points, the less {label}", "probability"
         seen = f"of them {card.adverse}"
-        start = (
-            f", which stand for {number(100 * float(card.probability(card.base)), 3)} % "
-            f"{label}. With {double} points more the odds of {label} are half."
-        )
+        chance = number(100 * float(card.probability(card.base)), 3)
+        start += f", which stand for {chance} % {label}. "
+        start += f"With {double} points more the odds of {label} are half."
     which = "Points of each rule where it fires most; where it fires less, in proportion"
     how, paid = "whole points", ""
     if card.levels:
@@ -406,7 +406,7 @@ def card_data(card: ScoreCard) -> dict[str, Any]:
         )
     return {
         "title": f"Score card: {title}",
-        "start": f"Every row starts at {card.base} points{start}",
+        "start": start,
         "rules": rules,
         "which": which,
         "left_out": card._fitted.network.n_rules - len(rules),
@@ -417,17 +417,16 @@ def card_data(card: ScoreCard) -> dict[str, Any]:
     }
 
 
-def table_lines(card: ScoreCard) -> list[tuple[str, ...]]:
+def table_lines(card: ScoreCard) -> Sequence[tuple[str, ...]]:
     """Lines of points and what they stand for; given rows add their share and what was seen."""
     if card.cost is None:
         return [(str(points), meaning_text(card, means)) for points, means in card.table()]
-    n_rows = card.cost.n_rows
-    lines: list[tuple[str, ...]] = []
+    n_rows, lines = card.cost.n_rows, []
     for points, share, expected, seen in card.bands:
         rows, classes = share * n_rows, card.adverse is not None
-        seen_words = share_text(seen * rows, rows) if classes else number(seen, 3)
+        was_seen = share_text(seen * rows, rows) if classes else number(seen, 3)
         means, part = meaning_text(card, expected), share_text(rows, n_rows)
-        lines.append((str(points), means, part, seen_words))
+        lines.append((str(points), means, part, was_seen))
     return lines
 
 
