@@ -94,10 +94,8 @@ class Comparison:
         compared with a contribution of 0.
         """
         pandas = import_pandas("to_frame")
-        names = ("first", "second", "kind", "matched_by", "changes", "text")
-        frame = pandas.DataFrame(
-            {name: [getattr(rule, name) for rule in self.rules] for name in names}
-        ).astype({"first": "Int64", "second": "Int64"})
+        frame = pandas.DataFrame(self.rules, columns=RuleChange._fields)
+        frame = frame.astype({"first": "Int64", "second": "Int64"})
         if self.rows is not None:
             frame["effect"] = self.rows.effects
         return frame
