@@ -154,17 +154,7 @@ def highest_in(ball: Ball, gains: np.ndarray, constants: np.ndarray) -> np.ndarr
 
     This is a fractional knapsack problem: the budget `radius` goes to the columns that gain
     most for their cost. The result is exact if no amount must be whole. Otherwise the true
-    maximum is smaller.
-
-    Parameters
-    ----------
-    ball : Ball
-    gains : ndarray of shape (n, n_moves), float64
-    constants : ndarray of shape (n,), float64
-
-    Returns
-    -------
-    ndarray of shape (n,), float64
+    maximum is smaller. `gains` are (n, n_moves), `constants` and the result (n,), all float64.
     """
     moves = ball.moves
     if not len(moves.rates):
@@ -187,10 +177,7 @@ def highest_in(ball: Ball, gains: np.ndarray, constants: np.ndarray) -> np.ndarr
 
 
 def most_of_few(moves: Moves, gains: np.ndarray, n_columns: int) -> np.ndarray:
-    """The most that `n_columns` columns gain, whatever they cost together, (n,) float64.
-
-    Each column counts with its better way, up or down, as far as it may go.
-    """
+    """The most that `n_columns` columns gain by their better ways, whatever they cost, (n,)."""
     values = np.maximum.reduceat(np.maximum(gains * moves.most, 0), moves.starts, axis=1)
     groups = moves.groups[moves.starts]
     firsts = np.flatnonzero(np.diff(groups, prepend=-1))

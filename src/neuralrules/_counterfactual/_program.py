@@ -16,6 +16,7 @@ Zeros are exact in float32, too: if a sum must be positive, a rule that helps mu
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -31,11 +32,68 @@ from neuralrules._counterfactual._ball import (
     highest_in,
     highest_of_rectified,
 )
-from neuralrules._counterfactual._linear import GAP, Program
+from neuralrules._io._c_output import discarded_c_output
 from neuralrules._network._network import Network
 
+GAP = 1e-6  # HiGHS must come this close to the optimum, relative to the radius
 UNIT_ROUNDOFF = 2.0**-24  # the largest relative rounding error of float32
 SOLVER_SLACK = 1e-7  # added to the rounding errors in the relaxed program
+
+
+@dataclass
+class Program:
+    """A mixed-integer linear program, to which callers add variables and rows for HiGHS."""
+
+    lower: list[float] = field(default_factory=list)
+    upper: list[float] = field(default_factory=list)
+    _integral: list[bool] = field(default_factory=list)
+    _rows: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    _lows: list[float] = field(default_factory=list)
+
+    def variables(self, upper: Any, *, lower: float = 0.0, integral: Any = False) -> np.ndarray:
+        """Add variables with the upper bounds `upper`, (n,) or a number; their numbers (n,)."""
+        upper = np.atleast_1d(np.asarray(upper, float))
+        first = len(self.upper)
+        self.lower += [lower] * len(upper)
+        self.upper += upper.tolist()
+        self._integral += np.broadcast_to(integral, upper.shape).tolist()
+        return np.arange(first, first + len(upper))
+
+    def require(self, *terms: tuple[Any, Any], at_least: float) -> None:
+        """Add the row: the sum of coefficients . variables over all terms >= at_least."""
+        variables = np.concatenate([np.atleast_1d(variable) for _, variable in terms])
+        coefficients = np.concatenate([np.atleast_1d(factor) for factor, _ in terms])
+        kept = coefficients != 0
+        self._rows.append((coefficients[kept], variables[kept]))
+        self._lows.append(at_least)
+
+    def solve(
+        self, costs: np.ndarray, time_limit: float, fixed: np.ndarray | None = None
+    ) -> Any:
+        """Minimise costs . variables with HiGHS.
+
+        If a solution `fixed` is given, integer variables keep their values in this solution.
+        """
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array
+
+        lower, upper = np.array(self.lower), np.array(self.upper)
+        integral = np.array(self._integral)
+        if fixed is not None:
+            lower[integral] = upper[integral] = np.round(fixed[integral])
+            integral = np.zeros_like(integral)
+        numbers, columns = (np.concatenate(part) for part in zip(*self._rows, strict=True))
+        rows = np.repeat(np.arange(len(self._rows)), [len(row) for row, _ in self._rows])
+        places = (rows.astype(np.int32), columns.astype(np.int32))  # as SciPy 1.13 asks
+        matrix = csr_array((numbers, places), (len(self._rows), len(upper)))
+        with discarded_c_output():  # HiGHS prints some messages even without `disp`
+            return milp(
+                np.concatenate([costs, np.zeros(len(upper) - len(costs))]),
+                integrality=integral,
+                bounds=Bounds(lower, upper),
+                constraints=LinearConstraint(matrix, lb=np.array(self._lows)),
+                options={"disp": False, "time_limit": time_limit, "mip_rel_gap": GAP},
+            )
 
 
 class Goal(NamedTuple):
@@ -240,22 +298,9 @@ def add_layer(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Add variables that equal ReLU(literal), and binary variables for their signs.
 
-    Parameters
-    ----------
-    program : Program
-    literals : Affine
-        The literals of one deep rule.
-    low, high : ndarray of shape (n_literals,), float64
-        The bounds of the literals in the ball.
-    errors : ndarray of shape (n_literals,), float64
-        A literal that is below 0 by at most its error may count as positive.
-
-    Returns
-    -------
-    rectified : ndarray of shape (n_literals,), int64
-        Numbers of the variables.
-    positive : ndarray of shape (n_literals,), int64
-        Numbers of the binary variables, -1 for literals that have none.
+    All arrays are (n_literals,): `low` and `high` are the bounds of a deep rule's literals in
+    the ball. A literal that is below 0 by at most its error may count as positive. The results
+    are the numbers of the variables, and those of the binary variables, -1 if there is none.
     """
     rectified = program.variables(np.maximum(high, 0))
     positive = np.full(len(low), -1)
@@ -286,14 +331,7 @@ def literal_covers(
     """For each unit that needs a positive literal: the binary variables of such literals.
 
     Without these covers, a deep rule whose literals are all negative would count as almost
-    active, although its units are exactly 0.
-
-    Parameters
-    ----------
-    mixing : ndarray of shape (n_literals, n_literals), float64
-    shifts : ndarray of shape (n_literals,), float64
-    positive, low, high, errors : ndarray of shape (n_literals,)
-        See `add_layer`.
+    active, although its units are exactly 0. See `add_layer` for the arrays (n_literals,).
     """
     covers = []
     for unit in np.flatnonzero(shifts <= 0):
@@ -304,26 +342,18 @@ def literal_covers(
     return covers
 
 
-def literal_errors(network: Network, ball: Ball, own: slice) -> np.ndarray:
+def literal_errors(ball: Ball, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
     """Bounds for the rounding errors of float32 literals in the ball, (n_literals,) float64.
 
     In any order of summation, the error of a sum of n products is at most about n unit
     roundoffs times the sum of the products' sizes. The row was rounded, too, before and after
     it moved.
     """
-    weights = np.abs(network.weights[own].astype(float))
-    sizes = weights @ np.abs(ball.row) + np.abs(network.biases[own])
+    weights = np.abs(weights)
+    sizes = weights @ np.abs(ball.row) + np.abs(biases)
     sizes = highest_in(ball, weights @ np.abs(ball.moves.effects).T, sizes)
     n_terms = np.count_nonzero(weights, axis=1) + 4
     return n_terms * UNIT_ROUNDOFF * sizes + SOLVER_SLACK
-
-
-def rule_literals(network: Network, ball: Ball, rule: int, variables: np.ndarray) -> Affine:
-    """The literals of a rule as affine functions of the amounts."""
-    own = slice(network.offsets[rule], network.offsets[rule + 1])
-    weights = network.weights[own].astype(float)
-    constants = weights @ ball.row + network.biases[own]
-    return Affine(weights @ ball.moves.effects.T, variables, constants)
 
 
 def rule_units(
@@ -339,11 +369,12 @@ def rule_units(
     Adds the second layer of a deep rule to the program. If `margin` is None, the margin of the
     rule is minus the bound of its rounding errors.
     """
-    literals = rule_literals(network, ball, rule, amounts)
-    own = slice(network.offsets[rule], network.offsets[rule + 1])
+    own = network.layout.literals_of(rule)
+    weights, biases = network.weights[own].astype(float), network.biases[own]
+    literals = Affine(weights @ ball.moves.effects.T, amounts, weights @ ball.row + biases)
     high = highest_in(ball, literals.coefficients, literals.constants)
     relaxed = margin is None
-    errors = literal_errors(network, ball, own) if relaxed else np.zeros(len(high))
+    errors = literal_errors(ball, weights, biases) if relaxed else np.zeros(len(high))
     if not network.deep:
         margin = -float(errors.max()) if margin is None else margin
         if high.min() <= -abs(margin):
@@ -408,25 +439,11 @@ def solve_in_ball(
     time_limit: float,
     known: float = 0.0,
 ) -> Answer:
-    """The cheapest way to a goal inside a ball.
+    """The cheapest way to a goal inside a ball, whose moves must not exceed its radius.
 
-    Parameters
-    ----------
-    network : Network
-    goal : Goal
-    ball : Ball
-        Its moves must not exceed its radius.
-    margin : float or None
-        How much more than the goal the program asks for: see the docstring of this module. None
-        for the relaxed program, whose bound holds for every row that a prediction accepts.
-    time_limit : float
-        Seconds.
-    known : float, default=0.0
-        A lower bound of the cost of all rows.
-
-    Returns
-    -------
-    Answer
+    The program asks for more than the goal by `margin`: see the docstring of this module. With
+    None, it is the relaxed program, whose bound holds for every row that a prediction accepts.
+    `time_limit` is in seconds, and `known` is a lower bound of the cost of all rows.
     """
     program = Program()
     amounts = add_moves(program, ball)
