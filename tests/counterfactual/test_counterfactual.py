@@ -33,9 +33,8 @@ from neuralrules._counterfactual._ball import (
     highest_in,
     highest_of_rectified,
 )
-from neuralrules._counterfactual._options import read_options
+from neuralrules._counterfactual._choices import read_choices, read_options
 from neuralrules._counterfactual._program import solve_in_ball
-from neuralrules._counterfactual._row import read_columns
 from neuralrules._counterfactual._solve import Deadline, Problem, Wanted, search
 from neuralrules._estimators._base import engine_of
 
@@ -757,11 +756,8 @@ def test_rounding_of_a_float32_table_is_overcome():
 def test_a_solution_that_predict_denies_is_not_called_proven():
     X = np.arange(20.0)[:, None]
     model = classifier(X, X[:, 0] > 9.5)
-    columns = read_columns(
-        model.encoder_, X[:1], read_options(model.encoder_, None, (), None, None)
-    )
-    goal = class_goal(model.network_.values.T.astype(float), np.zeros(1), 1)
-    wanted = Wanted([goal], lambda prediction: False)
+    columns = read_choices(model.encoder_, X[:1], read_options(model.encoder_))
+    wanted = Wanted([class_goal(model.network_, 1)], lambda prediction: False)
     problem = Problem.of(model.fitted_, engine_of(model), X[:1], columns, wanted)
     outcome = search(problem, NoDeadline(1))
     assert outcome.best is None

@@ -174,7 +174,7 @@ def test_one_change_costs_more_than_two(corner):
     assert corner.counterfactual(x, max_changes=2).cost == pytest.approx(both.cost, rel=1e-3)
 
 
-COUNT = "must be a whole number of at least 1, got"
+COUNT = "must be a whole number of at least 1."
 CHANCE = (
     "probability must be a number p, for at least p, or a pair (low, high) with low < high, "
     "one of which may be None; all between 1e-06 and 1 - 1e-06. Got"
@@ -209,9 +209,9 @@ CHANCE = (
             "directions hold all of the model's columns, ['n', 'city'], so that nothing can "
             "change. Leave out those that may.",
         ),
-        ({"max_changes": 0}, f"max_changes {COUNT} 0."),
-        ({"max_changes": 1.5}, f"max_changes {COUNT} 1.5."),
-        ({"n_answers": True}, f"n_answers {COUNT} True."),
+        ({"max_changes": 0}, f"max_changes=0 {COUNT}"),
+        ({"max_changes": 1.5}, f"max_changes=1.5 {COUNT}"),
+        ({"n_answers": True}, f"n_answers=True {COUNT}"),
         ({"probability": 1.0}, f"{CHANCE} 1.0."),
         ({"probability": "high"}, f"{CHANCE} 'high'."),
         ({"probability": (0.4, 0.2)}, f"{CHANCE} (0.4, 0.2)."),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from models import credit_table, with_fitted
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
-from neuralrules._counterfactual._options import helpful_way
+from neuralrules._counterfactual._choices import helpful_way
 from neuralrules._data._restrictions import NEITHER
 from neuralrules._training._training import State
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -10,15 +9,15 @@ from typing import Any
 import numpy as np
 import scipy  # its parts load when they are used
 
-from neuralrules._counterfactual._options import (
+from neuralrules._counterfactual._choices import (
     as_float,
-    check_count,
     check_pair,
+    promised_ways,
+    read_choices,
     read_options,
-    with_promised_ways,
 )
 from neuralrules._counterfactual._program import Goal
-from neuralrules._counterfactual._row import cell_text, read_columns
+from neuralrules._counterfactual._row import cell_text
 from neuralrules._counterfactual._solve import (
     TOLERANCE,
     Change,
@@ -26,13 +25,14 @@ from neuralrules._counterfactual._solve import (
     Found,
     Problem,
     Wanted,
-    predicted,
     search,
 )
 from neuralrules._data._restrictions import Restrictions
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._io._checks import check_whole
 from neuralrules._io._frames import import_pandas
+from neuralrules._network._network import Network
 from neuralrules._reading._numbers import number
 from neuralrules._task._task import chosen_classes
 
@@ -138,85 +138,78 @@ def counterfactual(
     fitted: Fitted,
     table: Any,
     engine: Engine,
-    target: Any = None,
+    target: Any,
     *,
-    probability: Any = None,
-    units: Mapping[Any, float] | None = None,
-    fixed: Iterable[Any] = (),
-    whole: Iterable[Any] | None = None,
-    bounds: Mapping[Any, Any] | None = None,
-    directions: Mapping[Any, str] | None = None,
-    max_changes: int | None = None,
-    n_answers: int = 1,
-    time_limit: float = 60.0,
-    restrictions: Restrictions | None = None,
+    probability: Any,
+    max_changes: int | None,
+    n_answers: int,
+    time_limit: float,
+    restrictions: Restrictions | None,
+    **options: Any,
 ) -> Counterfactual:
     """Find a counterfactual: `Answers.counterfactual` calls this with a checked table.
 
-    See there for the parameters. `restrictions` are those that the model was trained under.
+    See there for the parameters. `restrictions` are those that the model was trained under, and
+    `options` are those that `read_options` takes.
     """
     if not isinstance(time_limit, Real) or not as_float(time_limit) > 0:
         raise ValueError(
             f"time_limit must be a positive number of seconds, got {time_limit!r}."
         )
     deadline = Deadline(as_float(time_limit))
-    most = None if max_changes is None else check_count("max_changes", max_changes)
-    check_count("n_answers", n_answers)
-    options = read_options(fitted.encoder, units, fixed, whole, bounds, directions)
+    if max_changes is not None:
+        check_whole("max_changes", max_changes, 1)
+    check_whole("n_answers", n_answers, 1)
+    asked = read_options(fitted.encoder, **options)
     if table.shape[0] != 1:
         raise ValueError(
             f"x must be one row, got {table.shape[0]} rows. Pass for example X.iloc[[0]], "
             f"X[:1] or a dict with the columns {fitted.encoder.names}."
         )
-    read_columns(fitted.encoder, table, options)  # reports errors before the search
+    columns = read_choices(fitted.encoder, table, asked)
     outputs = fitted.decide(table, engine)
-    before = fitted.task.predictions(outputs)[0]
-    if probability is None:
-        wanted = read_target(fitted, target, before)
+    if probability is not None:
+        wanted = wanted_probability(fitted, target, probability, outputs)
     else:
-        wanted = read_probability(fitted, target, probability, outputs)
-    options = with_promised_ways(options, fitted, restrictions, wanted.needs)
-    columns = read_columns(fitted.encoder, table, options)
-    problem = Problem.of(fitted, engine, table, columns, wanted, most)
+        read_target = wanted_classes if fitted.task.are_classes else wanted_range
+        wanted = read_target(fitted, target, fitted.task.predictions(outputs)[0])
+    for position, way in promised_ways(fitted, restrictions, wanted.needs).items():
+        if position not in asked.directions:
+            columns[position] = columns[position].going(way)
+    problem = Problem.of(fitted, engine, table, columns, wanted, max_changes)
     answers: list[Counterfactual] = []
     for _ in range(n_answers):
         known = answers[-1].bound if answers else 0.0
-        outcome = search(problem, deadline, known)
-        answers.append(answer_of(problem, outcome, deadline.elapsed()))
-        if outcome.best is None:
+        found = search(problem, deadline, known)
+        answers.append(answer_of(problem, found, deadline.elapsed()))
+        if found.best is None:
             break
-        problem = problem.excluding(outcome.best.positions)
+        problem = problem.excluding(found.best.positions)
         deadline = Deadline(as_float(time_limit))
     return replace(answers[0], others=tuple(answers[1:]))
 
 
-def answer_of(problem: Problem, outcome: Found, seconds: float) -> Counterfactual:
+def answer_of(problem: Problem, found: Found, seconds: float) -> Counterfactual:
     """The answer for the user, from the result of a search that took some seconds."""
-    best, of_class = outcome.best, problem.wanted.of_class
-    fitted = problem.fitted
-    before, probability = predicted(fitted, problem.table, problem.engine, of_class)
+    best, of_class = found.best, problem.wanted.of_class
+    before, probability = problem.predicted(problem.table)
     return Counterfactual(
         x=None if best is None else best.table,
         changes=() if best is None else best.changes,
         cost=np.inf if best is None else best.cost,
-        bound=outcome.bound,
-        optimal=outcome.proven,
+        bound=found.bound,
+        optimal=found.proven,
         found=best is not None,
         prediction_before=before,
         prediction_after=None if best is None else best.prediction,
         seconds=seconds,
-        probability_of=None if of_class is None else fitted.task.labels[of_class],
+        probability_of=None if of_class is None else problem.fitted.task.labels[of_class],
         probability_before=probability,
         probability_after=None if best is None else best.probability,
     )
 
 
-def read_target(fitted: Fitted, target: Any, before: Any) -> Wanted:
-    """Read the parameter `target` for a row whose prediction is `before`."""
-    return (_read_classes if fitted.task.are_classes else _read_ranges)(fitted, target, before)
-
-
-def read_probability(
+def wanted_probability(
     fitted: Fitted, target: Any, probability: Any, outputs: np.ndarray
 ) -> Wanted:
     """Read the parameter `probability` for a row with outputs (1, 1)."""
@@ -234,7 +227,7 @@ def read_probability(
     low, high = probability_range(probability)
     code = 1 - int(chosen_classes(outputs)[0])
     if target is not None:
-        (code,) = _codes_of(task.labels, target)
+        (code,) = codes_of(task.labels, target)
     now = float(task.probabilities(outputs)[0, code])
     if low <= now <= high:
         raise ValueError(
@@ -243,18 +236,16 @@ def read_probability(
         )
     sign = 1 if code == 1 else -1
     need = np.array([sign if now < low else -sign], float)
-    ends = [np.array([scipy.special.logit(np.clip(end, 0, 1))]) for end in (low, high)]
-    values = sign * fitted.network.values.T.astype(float)
-    goal = range_goal(values, sign * fitted.network.intercept, *ends)
+    ends = scipy.special.logit(np.clip([[low], [high]], 0, 1))
+    goal = range_goal(fitted.network, ends[0], ends[1], sign)
     return Wanted([goal], lambda chance: low <= chance <= high, code, [need])
 
 
 def probability_range(probability: Any) -> tuple[float, float]:
     """Read a smallest probability, or a pair (low, high); return two floats."""
     alone = isinstance(probability, Real) and not isinstance(probability, bool)
-    pair = (probability, None) if alone else probability
     try:
-        low, high = check_pair("probability", pair)
+        low, high = check_pair("probability", (probability, None) if alone else probability)
     except ValueError:
         low = high = np.nan
     inside = [LEAST <= end <= 1 - LEAST for end in (low, high) if np.isfinite(end)]
@@ -267,30 +258,38 @@ def probability_range(probability: Any) -> tuple[float, float]:
     return low, high
 
 
-def _codes_of(classes: list[Any], target: Any) -> list[int]:
-    """The position of the class that a target names, as a list."""
-    codes = [code for code, label in enumerate(classes) if _is_class(label, target)]
-    if not codes:
-        raise ValueError(f"target={target!r} is none of the model's classes {classes}.")
-    return codes
-
-
-def _read_classes(fitted: Fitted, target: Any, before: Any) -> Wanted:
+def wanted_classes(fitted: Fitted, target: Any, before: Any) -> Wanted:
+    """Read the class `target`, or None for any other class than `before`."""
     network, classes = fitted.network, fitted.task.labels
     if target is None:
         codes = [code for code, label in enumerate(classes) if label != before]
     else:
-        codes = _codes_of(classes, target)
+        codes = codes_of(classes, target)
     if target is not None and target == before:
         raise ValueError(
             f"target={target!r} is what the model predicts for the row already. Ask for "
             f"another of its classes {classes}, or leave target out."
         )
-    values = network.values.T.astype(float)
-    goals = [class_goal(values, network.intercept, code) for code in codes]
-    needs = [class_need(len(values), code, classes.index(before)) for code in codes]
+    goals = [class_goal(network, code) for code in codes]
+    needs = [class_need(network.n_outputs, code, classes.index(before)) for code in codes]
     labels = [classes[code] for code in codes]
     return Wanted(goals, lambda prediction: prediction in labels, needs=needs)
+
+
+def codes_of(classes: list[Any], target: Any) -> list[int]:
+    """The position of the class that a target names, as a list."""
+    codes = [code for code, label in enumerate(classes) if is_class(label, target)]
+    if not codes:
+        raise ValueError(f"target={target!r} is none of the model's classes {classes}.")
+    return codes
+
+
+def is_class(label: Any, target: Any) -> bool:
+    """Whether a target is the class `label`: false for arrays, or if == has no truth value."""
+    try:
+        return np.ndim(target) == 0 and bool(label == target)
+    except (TypeError, ValueError):
+        return False
 
 
 def class_need(n_outputs: int, code: int, before: int) -> np.ndarray:
@@ -301,24 +300,12 @@ def class_need(n_outputs: int, code: int, before: int) -> np.ndarray:
     return (places == code).astype(float) - (places == before)
 
 
-def _is_class(label: Any, target: Any) -> bool:
-    """Whether a target is the class `label`: false for arrays, or if == has no truth value."""
-    try:
-        return np.ndim(target) == 0 and bool(label == target)
-    except (TypeError, ValueError):
-        return False
-
-
-def class_goal(values: np.ndarray, intercept: np.ndarray, code: int) -> Goal:
+def class_goal(network: Network, code: int) -> Goal:
     """The condition under which `predict` chooses a class. Among equal outputs, the first wins.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_outputs, n_rules), float64
-    intercept : ndarray of shape (n_outputs,), float64
-    code : int
-        The position of the class.
+    `code` is the position of the class.
     """
+    values, intercept = network.values.T.astype(float), network.intercept
     if len(values) == 1:  # two classes: the second one if the output is positive
         sign = 1 if code == 1 else -1
         return Goal(sign * values, sign * intercept, np.array([code == 1]), np.array([np.inf]))
@@ -331,9 +318,9 @@ def class_goal(values: np.ndarray, intercept: np.ndarray, code: int) -> Goal:
     )
 
 
-def _read_ranges(fitted: Fitted, target: Any, before: Any) -> Wanted:
-    network = fitted.network
-    n_outputs = network.n_outputs
+def wanted_range(fitted: Fitted, target: Any, before: Any) -> Wanted:
+    """Read the pair (low, high) of each target for a row whose prediction is `before`."""
+    n_outputs, loss = fitted.network.n_outputs, fitted.task.loss
     given = [target] if n_outputs == 1 else target
     if not isinstance(given, list | tuple) or len(given) != n_outputs:
         raise ValueError(
@@ -358,31 +345,24 @@ def _read_ranges(fitted: Fitted, target: Any, before: Any) -> Wanted:
             f"target={target!r} holds already: the model predicts {before.tolist()} for the "
             "row. Ask for another range."
         )
-    values = network.values.T.astype(float)
-    low, high = fitted.task.loss.link.inverse(pairs).T
+    low, high = loss.link.inverse(pairs).T
     for pair, lowest, highest in zip(given, low, high, strict=True):
         if lowest == np.inf or highest == -np.inf:
             raise ValueError(
                 f"target must be a range that predictions can reach, got {pair!r}: with "
-                f"loss={fitted.task.loss.name!r} they are {fitted.task.loss.link.range_words}. "
-                "Ask for another range."
+                f"loss={loss.name!r} they are {loss.link.range_words}. Ask for another range."
             )
     now = np.atleast_1d(before)
     need = (now < pairs[:, 0]).astype(float) - (now > pairs[:, 1])
-    goal = range_goal(values, network.intercept, low, high)
-    return Wanted([goal], accepts, needs=[need])
+    return Wanted([range_goal(fitted.network, low, high)], accepts, needs=[need])
 
 
-def range_goal(
-    values: np.ndarray, intercept: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> Goal:
-    """The condition that outputs lie between `low` and `high`, which may be infinite.
+def range_goal(network: Network, low: np.ndarray, high: np.ndarray, sign: int = 1) -> Goal:
+    """The condition that outputs times `sign` lie between `low` and `high`, (n_outputs,).
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_outputs, n_rules), float64
-    intercept, low, high : ndarray of shape (n_outputs,), float64
+    These bounds may be infinite.
     """
+    values, intercept = sign * network.values.T.astype(float), sign * network.intercept
     gains = np.concatenate([values, -values])
     constants = np.concatenate([intercept - low, high - intercept])
     bounded = np.isfinite(constants)

@@ -19,15 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neuralrules._counterfactual._ball import SLACK, Ball, Moves, Together, round_down
-from neuralrules._counterfactual._cells import write_cells
+from neuralrules._counterfactual._choices import CellChoices, cell_at
 from neuralrules._counterfactual._program import Goal, solve_in_ball
 from neuralrules._counterfactual._row import (
-    CellChoices,
     Move,
-    cell_at,
     cell_text,
     changed_cells,
     moves_of,
+    write_cells,
 )
 from neuralrules._engine._protocol import Engine
 from neuralrules._engine._reference import rules_forward
@@ -127,18 +126,9 @@ class Found(NamedTuple):
 class Problem:
     """A row, how it may move, and which predictions are wanted.
 
-    Attributes
-    ----------
-    fitted : Fitted
-    engine : Engine
-    table : frame or ndarray of shape (1, n_columns)
-    columns : list of CellChoices
-    wanted : Wanted
-    row : ndarray of shape (n_features,), float64
-        The features of the row that the network looks at.
-    moves : Moves
-    meanings : list of Move
-        What the moves do to the table.
+    `table` is the row as the user gave it, and `row` (n_features,) float64 holds the features
+    that the network looks at. `moves` has the moves as the program takes them, and `meanings`
+    says what they do to the table.
     """
 
     fitted: Fitted
@@ -183,9 +173,7 @@ class Problem:
         if not self.moves.together.allows(set(cells)):
             return None
         table = write_cells(self.table, cells)
-        prediction, probability = predicted(
-            self.fitted, table, self.engine, self.wanted.of_class
-        )
+        prediction, probability = self.predicted(table)
         if not self.wanted.accepts(prediction if probability is None else probability):
             return None
         changes = []
@@ -195,8 +183,16 @@ class Problem:
             changes.append(Change(column.name, before, after, column.cost(before, after)))
         changes.sort(key=lambda change: -change.cost)
         cost = sum(change.cost for change in changes)
-        positions = frozenset(cells)
-        return Candidate(table, tuple(changes), positions, cost, prediction, probability)
+        return Candidate(table, tuple(changes), frozenset(cells), cost, prediction, probability)
+
+    def predicted(self, table: Any) -> tuple[Any, float | None]:
+        """The prediction for a table of one row, and the probability if one is wanted."""
+        task, of_class = self.fitted.task, self.wanted.of_class
+        outputs = self.fitted.decide(table, self.engine)
+        prediction = task.predictions(outputs)[0]
+        if of_class is None:
+            return prediction, None
+        return prediction, float(task.probabilities(outputs)[0, of_class])
 
     def radii(self) -> tuple[float, float]:
         """The first and the largest radius of the search."""
@@ -212,26 +208,10 @@ class Problem:
         return FIRST_RADIUS * float(smallest), min(float(largest), moves.total_cost)
 
 
-def predicted(
-    fitted: Fitted, table: Any, engine: Engine, of_class: int | None
-) -> tuple[Any, float | None]:
-    """The prediction for a table of one row, and the probability of a class if one is given."""
-    outputs = fitted.decide(table, engine)
-    prediction = fitted.task.predictions(outputs)[0]
-    if of_class is None:
-        return prediction, None
-    return prediction, float(fitted.task.probabilities(outputs)[0, of_class])
-
-
 def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
     """Search in larger and larger balls until the best row is proven to be the best.
 
-    Parameters
-    ----------
-    problem : Problem
-    deadline : Deadline
-    known : float, default=0.0
-        A lower bound of all costs. The search leaves out balls with a smaller radius.
+    No row costs less than `known`, so balls with a smaller radius are left out.
     """
     if not problem.moves.most.any():
         return Found(None, np.inf, True)
@@ -311,12 +291,8 @@ def quick_candidate(problem: Problem, deadline: Deadline) -> Candidate | None:
     the search finds a better one.
     """
     options = [quick_amounts(problem, goal, deadline) for goal in problem.wanted.goals]
-    found = [problem.candidate(amounts) for amounts in options]
-    return min(
-        (candidate for candidate in found if candidate is not None),
-        key=lambda candidate: candidate.cost,
-        default=None,
-    )
+    found = filter(None, map(problem.candidate, options))
+    return min(found, key=lambda candidate: candidate.cost, default=None)
 
 
 def quick_amounts(problem: Problem, goal: Goal, deadline: Deadline) -> np.ndarray | None:
@@ -373,19 +349,9 @@ def may_change(moves: Moves, amounts: np.ndarray) -> np.ndarray:
 
 
 def judge(problem: Problem, goal: Goal, shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Whether shifted rows meet a goal, and how far they miss it.
+    """Whether rows meet a goal, (n_rows,) bool, and how far they miss it, (n_rows,) float64.
 
-    Parameters
-    ----------
-    problem : Problem
-    goal : Goal
-    shifts : ndarray of shape (n_rows, n_features), float64
-        What is added to the row.
-
-    Returns
-    -------
-    met : ndarray of shape (n_rows,), bool
-    lacking : ndarray of shape (n_rows,), float64
+    The rows are the row of the problem plus `shifts`, (n_rows, n_features) float64.
     """
     network = problem.fitted.network
     rows = (problem.row + shifts).astype(np.float32)
