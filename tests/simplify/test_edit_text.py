@@ -115,9 +115,7 @@ def test_what_is_no_such_text_is_refused():
     with pytest.raises(ValueError, match=r"^text is the whole model\."):
         model.edit(text=text, drop=[0])
     numbers, _, _ = fitted("numbers")
-    with pytest.raises(
-        ValueError, match=r"^The text predicts 1 numbers, the model 2 classes\."
-    ):
+    with pytest.raises(ValueError, match=r"^The text predicts 1 number, the model 2 classes\."):
         model.edit(text=numbers.exact_text())
     with pytest.raises(ValueError, match=r"^The rules hold a number that is too large"):
         model.edit(text=f'{text}\nrule 9 value [1e99]\n  + 1.0 * "age"\n')

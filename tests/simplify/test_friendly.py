@@ -12,7 +12,7 @@ from models import EVERY_MODEL, credit_table, fitted
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._data._columns import Date
-from neuralrules._simplify._friendly import Seen, roundest, roundest_day
+from neuralrules._simplify._rounding import Seen, roundest, roundest_day
 
 NUMBERS = st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-3)
 

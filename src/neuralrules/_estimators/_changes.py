@@ -20,16 +20,14 @@ from neuralrules._estimators._base import (
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import EDITED
 from neuralrules._network._restricted import forbidden_columns
-from neuralrules._simplify._edit import Edits, edited, edits_text, read_edits
-from neuralrules._simplify._edit_text import edited_text
-from neuralrules._simplify._friendly import rounding
+from neuralrules._simplify._edit import Edits, edited, edited_text, read_edits
 from neuralrules._simplify._path import (
     TOLERANCE,
     SimplificationPath,
     check_tolerance,
     simplification_path,
 )
-from neuralrules._simplify._rounding import Rounding
+from neuralrules._simplify._rounding import Rounding, rounding
 
 
 class Changes(NeuralRuleModel):
@@ -282,7 +280,7 @@ def edited_model(model: Any, edits: Edits, text: str | None) -> Any:
     chosen = model._chosen()
     origin = dataclasses.replace(model.fitted_, estimator=type(chosen).__name__)
     if text is None:
-        changed, summary = edited(origin, edits, chosen.start), edits_text(edits)
+        changed, summary = edited(origin, edits, chosen.start), str(edits)
     elif any(edits):
         raise ValueError("text is the whole model. Give text alone, or other edits.")
     else:

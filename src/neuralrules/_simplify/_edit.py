@@ -1,21 +1,45 @@
-"""Edits of a model by hand: rules are dropped, frozen, rewritten, or get other values."""
+"""Edits of a model by hand. Parts that nobody edited keep their bits.
+
+Rules are dropped, frozen, rewritten, or get other values; or the whole model is changed in its
+exact text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from neuralrules._data._columns import Category, EncodedColumn, Number
 from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._fitted._lineage import counted
+from neuralrules._io._checks import is_whole
 from neuralrules._network._network import Network
-from neuralrules._reading._from_text import unknown_activity, unknown_performance
+from neuralrules._reading._exact import exact_text, read_exact
+from neuralrules._reading._exact_rules import ExactRules, ParsedRule, Term
+from neuralrules._reading._from_text import (
+    fitted_from_text,
+    network_of,
+    unknown_activity,
+    unknown_performance,
+)
 from neuralrules._rules._expert import read_rule
-from neuralrules._rules._rules import ALL_FROZEN, FREE, Rules, unmeasured
+from neuralrules._rules._rules import ALL_FROZEN, FREE, Literal, Rules, unmeasured
+from neuralrules._task._task import Task
 from neuralrules._training._training import State
+
+# What each edit does to rules, in the words of the model's lineage.
+DEEDS = {
+    "drop": "dropped",
+    "replace": "rewritten",
+    "values": "given another value",
+    "freeze": "frozen",
+    "unfreeze": "freed",
+}
 
 
 class Edits(NamedTuple):
@@ -27,95 +51,65 @@ class Edits(NamedTuple):
     replace: dict[int, str]
     values: dict[int, Any]
 
+    def __str__(self) -> str:
+        """A line that says what the edits change."""
+        rules = {option: sorted(set(getattr(self, option))) for option in DEEDS}
+        parts = [named_rules(rules[option], done) for option, done in DEEDS.items()]
+        return "; ".join(filter(None, parts)) or "nothing changed"
+
+
+def named_rules(rules: list[int], done: str) -> str:
+    """What was done to some rules, named by their numbers; empty if there are none."""
+    return f"rule{'s' * (len(rules) > 1)} {', '.join(map(str, rules))} {done}" if rules else ""
+
 
 def read_edits(
     n_rules: int, drop: Any, freeze: Any, unfreeze: Any, replaced: Any, values: Any
 ) -> Edits:
     """Check the edits that a user asks for in a model with `n_rules` rules."""
-    lists = {"drop": drop, "freeze": freeze, "unfreeze": unfreeze}
-    for option, given in lists.items():
+
+    def number_of(option: str, given: Any) -> int:
+        if not is_whole(given) or not 0 <= given < n_rules:
+            raise ValueError(
+                f"{option} names the rule {given!r}, but the model has the rules 0 to "
+                f"{n_rules - 1}. rules_table() shows their numbers."
+            )
+        return int(given)
+
+    def listed(option: str, given: Any) -> list[int]:
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise TypeError(
                 f"{option} must be a list of rules, got {given!r}. For example {option}=[0]."
             )
-    tables = {"replace": replaced or {}, "values": values or {}}
-    for option, given in tables.items():
+        return [number_of(option, rule) for rule in given]
+
+    def by_number(option: str, given: Any) -> dict[int, Any]:
+        given = given or {}
         if not isinstance(given, Mapping):
             raise TypeError(f"{option} must be a dict by the numbers of rules, got {given!r}.")
-    numbers = {
-        option: [rule_number(option, one, n_rules) for one in given]
-        for option, given in lists.items()
-    }
-    changes = {
-        option: {rule_number(option, one, n_rules): given[one] for one in given}
-        for option, given in tables.items()
-    }
+        return {number_of(option, rule): given[rule] for rule in given}
+
     edits = Edits(
-        drop=numbers["drop"],
-        freeze=numbers["freeze"],
-        unfreeze=numbers["unfreeze"],
-        replace=changes["replace"],
-        values=changes["values"],
+        listed("drop", drop),
+        listed("freeze", freeze),
+        listed("unfreeze", unfreeze),
+        by_number("replace", replaced),
+        by_number("values", values),
     )
-    for option in ("freeze", "unfreeze", "replace", "values"):
-        both = sorted(set(edits.drop) & set(getattr(edits, option)))
+    pairs = [("drop", other) for other in DEEDS if other != "drop"]
+    for one, other in [*pairs, ("freeze", "unfreeze")]:
+        both = set(getattr(edits, one)) & set(getattr(edits, other))
         if both:
             raise ValueError(
-                f"drop and {option} both name rule {both[0]}. Leave it out of one."
+                f"{one} and {other} both name rule {min(both)}. Leave it out of one."
             )
-    both = sorted(set(edits.freeze) & set(edits.unfreeze))
-    if both:
-        raise ValueError(f"freeze and unfreeze both name rule {both[0]}. Leave it out of one.")
     if len(set(edits.drop)) == n_rules:
         raise ValueError(f"drop names all {n_rules} rules of the model. Keep at least one.")
     return edits
 
 
-def edits_text(edits: Edits) -> str:
-    """A line that says what the edits change."""
-    deeds = {
-        "drop": "dropped",
-        "replace": "rewritten",
-        "values": "given another value",
-        "freeze": "frozen",
-        "unfreeze": "freed",
-    }
-    parts: list[str] = []
-    for option, done in deeds.items():
-        rules = sorted(set(getattr(edits, option)))
-        if rules:
-            parts.append(named_rules(rules, done))
-    return "; ".join(parts) or "nothing changed"
-
-
-def named_rules(rules: list[int], done: str) -> str:
-    """A text that says what was done to some rules, named by their numbers."""
-    return f"rule{'s' * (len(rules) > 1)} {', '.join(map(str, rules))} {done}"
-
-
-def rule_number(option: str, given: Any, n_rules: int) -> int:
-    is_whole = isinstance(given, Integral) and not isinstance(given, bool)
-    if not is_whole or not 0 <= given < n_rules:
-        raise ValueError(
-            f"{option} names the rule {given!r}, but the model has the rules 0 to "
-            f"{n_rules - 1}. rules_table() shows their numbers."
-        )
-    return int(given)
-
-
 def edited(fitted: Fitted, edits: Edits, start: str) -> Fitted:
-    """A model with some rules changed. Everything that the edits do not name keeps its bits.
-
-    The performance of the new model is unknown until the model is measured on rows again. The
-    activity of its rules is known, unless some rules were rewritten.
-
-    Parameters
-    ----------
-    fitted : Fitted
-    edits : Edits
-    start : {"hinge", "leaf"}
-        How a rewritten rule becomes a neural rule.
-    """
+    """A model with some rules changed; `start` says how a rewritten rule becomes neural."""
     rules, network = fitted.rules, fitted.state.network
     if edits.replace:
         rules, network = rewritten(fitted, edits.replace, start)
@@ -126,18 +120,36 @@ def edited(fitted: Fitted, edits: Edits, start: str) -> Fitted:
     rules = rules.freezing(np.array(edits.freeze, int), ALL_FROZEN)
     rules = rules.freezing(np.array(edits.unfreeze, int), FREE)
     kept = np.setdiff1d(np.arange(rules.n_rules), edits.drop)
+    former = None if edits.replace else kept
+    return with_rules(fitted, rules.take(kept), network.take(kept), former)
+
+
+def with_rules(
+    fitted: Fitted, rules: Rules, network: Network, former: np.ndarray | None
+) -> Fitted:
+    """The model with other rules. How it performs is unknown until it is measured again.
+
+    `former` has the former places of the rules, (n_rules,). With None, some rules are new, so
+    their activity is unknown, too.
+    """
     task = fitted.task
     return replace(
         fitted,
-        rules=rules.take(kept),
-        state=State.start(network.take(kept)),
+        rules=rules,
+        state=State.start(network),
         activity=(
-            unknown_activity(task, len(kept))
-            if edits.replace
-            else activity_of(fitted.activity, kept)
+            unknown_activity(task, network.n_rules)
+            if former is None
+            else activity_of(fitted.activity, former)
         ),
         performance=unknown_performance(task),
     )
+
+
+def activity_of(activity: Activity, kept: np.ndarray) -> Activity:
+    """The activity of the rules in `kept`. It does not depend on the other rules."""
+    each = ("covered", "totals", "in_leaf", "in_both", "activation", "highest")
+    return replace(activity, **{name: getattr(activity, name)[kept] for name in each})
 
 
 def rewritten(fitted: Fitted, texts: Mapping[int, str], start: str) -> tuple[Rules, Network]:
@@ -160,10 +172,7 @@ def rewritten(fitted: Fitted, texts: Mapping[int, str], start: str) -> tuple[Rul
 
 
 def network_value(fitted: Fitted, rule: int, given: Any) -> np.ndarray:
-    """Convert a rule's value from units of the targets to standardised targets.
-
-    Returns (n_outputs,) float32.
-    """
+    """A rule's value from units of the targets to standardised ones, (n_outputs,) float32."""
     n_outputs = fitted.network.n_outputs
     numbers = [given] if isinstance(given, Real) and n_outputs == 1 else given
     if (
@@ -177,7 +186,150 @@ def network_value(fitted: Fitted, rule: int, given: Any) -> np.ndarray:
     return (np.array(numbers, float) / factor).astype(np.float32)
 
 
-def activity_of(activity: Activity, kept: np.ndarray) -> Activity:
-    """The activity of the rules in `kept`. It does not depend on the other rules."""
-    each = ("covered", "totals", "in_leaf", "in_both", "activation", "highest")
-    return replace(activity, **{name: getattr(activity, name)[kept] for name in each})
+def edited_text(fitted: Fitted, text: str) -> tuple[Fitted, str]:
+    """The model that a changed text describes, and a line that says what changed.
+
+    If the text declares the same columns and targets, and new rules use only columns that the
+    model encodes, all unchanged parts keep their bits. Rules with unchanged literals also keep
+    their leaves and stay frozen or free, even if they have moved in the text. Otherwise the
+    whole model is read from the text.
+    """
+    before, after = read_exact(exact_text(fitted)), read_exact(text)
+    check_task(before.task, after.task)
+    former = rule_places(before.rules, after.rules)
+    summary = changes_text(before, after, former)
+    encoder = fitted.encoder
+    places = {
+        term_of(encoder.names[column.source], column): place
+        for place, column in enumerate(encoder.columns)
+    }
+    new = [rule for rule, place in zip(after.rules, former, strict=True) if place is None]
+    literals = [literal for rule in new for literal in rule.literals]
+    terms = {term for literal in literals for _, term in literal if isinstance(term, Term)}
+    if declarations(before) != declarations(after) or not terms <= places.keys():
+        read = fitted_from_text(after, fitted.estimator, named=encoder.named)
+        kept = replace(read, notes=fitted.notes, lineage=fitted.lineage)
+        return kept, f"{summary}; read from text, since other columns or targets are declared"
+    task, rules, network = fitted.task, fitted.rules, fitted.state.network
+    shift, factor = task.loss.link.in_units(task.centre, task.scale)
+    intercept = network.intercept
+    with np.errstate(over="ignore"):
+        if new:
+            values = np.array([rule.values for rule in new]) / factor
+            written = network_of(new, encoder, places, values).without_unused_features()
+            rules = Rules.join([rules, unmeasured(leaves_of(written), task)])
+            network = Network.join([network, written])
+        numbers = iter(range(fitted.rules.n_rules, rules.n_rules))
+        order = np.array([next(numbers) if place is None else place for place in former])
+        network = network.take(order)
+        values = network.values.copy()
+        for rule in revalued(before, after, former):
+            values[rule] = after.rules[rule].values / factor
+        if (before.intercept != after.intercept).any():
+            intercept = (after.intercept - shift) / factor
+    network = replace(network, values=values, intercept=intercept)
+    if not all(np.isfinite(array).all() for array in network.parameters):
+        raise ValueError(
+            "The rules hold a number that is too large for an estimator, which computes in "
+            "float32. Write smaller numbers."
+        )
+    return with_rules(fitted, rules.take(order), network, None if new else order), summary
+
+
+def check_task(before: Task, after: Task) -> None:
+    """Refuse a text with another kind or number of outputs than the model."""
+    if before.are_classes != after.are_classes or before.n_outputs != after.n_outputs:
+        model, text = (
+            f"{one.n_classes} classes" if one.are_classes else counted(one.n_outputs, "number")
+            for one in (before, after)
+        )
+        raise ValueError(
+            f"The text predicts {text}, the model {model}. Keep what is predicted, or "
+            "read the text with read_rules(text, estimator=True)."
+        )
+
+
+def declarations(exact: ExactRules) -> tuple[Hashable, ...]:
+    """Everything that a text declares before its rules, except the intercept."""
+    task = exact.task
+    labels = tuple((type(label), label) for label in task.labels)
+    targets = (labels, task.loss.name, task.flat, tuple(task.scale.tolist()))
+    return (*targets, exact.named, *exact.columns)
+
+
+def term_of(name: str, column: EncodedColumn) -> Term:
+    """The term by which the text names an encoded column of the column `name`."""
+    if isinstance(column, Number):
+        return Term(name, "number" if column.knots is None else "scaled")
+    if column.means_missing:
+        return Term(name, "missing")
+    if isinstance(column, Category):
+        return Term(name, "category", column.category)
+    return Term(name, "rare")
+
+
+def rule_places(before: list[ParsedRule], after: list[ParsedRule]) -> list[int | None]:
+    """The former places of the rules of a changed text; None for a new rule.
+
+    A rule is recognised by its conditions. Rules with the same conditions are told apart by
+    their values.
+    """
+
+    def key_of(rule: ParsedRule, with_values: bool) -> Hashable:
+        units = None if rule.units is None else tuple(rule.units)
+        values = tuple(rule.values.tolist()) if with_values else None
+        return tuple(rule.literals), units, values
+
+    found: list[int | None] = [None] * len(after)
+    left = set(range(len(before)))
+    for with_values in (True, False):
+        places: dict[Hashable, list[int]] = {}
+        for place in sorted(left, reverse=True):
+            places.setdefault(key_of(before[place], with_values), []).append(place)
+        for number, rule in enumerate(after):
+            same = places.get(key_of(rule, with_values), [])
+            if found[number] is None and same:
+                found[number] = place = same.pop()
+                left.discard(place)
+    return found
+
+
+def revalued(before: ExactRules, after: ExactRules, former: list[int | None]) -> dict[int, int]:
+    """The rules of a changed text that only have other values, with their former places."""
+    return {
+        number: place
+        for number, (rule, place) in enumerate(zip(after.rules, former, strict=True))
+        if place is not None and (rule.values != before.rules[place].values).any()
+    }
+
+
+def changes_text(before: ExactRules, after: ExactRules, former: list[int | None]) -> str:
+    """A line that says what changed between two texts."""
+    n_new = former.count(None)
+    dropped = sorted(set(range(len(before.rules))).difference(former))
+    valued = sorted(revalued(before, after, former).values())
+    parts = [
+        named_rules(dropped, "taken out"),
+        named_rules(valued, "given another value"),
+        f"{counted(n_new, 'rule')} put in" if n_new else "",
+        "another start" if (before.intercept != after.intercept).any() else "",
+    ]
+    return ("; ".join(filter(None, parts)) or "no rule changed") + " (as text)"
+
+
+def leaves_of(network: Network) -> list[list[Literal]]:
+    """Turn rules that were written as literals into leaves of a tree.
+
+    Each literal becomes a split of the column on which its weight is largest. The other columns
+    of the literal are taken at their means.
+    """
+    leaves: list[list[Literal]] = []
+    for rule in range(network.n_rules):
+        own = network.layout.literals_of(rule)
+        leaves.append([])
+        for weights, bias in zip(network.weights[own], network.biases[own], strict=True):
+            if weights.any():
+                most = int(np.abs(weights).argmax())
+                sign, threshold = 1 if weights[most] > 0 else -1, -bias / weights[most]
+                leaves[-1].append((int(network.features[most]), sign, np.float32(threshold)))
+    return leaves
