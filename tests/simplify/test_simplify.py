@@ -21,6 +21,7 @@ from waiting import HANG
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
 from neuralrules._estimators._base import encoded_rows, engine_of, settings_of
+from neuralrules._network._constraints import Constraints
 from neuralrules._simplify import _path
 from neuralrules._simplify._path import TOLERANCE, mean_losses, trained
 
@@ -165,7 +166,8 @@ def test_zeros_stay_zero_while_the_rest_is_trained():
     )
     plan = settings_of(model).plan(rows.task, len(rows))
     engine = engine_of(model)
-    after = trained(sparse, rows, plan, engine, np.random.RandomState(0))
+    limits = Constraints.keep_zeros(sparse)
+    after = trained(sparse, rows, plan, engine, np.random.RandomState(0), limits)
     np.testing.assert_array_equal(after.weights == 0, sparse.weights == 0)
     np.testing.assert_array_equal(after.mixing == 0, sparse.mixing == 0)
     assert (after.weights != sparse.weights).any()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import SIMPLIFIED
 from neuralrules._fitted._performance import unexplained_of_each
 from neuralrules._fitting._settings import Settings
+from neuralrules._io._checks import check_position
 from neuralrules._io._frames import import_pandas
 from neuralrules._io._progress import ProgressLine
 from neuralrules._io._warn import warn
@@ -59,15 +59,8 @@ class Losses(NamedTuple):
 class Step(NamedTuple):
     """One model of a path from the whole model to the smallest.
 
-    Attributes
-    ----------
-    network : Network
-        For standardised targets.
-    rules : Rules
-    given : Losses
-        Measured on the rows that the network is trained on.
-    validation : Losses
-        Measured on rows that the network has not seen.
+    Its `network` is for standardised targets. Its losses are measured on the rows `given`,
+    which it is trained on, and on `validation` rows, which it has not seen.
     """
 
     network: Network
@@ -77,19 +70,13 @@ class Step(NamedTuple):
 
 
 class ConstantLosses(NamedTuple):
-    """The mean losses of the best constant prediction.
+    """The mean losses of the best constant prediction for the rows that a model is trained on.
 
-    The constant is the best one for the rows to train on (`given`). Its loss is also measured
-    on rows that the model has not seen (`validation`).
+    They are measured on these rows (`given`), and on rows that the model has not seen.
     """
 
     given: float
     validation: float
-
-    @classmethod
-    def of(cls, given: Rows, validation: Rows) -> ConstantLosses:
-        constant = given.best_constant()
-        return cls(given.mean_loss(constant), validation.mean_loss(constant))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,31 +152,26 @@ class SimplificationPath:
                 (first.validation, self.constant.validation, "rows that it has not seen"),
             )
         )
-        good = [
-            number
-            for number, step in enumerate(self.steps)
-            if step.given.loss <= given and step.validation.loss <= unseen
-        ]
-        return min(good, key=lambda number: self.steps[number].network.n_parameters)
+        return self._smallest(
+            lambda step: step.given.loss <= given and step.validation.loss <= unseen
+        )
 
     def knee(self) -> int:
         """The smallest step whose error is within one standard error of the lowest."""
-        errors = [step.validation.error for step in self.steps]
-        best = self.steps[int(np.argmin(errors))].validation
-        good = [n for n, error in enumerate(errors) if error <= best.error + best.error_se]
-        return min(good, key=lambda number: self.steps[number].network.n_parameters)
+        best = min((step.validation for step in self.steps), key=lambda losses: losses.error)
+        return self._smallest(lambda step: step.validation.error <= best.error + best.error_se)
+
+    def _smallest(self, good: Callable[[Step], bool]) -> int:
+        """The number of the step with the fewest parameters among those that are good."""
+        numbers = [number for number, step in enumerate(self.steps) if good(step)]
+        return min(numbers, key=lambda number: self.steps[number].network.n_parameters)
 
     def model(self, step: int) -> Any:
         """The fitted estimator of a step.
 
         It is independent of the estimator that the path began with.
         """
-        if not isinstance(step, Integral) or not 0 <= step < len(self.steps):
-            raise ValueError(
-                f"step={step!r} is not one of the {len(self.steps)} steps of this path. "
-                f"Give a number from 0 to {len(self.steps) - 1}."
-            )
-        chosen = self.steps[step]
+        chosen = self.steps[check_position("step", step, len(self), "steps of this path")]
         network = chosen.network.without_unused_features()
         smaller = self.origin.with_network(network, chosen.rules, self._rows, self._engine)
         told = f"{self.origin.size_text} became {smaller.size_text}"
@@ -234,16 +216,16 @@ def simplification_path(
 ) -> SimplificationPath:
     """Prune and train a model step by step, and measure it on rows that it has not seen.
 
+    Without `validation`, the model may have seen all rows. Then a twin is fitted without a
+    fifth of the rows and pruned in the same way. The losses of the twin's steps on this fifth
+    stand for the validation losses of the model's steps.
+
     Parameters
     ----------
     fitted : Fitted
         The model to simplify. It is not changed.
-    given : Rows
-        The rows to train on.
-    validation : Rows or None
-        Rows that the model has not seen. With None, the model may have seen all rows. Then a
-        twin is fitted without a fifth of the rows and pruned in the same way. The losses of
-        the twin's steps on this fifth stand for the validation losses of the model's steps.
+    given, validation : Rows
+        The rows to train on, and rows that the model has not seen, if there are any.
     fit_twin : callable
         Takes the indices of some rows and fits a model like this one on these rows. Returns
         the new model, and all of `given` as the new model encodes it.
@@ -253,29 +235,28 @@ def simplification_path(
         Makes the estimator of a step from its fitted model.
     """
     engine, random_state = settings.new_engine(), check_random_state(settings.random_state)
-    if validation is not None:
-        steps = walk(fitted, given, validation, settings, engine, random_state)
-        with PathProgress(shown=bool(settings.verbose)) as bar:
-            own_steps = tuple(map(bar.passing, steps))
-        constant = ConstantLosses.of(given, validation)
-        return SimplificationPath(own_steps, fitted, constant, given, engine, estimator_of)
-    rest, held = held_out(given, random_state)
+
+    def steps_of(model: Fitted, rows: Rows, unseen: Rows) -> Iterator[Step]:
+        return walk(model, rows, unseen, settings, engine, random_state)
+
     with PathProgress(shown=bool(settings.verbose)) as bar:
-        bar.begin("fitting a twin without a fifth of the rows, to measure on them")
-        twin, rows = fit_twin(rest)
-        seen, unseen = rows.take(rest), rows.take(held)
-        shown, own = (
-            walk(model, *both, settings, engine, random_state)
-            for model, both in ((twin, (seen, unseen)), (fitted, (given, given)))
-        )
-        own_steps = tuple(
-            mine._replace(validation=theirs.validation)
-            for mine, theirs in zip(map(bar.passing, own), shown, strict=False)
-        )
-    constant = ConstantLosses.of(given, given)._replace(
-        validation=ConstantLosses.of(seen, unseen).validation
+        if validation is not None:
+            seen, unseen = given, validation
+            steps = tuple(map(bar.passing, steps_of(fitted, given, unseen)))
+        else:
+            rest, held = held_out(given, random_state)
+            bar.begin("fitting a twin without a fifth of the rows, to measure on them")
+            twin, rows = fit_twin(rest)
+            seen, unseen = rows.take(rest), rows.take(held)
+            own, measured = steps_of(fitted, given, given), steps_of(twin, seen, unseen)
+            steps = tuple(
+                mine._replace(validation=theirs.validation)
+                for mine, theirs in zip(map(bar.passing, own), measured, strict=False)
+            )
+    constant = ConstantLosses(
+        given.mean_loss(given.best_constant()), unseen.mean_loss(seen.best_constant())
     )
-    return SimplificationPath(own_steps, fitted, constant, given, engine, estimator_of)
+    return SimplificationPath(steps, fitted, constant, given, engine, estimator_of)
 
 
 class PathProgress(ProgressLine):
@@ -337,25 +318,29 @@ def walk(
         return Step(network, rules, *losses)
 
     yield step()
-    whole = network.n_parameters
-    plan = settings.plan(given.task, int(np.count_nonzero(given.training_weights)))
+    whole, weights = network.n_parameters, given.training_weights
+    plan = settings.plan(given.task, int(np.count_nonzero(weights)))
     restrictions = settings.restrictions(fitted.encoder, fitted.task)
     directions = None if restrictions is None else restrictions.directions
+
+    def without_idle(free: Network) -> tuple[Network, np.ndarray]:
+        return drop_idle(free, given.X, weights, directions)
+
+    def shrunk(free: Network) -> tuple[Network, np.ndarray]:
+        share = LARGE_SHARE if network.n_parameters > LARGE else SHARE
+        smaller, kept = prune(free, given.X, weights, share)
+        smaller, still = without_idle(smaller)
+        return smaller, kept[still]
+
     # The user may have added restrictions since the fit.
     network = restricted(network, restrictions, rules.frozen)
-    network, kept = around_frozen(
-        network,
-        rules,
-        lambda free: drop_idle(free, given.X, given.training_weights, directions),
-    )
+    network, kept = around_frozen(network, rules, without_idle)
     rules = rules.take(kept)
     yield step()
     # The path also ends when no free rule has a weight left. Rules without weights add a
     # constant. Pruning moves this constant to the intercept, and training would move it back.
     while network.n_parameters > smallest_size(whole) and free_part(network, rules).any():
-        share = LARGE_SHARE if network.n_parameters > LARGE else SHARE
-        shrink = partial(shrunk, rows=given, share=share, directions=directions)
-        smaller, kept = around_frozen(network, rules, shrink)
+        smaller, kept = around_frozen(network, rules, shrunk)
         if smaller.n_parameters >= network.n_parameters:
             return
         rules = rules.take(kept)
@@ -363,15 +348,6 @@ def walk(
         limits = limits.freezing(smaller, rules.frozen)
         network = trained(smaller, given, plan, engine, random_state, limits)
         yield step()
-
-
-def shrunk(
-    network: Network, rows: Rows, share: float, directions: np.ndarray | None
-) -> tuple[Network, np.ndarray]:
-    """A network that has lost about a share of its parameters, and the rules left in it."""
-    smaller, kept = prune(network, rows.X, rows.training_weights, share)
-    smaller, still = drop_idle(smaller, rows.X, rows.training_weights, directions)
-    return smaller, kept[still]
 
 
 def smallest_size(whole: int) -> float:
@@ -385,9 +361,9 @@ def trained(
     plan: Plan,
     engine: Engine,
     random_state: np.random.RandomState,
-    limits: Constraints | None = None,
+    limits: Constraints,
 ) -> Network:
-    """Train what is left of a network; zero weights and frozen rules stay as they are."""
+    """Train what is left of a network, within some limits."""
     order = np.flatnonzero(rows.training_weights).astype(np.int32)
     n_batches = math.ceil(len(order) / plan.batch_size)
     plan = replace(
@@ -397,16 +373,8 @@ def trained(
         learning_rate=RATE * plan.learning_rate,
         verbose=False,
     )
-    outcome = train(
-        State.start(network),
-        rows,
-        order,
-        order[:0],
-        plan,
-        engine,
-        random_state,
-        Constraints.keep_zeros(network) if limits is None else limits,
-    )
+    start, none = State.start(network), order[:0]
+    outcome = train(start, rows, order, none, plan, engine, random_state, limits)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome.state.network

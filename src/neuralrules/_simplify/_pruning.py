@@ -55,13 +55,6 @@ class Worth:
     weight_means: np.ndarray
     mixing_means: np.ndarray
 
-    @classmethod
-    def nothing(cls, network: Network) -> Worth:
-        """Zeros for a network whose parts are yet to be measured."""
-        own, mixing = network.own_weights.size, network.mixing.size
-        sizes = (network.n_rules, network.n_literals, own, mixing, own, mixing)
-        return cls(*(np.zeros(size) for size in sizes))
-
 
 @dataclass(frozen=True)
 class Block:
@@ -106,38 +99,30 @@ def blocks(network: Network, X: np.ndarray) -> Iterator[Block]:
         alike = np.flatnonzero((lengths == length) & (widths == width))
         size = max(1, CHUNK_CELLS // (max(len(X), 1) * (length + width)))
         for start in range(0, len(alike), size):
-            yield block(network, by_column, alike[start : start + size], length, width)
+            rules = alike[start : start + size]
+            literals = places(layout.offsets[rules], length)
+            weights = places(layout.weight_offsets[rules], length, width)
+            mixing = places(layout.mixing_offsets[rules], length, length)
+            x = by_column[network.columns[places(layout.column_offsets[rules], width)]]
+            values = network.own_weights[weights] @ x + network.biases[literals][:, :, None]
+            units = values
+            if network.deep:
+                shifts = network.shifts[literals][:, :, None]
+                units = network.mixing[mixing] @ np.maximum(values, 0) + shifts
+            yield Block(rules, literals, weights, mixing, x, values, units)
 
 
-def block(
-    network: Network, by_column: np.ndarray, rules: np.ndarray, length: int, width: int
-) -> Block:
-    """A block of rules that have `length` literals and `width` columns each.
-
-    `by_column` holds the encoded rows, (n_columns, n_rows).
-    """
-    layout = network.layout
-
-    def places(first: np.ndarray, *shape: int) -> np.ndarray:
-        return first[rules].reshape(-1, *(1 for _ in shape)) + np.arange(
-            np.prod(shape, dtype=int)
-        ).reshape(shape)
-
-    literals = places(layout.offsets, length)
-    weights = places(layout.weight_offsets, length, width)
-    mixing = places(layout.mixing_offsets, length, length)
-    x = by_column[network.columns[places(layout.column_offsets, width)]]
-    values = network.own_weights[weights] @ x + network.biases[literals][:, :, None]
-    units = values
-    if network.deep:
-        shifts = network.shifts[literals][:, :, None]
-        units = network.mixing[mixing] @ np.maximum(values, 0) + shifts
-    return Block(rules, literals, weights, mixing, x, values, units)
+def places(first: np.ndarray, *shape: int) -> np.ndarray:
+    """The places of arrays of one shape in a flat array, from their first places (n,)."""
+    cells = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    return first.reshape(-1, *(1 for _ in shape)) + cells
 
 
 def worth(network: Network, X: np.ndarray, weights: np.ndarray) -> Worth:
     """Worth of every part on encoded rows X (n_rows, n_columns) with weights (n_rows,)."""
-    result, row_weights = Worth.nothing(network), weights.astype(np.float64)
+    n_weights, n_mixing = network.own_weights.size, network.mixing.size
+    counts = (network.n_rules, network.n_literals, n_weights, n_mixing, n_weights, n_mixing)
+    result, row_weights = Worth(*map(np.zeros, counts)), weights.astype(np.float64)
     sizes = (network.values.astype(np.float64) ** 2).sum(axis=1)
     for own in blocks(network, X):
         size, active = sizes[own.rules], own.active
@@ -223,14 +208,15 @@ def drop_idle(
         value = worth(some, X, weights)
         worth_of_rules[rules] = value.rules
         # Drop one literal of a rule at a time: if two are alike, one of them must stay.
-        cheapest = np.array(cheapest_literals(some, value))
+        cheapest = cheapest_literals(some, value)
         idle = value.literals[cheapest] == 0
         looked_at = np.isin(np.arange(network.n_rules), rules)
         numbers = np.flatnonzero(literals & np.repeat(looked_at, lengths))
         literals[numbers[cheapest[idle]]] = False
         rules = rules[idle]
     kept = np.flatnonzero(worth_of_rules > 0)
-    kept = kept if kept.size else np.array([0])
+    if not kept.size:
+        kept = np.array([0])
     return network.take(kept, literals), kept
 
 
@@ -315,12 +301,10 @@ def activations(network: Network, X: np.ndarray) -> np.ndarray:
     return result
 
 
-def cheapest_literals(network: Network, value: Worth) -> list[int]:
-    """The literal of each rule that is worth least."""
-    return [
-        int(first + value.literals[first:last].argmin())
-        for first, last in zip(network.offsets[:-1], network.offsets[1:], strict=True)
-    ]
+def cheapest_literals(network: Network, value: Worth) -> np.ndarray:
+    """The literal of each rule that is worth least, (n_rules,) int64."""
+    own = map(network.layout.literals_of, range(network.n_rules))
+    return np.array([part.start + value.literals[part].argmin() for part in own])
 
 
 def prune(
@@ -333,15 +317,15 @@ def prune(
     """
     value = worth(network, X, weights)
     rule_sizes, literal_sizes = part_sizes(network)
-    cheapest = np.array(cheapest_literals(network, value))
+    cheapest = cheapest_literals(network, value)
     prices_of_rules = value.rules / rule_sizes
     prices_of_rules[value.rules.argmax()] = np.inf  # one rule must stay
     parts = [  # worth per parameter saved, number of parameters saved
         (prices_of_rules, rule_sizes),
         (value.literals[cheapest] / literal_sizes[cheapest], literal_sizes[cheapest]),
-        *single_weights(network.own_weights, value.weights),
-        *single_weights(network.mixing, value.mixing),
     ]
+    for array, prices in ((network.own_weights, value.weights), (network.mixing, value.mixing)):
+        parts.append((prices[array != 0], np.ones(np.count_nonzero(array))))
     prices, savings = (np.concatenate(side) for side in zip(*parts, strict=True))
     order = np.argsort(prices, kind="stable")[: np.isfinite(prices).sum()]
     if not order.size:
@@ -361,18 +345,12 @@ def part_sizes(network: Network) -> tuple[np.ndarray, np.ndarray]:
     literals = 1.0 + np.bincount(network.layout.cells()[0], present, network.n_literals)
     if network.deep:
         for rule in range(network.n_rules):
-            own = slice(network.offsets[rule], network.offsets[rule + 1])
-            layer = network.second_layer(rule)
             # A literal takes its column of the second layer and the row of its unit with it.
-            row, column = (np.count_nonzero(layer, axis=axis) for axis in (0, 1))
-            literals[own] += row + column
+            present = network.second_layer(rule) != 0
+            own = network.layout.literals_of(rule)
+            literals[own] += present.sum(axis=0) + present.sum(axis=1)
     rules = np.add.reduceat(literals, network.offsets[:-1])
     return rules + network.n_outputs, literals
-
-
-def single_weights(array: np.ndarray, value: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    present = value[array != 0]
-    return [(present, np.ones(present.size))]
 
 
 def without_weights(network: Network, value: Worth, limit: float) -> Network:
@@ -414,12 +392,7 @@ def around_frozen(
 ) -> tuple[Network, np.ndarray]:
     """Shrink the free rules of a network. Frozen rules stay as they are.
 
-    Parameters
-    ----------
-    network : Network
-    rules : Rules
-    shrink : callable
-        Takes a network. Returns a smaller network and the indices of the remaining rules.
+    `shrink` takes a network and returns a smaller one with the indices of the remaining rules.
     """
     held, free = (np.flatnonzero((rules.frozen_parts == FREE) == one) for one in (False, True))
     if not held.size:
