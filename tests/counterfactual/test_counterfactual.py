@@ -35,7 +35,7 @@ from neuralrules._counterfactual._ball import (
 )
 from neuralrules._counterfactual._choices import read_choices, read_options
 from neuralrules._counterfactual._program import solve_in_ball
-from neuralrules._counterfactual._solve import Deadline, Problem, Wanted, search
+from neuralrules._counterfactual._solve import NO_ROW, Deadline, Problem, Wanted, search
 from neuralrules._estimators._base import engine_of
 
 CATEGORIES = ["Lima", "Oslo", "Rome"]
@@ -760,7 +760,7 @@ def test_a_solution_that_predict_denies_is_not_called_proven():
     wanted = Wanted([class_goal(model.network_, 1)], lambda prediction: False)
     problem = Problem.of(model.fitted_, engine_of(model), X[:1], columns, wanted)
     outcome = search(problem, NoDeadline(1))
-    assert outcome.best is None
+    assert outcome.best is NO_ROW
     assert not outcome.proven
     assert outcome.bound < 2
 

@@ -19,6 +19,7 @@ from neuralrules._counterfactual._choices import (
 from neuralrules._counterfactual._program import Goal
 from neuralrules._counterfactual._row import cell_text
 from neuralrules._counterfactual._solve import (
+    NO_ROW,
     TOLERANCE,
     Change,
     Deadline,
@@ -182,7 +183,7 @@ def counterfactual(
         known = answers[-1].bound if answers else 0.0
         found = search(problem, deadline, known)
         answers.append(answer_of(problem, found, deadline.elapsed()))
-        if found.best is None:
+        if not answers[-1].found:
             break
         problem = problem.excluding(found.best.positions)
         deadline = Deadline(as_float(time_limit))
@@ -194,18 +195,18 @@ def answer_of(problem: Problem, found: Found, seconds: float) -> Counterfactual:
     best, of_class = found.best, problem.wanted.of_class
     before, probability = problem.predicted(problem.table)
     return Counterfactual(
-        x=None if best is None else best.table,
-        changes=() if best is None else best.changes,
-        cost=np.inf if best is None else best.cost,
+        x=best.table,
+        changes=best.changes,
+        cost=best.cost,
         bound=found.bound,
         optimal=found.proven,
-        found=best is not None,
+        found=best is not NO_ROW,
         prediction_before=before,
-        prediction_after=None if best is None else best.prediction,
+        prediction_after=best.prediction,
         seconds=seconds,
         probability_of=None if of_class is None else problem.fitted.task.labels[of_class],
         probability_before=probability,
-        probability_after=None if best is None else best.probability,
+        probability_after=best.probability,
     )
 
 

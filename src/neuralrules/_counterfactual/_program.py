@@ -67,6 +67,18 @@ class Program:
         self._rows.append((coefficients[kept], variables[kept]))
         self._lows.append(at_least)
 
+    def switches(self, n: int = 1) -> np.ndarray:
+        """Add variables that are 0 or 1, and return their numbers (n,)."""
+        return self.variables(np.ones(n), integral=True)
+
+    def limit(self, variable: Any, most: float, switch: Any) -> None:
+        """Require variable <= most * switch."""
+        self.require((most, switch), (-1, variable), at_least=0)
+
+    def choose(self, switches: np.ndarray, most: int) -> None:
+        """Require that at most `most` of the switches are 1."""
+        self.require((-np.ones(len(switches)), switches), at_least=-most)
+
     def solve(
         self, costs: np.ndarray, time_limit: float, fixed: np.ndarray | None = None
     ) -> Any:
@@ -118,15 +130,9 @@ class Goal(NamedTuple):
 class Answer(NamedTuple):
     """The solver's answer for one ball.
 
-    Attributes
-    ----------
-    amounts : (n_moves,) float64 or None
-        None if no row was found, or if there is no such row.
-    bound : float
-        A lower bound: no row of the ball that meets the goal costs less. Infinite if no row of
-        the ball meets the goal.
-    solved : bool
-        Whether the solver finished before the time was over.
+    `amounts` (n_moves,) float64 are None if no row was found. No row of the ball that meets the
+    goal costs less than `bound`, which is infinite if none meets the goal. `solved` says
+    whether the solver finished before the time was over.
     """
 
     amounts: np.ndarray | None
@@ -169,12 +175,12 @@ def add_moves(program: Program, ball: Ball) -> np.ndarray:
     started = amounts.copy()  # positive if the move is made at all
     for move in np.flatnonzero(moves.whole & ~plain & (moves.most > 0)):
         first, more = moves.first[move], moves.most[move] - moves.first[move]
-        started[move] = program.variables(1, integral=True)[0]
+        started[move] = program.switches()[0]
         steps = program.variables(more, integral=True)
         terms = (1, amounts[move]), (-first, started[move]), (-1, steps)
         program.require(*terms, at_least=0)
         program.require(*[(-factor, variable) for factor, variable in terms], at_least=0)
-        program.require((more, started[move]), (-1, steps), at_least=0)
+        program.limit(steps, more, started[move])
     for group in np.unique(moves.groups):
         own = np.flatnonzero(moves.groups == group)
         single = (moves.most[own] <= 1) | (started[own] != amounts[own])
@@ -183,7 +189,7 @@ def add_moves(program: Program, ball: Ball) -> np.ndarray:
         # and down at once only costs more.
         straight = (moves.segments[own] < 0).all()
         if len(own) > 1 and straight and (moves.whole[own] & single).all():
-            program.require((-np.ones(len(own)), started[own]), at_least=-1)
+            program.choose(started[own], 1)
     add_segments(program, moves, amounts)
     add_together(program, moves, amounts)
     program.require((-moves.rates / ball.radius, amounts), at_least=-1)
@@ -197,17 +203,17 @@ def add_segments(program: Program, moves: Moves, amounts: np.ndarray) -> None:
     before it. A whole number goes either up or down, because both at once could lead to a
     fraction. For other numbers, both at once only cost more.
     """
-    for move in np.flatnonzero((moves.segments > 0) & (moves.most > 0)):
-        entered = program.variables(1, integral=True)
-        program.require((1, amounts[move - 1]), (-moves.most[move - 1], entered), at_least=0)
-        program.require((moves.most[move], entered), (-1, amounts[move]), at_least=0)
-    first = np.flatnonzero((moves.segments == 0) & moves.whole & (moves.most > 0))
+    most = moves.most
+    for move in np.flatnonzero((moves.segments > 0) & (most > 0)):
+        entered = program.switches()
+        program.require((1, amounts[move - 1]), (-most[move - 1], entered), at_least=0)
+        program.limit(amounts[move], most[move], entered)
+    first = np.flatnonzero((moves.segments == 0) & moves.whole & (most > 0))
     for one, other in pairwise(first):
         if moves.groups[one] == moves.groups[other]:
-            up = program.variables(1, integral=True)
-            program.require((moves.most[one], up), (-1, amounts[one]), at_least=0)
-            most = moves.most[other]
-            program.require((-most, up), (-1, amounts[other]), at_least=-most)
+            up = program.switches()
+            program.limit(amounts[one], most[one], up)
+            program.require((-most[other], up), (-1, amounts[other]), at_least=-most[other])
 
 
 def add_together(program: Program, moves: Moves, amounts: np.ndarray) -> None:
@@ -216,15 +222,15 @@ def add_together(program: Program, moves: Moves, amounts: np.ndarray) -> None:
     too_many = together.most is not None and together.most < len(groups)
     if not too_many and not together.excluded:
         return
-    changed = program.variables(np.ones(len(groups)), integral=True)
+    changed = program.switches(len(groups))
     for move in np.flatnonzero(moves.most > 0):
         own = changed[np.searchsorted(groups, moves.groups[move])]
-        program.require((moves.most[move], own), (-1, amounts[move]), at_least=0)
+        program.limit(amounts[move], moves.most[move], own)
     if together.most is not None:
-        program.require((-np.ones(len(changed)), changed), at_least=-together.most)
+        program.choose(changed, together.most)
     for positions in together.excluded:
         some = changed[np.searchsorted(groups, sorted(positions))]
-        program.require((-np.ones(len(some)), some), at_least=1 - len(some))
+        program.choose(some, len(some) - 1)
 
 
 def bounded_units(
@@ -255,8 +261,8 @@ def add_helping_rule(program: Program, units: Units) -> Helping:
     off: list[tuple[Any, Any]] = []
     on = None
     if low.min() < 0 or units.covers:
-        on = int(program.variables(1, integral=True)[0])
-        program.require((high.min(), on), (-1, activation), at_least=0)
+        on = int(program.switches()[0])
+        program.limit(activation, high.min(), on)
         off = [(-1.0, on)]
     for unit in range(len(low)):
         room = max(-low[unit], 0)  # how far below 0 a unit may be if the rule is not active
@@ -277,9 +283,9 @@ def add_hurting_rule(program: Program, units: Units) -> int:
     n, margin = len(units.low), units.margin
     low, high = units.low + margin, units.high + margin
     activation = int(program.variables(high.min(), lower=max(low.min(), 0))[0])
-    least = program.variables(np.ones(n), integral=True) if n > 1 else np.empty(0, int)
+    least = program.switches(n) if n > 1 else np.empty(0, int)
     if n > 1:  # choose at most one unit: two would loosen each other's row
-        program.require((-np.ones(n), least), at_least=-1)
+        program.choose(least, 1)
     for unit in range(n):
         # If unit k is chosen, the activation is at least unit k. So unit j exceeds the
         # activation by at most gaps[j, k]. The activation is also at least 0. So unit j exceeds
@@ -313,8 +319,8 @@ def add_layer(
         if low[literal] >= 0:
             program.require((-1, variable), own, at_least=-constant)
             continue
-        on = positive[literal] = program.variables(1, integral=True)[0]
-        program.require((-1, variable), (high[literal], on), at_least=0)
+        on = positive[literal] = program.switches()[0]
+        program.limit(variable, high[literal], on)
         needed = low[literal] - constant - errors[literal]
         program.require((-1, variable), own, (low[literal], on), at_least=needed)
     return rectified, positive

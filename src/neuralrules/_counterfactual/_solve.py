@@ -104,20 +104,26 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A row with a prediction that the user wants, and the positions of changed columns."""
+    """A row with a prediction that the user wants, and the positions of changed columns.
 
-    table: Any
-    changes: tuple[Change, ...]
-    positions: frozenset[int]
-    cost: float
-    prediction: Any
-    probability: float | None
+    If there is no row, its cost is infinite.
+    """
+
+    table: Any = None
+    changes: tuple[Change, ...] = ()
+    positions: frozenset[int] = frozenset()
+    cost: float = np.inf
+    prediction: Any = None
+    probability: float | None = None
+
+
+NO_ROW = Candidate()
 
 
 class Found(NamedTuple):
     """The best row found, a lower bound of all costs, and whether the search gave a proof."""
 
-    best: Candidate | None
+    best: Candidate
     bound: float
     proven: bool
 
@@ -165,25 +171,25 @@ class Problem:
         most = np.where(stays, 0, moves.most)
         return replace(self, moves=replace(moves, most=most, together=together))
 
-    def candidate(self, amounts: np.ndarray | None) -> Candidate | None:
-        """The moved row if its prediction is wanted, else None."""
+    def candidate(self, amounts: np.ndarray | None) -> Candidate:
+        """The moved row if its prediction is wanted, else NO_ROW."""
         if amounts is None:
-            return None
+            return NO_ROW
         cells = changed_cells(self.columns, self.meanings, amounts)
         if not self.moves.together.allows(set(cells)):
-            return None
+            return NO_ROW
         table = write_cells(self.table, cells)
         prediction, probability = self.predicted(table)
         if not self.wanted.accepts(prediction if probability is None else probability):
-            return None
+            return NO_ROW
         changes = []
         for position in cells:
             before, after = cell_at(self.table, position), cell_at(table, position)
             column = self.columns[position]
             changes.append(Change(column.name, before, after, column.cost(before, after)))
         changes.sort(key=lambda change: -change.cost)
-        cost = sum(change.cost for change in changes)
-        return Candidate(table, tuple(changes), frozenset(cells), cost, prediction, probability)
+        cost, positions = sum(change.cost for change in changes), frozenset(cells)
+        return Candidate(table, tuple(changes), positions, cost, prediction, probability)
 
     def predicted(self, table: Any) -> tuple[Any, float | None]:
         """The prediction for a table of one row, and the probability if one is wanted."""
@@ -214,7 +220,7 @@ def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
     No row costs less than `known`, so balls with a smaller radius are left out.
     """
     if not problem.moves.most.any():
-        return Found(None, np.inf, True)
+        return Found(NO_ROW, np.inf, True)
     radius, largest = problem.radii()
     while radius < known:
         radius *= 2
@@ -223,21 +229,20 @@ def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
         bounds = []
         for goal in problem.wanted.goals:
             # Rows that cost more than the best row so far are of no interest.
-            limit = largest if best is None else min(largest, best.cost)
+            limit = min(largest, best.cost)
             radius = min(radius, limit)
             found, low, solved = solve_goal(problem, goal, radius, deadline)
-            if found is not None and (best is None or found.cost < best.cost):
-                best = found
+            best = min(best, found, key=lambda row: row.cost)
             bounds.append(min(low, radius))
             if not solved:
                 # The remaining goals were only searched in the previous, smaller ball.
                 behind = [] if len(bounds) == len(problem.wanted.goals) else [bound]
                 return Found(best, max(bound, min(bounds + behind)), False)
         bound = max(bound, min(bounds))
-        if best is not None and best.cost <= bound * (1 + TOLERANCE):
+        if best.cost <= bound * (1 + TOLERANCE):
             return Found(best, min(bound, best.cost), True)
         if radius >= limit:
-            proven = best is None and bound >= radius
+            proven = best is NO_ROW and bound >= radius
             everything = proven and problem.moves.total_cost <= radius
             return Found(best, np.inf if everything else bound, proven)
         radius *= 2
@@ -245,16 +250,16 @@ def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
 
 def solve_goal(
     problem: Problem, goal: Goal, radius: float, deadline: Deadline
-) -> tuple[Candidate | None, float, bool]:
+) -> tuple[Candidate, float, bool]:
     """A row in a ball, a lower bound of the costs, and whether the time was enough."""
     ball = Ball(problem.row, problem.moves.within(radius), radius)
     network = problem.fitted.network
     left = deadline.left()
     if left <= 0:
-        return None, 0.0, False
+        return NO_ROW, 0.0, False
     relaxed = solve_in_ball(network, goal, ball, None, left)
     found = problem.candidate(relaxed.amounts)  # if this row is accepted, no row is cheaper
-    if relaxed.amounts is None or found is not None or not relaxed.solved:
+    if relaxed.amounts is None or found is not NO_ROW or not relaxed.solved:
         return found, relaxed.bound, relaxed.solved
     plain = [(margin, goal) for margin in MARGINS]
     narrow = [(margin, squeezed(goal, share)) for margin, share in NARROW]
@@ -263,16 +268,16 @@ def solve_goal(
     for margin, asked in attempts:
         left = deadline.left()
         if left <= 0:
-            return None, relaxed.bound, False
+            return NO_ROW, relaxed.bound, False
         if margin > too_much:
             continue
         answer = solve_in_ball(network, asked, ball, margin, left, relaxed.bound)
         found = problem.candidate(answer.amounts)
-        if found is not None or not answer.solved:
+        if found is not NO_ROW or not answer.solved:
             return found, relaxed.bound, answer.solved
         if answer.amounts is None:
             too_much = min(too_much, margin)
-    return None, relaxed.bound, True
+    return NO_ROW, relaxed.bound, True
 
 
 def squeezed(goal: Goal, share: float) -> Goal:
@@ -284,15 +289,14 @@ def squeezed(goal: Goal, share: float) -> Goal:
     return goal._replace(constants=goal.constants - np.minimum(share * goal.widths, enough))
 
 
-def quick_candidate(problem: Problem, deadline: Deadline) -> Candidate | None:
-    """A wanted row, found column by column; None if this search fails.
+def quick_candidate(problem: Problem, deadline: Deadline) -> Candidate:
+    """A wanted row, found column by column; NO_ROW if this search fails.
 
     The cost of the row limits the radii. The row is also the answer if the time ends before
     the search finds a better one.
     """
     options = [quick_amounts(problem, goal, deadline) for goal in problem.wanted.goals]
-    found = filter(None, map(problem.candidate, options))
-    return min(found, key=lambda candidate: candidate.cost, default=None)
+    return min(map(problem.candidate, options), key=lambda row: row.cost)
 
 
 def quick_amounts(problem: Problem, goal: Goal, deadline: Deadline) -> np.ndarray | None:
