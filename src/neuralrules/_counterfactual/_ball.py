@@ -25,14 +25,9 @@ def round_down(amounts: np.ndarray, whole: np.ndarray, first: np.ndarray) -> np.
 
 
 class Together(NamedTuple):
-    """Which columns may change together.
+    """Which columns may change together: at most `most`, or any number if it is None.
 
-    Attributes
-    ----------
-    most : int or None
-        The largest number of columns that may change; None for any number.
-    excluded : tuple of frozenset of int
-        Sets of columns. At least one column of each set must stay as it is.
+    At least one column of each of the sets `excluded` must stay as it is.
     """
 
     most: int | None = None
@@ -93,7 +88,7 @@ class Moves:
         return self.passed(self.rates[:, None])[:, 0]
 
     def passed(self, parts: np.ndarray) -> np.ndarray:
-        """For each move, the sum of `parts` times largest amounts over the segments before it.
+        """The sum of `parts` times largest amounts over the segments before each move.
 
         Both `parts` and the result are (n_moves, n) float64.
         """

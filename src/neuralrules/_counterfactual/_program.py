@@ -44,8 +44,8 @@ SOLVER_SLACK = 1e-7  # added to the rounding errors in the relaxed program
 class Program:
     """A mixed-integer linear program, to which callers add variables and rows for HiGHS."""
 
-    lower: list[float] = field(default_factory=list)
-    upper: list[float] = field(default_factory=list)
+    _lower: list[float] = field(default_factory=list)
+    _upper: list[float] = field(default_factory=list)
     _integral: list[bool] = field(default_factory=list)
     _rows: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     _lows: list[float] = field(default_factory=list)
@@ -53,9 +53,9 @@ class Program:
     def variables(self, upper: Any, *, lower: float = 0.0, integral: Any = False) -> np.ndarray:
         """Add variables with the upper bounds `upper`, (n,) or a number; their numbers (n,)."""
         upper = np.atleast_1d(np.asarray(upper, float))
-        first = len(self.upper)
-        self.lower += [lower] * len(upper)
-        self.upper += upper.tolist()
+        first = len(self._upper)
+        self._lower += [lower] * len(upper)
+        self._upper += upper.tolist()
         self._integral += np.broadcast_to(integral, upper.shape).tolist()
         return np.arange(first, first + len(upper))
 
@@ -89,7 +89,7 @@ class Program:
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array
 
-        lower, upper = np.array(self.lower), np.array(self.upper)
+        lower, upper = np.array(self._lower), np.array(self._upper)
         integral = np.array(self._integral)
         if fixed is not None:
             lower[integral] = upper[integral] = np.round(fixed[integral])
@@ -111,14 +111,9 @@ class Program:
 class Goal(NamedTuple):
     """The condition on the activations A of the rules: gains . A + constants >= 0.
 
-    Attributes
-    ----------
-    gains : ndarray of shape (n_conditions, n_rules), float64
-    constants : ndarray of shape (n_conditions,), float64
-    strict : ndarray of shape (n_conditions,), bool
-        Whether the sum must be > 0 instead of >= 0.
-    widths : ndarray of shape (n_conditions,), float64
-        How far above 0 the sum may lie before another condition fails; may be infinite.
+    `gains` are (n_conditions, n_rules) float64, the rest (n_conditions,). If `strict`, a sum
+    must be > 0. A sum may lie above 0 by its width, which may be infinite, before another
+    condition fails.
     """
 
     gains: np.ndarray
@@ -157,14 +152,16 @@ class Units(NamedTuple):
     covers: list[np.ndarray]
 
 
-class Helping(NamedTuple):
-    """The variables of a rule that helps: its activation, and whether it is active.
+class Active(NamedTuple):
+    """The variable of a rule's activation, and the best value that it may take for the goal.
 
-    `on` is None if the rule is active in the whole ball.
+    `on` is the switch that says whether a rule that helps is active. It is None if the rule is
+    active in the whole ball, or if it hurts.
     """
 
     activation: int
-    on: int | None
+    best: float
+    on: int | None = None
 
 
 def add_moves(program: Program, ball: Ball) -> np.ndarray:
@@ -250,7 +247,7 @@ def bounded_units(
     return Units(kept, low, high, gaps[np.ix_(alive, alive)], margin, covers)
 
 
-def add_helping_rule(program: Program, units: Units) -> Helping:
+def add_helping_rule(program: Program, units: Units) -> Active:
     """Add a variable that is at most max(0, min_j unit_j - margin).
 
     This takes one binary variable, which says whether the rule is active.
@@ -266,23 +263,24 @@ def add_helping_rule(program: Program, units: Units) -> Helping:
         off = [(-1.0, on)]
     for unit in range(len(low)):
         room = max(-low[unit], 0)  # how far below 0 a unit may be if the rule is not active
-        terms = [(room * factor, variable) for factor, variable in off]
         own = (units.values.coefficients[unit], units.values.variables)
+        terms = [(room * factor, variable) for factor, variable in off]
         constant = units.values.constants[unit] - margin + (room if off else 0)
         program.require(own, (-1, activation), *terms, at_least=-constant)
     for cover in units.covers:
         program.require((np.ones(len(cover)), cover), *off, at_least=0)
-    return Helping(activation, on)
+    return Active(activation, high.min(), on)
 
 
-def add_hurting_rule(program: Program, units: Units) -> int:
+def add_hurting_rule(program: Program, units: Units) -> Active:
     """Add a variable that is at least max(0, min_j unit_j + margin).
 
     This takes a binary variable for each unit, which says whether the unit is the smallest.
     """
     n, margin = len(units.low), units.margin
     low, high = units.low + margin, units.high + margin
-    activation = int(program.variables(high.min(), lower=max(low.min(), 0))[0])
+    lowest = max(low.min(), 0)
+    activation = int(program.variables(high.min(), lower=lowest)[0])
     least = program.switches(n) if n > 1 else np.empty(0, int)
     if n > 1:  # choose at most one unit: two would loosen each other's row
         program.choose(least, 1)
@@ -296,7 +294,7 @@ def add_hurting_rule(program: Program, units: Units) -> int:
         terms = [(room[others], least[others])] if n > 1 else []
         constant = units.values.constants[unit] + margin
         program.require(own, (1, activation), *terms, at_least=constant)
-    return activation
+    return Active(activation, lowest)
 
 
 def add_layer(
@@ -404,8 +402,8 @@ def rule_units(
 def add_goal(
     program: Program,
     goal: Goal,
-    helping: dict[int, Helping],
-    hurting: dict[int, int],
+    helping: dict[int, Active],
+    hurting: dict[int, Active],
     margin: float | None,
 ) -> bool:
     """Add the conditions of a goal; False if bounds show that one of them cannot be met."""
@@ -416,16 +414,13 @@ def add_goal(
         relative = -SLACK if margin is None else margin
         factors = np.concatenate([gains[helps] * (1 - relative), gains[hurts] * (1 + relative)])
         size = float(np.abs(factors).max(initial=0)) or 1.0
-        variables = [helping[rule].activation for rule in helps]
-        variables += [hurting[rule] for rule in hurts]
         needed = -constant / size
         if margin is None:
             needed -= SLACK * (1 + abs(needed))
         elif strict:
             needed += margin
-        best = [program.upper[helping[rule].activation] for rule in helps]
-        best += [program.lower[hurting[rule]] for rule in hurts]
-        if factors @ best / size < needed:
+        rules = [helping[rule] for rule in helps] + [hurting[rule] for rule in hurts]
+        if factors @ [rule.best for rule in rules] / size < needed:
             return False
         if margin is None and strict and constant <= 0:  # some rule must be active
             on = [helping[rule].on for rule in helps]
@@ -433,7 +428,8 @@ def add_goal(
                 return False
             if None not in on:
                 program.require((np.ones(len(on)), np.array(on, int)), at_least=1)
-        program.require((factors / size, np.array(variables, int)), at_least=needed)
+        variables = np.array([rule.activation for rule in rules], int)
+        program.require((factors / size, variables), at_least=needed)
     return True
 
 
@@ -456,8 +452,8 @@ def solve_in_ball(
     if known > 0:  # the solver may stop as soon as it finds a row of this cost
         least = known / ball.radius * (1 - GAP)
         program.require((ball.moves.rates / ball.radius, amounts), at_least=least)
-    helping: dict[int, Helping] = {}
-    hurting: dict[int, int] = {}
+    helping: dict[int, Active] = {}
+    hurting: dict[int, Active] = {}
     for rule in range(network.n_rules):
         helps, hurts = (goal.gains[:, rule] > 0).any(), (goal.gains[:, rule] < 0).any()
         if not helps and not hurts:

@@ -48,10 +48,7 @@ TOLERANCE = 1e-3  # a cost that exceeds the bound by at most this share is calle
 
 
 class Deadline:
-    """A time limit in seconds that starts now.
-
-    Nothing else in the search reads a clock, so a test can decide when the time is over.
-    """
+    """A time limit in seconds that starts now. Nothing else in the search reads a clock."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.perf_counter) -> None:
         self._seconds = seconds
@@ -91,9 +88,9 @@ class Change:
 class Wanted(NamedTuple):
     """What the user wants: to reach any of several goals.
 
-    `accepts` says whether a prediction is wanted. If `of_class`, the position of a class, is
-    given, `accepts` takes the probability of this class instead of a prediction. For each goal,
-    `needs` says which outputs must rise (1) or fall (-1), (n_outputs,).
+    `accepts` says whether a prediction is wanted, or the probability of the class whose
+    position is `of_class`. For each goal, `needs` says which outputs must rise (1) or fall
+    (-1), (n_outputs,).
     """
 
     goals: list[Goal]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from numbers import Real
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,19 +123,13 @@ class SimplificationPath:
             share of wrong classes or, for a regression, of unexplained variance.
         """
         pandas = import_pandas("to_frame")
+        sizes = ["n_rules", "n_literals", "n_parameters"]
+        sizes_of = attrgetter(*sizes)
         table = [
-            {
-                "n_rules": step.network.n_rules,
-                "n_literals": step.network.n_literals,
-                "n_parameters": step.network.n_parameters,
-                "loss": step.given.loss,
-                "validation_loss": step.validation.loss,
-                "error": step.validation.error,
-                "error_se": step.validation.error_se,
-            }
-            for step in self.steps
+            (*sizes_of(step.network), step.given.loss, *step.validation) for step in self.steps
         ]
-        return pandas.DataFrame(table).rename_axis("step")
+        columns = [*sizes, "loss", "validation_loss", "error", "error_se"]
+        return pandas.DataFrame(table, columns=columns).rename_axis("step")
 
     def within(self, tolerance: float) -> int:
         """The smallest step that gives up no more than a share of the model's gain.
@@ -144,13 +139,10 @@ class SimplificationPath:
         the rows given and on the rows that the model has not seen.
         """
         check_tolerance(tolerance)
-        first = self.steps[0]
-        given, unseen = (
-            highest_loss(losses.loss, constant, tolerance, rows)
-            for losses, constant, rows in (
-                (first.given, self.constant.given, "the rows given"),
-                (first.validation, self.constant.validation, "rows that it has not seen"),
-            )
+        first, constant = self.steps[0], self.constant
+        given = highest_loss(first.given.loss, constant.given, tolerance, "the rows given")
+        unseen = highest_loss(
+            first.validation.loss, constant.validation, tolerance, "rows that it has not seen"
         )
         return self._smallest(
             lambda step: step.given.loss <= given and step.validation.loss <= unseen
@@ -220,19 +212,9 @@ def simplification_path(
     fifth of the rows and pruned in the same way. The losses of the twin's steps on this fifth
     stand for the validation losses of the model's steps.
 
-    Parameters
-    ----------
-    fitted : Fitted
-        The model to simplify. It is not changed.
-    given, validation : Rows
-        The rows to train on, and rows that the model has not seen, if there are any.
-    fit_twin : callable
-        Takes the indices of some rows and fits a model like this one on these rows. Returns
-        the new model, and all of `given` as the new model encodes it.
-    settings : Settings
-        How the model was trained, and whether to show progress.
-    estimator_of : callable
-        Makes the estimator of a step from its fitted model.
+    `fit_twin` takes the indices of some rows and fits a model like this one on these rows. It
+    returns the new model, and all of `given` as the new model encodes it. `estimator_of` makes
+    the estimator of a step from its fitted model.
     """
     engine, random_state = settings.new_engine(), check_random_state(settings.random_state)
 
@@ -289,10 +271,10 @@ def held_out(rows: Rows, random_state: np.random.RandomState) -> tuple[np.ndarra
     """
     counted = np.flatnonzero(rows.training_weights)
     groups = rows.codes[counted] if rows.task.are_classes else counted * 0
-    held: list[np.ndarray] = []
-    for group in np.unique(groups):
-        members = random_state.permutation(counted[groups == group])
-        held.append(members[: int(VALIDATION_SHARE * len(members))])
+    members = [
+        random_state.permutation(counted[groups == group]) for group in np.unique(groups)
+    ]
+    held = [own[: int(VALIDATION_SHARE * len(own))] for own in members]
     validation = np.sort(np.concatenate(held))
     if not validation.size:
         raise ValueError(

@@ -197,8 +197,8 @@ def drop_idle(
     """Drop rules that are redundant or never fire, and literals that never decide.
 
     The outputs on the rows X (n_rows, n_columns) do not change. Rules that obey the
-    `directions` (n_columns,) of columns still obey them afterwards. Also returns the indices of
-    the remaining rules. At least one rule remains.
+    `directions` (n_columns,) of columns still do. At least one rule remains. Also returns the
+    indices of the remaining rules.
     """
     network = merge_redundant(constants_to_intercept(network), X, weights, directions)
     lengths, literals = np.diff(network.offsets), np.ones(network.n_literals, bool)
@@ -239,10 +239,7 @@ def constants_to_intercept(network: Network) -> Network:
 
 
 def merge_redundant(
-    network: Network,
-    X: np.ndarray,
-    weights: np.ndarray,
-    directions: np.ndarray | None = None,
+    network: Network, X: np.ndarray, weights: np.ndarray, directions: np.ndarray | None
 ) -> Network:
     """Merge rules whose activations are multiples of each other on all rows given.
 
@@ -278,9 +275,8 @@ def multiples(
     fires = np.flatnonzero(sizes > 0)
     # The projections of two activations lie no farther apart than the activations. If these
     # have length 1 and the cosine 1 - SAME, their distance is sqrt(2 * SAME).
-    near = cKDTree(probes[fires] / sizes[fires, None]).query_pairs(
-        np.sqrt(2 * SAME), output_type="ndarray"
-    )
+    tree = cKDTree(probes[fires] / sizes[fires, None])
+    near = tree.query_pairs(np.sqrt(2 * SAME), output_type="ndarray")
     pairs = np.sort(fires[near], axis=1)
     pairs = pairs[np.lexsort(pairs.T)]
     pairs = pairs[np.unique(pairs[:, 1], return_index=True)[1]]
@@ -363,22 +359,17 @@ def without_weights(network: Network, value: Worth, limit: float) -> Network:
     lost = np.bincount(
         literal, network.own_weights * value.weight_means * gone, network.n_literals
     )
-    network = replace(
-        network,
-        own_weights=np.where(gone, np.float32(0), network.own_weights),
-        biases=(network.biases + lost).astype(np.float32),
-    )
+    weights = np.where(gone, np.float32(0), network.own_weights)
+    biases = (network.biases + lost).astype(np.float32)
+    network = replace(network, own_weights=weights, biases=biases)
     if not network.deep:
         return network
     gone = value.mixing <= limit
     lengths = np.diff(network.offsets)
     unit = np.repeat(np.arange(network.n_literals), np.repeat(lengths, lengths))
     lost = np.bincount(unit, network.mixing * value.mixing_means * gone, network.n_literals)
-    return replace(
-        network,
-        mixing=np.where(gone, np.float32(0), network.mixing),
-        shifts=(network.shifts + lost).astype(np.float32),
-    )
+    mixing = np.where(gone, np.float32(0), network.mixing)
+    return replace(network, mixing=mixing, shifts=(network.shifts + lost).astype(np.float32))
 
 
 def free_part(network: Network, rules: Rules) -> np.ndarray:

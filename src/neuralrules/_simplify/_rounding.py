@@ -19,7 +19,7 @@ of a year is the roundest, then the first day of a quarter, then the first day o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any, NamedTuple
@@ -41,7 +41,6 @@ from neuralrules._reading._text import check_counts
 from neuralrules._reading._wording import lies_between_knots, shown_digits
 from neuralrules._rules._rules import ALL_FROZEN, FREE, Rules
 from neuralrules._simplify._path import check_tolerance
-from neuralrules._task._task import Task
 from neuralrules._training._training import mean_loss_on
 
 ON_THE_THRESHOLD = 5e-7  # share of a bias: a few times the rounding error of float32
@@ -128,15 +127,17 @@ def friendly_network(fitted: Fitted, rows: Rows, engine: Engine, tolerance: floa
         for feature, column in columns.items()
         if isinstance(column, Number)
     }
-    before = rows.mean_loss(engine.decide(network, rows.X) + network.intercept)
+
+    def mean_loss(some: Network) -> float:
+        return rows.mean_loss(engine.decide(some, rows.X) + network.intercept)
+
+    before = mean_loss(network)
     gain = rows.mean_loss(rows.best_constant()) - before
     highest = before + tolerance * max(gain, 0.0)
     tried: list[Network] = []
     for reach, digits, alike in GRAINS:
-        thresholds = Thresholds(seen, reach, alike)
-        rounded = once_rounded(network, encoder, fitted.task, digits, thresholds)
-        tried.append(keeping_frozen(network, rounded, fitted.rules))
-        if rows.mean_loss(engine.decide(tried[-1], rows.X) + network.intercept) <= highest:
+        tried.append(once_rounded(fitted, network, digits, Thresholds(seen, reach, alike)))
+        if mean_loss(tried[-1]) <= highest:
             break
     return coarsest_rules(tried, rows, engine, highest)
 
@@ -280,26 +281,10 @@ def rounded_network(fitted: Fitted, precision: int) -> Network:
     # Rounding may change the order of terms that are almost equal. Then round again.
     for _ in range(MOST_ROUNDS):
         before = network
-        network = once_rounded(network, fitted.encoder, fitted.task, precision)
-        network = keeping_frozen(before, network, fitted.rules)
+        network = once_rounded(fitted, network, precision)
         if all(map(same_numbers, network.parameters, before.parameters)):
             break
     return network
-
-
-def keeping_frozen(before: Network, after: Network, rules: Rules) -> Network:
-    """The rounded network `after`, but with the frozen parts of rules as in `before`."""
-    frozen = rules.frozen_parts
-    if not frozen.any():
-        return after
-    order = np.arange(rules.n_rules) + rules.n_rules * (frozen == FREE)
-    joined = Network.join([before, after]).take(order)
-    held = (frozen == ALL_FROZEN)[:, None]
-    return replace(
-        joined,
-        values=np.where(held, before.values, after.values),
-        intercept=after.intercept,
-    )
 
 
 def shown_precision(fitted: Fitted) -> int:
@@ -317,16 +302,13 @@ def same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def once_rounded(
-    network: Network,
-    encoder: Encoder,
-    task: Task,
-    precision: int,
-    thresholds: Thresholds | None = None,
+    fitted: Fitted, network: Network, precision: int, thresholds: Thresholds | None = None
 ) -> Network:
-    """Round every number of a network once.
+    """Round every number of a network once, but not the frozen parts of rules.
 
-    `thresholds` moves the thresholds. With None they are rounded to digits, like the rest.
+    Without `thresholds`, these are rounded to digits, like all other numbers.
     """
+    encoder = fitted.encoder
     columns = [encoder.columns[feature] for feature in network.features]
     weights = network.weights.astype(np.float64)
     biases = network.biases.astype(np.float64)
@@ -340,21 +322,38 @@ def once_rounded(
             found = rounded_sum(found, precision)
         else:
             found = rounded_inequality(encoder, found, precision, thresholds)
-        weights[literal], biases[literal] = standardised(columns, found)
-    in_units, _ = task.in_units(network.values, network.intercept)
+        weights[literal], biases[literal] = 0, found.constant
+        for term in found.terms:
+            unit = term.column.in_sums
+            weights[literal, columns.index(term.column)] = term.factor * unit.scale
+            biases[literal] += term.factor * unit.mean
+    in_units, _ = fitted.task.in_units(network.values, network.intercept)
     with np.errstate(divide="ignore", invalid="ignore"):
         change = np.where(in_units == 0, 1, each_rounded(in_units, precision) / in_units)
     if not network.deep:
         # A round threshold may equal a round cell. The text says that such a row does not pass,
         # so the rounding of float32 must not let it pass.
         biases -= ON_THE_THRESHOLD * np.abs(biases)
-    return replace(
+    rounded = replace(
         network.with_weights(weights),
         biases=biases.astype(np.float32),
         values=(network.values * change).astype(np.float32),
         mixing=each_rounded(network.mixing, precision).astype(np.float32),
         shifts=each_rounded(network.shifts, precision).astype(np.float32),
     )
+    return keeping_frozen(network, rounded, fitted.rules)
+
+
+def keeping_frozen(before: Network, after: Network, rules: Rules) -> Network:
+    """The rounded network `after`, but with the frozen parts of rules as in `before`."""
+    frozen = rules.frozen_parts
+    if not frozen.any():
+        return after
+    order = np.arange(rules.n_rules) + rules.n_rules * (frozen == FREE)
+    joined = Network.join([before, after]).take(order)
+    held = (frozen == ALL_FROZEN)[:, None]
+    values = np.where(held, before.values, after.values)
+    return replace(joined, values=values, intercept=after.intercept)
 
 
 def rounded_inequality(
@@ -396,18 +395,6 @@ def rounded_sum(literal: LiteralSum, precision: int) -> LiteralSum:
         for term in literal.terms
     )
     return LiteralSum(rounded, float(resolved(literal.constant, largest, precision)))
-
-
-def standardised(
-    columns: Sequence[EncodedColumn], literal: LiteralSum
-) -> tuple[np.ndarray, float]:
-    """A sum in the user's units as weights (n_columns,) and a bias for standardised columns."""
-    weights, constant = np.zeros(len(columns)), literal.constant
-    for term in literal.terms:
-        unit = term.column.in_sums
-        weights[columns.index(term.column)] = term.factor * unit.scale
-        constant += term.factor * unit.mean
-    return weights, constant
 
 
 def each_rounded(array: np.ndarray, precision: int) -> np.ndarray:
