@@ -73,11 +73,9 @@ class CellChoices:
         high = self.high if way == "increase" else self.number
         return replace(self, low=low, high=high)
 
-    def cost(self, before: Any, after: Any) -> float:
-        """The cost of changing a cell of this column."""
-        if self.number is None:
-            return 1 / self.unit
-        return abs(as_number(after) - as_number(before)) / self.unit
+    def cost(self, after: Any) -> float:
+        """The cost of changing the cell."""
+        return (1 if self.number is None else abs(as_number(after) - self.number)) / self.unit
 
 
 def read_options(
@@ -140,9 +138,7 @@ def number_choices(
     """What a cell of a column of numbers may become."""
     name, column = encoder.names[position], encoder.columns_of(position)[0]
     kind, lowest, highest = kept_by_dtype(table, position)
-    cell = cell_at(table, position)
-    marked = bool(encoder.missing) and np.isnan(encoder.numbers(table, position)[0])
-    number = np.nan if is_missing(cell) or marked else as_number(cell)
+    number = float(encoder.numbers(table, position)[0])
     whole = (
         kind == "boolean"  # it can only become 0 or 1
         or (isinstance(column, Date) and not number % 1)  # a date without a time of day

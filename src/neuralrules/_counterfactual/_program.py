@@ -236,8 +236,7 @@ def bounded_units(
     """Units with their bounds. Units that can never be the smallest are left out."""
     gains, constants = values.coefficients, values.constants
     n = len(constants)
-    pairs = [(gains[j] - gains, constants[j] - constants) for j in range(n)]
-    gaps = np.array([highest(*pair) for pair in pairs])
+    gaps = np.array([highest(gains[j] - gains, constants[j] - constants) for j in range(n)])
     alive = list(range(n))
     for unit in range(n):
         if any(gaps[other, unit] <= 0 for other in alive if other != unit):
@@ -255,8 +254,7 @@ def add_helping_rule(program: Program, units: Units) -> Active:
     margin = units.margin
     low, high = units.low - margin, units.high - margin
     activation = int(program.variables(high.min())[0])
-    off: list[tuple[Any, Any]] = []
-    on = None
+    on, off = None, []
     if low.min() < 0 or units.covers:
         on = int(program.switches()[0])
         program.limit(activation, high.min(), on)
@@ -324,28 +322,6 @@ def add_layer(
     return rectified, positive
 
 
-def literal_covers(
-    mixing: np.ndarray,
-    shifts: np.ndarray,
-    positive: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    errors: np.ndarray,
-) -> list[np.ndarray]:
-    """For each unit that needs a positive literal: the binary variables of such literals.
-
-    Without these covers, a deep rule whose literals are all negative would count as almost
-    active, although its units are exactly 0. See `add_layer` for the arrays (n_literals,).
-    """
-    covers = []
-    for unit in np.flatnonzero(shifts <= 0):
-        useful = (mixing[unit] > 0) & (high > -errors)
-        sure = useful & ((low >= 0) | (positive < 0))
-        if not sure.any():
-            covers.append(positive[useful])
-    return covers
-
-
 def literal_errors(ball: Ball, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
     """Bounds for the rounding errors of float32 literals in the ball, (n_literals,) float64.
 
@@ -395,7 +371,15 @@ def rule_units(
     if highest(mixing, shifts).min() <= -abs(margin):
         return None
     rectified, positive = add_layer(program, literals, low, high, errors)
-    covers = literal_covers(mixing, shifts, positive, low, high, errors) if relaxed else []
+    covers = []
+    if relaxed:
+        # Without these covers, a deep rule whose literals are all negative would count as
+        # almost active, although its units are exactly 0. A unit without a positive shift
+        # needs a literal that may be positive. It needs no cover if one always may.
+        useful = (mixing > 0) & (high > -errors)
+        sure = useful & ((low >= 0) | (positive < 0))
+        covered = np.flatnonzero((shifts <= 0) & ~sure.any(axis=1))
+        covers = [positive[useful[unit]] for unit in covered]
     return bounded_units(Affine(mixing, rectified, shifts), highest, margin, covers)
 
 

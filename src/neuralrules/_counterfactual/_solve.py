@@ -183,7 +183,7 @@ class Problem:
         for position in cells:
             before, after = cell_at(self.table, position), cell_at(table, position)
             column = self.columns[position]
-            changes.append(Change(column.name, before, after, column.cost(before, after)))
+            changes.append(Change(column.name, before, after, column.cost(after)))
         changes.sort(key=lambda change: -change.cost)
         cost, positions = sum(change.cost for change in changes), frozenset(cells)
         return Candidate(table, tuple(changes), positions, cost, prediction, probability)
