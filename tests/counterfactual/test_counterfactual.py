@@ -757,7 +757,7 @@ def test_a_solution_that_predict_denies_is_not_called_proven():
     X = np.arange(20.0)[:, None]
     model = classifier(X, X[:, 0] > 9.5)
     columns = read_choices(model.encoder_, X[:1], read_options(model.encoder_))
-    wanted = Wanted([class_goal(model.network_, 1)], lambda prediction: False)
+    wanted = Wanted([class_goal(model.network_, 1, 0)], lambda prediction: False)
     problem = Problem.of(model.fitted_, engine_of(model), X[:1], columns, wanted)
     outcome = search(problem, NoDeadline(1))
     assert outcome.best is NO_ROW

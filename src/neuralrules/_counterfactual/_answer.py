@@ -174,7 +174,7 @@ def counterfactual(
     else:
         read_target = wanted_classes if fitted.task.are_classes else wanted_range
         wanted = read_target(fitted, target, fitted.task.predictions(outputs)[0])
-    for position, way in promised_ways(fitted, restrictions, wanted.needs).items():
+    for position, way in promised_ways(fitted, restrictions, wanted.goals).items():
         if position not in asked.directions:
             columns[position] = columns[position].going(way)
     problem = Problem.of(fitted, engine, table, columns, wanted, max_changes)
@@ -236,10 +236,10 @@ def wanted_probability(
             f"is {now:.6g} for the row. Ask for another range or target."
         )
     sign = 1 if code == 1 else -1
-    need = np.array([sign if now < low else -sign], float)
+    need = np.array([sign if now < low else -sign])
     ends = scipy.special.logit(np.clip([[low], [high]], 0, 1))
-    goal = range_goal(fitted.network, ends[0], ends[1], sign)
-    return Wanted([goal], lambda chance: low <= chance <= high, code, [need])
+    goal = range_goal(fitted.network, ends[0], ends[1], need, sign)
+    return Wanted([goal], lambda chance: low <= chance <= high, code)
 
 
 def probability_range(probability: Any) -> tuple[float, float]:
@@ -261,7 +261,7 @@ def probability_range(probability: Any) -> tuple[float, float]:
 
 def wanted_classes(fitted: Fitted, target: Any, before: Any) -> Wanted:
     """Read the class `target`, or None for any other class than `before`."""
-    network, classes = fitted.network, fitted.task.labels
+    classes = fitted.task.labels
     if target is None:
         codes = [code for code, label in enumerate(classes) if label != before]
     else:
@@ -271,10 +271,9 @@ def wanted_classes(fitted: Fitted, target: Any, before: Any) -> Wanted:
             f"target={target!r} is what the model predicts for the row already. Ask for "
             f"another of its classes {classes}, or leave target out."
         )
-    goals = [class_goal(network, code) for code in codes]
-    needs = [class_need(network.n_outputs, code, classes.index(before)) for code in codes]
+    goals = [class_goal(fitted.network, code, classes.index(before)) for code in codes]
     labels = [classes[code] for code in codes]
-    return Wanted(goals, lambda prediction: prediction in labels, needs=needs)
+    return Wanted(goals, lambda prediction: prediction in labels)
 
 
 def codes_of(classes: list[Any], target: Any) -> list[int]:
@@ -293,29 +292,24 @@ def is_class(label: Any, target: Any) -> bool:
         return False
 
 
-def class_need(n_outputs: int, code: int, before: int) -> np.ndarray:
-    """Which outputs must rise (1) or fall (-1) for the model to choose the class `code`."""
-    if n_outputs == 1:
-        return np.array([1.0 if code == 1 else -1.0])
-    places = np.arange(n_outputs)
-    return (places == code).astype(float) - (places == before)
+def class_goal(network: Network, code: int, before: int) -> Goal:
+    """The condition under which `predict` chooses the class `code` instead of `before`.
 
-
-def class_goal(network: Network, code: int) -> Goal:
-    """The condition under which `predict` chooses a class. Among equal outputs, the first wins.
-
-    `code` is the position of the class.
+    Among equal outputs, the first wins.
     """
     values, intercept = network.values.T.astype(float), network.intercept
     if len(values) == 1:  # two classes: the second one if the output is positive
         sign = 1 if code == 1 else -1
-        return Goal(sign * values, sign * intercept, np.array([code == 1]), np.array([np.inf]))
-    others = np.array([other for other in range(len(values)) if other != code])
+        strict, widths, need = np.array([code == 1]), np.array([np.inf]), np.array([sign])
+        return Goal(sign * values, sign * intercept, strict, widths, need)
+    places = np.arange(len(values))
+    others = places[places != code]
     return Goal(
-        values[code] - values[others],
-        intercept[code] - intercept[others],
-        others < code,
-        np.full(len(others), np.inf),
+        gains=values[code] - values[others],
+        constants=intercept[code] - intercept[others],
+        strict=others < code,
+        widths=np.full(len(others), np.inf),
+        need=(places == code).astype(int) - (places == before),
     )
 
 
@@ -354,11 +348,13 @@ def wanted_range(fitted: Fitted, target: Any, before: Any) -> Wanted:
                 f"loss={loss.name!r} they are {loss.link.range_words}. Ask for another range."
             )
     now = np.atleast_1d(before)
-    need = (now < pairs[:, 0]).astype(float) - (now > pairs[:, 1])
-    return Wanted([range_goal(fitted.network, low, high)], accepts, needs=[need])
+    need = (now < pairs[:, 0]).astype(int) - (now > pairs[:, 1])
+    return Wanted([range_goal(fitted.network, low, high, need)], accepts)
 
 
-def range_goal(network: Network, low: np.ndarray, high: np.ndarray, sign: int = 1) -> Goal:
+def range_goal(
+    network: Network, low: np.ndarray, high: np.ndarray, need: np.ndarray, sign: int = 1
+) -> Goal:
     """The condition that outputs times `sign` lie between `low` and `high`, (n_outputs,).
 
     These bounds may be infinite.
@@ -367,7 +363,5 @@ def range_goal(network: Network, low: np.ndarray, high: np.ndarray, sign: int = 
     gains = np.concatenate([values, -values])
     constants = np.concatenate([intercept - low, high - intercept])
     bounded = np.isfinite(constants)
-    widths = np.tile(high - low, 2)
-    return Goal(
-        gains[bounded], constants[bounded], np.zeros(bounded.sum(), bool), widths[bounded]
-    )
+    strict, widths = np.zeros(bounded.sum(), bool), np.tile(high - low, 2)[bounded]
+    return Goal(gains[bounded], constants[bounded], strict, widths, need)

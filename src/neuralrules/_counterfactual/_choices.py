@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neuralrules._counterfactual._program import Goal
 from neuralrules._data._categories import category_name, spellings
 from neuralrules._data._cells import is_missing
 from neuralrules._data._columns import Category, Date, Number
@@ -236,17 +237,15 @@ def unit_of(options: Options, position: int, name: str, usual: float) -> float:
 
 
 def promised_ways(
-    fitted: Fitted, restrictions: Restrictions | None, needs: Sequence[np.ndarray]
+    fitted: Fitted, restrictions: Restrictions | None, goals: Sequence[Goal]
 ) -> dict[int, str]:
     """The directions that help in columns in which the model is monotone, by position.
 
     If the risk never rises with income, nobody should be told to earn less in order to be
     accepted. So a column with a proven direction may only move in the direction that helps,
     unless the user gives another direction. If outputs must rise above or fall below a bound,
-    no cheaper answer is lost, because the other direction does not help.
-
-    For each goal, one of `needs` (n_outputs,) says which outputs must rise (1) or fall (-1). It
-    is enough to reach one goal.
+    no cheaper answer is lost, because the other direction does not help. It is enough to reach
+    one of the goals.
     """
     if restrictions is None or not restrictions.directions.any():
         return {}
@@ -256,7 +255,7 @@ def promised_ways(
     ways = {}
     for place, column in enumerate(fitted.encoder.columns):
         if place not in unproven and directions[place].any():
-            helps = {helpful_way(directions[place], need) for need in needs}
+            helps = {helpful_way(directions[place], goal.need) for goal in goals}
             if helps in ({1}, {-1}):
                 ways[column.source] = "increase" if helps == {1} else "decrease"
     return ways
@@ -264,7 +263,7 @@ def promised_ways(
 
 def helpful_way(direction: np.ndarray, need: np.ndarray) -> int:
     """The direction of a column, 1 or -1, that helps all outputs; 0 if there is none."""
-    signs = np.where(direction == NEITHER, 0, direction) * np.sign(need)
+    signs = np.where(direction == NEITHER, 0, direction) * need
     found = set(signs[signs != 0].tolist())
     return int(found.pop()) if len(found) == 1 else 0
 

@@ -111,15 +111,17 @@ class Program:
 class Goal(NamedTuple):
     """The condition on the activations A of the rules: gains . A + constants >= 0.
 
-    `gains` are (n_conditions, n_rules) float64, the rest (n_conditions,). If `strict`, a sum
-    must be > 0. A sum may lie above 0 by its width, which may be infinite, before another
-    condition fails.
+    `gains` are (n_conditions, n_rules) float64, and the next three (n_conditions,). If
+    `strict`, a sum must be > 0. A sum may lie above 0 by its width, which may be infinite,
+    before another condition fails. `need` (n_outputs,) says which outputs must rise (1) or
+    fall (-1) to reach the goal.
     """
 
     gains: np.ndarray
     constants: np.ndarray
     strict: np.ndarray
     widths: np.ndarray
+    need: np.ndarray
 
 
 class Answer(NamedTuple):
@@ -391,7 +393,7 @@ def add_goal(
     margin: float | None,
 ) -> bool:
     """Add the conditions of a goal; False if bounds show that one of them cannot be met."""
-    for gains, constant, strict, _ in zip(*goal, strict=True):
+    for gains, constant, strict in zip(goal.gains, goal.constants, goal.strict, strict=True):
         helps = [rule for rule in helping if gains[rule] > 0]
         hurts = [rule for rule in hurting if gains[rule] < 0]
         # The values of rules are summed in float64.

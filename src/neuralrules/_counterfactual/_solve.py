@@ -12,7 +12,7 @@ cannot become active in them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -89,14 +89,12 @@ class Wanted(NamedTuple):
     """What the user wants: to reach any of several goals.
 
     `accepts` says whether a prediction is wanted, or the probability of the class whose
-    position is `of_class`. For each goal, `needs` says which outputs must rise (1) or fall
-    (-1), (n_outputs,).
+    position is `of_class`.
     """
 
     goals: list[Goal]
     accepts: Callable[[Any], bool]
     of_class: int | None = None
-    needs: Sequence[np.ndarray] = ()
 
 
 @dataclass(frozen=True)
@@ -221,7 +219,11 @@ def search(problem: Problem, deadline: Deadline, known: float = 0.0) -> Found:
     radius, largest = problem.radii()
     while radius < known:
         radius *= 2
-    best, bound = quick_candidate(problem, deadline), known
+    # A row that is found column by column limits the radii. It is also the answer if the time
+    # ends before a better one is found.
+    quick = [quick_amounts(problem, goal, deadline) for goal in problem.wanted.goals]
+    best = min(map(problem.candidate, quick), key=lambda row: row.cost)
+    bound = known
     while True:
         bounds = []
         for goal in problem.wanted.goals:
@@ -284,16 +286,6 @@ def squeezed(goal: Goal, share: float) -> Goal:
     """
     enough = MARGINS[0] * np.abs(goal.gains).sum(axis=1)
     return goal._replace(constants=goal.constants - np.minimum(share * goal.widths, enough))
-
-
-def quick_candidate(problem: Problem, deadline: Deadline) -> Candidate:
-    """A wanted row, found column by column; NO_ROW if this search fails.
-
-    The cost of the row limits the radii. The row is also the answer if the time ends before
-    the search finds a better one.
-    """
-    options = [quick_amounts(problem, goal, deadline) for goal in problem.wanted.goals]
-    return min(map(problem.candidate, options), key=lambda row: row.cost)
 
 
 def quick_amounts(problem: Problem, goal: Goal, deadline: Deadline) -> np.ndarray | None:
