@@ -68,26 +68,25 @@ def read_edits(
 ) -> Edits:
     """Check the edits that a user asks for in a model with `n_rules` rules."""
 
-    def number_of(option: str, given: Any) -> int:
-        if not is_whole(given) or not 0 <= given < n_rules:
-            raise ValueError(
-                f"{option} names the rule {given!r}, but the model has the rules 0 to "
-                f"{n_rules - 1}. rules_table() shows their numbers."
-            )
-        return int(given)
-
     def listed(option: str, given: Any) -> list[int]:
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise TypeError(
                 f"{option} must be a list of rules, got {given!r}. For example {option}=[0]."
             )
-        return [number_of(option, rule) for rule in given]
+        rules = list(given)
+        for rule in rules:
+            if not is_whole(rule) or not 0 <= rule < n_rules:
+                raise ValueError(
+                    f"{option} names the rule {rule!r}, but the model has the rules 0 to "
+                    f"{n_rules - 1}. rules_table() shows their numbers."
+                )
+        return list(map(int, rules))
 
     def by_number(option: str, given: Any) -> dict[int, Any]:
         given = given or {}
         if not isinstance(given, Mapping):
             raise TypeError(f"{option} must be a dict by the numbers of rules, got {given!r}.")
-        return {number_of(option, rule): given[rule] for rule in given}
+        return dict(zip(listed(option, given), given.values(), strict=True))
 
     edits = Edits(
         listed("drop", drop),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -217,10 +218,7 @@ def simplification_path(
     the estimator of a step from its fitted model.
     """
     engine, random_state = settings.new_engine(), check_random_state(settings.random_state)
-
-    def steps_of(model: Fitted, rows: Rows, unseen: Rows) -> Iterator[Step]:
-        return walk(model, rows, unseen, settings, engine, random_state)
-
+    steps_of = partial(walk, settings=settings, engine=engine, random_state=random_state)
     with PathProgress(shown=bool(settings.verbose)) as bar:
         if validation is not None:
             seen, unseen = given, validation

@@ -36,16 +36,12 @@ class Worth:
     literals : (n_literals,) float64
         With a literal, a deep rule also loses the unit of the same number. The only literal
         of a rule is worth infinity, since a rule must keep one literal.
-    weights : same shape as ``Network.own_weights``, float64
-        An approximation. It assumes that the smallest literal of each row stays the smallest,
-        and that the bias takes over the mean of what the weight added.
-    mixing : same shape as ``Network.mixing``, float64
-        The same approximation, for the smallest unit of each row.
-    weight_means : same shape as ``Network.own_weights``, float64
-        Mean of each column over the rows on which the literal decides the activation.
-    mixing_means : same shape as ``Network.mixing``, float64
-        Mean positive part of each literal over the rows on which the unit decides the
-        activation.
+    weights, mixing : same shapes as ``Network.own_weights`` and ``Network.mixing``, float64
+        Approximations. They assume that the smallest literal or unit of each row stays the
+        smallest, and that the bias takes over the mean of what the weight added.
+    weight_means, mixing_means : same shapes, float64
+        Means over the rows on which the literal or the unit decides the activation: of each
+        column, and of the positive part of each literal.
     """
 
     rules: np.ndarray
