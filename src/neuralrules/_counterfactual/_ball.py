@@ -154,30 +154,24 @@ def highest_in(ball: Ball, gains: np.ndarray, constants: np.ndarray) -> np.ndarr
     moves = ball.moves
     if not len(moves.rates):
         return constants + SLACK
-    values = np.maximum(gains * moves.most, 0)
-    prices = np.where(values > 0, moves.rates * moves.most, 0)
-    values = np.maximum.reduceat(values, moves.starts, axis=1)
-    prices = np.maximum.reduceat(prices, moves.starts, axis=1)
-    worth = values / np.where(prices > 0, prices, 1)
-    order = np.argsort(-worth, axis=1)
-    values = np.take_along_axis(values, order, axis=1)
+    starts = moves.starts
+    gain = np.maximum(gains * moves.most, 0)
+    price = np.where(gain > 0, moves.rates * moves.most, 0)
+    values = np.maximum.reduceat(gain, starts, axis=1)
+    prices = np.maximum.reduceat(price, starts, axis=1)
+    order = np.argsort(-values / np.where(prices > 0, prices, 1), axis=1)
+    best_first = np.take_along_axis(values, order, axis=1)
     prices = np.take_along_axis(prices, order, axis=1)
     left = ball.radius - (np.cumsum(prices, axis=1) - prices)
     share = np.clip(left / np.where(prices > 0, prices, 1), 0, 1)
-    gained = (values * share).sum(axis=1)
-    if moves.together.most is not None:
-        gained = np.minimum(gained, most_of_few(moves, gains, moves.together.most))
+    gained = (best_first * share).sum(axis=1)
+    most = moves.together.most
+    if most is not None:  # no more than what the best columns gain, whatever they cost
+        columns = np.flatnonzero(np.diff(moves.groups[starts], prepend=-1))
+        of_columns = np.sort(np.add.reduceat(values, columns, axis=1), axis=1)
+        gained = np.minimum(gained, of_columns[:, -most:].sum(axis=1))
     best = constants + gained
     return best + SLACK * (1 + np.abs(best))
-
-
-def most_of_few(moves: Moves, gains: np.ndarray, n_columns: int) -> np.ndarray:
-    """The most that `n_columns` columns gain by their better ways, whatever they cost, (n,)."""
-    values = np.maximum.reduceat(np.maximum(gains * moves.most, 0), moves.starts, axis=1)
-    groups = moves.groups[moves.starts]
-    firsts = np.flatnonzero(np.diff(groups, prepend=-1))
-    columns = np.sort(np.add.reduceat(values, firsts, axis=1), axis=1)
-    return columns[:, -n_columns:].sum(axis=1)
 
 
 def highest_of_rectified(
