@@ -51,7 +51,7 @@ class Program:
     _lows: list[float] = field(default_factory=list)
 
     def variables(self, upper: Any, *, lower: float = 0.0, integral: Any = False) -> np.ndarray:
-        """Add variables with the upper bounds `upper`, (n,) or a number; their numbers (n,)."""
+        """Add variables with upper bounds, (n,) or one number. Returns their numbers (n,)."""
         upper = np.atleast_1d(np.asarray(upper, float))
         first = len(self._upper)
         self._lower += [lower] * len(upper)
