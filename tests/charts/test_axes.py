@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from neuralrules._charts._axes import (
+from neuralrules._charts._chart import (
     date_axis,
     log_ticks,
     nice_ticks,

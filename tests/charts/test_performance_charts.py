@@ -9,12 +9,13 @@ from sklearn.datasets import load_diabetes
 from sklearn.metrics import confusion_matrix
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
-from neuralrules._charts._performance import error_charts, wilson
-from neuralrules._charts._thresholds import (
+from neuralrules._charts._performance import (
     MAX_THRESHOLDS,
     Scored,
+    error_charts,
     roundest,
     thresholds_of,
+    wilson,
 )
 from neuralrules._estimators._base import encoded_rows
 from neuralrules._reading._numbers import number

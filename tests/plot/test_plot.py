@@ -29,7 +29,6 @@ from neuralrules.plot import (
     _bars,
     _curves,
     _diagram,
-    _shape,
     _support,
 )
 from neuralrules.plot._support import class_looks
@@ -719,7 +718,7 @@ def test_texts_are_cut():
 
 
 def test_the_examples_run():
-    for module in (_bars, _curves, _diagram, _shape, _support):
+    for module in (_bars, _curves, _diagram, _support):
         results = doctest.testmod(module)
         assert results.attempted > 0
         assert results.failed == 0

@@ -17,10 +17,10 @@ from platforms import unix
 from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
-from neuralrules._charts._axes import number_axis, tight_axis
-from neuralrules._charts._chart import Chart, Line
+from neuralrules._charts._chart import Chart, Line, number_axis, tight_axis
 from neuralrules._fitted import _fitted as model_module
 from neuralrules._report import _page as report_module
+from neuralrules._report import _performance_section as performance_module
 from neuralrules._report import _sections as data_module
 from neuralrules._report._page_model import packed
 from neuralrules._report._sections import bar_rows
@@ -216,7 +216,7 @@ def test_a_sample_is_called_a_sample(binary, tmp_path, monkeypatch):
     assert "on a sample of 20 training rows" in written.text("performance")
     assert "20 or more" in written.all("header")[0][2]
     monkeypatch.setattr(data_module, "IMPORTANCE_ROWS", 10)
-    monkeypatch.setattr(data_module, "SIZE_ROWS", 30)
+    monkeypatch.setattr(performance_module, "SIZE_ROWS", 30)
     written = Page(model.report(tmp_path / "report.html", X, y))
     assert "a random sample of 10 of the rows given" in written.text("importance")
     assert "measured on 30 of them" in written.text("size")

@@ -1,25 +1,28 @@
-"""Charts of performance: calibration, errors, and error against size."""
+"""Charts of performance: calibration, errors, thresholds, and error against size.
+
+Thresholds are those on the score of the rarer of two classes, counted on the rows given. A page
+with these numbers does not contain the rows: it only says how many rows of each class reach
+each of about two hundred thresholds.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.metrics import average_precision_score
 
-from neuralrules._charts._axes import (
+from neuralrules._charts._chart import (
     Axis,
+    Chart,
+    Line,
     log_axis,
-    nice_ticks,
     number_axis,
     share_axis,
-    tick_texts,
     tight_axis,
 )
-from neuralrules._charts._chart import Chart, Line
 from neuralrules._charts._texts import CLASS_LENGTH, count, shortened
-from neuralrules._charts._thresholds import Scored
 from neuralrules._data._rows import Rows
-from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import (
     DECILES,
     Performance,
@@ -28,7 +31,7 @@ from neuralrules._fitted._performance import (
 )
 from neuralrules._reading._numbers import number
 from neuralrules._simplify._path import SimplificationPath
-from neuralrules._task._task import Task
+from neuralrules._task._task import Task, chosen_classes
 
 SMALL = 0.1  # base rates below it are drawn on logarithmic axes
 SMALLEST = 1e-5  # lowest end of these axes; smaller rates are drawn on the edge
@@ -37,10 +40,52 @@ TOP_GROUPS = (0.95, 0.99)  # quantiles of the predictions
 DEVIATE = 1.6449  # half the width of a 90 % interval, in standard deviations
 SPREAD = (0.1, 0.5, 0.9)  # quantiles of errors
 SHOWN_TARGETS = 4  # targets whose errors are drawn
+MAX_THRESHOLDS = 200
+# Least distance between a threshold and the scores on both sides of it, as a share of the gap
+# between these two scores.
+MARGIN = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Rows of two classes, with scores for one of the classes. Arrays are (n_rows,)."""
+
+    scores: np.ndarray  # probability of the class or, without probabilities, the decision
+    is_rare: np.ndarray  # whether a row is of the class
+    flagged: np.ndarray  # whether the model predicts the class
+    weights: np.ndarray
+    probabilities: bool
+
+    @classmethod
+    def of(cls, rows: Rows, outputs: np.ndarray, rare: int) -> Scored:
+        """Score rows by the class with the code `rare`; `outputs` is (n_rows, 1)."""
+        task = rows.task
+        if task.gives_probabilities:
+            scores = task.probabilities(outputs)[:, rare]
+        else:
+            scores = outputs[:, 0] if rare == 1 else -outputs[:, 0]
+        return cls(
+            scores=scores,
+            is_rare=rows.codes == rare,
+            flagged=chosen_classes(outputs) == rare,
+            weights=rows.weights.astype(np.float64),
+            probabilities=task.gives_probabilities,
+        )
+
+    @property
+    def has_both(self) -> bool:
+        """Whether there are rows of both classes."""
+        counted = self.is_rare[self.weights > 0]
+        return bool(counted.any()) and not bool(counted.all())
+
+    def average_precision(self) -> float:
+        return float(
+            average_precision_score(self.is_rare, self.scores, sample_weight=self.weights)
+        )
 
 
 def calibration_charts(
-    fitted: Fitted,
+    task: Task,
     performance: Performance,
     rare: int | None,
     scored: Scored | None,
@@ -49,9 +94,12 @@ def calibration_charts(
 ) -> list[Chart]:
     """Charts of predictions against outcomes, in groups of rows with similar predictions.
 
+    There is one chart for each target of a regression, and one chart for a classifier with
+    probabilities.
+
     Parameters
     ----------
-    fitted : Fitted
+    task : Task
     performance : Performance
     rare : int or None
         Code of the rarest class; None for a regression.
@@ -59,14 +107,7 @@ def calibration_charts(
         The rows with their scores, if the task has two classes and the rows are known.
     weighted : bool
         Whether rows or classes have weights.
-
-    Returns
-    -------
-    list of Chart
-        One chart for each target of a regression, and one chart for a classifier. The list is
-        empty for a classifier without probabilities.
     """
-    task = fitted.task
     if rare is not None and task.n_classes == 2:
         if not task.gives_probabilities:
             return []
@@ -74,37 +115,42 @@ def calibration_charts(
         return [rate_chart(label, groups_of(performance, rare, scored), weighted=weighted)]
     charts = []
     for k, curve in enumerate(performance.calibration):
-        line = curve_line(curve)
-        title, of = "Calibration of the probability of the predicted class", ""
-        x, y = (
-            share_axis("probability of the predicted class"),
-            share_axis("share that is right"),
-        )
-        if not task.are_classes:
+        predicted, observed, weight = present_groups(curve)
+        texts = [
+            f"predicted {number(a, 3)}, observed {number(b, 3)}, {count(n)} rows"
+            for a, b, n in zip(predicted, observed, weight, strict=True)
+        ]
+        if task.are_classes:
+            title = "Calibration of the probability of the predicted class"
+            x = share_axis("probability of the predicted class")
+            y = share_axis("share that is right")
+        else:
             of = f" of target {k}" if len(performance.calibration) > 1 else ""
-            title = f"Predicted against observed mean{of}"
-            ticks = nice_ticks(
-                float(min(line.x.min(), line.y.min())), float(max(line.x.max(), line.y.max()))
-            )
-            ends, texts = (float(ticks[0]), float(ticks[-1])), tick_texts(ticks)
-            x, y = (Axis(name, ends, ticks, texts) for name in ("predicted", "observed"))
-        charts.append(Chart(title, x, y, [line], diagonal=True))
+            title, ends = f"Predicted against observed mean{of}", np.append(predicted, observed)
+            x, y = number_axis("predicted", ends), number_axis("observed", ends)
+        charts.append(Chart(title, x, y, [Line(predicted, observed, texts)], diagonal=True))
     return charts
 
 
-def curve_line(curve: np.ndarray) -> Line:
-    """A line with one point for each group of rows: mean outcome against mean prediction."""
-    predicted, observed, weight = curve[curve[:, 2] > 0].T
-    texts = [
-        f"predicted {number(a, 3)}, observed {number(b, 3)}, {count(n)} rows"
-        for a, b, n in zip(predicted, observed, weight, strict=True)
-    ]
-    return Line(predicted, observed, texts)
+def present_groups(curve: np.ndarray) -> np.ndarray:
+    """Mean prediction, mean outcome and weight of the groups that have rows, (3, n_groups)."""
+    return curve[curve[:, 2] > 0].T
 
 
-def rate_chart(
-    label: str, groups: tuple[np.ndarray, np.ndarray, np.ndarray], *, weighted: bool
-) -> Chart:
+def groups_of(performance: Performance, rare: int, scored: Scored | None) -> np.ndarray:
+    """Mean prediction, share of the class and weight of each group of rows, (3, n_groups)."""
+    # Without rows, take the model's groups of training rows. They are of the second class.
+    if scored is None:
+        p, o, n = groups = present_groups(performance.calibration[0])
+        return groups if rare == 1 else np.array([1 - p[::-1], 1 - o[::-1], n[::-1]])
+    levels = DECILES
+    if len(scored.scores) >= MANY_ROWS:
+        levels = np.append(levels, TOP_GROUPS)
+    outcomes = scored.is_rare.astype(float)
+    return present_groups(calibration_curve(scored.scores, outcomes, scored.weights, levels))
+
+
+def rate_chart(label: str, groups: np.ndarray, *, weighted: bool) -> Chart:
     """The chart of a class's observed shares against its predicted probabilities.
 
     Small rates are drawn on logarithmic axes. If the class never occurred in a group, the
@@ -122,41 +168,14 @@ def rate_chart(
     names = (f"predicted probability of {label}", f"observed share of {label}")
     x, y = (share_axis(name) for name in names)
     if small and predicted.min() > 0:
-        x, y = rate_axes(names, predicted, observed, high)
+        # Both axes have the same ends, so that their diagonal is x = y.
+        highest = np.empty(0) if high is None else high[observed == 0]
+        seen = np.concatenate([predicted, observed[observed > 0], highest])
+        start = max(float(seen.min()) / 1.6, SMALLEST)
+        end = min(max(float(seen.max()), 10 * start) * 1.6, 1.0)
+        x, y = (log_axis(name, start, end, shares=True) for name in names)
     line = Line(predicted, observed, texts, low, high, joined=not small)
     return Chart(f"Calibration of the probability of {label}", x, y, [line], diagonal=True)
-
-
-def groups_of(
-    performance: Performance, rare: int, scored: Scored | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean prediction, share of the class and weight of each group of rows."""
-    # Without rows, take the model's groups of training rows. They are of the second class.
-    if scored is None:
-        curve = performance.calibration[0]
-        p, o, n = curve[curve[:, 2] > 0].T
-        return (p, o, n) if rare == 1 else (1 - p[::-1], 1 - o[::-1], n[::-1])
-    levels = np.linspace(0, 1, 11)[1:-1]
-    if len(scored.scores) >= MANY_ROWS:
-        levels = np.append(levels, TOP_GROUPS)
-    curve = calibration_curve(
-        scored.scores, scored.is_rare.astype(float), scored.weights, levels
-    )
-    p, o, n = curve[curve[:, 2] > 0].T
-    return p, o, n
-
-
-def rate_axes(
-    names: tuple[str, str], predicted: np.ndarray, observed: np.ndarray, high: np.ndarray | None
-) -> tuple[Axis, Axis]:
-    """Two logarithmic axes with the same ends, so that their diagonal is x = y."""
-    seen = [predicted, observed[observed > 0]]
-    seen += [] if high is None else [high[observed == 0]]
-    every = np.concatenate(seen)
-    low = max(float(every.min()) / 1.6, SMALLEST)
-    top = min(max(float(every.max()), 10 * low) * 1.6, 1.0)
-    x, y = (log_axis(name, low, top, shares=True) for name in names)
-    return x, y
 
 
 def wilson(shares: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -198,6 +217,87 @@ def error_charts(rows: Rows, outputs: np.ndarray) -> list[Chart]:
     return charts
 
 
+@dataclass(frozen=True, eq=False)
+class Thresholds:
+    """Thresholds in ascending order, and the weight of the rows that reach each threshold."""
+
+    values: list[float]
+    caught: np.ndarray  # (n_thresholds,) weight of the flagged rows of the class
+    alarms: np.ndarray  # (n_thresholds,) weight of the flagged rows of the other class
+    default: int  # place of the threshold that gives the model's own predictions
+
+
+def thresholds_of(scored: Scored) -> Thresholds:
+    """Thresholds between neighbouring scores of rows. Of too many, only some are kept."""
+    distinct, place = np.unique(scored.scores, return_inverse=True)
+    n = len(distinct)
+    above = []
+    for some in (scored.is_rare, ~scored.is_rare):
+        counts = np.bincount(place, scored.weights * some, n)
+        above.append(np.append(np.cumsum(counts[::-1])[::-1], 0.0))
+    # The model itself flags the scores from this place on.
+    default = int(place[~scored.flagged].max(initial=-1)) + 1
+    chosen = np.arange(n + 1)
+    if n + 1 > MAX_THRESHOLDS:
+        # Half of the thresholds lie close together where few rows are flagged, because a rare
+        # class is found there. The other half are spread evenly.
+        few = n - np.round(np.geomspace(1, n, MAX_THRESHOLDS // 2)).astype(int)
+        even = np.round(np.linspace(0, n, MAX_THRESHOLDS // 2 - 1)).astype(int)
+        chosen = np.unique([default, *few, *even])
+    middle = 0.5 if scored.probabilities else 0.0
+    values = [
+        middle if cut == default else threshold(distinct, cut, scored.probabilities)
+        for cut in chosen.tolist()
+    ]
+    place_of_default = int(np.flatnonzero(chosen == default)[0])
+    return Thresholds(values, above[0][chosen], above[1][chosen], place_of_default)
+
+
+def threshold(scores: np.ndarray, cut: int, probabilities: bool) -> float:
+    """A round threshold that only the scores from place `cut` on reach; `scores` ascend."""
+    if cut == 0:
+        return 0.0 if probabilities else roundest(scores[0] - 1, scores[0])
+    if cut == len(scores):
+        return 1.0 if probabilities else roundest(scores[-1], scores[-1] + 1)
+    return roundest(float(scores[cut - 1]), float(scores[cut]))
+
+
+def roundest(low: float, high: float) -> float:
+    """The number with the fewest decimals between `low` and `high`, at a distance from both.
+
+    If `low` and `high` hardly differ, the result is `high` itself: as a threshold, `high` is
+    reached by the score `high` and not by the score `low`.
+    """
+    margin = MARGIN * (high - low)
+    for decimals in range(17):
+        number = round(
+            float(np.floor((high - margin) * 10.0**decimals) / 10.0**decimals), decimals
+        )
+        if low + margin < number < high:
+            return number
+    return high
+
+
+def gains_chart(scored: Scored, found: Thresholds, label: str) -> Chart:
+    """The chart of the share of a class that is found against the share of rows flagged."""
+    shares = (found.caught + found.alarms) / scored.weights.sum()
+    recalls = found.caught / (found.caught[0] or 1.0)
+    texts = [
+        f"threshold {value:.4g}: {100 * share:.3g} % of the rows hold {100 * recall:.3g} % "
+        "of the class"
+        for value, share, recall in zip(found.values, shares, recalls, strict=True)
+    ]
+    base_rate = np.average(scored.is_rare, weights=scored.weights)
+    return Chart(
+        f"Gains: how much of {label} is found by flagging some of the rows",
+        share_axis("share of all rows that is flagged"),
+        share_axis(f"share of {label} that is found"),
+        [Line(shares, recalls, texts, loud=np.zeros(len(texts), bool))],
+        diagonal=True,
+        guide=np.array([[0, 0], [base_rate, 1], [1, 1]]),
+    )
+
+
 def error_name(task: Task) -> str:
     """The name of the error in charts of error against size."""
     return "share of wrong classes" if task.are_classes else "share of unexplained variance"
@@ -212,7 +312,7 @@ def rules_kept_chart(sizes: np.ndarray, errors: np.ndarray, what: str) -> Chart 
     texts = [f"{size:g} rules: {number(e, 3)}" for size, e in zip(sizes, errors, strict=True)]
     label = "most important rules kept"
     return Chart(
-        "Error against the number of most important rules kept",
+        f"Error against the number of {label}",
         tight_axis(label, float(sizes.min()), float(sizes.max()), whole=True),
         number_axis(what, errors, zero=True),
         [Line(sizes, errors, texts)],
@@ -260,11 +360,10 @@ def size_axis(sizes: SizeErrors) -> Axis:
 def path_chart(sizes: SizeErrors) -> Chart:
     """The chart of error against number of parameters, with the knee marked."""
     error, spread = sizes.error, sizes.error_se
+    steps = zip(sizes.n_parameters, sizes.n_rules, error, spread, strict=True)
     texts = [
         f"step {place}, {n:,} parameters, {n_rules} rules: {number(e, 3)} ± {number(se, 2)}"
-        for place, (n, n_rules, e, se) in enumerate(
-            zip(sizes.n_parameters, sizes.n_rules, error, spread, strict=True)
-        )
+        for place, (n, n_rules, e, se) in enumerate(steps)
     ]
     return Chart(
         "Error against parameters other than zero along the simplification",

@@ -50,27 +50,13 @@ class Supports:
 
 @dataclass(frozen=True, eq=False)
 class GridLine:
-    """One of the two columns: the grid along it, and the positions of the table's rows.
+    """One of the two columns: the grid along it, and the positions of the table's rows."""
 
-    Attributes
-    ----------
-    values : (n,) float64
-        The grid in the column's own units; 0, 1, 2, ... for categories.
-    categories : list of str or None
-        The category that each value stands for; None for a column of numbers.
-    features : (m,) int
-        Encoded columns that come from this column.
-    encoded : (n, m) float32
-        Values of these encoded columns along the grid.
-    points : (n_rows,) float64
-        Position of each row of the table; NaN if its cell is missing.
-    """
-
-    values: np.ndarray
-    categories: list[str] | None
-    features: np.ndarray
-    encoded: np.ndarray
-    points: np.ndarray
+    values: np.ndarray  # (n,) float64 in the column's own units; 0, 1, 2, ... for categories
+    categories: list[str] | None  # that the values stand for; None for a column of numbers
+    features: np.ndarray  # (m,) int: the encoded columns that come from this column
+    encoded: np.ndarray  # (n, m) float32: values of these encoded columns along the grid
+    points: np.ndarray  # (n_rows,) float64: position of each row; NaN if its cell is missing
 
 
 def supports_of(
@@ -89,33 +75,28 @@ def supports_of(
 
     The parameters are those of `SupportDisplay.from_estimator`.
     """
-    encoder = fitted.encoder
+    names, classes = fitted.encoder.names, fitted.task.classes
     chosen = chosen_rules(fitted, rules)
     sources = chosen_columns(fitted, columns, chosen)
-    lines = [grid_line(fitted, X, source, grid_resolution) for source in sources]
+    x, y_line = (grid_line(fitted, X, source, grid_resolution) for source in sources)
     cells = reference_cells(fitted, X, others)
-    before, after = supports(fitted, engine, chosen, lines[0], lines[1], cells)
-    points = np.column_stack([line.points for line in lines])
+    before, after = supports(fitted, engine, chosen, x, y_line, cells)
+    points = np.column_stack([x.points, y_line.points])
     present = np.isfinite(points).all(axis=1)
     targets = drawn_targets(fitted, X.shape[0], y, target)
-    held = {
-        name: cell
-        for source, (name, cell) in enumerate(zip(encoder.names, cells, strict=True))
-        if source not in sources
-    }
+    held = {names[i]: cell for i, cell in enumerate(cells) if i not in sources}
     at = "median or mode" if others is None else "the row given"
-    classes = fitted.task.classes
-    first, second = (isinstance(encoder.columns_of(s)[0], Date) for s in sources)
+    first, second = (isinstance(fitted.encoder.columns_of(s)[0], Date) for s in sources)
     return Supports(
         rules=chosen,
-        columns=(encoder.names[sources[0]], encoder.names[sources[1]]),
-        x=lines[0].values,
-        y=lines[1].values,
+        columns=(names[sources[0]], names[sources[1]]),
+        x=x.values,
+        y=y_line.values,
         before=before,
         after=after,
         points=points[present],
-        x_categories=lines[0].categories,
-        y_categories=lines[1].categories,
+        x_categories=x.categories,
+        y_categories=y_line.categories,
         targets=None if targets is None else targets[present],
         reference=held,
         classes=None if classes is None else list(classes),
@@ -209,11 +190,15 @@ def find_column(fitted: Fitted, column: Any, columns: Any) -> int:
             return int(column)
     elif str(column) in names:
         return names.index(str(column))
-    listed = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
     raise ValueError(
         f"columns={columns!r}: the table has no column {column!r}. Give two names out of "
-        f"{listed}, or two places from 0 to {len(names) - 1}."
+        f"{listed(names)}, or two places from 0 to {len(names) - 1}."
     )
+
+
+def listed(names: list[str]) -> str:
+    """The first names of columns in quotes, for messages."""
+    return ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
 
 
 def grid_line(fitted: Fitted, X: Any, source: int, n_values: int) -> GridLine:
@@ -315,27 +300,21 @@ def given_cells(fitted: Fitted, others: Any) -> dict[int, Any]:
         return dict(enumerate(row.ravel()))
     unknown = [name for name in others if str(name) not in names]
     if unknown:
-        listed = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
         raise ValueError(
             f"others names the column {unknown[0]!r}, which the table does not have. "
-            f"Its columns are {listed}."
+            f"Its columns are {listed(names)}."
         )
     return {names.index(str(name)): plain_value(cell) for name, cell in others.items()}
 
 
 def supports(
-    fitted: Fitted,
-    engine: Engine,
-    rules: list[int],
-    x: GridLine,
-    y: GridLine,
-    cells: list[Any],
-) -> tuple[np.ndarray, np.ndarray]:
+    fitted: Fitted, engine: Engine, rules: list[int], x: GridLine, y: GridLine, cells: list[Any]
+) -> np.ndarray:
     """Which grid points are inside each rule's tree leaf, and inside the trained rule.
 
     Returns
     -------
-    before, after : (n_rules, n_y, n_x) bool
+    (2, n_rules, n_y, n_x) bool
     """
     table = np.empty((1, len(cells)), object)
     table[0] = cells
@@ -343,7 +322,7 @@ def supports(
     kept = np.array(rules)
     network, leaves = fitted.network.take(kept), fitted.rules.take(kept)
     n_x, n_y = len(x.values), len(y.values)
-    before, after = np.empty((2, len(rules), n_y, n_x), bool)
+    inside = np.empty((2, len(rules), n_y, n_x), bool)
     size = max(1, GRID_CELLS // (n_x * reference.shape[1]))
     for start in range(0, n_y, size):
         part = slice(start, min(start + size, n_y))
@@ -352,6 +331,6 @@ def supports(
         rows[:, x.features] = np.tile(x.encoded, (n, 1))
         rows[:, y.features] = np.repeat(y.encoded[part], n_x, axis=0)
         shape = (len(rules), n, n_x)
-        before[:, part] = leaves.grew and leaves.covers(rows).T.reshape(shape)
-        after[:, part] = (engine.activations(network, rows) > 0).T.reshape(shape)
-    return before, after
+        inside[0, :, part] = leaves.grew and leaves.covers(rows).T.reshape(shape)
+        inside[1, :, part] = (engine.activations(network, rows) > 0).T.reshape(shape)
+    return inside

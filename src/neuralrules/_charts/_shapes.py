@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit
 
-from neuralrules._charts._axes import (
+from neuralrules._charts._chart import (
     Axis,
+    Chart,
+    Line,
+    RowBars,
     date_axis,
     log_ticks,
     number_axis,
@@ -16,7 +19,6 @@ from neuralrules._charts._axes import (
     tick_texts,
     tight_axis,
 )
-from neuralrules._charts._chart import Chart, Line, RowBars
 from neuralrules._charts._texts import (
     CLASS_LENGTH,
     NO_BREAK,
@@ -45,31 +47,16 @@ MISSING_PLACE, MISSING_WIDTH = 0.1, 0.05
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """How the outputs of a model are shown.
+    """How the outputs of a model are shown."""
 
-    Attributes
-    ----------
-    label : str
-        Label of the vertical axis.
-    names : list of str
-        Name of each output.
-    place : int or None
-        Place of the one output that is shown; None shows all outputs.
-    sign : float
-        Factor of the output: -1 shows the first of two classes.
-    unit : {"odds", "logarithm", "number"}
-        What the outputs are. Log odds are labelled with probabilities, and logarithms with
-        the numbers themselves.
-    task : Task or None
-        The task, which makes several outputs comparable; only needed to show all outputs.
-    """
-
-    label: str
-    names: list[str]
-    place: int | None = 0
-    sign: float = 1.0
+    label: str  # of the vertical axis
+    names: list[str]  # of the outputs
+    place: int | None = 0  # of the one output that is shown; None shows all outputs
+    sign: float = 1.0  # factor of the output: -1 shows the first of two classes
+    # "odds": log odds, labelled with probabilities; "logarithm": labelled with the numbers
+    # themselves; or "number"
     unit: str = "number"
-    task: Task | None = None
+    task: Task | None = None  # makes several outputs comparable; needed to show all outputs
 
     def lines(self, outputs: np.ndarray) -> np.ndarray:
         """The lines to draw, (n_values, n_lines), from outputs (n_values, n_outputs)."""
@@ -77,6 +64,11 @@ class View:
             return self.sign * outputs[:, [self.place]]
         assert self.task is not None
         return self.task.comparable(outputs)
+
+    def band(self, shape: Shape) -> np.ndarray | None:
+        """Lower and upper ends of the band, (n_values, 2); None if there are several lines."""
+        ends = np.hstack([self.lines(shape.low), self.lines(shape.high)])
+        return np.sort(ends, axis=1) if ends.shape[1] == 2 else None
 
     def axis(self, low: float, high: float) -> Axis:
         """The vertical axis, with some room below `low` and above `high`."""
@@ -103,12 +95,7 @@ def from_logarithm(value: float) -> float:
 def view_of(fitted: Fitted, rare: int | None) -> View:
     """How the shapes of a model are shown by default.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    rare : int or None
-        Code of the rarest class, which is shown if there are two classes; None for a
-        regression.
+    Of two classes, `rare` is the code of the one that is shown. It is None for a regression.
     """
     task = fitted.task
     if task.n_outputs > 1:
@@ -130,12 +117,8 @@ def view_of(fitted: Fitted, rare: int | None) -> View:
 
 def shape_chart(shape: Shape, view: View) -> Chart:
     """The chart of a column's shape: lines, band and rows. Categories stand at 0, 1, 2, …"""
-    levels, lines = shape._levels, view.lines(shape.outputs)
+    levels, lines, band = shape._levels, view.lines(shape.outputs), view.band(shape)
     chosen = most_varied(lines)
-    low = high = None
-    if lines.shape[1] == 1:
-        ends = [view.lines(shape.low)[:, 0], view.lines(shape.high)[:, 0]]
-        low, high = np.sort(ends, axis=0)
     start, end = shown_range(levels)
     x, labelled = value_axis(shape.column, levels)
     places, missing = levels.numbers.copy(), None
@@ -151,8 +134,8 @@ def shape_chart(shape: Shape, view: View) -> Chart:
             places[some],
             lines[some, k],
             [f"{levels.text(i)}: {view.text(lines[i, k])}" for i in some.tolist()],
-            None if low is None else low[some],
-            None if high is None else high[some],
+            None if band is None else band[some, 0],
+            None if band is None else band[some, 1],
             joined=some is inside and levels.names is None,
             banded=some is inside and levels.names is None,
             loud=np.isin(places[some], labelled) | (some is not inside),
@@ -161,14 +144,12 @@ def shape_chart(shape: Shape, view: View) -> Chart:
         for number, k in enumerate(chosen.tolist())
         for some in groups
     ]
-    shown = np.concatenate(groups)
-    reach = lines[:, chosen]
-    if low is not None and high is not None:
-        reach = np.column_stack([lines, low, high])
+    reach = lines[:, chosen] if band is None else np.hstack([lines, band])
+    reach = reach[np.concatenate(groups)]
     return Chart(
         f"What {column_label(shape.column)} does to the {view.label}",
         x,
-        view.axis(float(reach[shown].min()), float(reach[shown].max())),
+        view.axis(float(reach.min()), float(reach.max())),
         drawn,
         rows=row_bars(shape, missing),
         missing=missing,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -120,28 +119,14 @@ def short_label(column: str, length: int = NAME_LENGTH) -> str:
 def with_short_names(fitted: Fitted, length: int = 20) -> Fitted:
     """A copy of a fitted model whose texts have short names of columns and categories."""
     encoder = fitted.encoder
-    short_encoder = Encoder(
-        names=[short_name(name, length) for name in encoder.names],
-        columns=[
-            column
-            if not isinstance(column, Category) or column.category is None
-            else replace(column, category=short_name(column.category, length))
-            for column in encoder.columns
-        ],
-    )
-    return replace(fitted, encoder=short_encoder)
-
-
-def longest_fitting(text_of: Callable[[int], str], length: int) -> str:
-    """The text with 3, 2 or 1 terms: the longest that fits into `length` characters.
-
-    If none fits, the text with one term is cut.
-    """
-    for terms in (3, 2, 1):
-        text = one_line(text_of(terms))
-        if len(text) <= length:
-            return text
-    return shortened(text, length)
+    columns = [
+        replace(column, category=short_name(column.category, length))
+        if isinstance(column, Category) and column.category is not None
+        else column
+        for column in encoder.columns
+    ]
+    names = [short_name(name, length) for name in encoder.names]
+    return replace(fitted, encoder=Encoder(names=names, columns=columns))
 
 
 def plain_value(value: Any) -> Any:

@@ -44,11 +44,14 @@ def report(
     """Write the report of a model; `Documents.report` documents the parameters."""
     jinja = import_jinja2("report")
     target = checked_path(path, "report.html")
-    check_options(title, simplification)
-    check_origin(fitted, simplification)
-    heading = f"Report of a {fitted.estimator}" if title is None else title
+    if title is None:
+        title = f"Report of a {fitted.estimator}"
+    if not isinstance(title, str):
+        raise TypeError(f"title={title!r} must be a string or None.")
+    if simplification is not None:
+        check_simplification(simplification, fitted)
     with whole_file(target) as file:
-        data = report_data(fitted, given, engine, heading, simplification)
+        data = report_data(fitted, given, engine, title, simplification)
         file.write(page_bytes(render(environment(jinja), data)))
     return target
 
@@ -73,35 +76,26 @@ def check_given(X: Any, y: Any, sample_weight: Any, n_examples: Any) -> None:
         )
 
 
-def check_options(title: Any, simplification: Any) -> None:
-    if title is not None and not isinstance(title, str):
-        raise TypeError(f"title={title!r} must be a string or None.")
-    if simplification is not None and not isinstance(simplification, SimplificationPath):
+def check_simplification(path: Any, fitted: Fitted) -> None:
+    """Refuse the path of a model with other columns, another task, other classes or targets."""
+    if not isinstance(path, SimplificationPath):
         raise TypeError(
-            f"simplification={simplification!r} must be a SimplificationPath, as of "
+            f"simplification={path!r} must be a SimplificationPath, as of "
             "model.simplification_path(X, y), or None."
         )
-
-
-def check_origin(fitted: Fitted, simplification: SimplificationPath | None) -> None:
-    """Refuse the path of a model with other columns, another task, other classes or targets."""
-    if simplification is None:
-        return
-    origin = simplification.origin
-    if origin.encoder.names != fitted.encoder.names:
-        differs = "other columns"
-    elif origin.task.are_classes != fitted.task.are_classes:
-        differs = "another task"
-    elif origin.task.labels != fitted.task.labels:
-        differs = "other classes"
-    elif origin.task.n_outputs != fitted.task.n_outputs:
-        differs = "another number of targets"
-    else:
-        return
-    raise ValueError(
-        f"simplification={simplification!r} began with a model of {differs}. Give that of this "
-        "model, model.simplification_path(X, y), or None."
-    )
+    (encoder, task), origin = (fitted.encoder, fitted.task), path.origin
+    same = {
+        "other columns": origin.encoder.names == encoder.names,
+        "another task": origin.task.are_classes == task.are_classes,
+        "other classes": origin.task.labels == task.labels,
+        "another number of targets": origin.task.n_outputs == task.n_outputs,
+    }
+    for differs, is_same in same.items():
+        if not is_same:
+            raise ValueError(
+                f"simplification={path!r} began with a model of {differs}. Give that of this "
+                "model, model.simplification_path(X, y), or None."
+            )
 
 
 @cache

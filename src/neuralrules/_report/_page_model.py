@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from neuralrules._charts._texts import finite, plain_text, short, short_resolved
-from neuralrules._data._columns import Category, Date, EncodedColumn, Number
+from neuralrules._data._columns import Category, Date, Number
 from neuralrules._data._dates import date_text
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
@@ -36,12 +36,12 @@ def packed(array: np.ndarray) -> str:
 def page_model(fitted: Fitted) -> dict[str, Any]:
     """The network for the script, and the texts about its columns and outputs."""
     network = fitted.network.without_unused_features()
-    classes = fitted.task.classes
+    classes, rules = fitted.task.labels, range(network.n_rules)
     return {
-        "task": "numbers" if classes is None else "classes",
+        "task": "classes" if classes else "numbers",
         "probabilities": fitted.task.gives_probabilities,
         "link": fitted.task.loss.link.function,
-        "classes": [] if classes is None else [str(label) for label in classes.tolist()],
+        "classes": [str(label) for label in classes],
         "outputs": output_texts(fitted),
         "deep": network.deep,
         "largest": float(LARGEST),
@@ -54,12 +54,8 @@ def page_model(fitted: Fitted) -> dict[str, Any]:
         "mixing": packed(network.mixing),
         "shifts": packed(network.shifts),
         "intercept": network.intercept.tolist(),
-        "settled": [
-            settled(own)
-            for rule in range(network.n_rules)
-            for own in rule_reaches(fitted, rule)
-        ],
-        "caps": [finite(cap(fitted, rule)) for rule in range(network.n_rules)],
+        "settled": [settled(own) for rule in rules for own in rule_reaches(fitted, rule)],
+        "caps": [finite(cap(fitted, rule)) for rule in rules],
     }
 
 
@@ -76,11 +72,12 @@ def settled(reached: Reach) -> str | None:
 
 def output_texts(fitted: Fitted) -> list[str]:
     """Names of the network's outputs for people."""
-    classes = fitted.task.classes
-    if classes is None:
-        n_outputs = fitted.network.n_outputs
-        return ["prediction"] if n_outputs == 1 else [f"target {k}" for k in range(n_outputs)]
-    return [str(label) for label in (classes[1:] if len(classes) == 2 else classes).tolist()]
+    task = fitted.task
+    if task.are_classes:
+        return [str(label) for label in task.labels[1 if task.n_classes == 2 else 0 :]]
+    if task.n_outputs == 1:
+        return ["prediction"]
+    return [f"target {k}" for k in range(task.n_outputs)]
 
 
 def page_formula(fitted: Fitted, columns: list[dict[str, Any]]) -> str:
@@ -94,68 +91,42 @@ def page_formula(fitted: Fitted, columns: list[dict[str, Any]]) -> str:
     cells = {column["source"]: f"row[{place}]" for place, column in enumerate(columns)}
     choices = {c["source"]: c["keys"] for c in columns if c["kind"] == "category"}
     printer = Printer(cells, choices, {"d0": "output"})
-    encoded = [f"    {printer.number(x.standardised)}," for x in formula.columns]
+    encoded = "".join(f"    {printer.number(x.standardised)},\n" for x in formula.columns)
     linked = printer.number(formula.predictions[0])  # all targets have the same link
-    return "\n".join(
-        [
-            "function encodedColumns(row) {",
-            "  return [",
-            *encoded,
-            "  ];",
-            "}",
-            "",
-            "function linked(output) {",
-            f"  return {linked};",
-            "}",
-        ]
+    return (
+        f"function encodedColumns(row) {{\n  return [\n{encoded}  ];\n}}\n\n"
+        f"function linked(output) {{\n  return {linked};\n}}"
     )
 
 
 def page_features(encoder: Encoder, features: list[int]) -> list[dict[str, Any]]:
     """How texts name the encoded columns that the network uses, and show them in sums."""
-    return [
-        {
-            "label": words_of(encoder, column).in_sum,
-            # For a column with knots, this mean and scale are those of sums, not of encoding.
-            "mean": column.in_sums.mean,
-            "scale": column.in_sums.scale,
-            "spread": max(map(abs, column.span)),
-            "knots": page_knots(encoder, column),
-            "date": in_formula(encoder.names[column.source])
-            if isinstance(column, Date)
-            else None,
-        }
-        for column in (encoder.columns[feature] for feature in features)
-    ]
-
-
-def page_knots(encoder: Encoder, column: EncodedColumn) -> dict[str, Any] | None:
-    """The knots of a column, and the name of the original column; None without knots."""
-    if column.knots is None:
-        return None
-    name = in_formula(encoder.names[column.source])
-    return {"x": column.knots.x, "z": column.knots.z, "name": name}
+    result = []
+    for column in (encoder.columns[feature] for feature in features):
+        name, knots = in_formula(encoder.names[column.source]), column.knots
+        result.append(
+            {
+                "label": words_of(encoder, column).in_sum,
+                # For a column with knots, this mean and scale are those of sums.
+                "mean": column.in_sums.mean,
+                "scale": column.in_sums.scale,
+                "spread": max(map(abs, column.span)),
+                "knots": None if knots is None else {"x": knots.x, "z": knots.z, "name": name},
+                "date": name if isinstance(column, Date) else None,
+            }
+        )
+    return result
 
 
 def page_columns(fitted: Fitted, X: Any, order: list[str] | None) -> list[dict[str, Any]]:
-    """One input for each column that the model uses.
+    """One input for each column that the model uses, in the order of the labels `order`.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    X : checked table or None
-    order : list of str or None
-        Labels of the columns, the most important first.
-
-    Returns
-    -------
-    list of dict
-        Each input has a ``name``, a ``source``, a ``kind``, a ``start`` value (a number, None
-        for missing, or the place of an option) and a ``hint`` about usual values. Inputs of
-        numbers also have ``hint_full``, the hint with all digits, and ``marked``, the numbers
-        that mean missing. Inputs of categories also have ``keys`` (None is missing) and
-        ``options``, the texts that people read. The last option stands for every value
-        without an option of its own.
+    Each input has a ``name``, a ``source``, a ``kind``, a ``start`` value (a number, None for
+    missing, or the place of an option) and a ``hint`` about usual values. Inputs of numbers
+    also have ``hint_full``, the hint with all digits, and ``marked``, the numbers that mean
+    missing. Inputs of categories also have ``keys`` (None is missing) and ``options``, the
+    texts that people read. The last option stands for every value without an option of its
+    own. X is a checked table or None.
     """
     encoder = fitted.encoder
     sources = fitted.used_columns
@@ -172,31 +143,57 @@ def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
     result: dict[str, Any] = {"name": column_label(encoder.names[source]), "source": source}
     first = own[0]
     if isinstance(first, Number):
-        start, hint, full = usual_number(encoder, first, X)
+        cells = np.empty(0) if X is None else encoder.numbers(X, source)
+        numbers = cells[~np.isnan(cells)]
+        start, hint, full = usual_number(first, None if X is None else numbers)
         holes = any(column.means_missing for column in own)
         result |= {"kind": "number", "start": start, "holes": holes, "input": "number"}
         marked = first.marked(encoder.markers)
         result["marked"] = [number for number in marked if math.isfinite(number)]
         if isinstance(first, Date):
-            result |= date_input(start, encoder.numbers(X, source) if X is not None else None)
+            result |= date_input(start, timed=bool((numbers % 1 != 0).any()))
         return result | {"hint": hint, "hint_full": full}
     known = [column for column in own if isinstance(column, Category)]
     keys = [column.category for column in known]
     options = [MISSING if key is None else key for key in keys] + [OTHER]
-    result |= {"kind": "category", "keys": keys, "options": options}
     if X is None:  # the mean of an indicator is its share of the training rows
         shares = [column.mean for column in known]
         start = int(np.argmax(shares)) if shares else 0
     else:
         chosen = option_numbers(encoder, source, keys, X)
         start = int(np.bincount(chosen, minlength=len(options)).argmax())
+    result |= {"kind": "category", "keys": keys, "options": options}
     return result | {"start": start, "hint": ""}
 
 
-def date_input(start: float | None, days: np.ndarray | None) -> dict[str, Any]:
-    """The input for a column of dates, with a time of day if some cell of the table has one."""
-    days = np.empty(0) if days is None else days
-    timed = bool((days[~np.isnan(days)] % 1 != 0).any())
+def usual_number(column: Number, numbers: np.ndarray | None) -> tuple[float | None, str, str]:
+    """The start value of an input, and a hint about usual values: short, and in all digits.
+
+    `numbers` are the numbers of the column without missing ones, or None without a table.
+    """
+    is_date, scale = isinstance(column, Date), column.scale
+    if numbers is None:
+        if is_date:
+            mean = float(round(column.mean))
+            return mean, f"mean {date_text(mean)}", f"mean {date_text(mean)}"
+        # Round to about a hundredth of the standard deviation, so that a mean that is small
+        # in comparison becomes zero.
+        mean = round(column.mean, 2 - math.floor(math.log10(scale))) + 0.0
+        hint = f"mean {short_resolved(mean, scale, 3)}, deviation {short(scale, 3)}"
+        return mean, hint, f"mean {plain_text(mean)}, deviation {plain_text(scale)}"
+    if not numbers.size:
+        return None, "", ""
+    # The median is an observed value, so that it is whole for whole numbers.
+    median = float(np.quantile(numbers, 0.5, method="inverted_cdf"))
+    low, high = float(numbers.min()), float(numbers.max())
+    full = date_text if is_date else plain_text
+    hint = f"{short_resolved(low, scale, 3)} to {short_resolved(high, scale, 3)}"
+    in_full = f"{full(low)} to {full(high)}"
+    return median, in_full if is_date else hint, in_full
+
+
+def date_input(start: float | None, *, timed: bool) -> dict[str, Any]:
+    """The input for a column of dates, `timed` if some cell of the table has a time of day."""
     text = "" if start is None else date_text(start if timed else round(start))
     if timed and text:
         text = f"{text} 00:00"[:16].replace(" ", "T")
@@ -208,51 +205,6 @@ def option_numbers(encoder: Encoder, source: int, keys: list[str | None], X: Any
     table = encoder.spellings(source)
     places = {spelling: keys.index(key) for spelling, key in table.items()}
     return [places.get(cell, len(keys)) for cell in encoder.categories(X, source)]
-
-
-def usual_number(
-    encoder: Encoder, column: EncodedColumn, X: Any
-) -> tuple[float | None, str, str]:
-    """The start value of an input, and a hint about usual values: short, and in all digits."""
-    scale = column.scale
-    if isinstance(column, Date):
-        return usual_date(encoder, column, X)
-    if X is None:
-        # Round to about a hundredth of the standard deviation, so that a mean that is small
-        # in comparison becomes zero.
-        mean = round(column.mean, 2 - math.floor(math.log10(scale))) + 0.0
-        hint = f"mean {short_resolved(mean, scale, 3)}, deviation {short(scale, 3)}"
-        return mean, hint, f"mean {plain_text(mean)}, deviation {plain_text(scale)}"
-    numbers = encoder.numbers(X, column.source)
-    present = numbers[~np.isnan(numbers)]
-    if not present.size:
-        return None, "", ""
-    # The median is an observed value, so that it is whole for whole numbers.
-    median = float(np.quantile(present, 0.5, method="inverted_cdf"))
-    ends = (float(present.min()), float(present.max()))
-    hint, full = (
-        " to ".join(texts)
-        for texts in (
-            [short_resolved(end, scale, 3) for end in ends],
-            [plain_text(end) for end in ends],
-        )
-    )
-    return median, hint, full
-
-
-def usual_date(
-    encoder: Encoder, column: EncodedColumn, X: Any
-) -> tuple[float | None, str, str]:
-    """The start value and the hints of `usual_number`, for a column of dates."""
-    if X is None:
-        mean = f"mean {date_text(round(column.mean))}"
-        return float(round(column.mean)), mean, mean
-    numbers = encoder.numbers(X, column.source)
-    present = numbers[~np.isnan(numbers)]
-    if not present.size:
-        return None, "", ""
-    ends = f"{date_text(present.min())} to {date_text(present.max())}"
-    return float(np.quantile(present, 0.5, method="inverted_cdf")), ends, ends
 
 
 def page_examples(

@@ -6,15 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._charts._performance import calibration_charts, error_charts
+from neuralrules._charts._performance import (
+    Scored,
+    calibration_charts,
+    error_charts,
+    error_name,
+    gains_chart,
+    path_chart,
+    rules_kept_chart,
+    size_errors,
+    thresholds_of,
+)
 from neuralrules._charts._texts import CLASS_LENGTH, count, finite, shortened
-from neuralrules._charts._thresholds import Scored, gains_chart, thresholds_of
 from neuralrules._data._rows import Rows
+from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._fitted._performance import Performance
+from neuralrules._fitted._performance import SIZE_ROWS, Performance, errors_by_size
 from neuralrules._reading._numbers import number
 from neuralrules._reading._outcomes import rare_class
 from neuralrules._report._svg import Frame, element, svg
+from neuralrules._simplify._path import SimplificationPath
 
 SHADES = 10  # of the cells of the confusion matrix
 RARE = 0.2  # a class with a smaller share of the rows is a rare class
@@ -45,17 +56,17 @@ def performance_section(
     weighted : bool
         Whether rows or classes have weights.
     """
-    cells, scored = performance.confusion, None
-    two = rare is not None and fitted.task.n_classes == 2
-    if rare is not None and two and rows is not None and outputs is not None:
-        scored = Scored.of(rows, outputs, rare)
-    calibration = calibration_charts(fitted, performance, rare, scored, weighted=weighted)
-    errors = []
-    if rows is not None and outputs is not None and rare is None:
-        errors = error_charts(rows, outputs)
+    task, cells = fitted.task, performance.confusion
+    two, scored, errors = task.n_classes == 2, None, []
+    if rows is not None and outputs is not None:
+        if rare is None:
+            errors = error_charts(rows, outputs)
+        elif two:
+            scored = Scored.of(rows, outputs, rare)
+    calibration = calibration_charts(task, performance, rare, scored, weighted=weighted)
     result: dict[str, Any] = {
         "metrics": [metric(capital(k), v) for k, v in performance.metrics.items()],
-        "loss": fitted.task.loss.name,
+        "loss": task.loss.name,
         "classes": [],
         "order": [],
         "confusion": None,
@@ -71,15 +82,15 @@ def performance_section(
     if cells is None or rare is None:
         return result
     order = class_order(cells, rare)
-    labels = [str(fitted.task.labels[code]) for code in order]
+    labels = [str(task.labels[code]) for code in order]
     result |= {"classes": labels, "order": order}
     result["confusion"] = confusion_cells(fitted, cells, order)
     if not two:
         return result | {"each": each_class(fitted, cells, order)}
-    result["metrics"] = two_class_metrics(fitted, performance, rare, scored)
-    if scored is not None and scored.has_both:
-        result["threshold"] = threshold_section(scored, labels)
-    return result
+    if scored is not None and not scored.has_both:
+        scored = None
+    result["metrics"] = two_class_metrics(labels, cells, rare, performance.metrics, scored)
+    return result | {"threshold": scored and threshold_section(scored, labels)}
 
 
 def rarer_class(fitted: Fitted, codes: np.ndarray | None) -> int:
@@ -87,12 +98,11 @@ def rarer_class(fitted: Fitted, codes: np.ndarray | None) -> int:
 
     The training rows count if no rows are given, or if a class has none of the rows given.
     """
-    if codes is None:
-        return rare_class(fitted)
-    counts = np.bincount(codes, minlength=fitted.task.n_classes)
-    if not counts.all():
-        return rare_class(fitted)
-    return int(np.flatnonzero(counts == counts.min())[-1])
+    if codes is not None:
+        counts = np.bincount(codes, minlength=fitted.task.n_classes)
+        if counts.all():
+            return int(np.flatnonzero(counts == counts.min())[-1])
+    return rare_class(fitted)
 
 
 def has_rare_class(performance: Performance) -> bool:
@@ -108,26 +118,38 @@ def class_order(confusion: np.ndarray, rare: int) -> list[int]:
 
     Of two classes, the rarer one always comes first.
     """
-    order = list(range(len(confusion)))
-    totals = confusion.sum(axis=1)
+    order, totals = list(range(len(confusion))), confusion.sum(axis=1)
     if len(order) == 2 or totals[rare] < RARE * totals.sum():
-        order.remove(rare)
-        order.insert(0, rare)
+        order.sort(key=lambda code: code != rare)
     return order
 
 
 def two_class_metrics(
-    fitted: Fitted, performance: Performance, rare: int, scored: Scored | None
+    labels: list[str],
+    cells: np.ndarray,
+    rare: int,
+    known: dict[str, float],
+    scored: Scored | None,
 ) -> list[dict[str, Any]]:
-    """Metrics of two classes, each with a note, such as its value by chance."""
-    cells = performance.confusion
-    assert cells is not None  # of two classes
-    labels = [shortened(label, CLASS_LENGTH) for label in fitted.task.labels]
-    name, other = labels[rare], labels[1 - rare]
+    """Metrics of two classes, each with a note, such as its value by chance.
+
+    Parameters
+    ----------
+    labels : list of two str
+        The rarer class comes first.
+    cells : (2, 2) float64
+        Confusion matrix, in the order of the codes.
+    rare : int
+        Code of the rarer class.
+    known : dict of str to float
+        Metrics that were measured before.
+    scored : Scored or None
+        Rows of both classes, if they are known.
+    """
+    name, other = (shortened(label, CLASS_LENGTH) for label in labels)
     total, of_rare = float(cells.sum()), float(cells[rare].sum())
     base = of_rare / total
     caught, flagged = float(cells[rare, rare]), float(cells[:, rare].sum())
-    known = dict(performance.metrics)
     found = [
         metric(f"Share of {name}", base, f"{count(of_rare)} of {count(total)} rows", "share"),
         metric(
@@ -139,9 +161,10 @@ def two_class_metrics(
         metric("Recall", ratio(caught, of_rare), f"of the rows of {name} are found", "share"),
         metric("F1", ratio(2 * caught, flagged + of_rare)),
     ]
+    known = known.copy()
     if "ROC AUC" in known:
         found.append(metric("ROC AUC", known.pop("ROC AUC"), "0.5 by chance"))
-    if scored is not None and scored.has_both:
+    if scored is not None:
         chance = f"{number(base, 3)} by chance"
         found.append(metric("Average precision", scored.average_precision(), chance))
     always = other if base < 0.5 else name
@@ -188,54 +211,78 @@ def confusion_cells(
     for code in order:
         line, total = cells[code, order], cells[code].sum()
         shares = line / total if total > 0 else np.zeros(len(line))
-        result.append(
+        shown = [
             {
-                "label": str(fitted.task.labels[code]),
-                "total": count(total),
-                "cells": [
-                    {
-                        "count": count(value),
-                        "share": f"{100 * share:.1f}" if total > 0 else None,
-                        "shade": int(np.ceil(SHADES * share)),
-                        "right": column == code,
-                    }
-                    for column, value, share in zip(order, line, shares, strict=True)
-                ],
+                "count": count(value),
+                "share": f"{100 * share:.1f}" if total > 0 else None,
+                "shade": int(np.ceil(SHADES * share)),
+                "right": column == code,
             }
-        )
+            for column, value, share in zip(order, line, shares, strict=True)
+        ]
+        label = str(fitted.task.labels[code])
+        result.append({"label": label, "total": count(total), "cells": shown})
     return result
 
 
 def threshold_section(scored: Scored, labels: list[str]) -> dict[str, Any]:
     """The data for the page's slider of thresholds, and the gains chart.
 
-    Parameters
-    ----------
-    scored : Scored
-    labels : list of two str
-        The class that is scored, and the other class.
+    `labels` are the class that is scored, and the other class.
     """
     found = thresholds_of(scored)
     chart = gains_chart(scored, found, labels[0])
-    line, frame = chart.lines[0], Frame.of(chart)
+    line, frame, own = chart.lines[0], Frame.of(chart), found.default
     x, y = frame.across(line.x).tolist(), frame.up(line.y).tolist()
     ring, dot = (
-        element("circle", id=name, class_=kind, cx=x[found.default], cy=y[found.default], r=6)
+        element("circle", id=name, class_=kind, cx=x[own], cy=y[own], r=6)
         for name, kind in (("gains-own", "ring"), ("gains-now", "dot marked"))
     )
     totals = [float(scored.weights[some].sum()) for some in (scored.is_rare, ~scored.is_rare)]
     return {
         "labels": labels,
         "gains": svg(chart, ring, dot),
-        "own": found.default,
+        "own": own,
         "data": {
             "cuts": found.values,
             "caught": found.caught.tolist(),
             "alarms": found.alarms.tolist(),
             "totals": totals,
-            "own": found.default,
+            "own": own,
             "probabilities": scored.probabilities,
             "x": x,
             "y": y,
         },
+    }
+
+
+def size_section(
+    fitted: Fitted,
+    performance: Performance,
+    rows: Rows | None,
+    engine: Engine,
+    simplification: SimplificationPath | None,
+) -> dict[str, Any]:
+    """Error against the number of rules kept and, if given, along a simplification.
+
+    If a class is rare, hardly any row changes its predicted class when rules are removed, so
+    the chart shows the mean loss instead of the error. Computing the loss needs the rows. For
+    the training rows, the chart shows the error, because the model remembers only errors.
+    """
+    what, sizes, errors = error_name(fitted.task), performance.n_rules, performance.errors
+    if rows is not None and has_rare_class(performance):
+        some = np.linspace(0, len(rows) - 1, min(SIZE_ROWS, len(rows))).astype(int)
+        sizes, errors = errors_by_size(fitted.network, rows.take(some), engine, loss=True)
+        what = fitted.task.loss.metric
+    chart, along = rules_kept_chart(sizes, errors, what), None
+    if simplification is not None:
+        path = size_errors(simplification)
+        steps = simplification.to_frame().to_dict("records")
+        along = {"svg": svg(path_chart(path)), "knee": path.knee, "steps": steps}
+    return {
+        "what": what,
+        "svg": chart and svg(chart),
+        "sampled": count(SIZE_ROWS) if performance.n_rows > SIZE_ROWS else None,
+        "path": along,
+        "path_what": error_name(fitted.task),
     }

@@ -9,25 +9,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from neuralrules._charts._bars import importance_bars
-from neuralrules._charts._performance import (
-    error_name,
-    path_chart,
-    rules_kept_chart,
-    size_errors,
-)
+from neuralrules._charts._rules import importance_bars
 from neuralrules._charts._shapes import View, most_varied, shape_chart, view_of
-from neuralrules._charts._texts import count
+from neuralrules._charts._texts import count, finite
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
-from neuralrules._fitted._activity import measure
+from neuralrules._fitted._activity import Activity, measure
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._fitted._performance import (
-    SIZE_ROWS,
-    Performance,
-    errors_by_size,
-    perform,
-)
+from neuralrules._fitted._performance import perform
 from neuralrules._reading._column_words import words_of
 from neuralrules._reading._importance import importances
 from neuralrules._reading._names import column_label
@@ -37,17 +26,17 @@ from neuralrules._reading._rules_table import rules_table
 from neuralrules._reading._shapes import Shape, shapes
 from neuralrules._reading._text import base_text, date_texts, scaled_texts
 from neuralrules._report._page_model import (
+    output_texts,
     page_columns,
     page_examples,
     page_formula,
     page_model,
 )
 from neuralrules._report._performance_section import (
-    has_rare_class,
     performance_section,
     rarer_class,
+    size_section,
 )
-from neuralrules._report._rules_section import table_section
 from neuralrules._report._svg import svg
 from neuralrules._simplify._path import SimplificationPath
 
@@ -66,38 +55,24 @@ SHOWN_RULES = 15
 SHOWN_SHAPES = 6
 SHOWN_LEVELS = 12  # most categories in one table: the most frequent ones are shown
 SHOWN_REASONS = 4
+SHOWN_TARGETS = 3  # number of targets whose values get a column in the table of rules
 SHAPE_ROWS = 1000  # rows that shapes are averaged over
 STILL = 1e-6  # smaller effects, as shares of the largest effect, are rounding errors
 
 
 @dataclass(frozen=True)
 class ReportRows:
-    """The rows that a user gives for a report, and how many of them the page may show.
+    """The rows that a user gives for a report, and how many of them the page may show."""
 
-    Attributes
-    ----------
-    X : checked table or None
-    y : array-like or None
-        Targets of X. The page shows them beside the example rows.
-    encoded : (n_rows, n_columns) float32 or None
-        X as the network gets it.
-    rows : Rows or None
-        The encoded rows with their targets. None without targets: the report then shows the
-        performance on the training rows.
-    sample_weight : array-like or None
-    weighted : bool
-        Whether there are sample weights here, or class weights in training.
-    n_examples : int
-        Number of rows of X that become part of the page.
-    """
-
-    X: Any = None
-    y: Any = None
-    encoded: np.ndarray | None = None
+    X: Any = None  # a checked table
+    y: Any = None  # targets of X, which the page shows beside the example rows
+    encoded: np.ndarray | None = None  # (n_rows, n_columns) float32: X as the network gets it
+    # The encoded rows with their targets. Without targets, the report shows the performance on
+    # the training rows.
     rows: Rows | None = None
     sample_weight: Any = None
-    weighted: bool = False
-    n_examples: int = 0
+    weighted: bool = False  # whether there are sample weights, or class weights in training
+    n_examples: int = 0  # number of rows of X that become part of the page
 
 
 def report_data(
@@ -136,20 +111,30 @@ def report_data(
         examples = page_examples(fitted, given.X, given.y, columns, given.n_examples)
         if reasons is not None:
             examples = example_reasons(fitted, given.X, examples, engine, rare)
-    where = measured_on(fitted, given, performance.n_rows)
+    where = f"on the {count(performance.n_rows)} rows given"
+    if given.y is None:
+        sample = "a sample of " if fitted.remembers_a_sample else "the "
+        where = f"on {sample}{count(performance.n_rows)} {fitted.rows_name}"
     table = table_section(fitted, activity, frame, where)
-    names = column_texts(fitted)
+    # The names that sums of rules give to the encoded columns that the network uses.
+    used = [fitted.encoder.columns[feature] for feature in fitted.network.features]
+    names = "\n".join(words_of(fitted.encoder, column).in_sum for column in used)
     performed = performance_section(
         fitted, performance, rows, outputs, rare=rare, weighted=given.weighted
     )
+    performed |= {
+        "where": where,
+        "training": given.y is None,
+        "rounding": fitted.was_rounded,
+        "only_X": given.X is not None and given.y is None,
+        "weighted": given.weighted,
+    }
     return {
         "header": header_section(fitted, title),
         "panels": PANELS,
-        "performance": performed | told_of_rows(fitted, given, where),
+        "performance": performed,
         "importance": importance,
-        "shapes": shapes_section(
-            fitted, given, [column["source"] for column in columns], engine, rare
-        ),
+        "shapes": shapes_section(fitted, given, columns, engine, rare),
         "sizes": size_section(fitted, performance, rows, engine, simplification),
         "table": table,
         "inputs": columns,
@@ -176,34 +161,16 @@ def report_data(
     }
 
 
-def told_of_rows(fitted: Fitted, given: ReportRows, where: str) -> dict[str, Any]:
-    """What the page says about the rows that the performance was measured on."""
-    return {
-        "where": where,
-        "training": given.y is None,
-        "rounding": fitted.was_rounded,
-        "only_X": given.X is not None and given.y is None,
-        "weighted": given.weighted,
-    }
-
-
-def column_texts(fitted: Fitted) -> str:
-    """The names that sums of rules give to the encoded columns that the network uses."""
-    used = [fitted.encoder.columns[feature] for feature in fitted.network.features]
-    return "\n".join(words_of(fitted.encoder, column).in_sum for column in used)
-
-
 def header_section(fitted: Fitted, title: str) -> dict[str, Any]:
     from neuralrules._version import __version__
 
-    network = fitted.network
-    classes = fitted.task.classes
-    n_targets = network.n_outputs
-    if classes is not None:
-        task = f"Classification into {len(classes)} classes"
-    else:
-        task = f"Regression of {n_targets} targets" if n_targets > 1 else "Regression"
-    rows = count(fitted.performance.n_rows) + (" or more" if fitted.remembers_a_sample else "")
+    network, n_classes = fitted.network, fitted.task.n_classes
+    task = f"Classification into {n_classes} classes"
+    if not n_classes:
+        several = network.n_outputs > 1
+        task = f"Regression of {network.n_outputs} targets" if several else "Regression"
+    more = " or more" if fitted.remembers_a_sample else ""
+    n_columns = f"columns, {len(fitted.used_columns)} of them used"
     now = datetime.now().astimezone()
     return {
         "title": title,
@@ -217,21 +184,10 @@ def header_section(fitted: Fitted, title: str) -> dict[str, Any]:
             ("deep rules" if network.deep else "rules", count(network.n_rules)),
             ("literals in them", count(network.n_literals)),
             ("parameters other than zero", count(network.n_parameters)),
-            (fitted.rows_name, rows),
-            (
-                f"columns, {len(fitted.used_columns)} of them used",
-                count(len(fitted.encoder.names)),
-            ),
+            (fitted.rows_name, count(fitted.performance.n_rows) + more),
+            (n_columns, count(len(fitted.encoder.names))),
         ],
     }
-
-
-def measured_on(fitted: Fitted, given: ReportRows, n_rows: int) -> str:
-    """A text that says which rows something was measured on."""
-    if given.y is not None:
-        return f"on the {count(n_rows)} rows given"
-    sample = "a sample of " if fitted.remembers_a_sample else "the "
-    return f"on {sample}{count(n_rows)} {fitted.rows_name}"
 
 
 def importance_section(
@@ -304,28 +260,25 @@ def bar_rows(
 
 
 def shapes_section(
-    fitted: Fitted, given: ReportRows, sources: list[int], engine: Engine, rare: int | None
+    fitted: Fitted,
+    given: ReportRows,
+    columns: list[dict[str, Any]],
+    engine: Engine,
+    rare: int | None,
 ) -> dict[str, Any]:
     """Charts of the most important columns. The column that moves the output most is first.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    given : ReportRows
-    sources : list of int
-        Columns that the model uses, the most important ones first.
-    engine : Engine
-    rare : int or None
-        Code of the rarest class; None for a regression.
+    `columns` are the columns that the model uses, the most important ones first, and `rare` is
+    the code of the rarest class.
     """
     X = given.X
-    if X is None or not sources:
+    if X is None or not columns:
         return {"pictures": []}
     found = shapes(
         fitted,
         X,
         engine,
-        [fitted.encoder.names[source] for source in sources[:SHOWN_SHAPES]],
+        [fitted.encoder.names[column["source"]] for column in columns[:SHOWN_SHAPES]],
         n_values=40,
         max_rows=SHAPE_ROWS,
         sample_weight=given.sample_weight,
@@ -338,7 +291,7 @@ def shapes_section(
         "pictures": [picture(shape, view) for shape in moving],
         "n_rows": count(min(X.shape[0], SHAPE_ROWS)),
         "sampled": X.shape[0] > SHAPE_ROWS,
-        "n_more": len(sources) - len(moving),
+        "n_more": len(columns) - len(moving),
         "label": view.label,
         "several": len(view.names) > 1,
         "odds": view.unit == "odds",
@@ -347,23 +300,20 @@ def shapes_section(
 
 def picture(shape: Shape, view: View) -> dict[str, Any]:
     """A chart for a column of numbers or dates. Categories get a table, to fit long names."""
-    lines = view.lines(shape.outputs)
-    several = lines.shape[1] > 1
+    lines, band = view.lines(shape.outputs), view.band(shape)
+    chosen = most_varied(lines)
     result: dict[str, Any] = {
         "name": column_label(shape.column),
-        "key": [view.names[k] for k in most_varied(lines)] if several else [],
+        "key": [view.names[k] for k in chosen] if band is None else [],
         "n_rules": len(shape.rules),
         "alone": int(shape.alone.sum()),
     }
     if shape._levels.names is None:
         return result | {"svg": svg(shape_chart(shape, view))}
+    lines = lines[:, chosen]
     shown = np.sort(np.argsort(-shape.shares, kind="stable")[:SHOWN_LEVELS])
-    lines, reach = lines[:, most_varied(lines)], lines[:, most_varied(lines)]
-    band = None
-    if not several:
-        band = np.sort(np.hstack([view.lines(shape.low), view.lines(shape.high)]), axis=1)
-        reach = np.hstack([lines, band])
-    low, high = float(reach[shown].min()), float(reach[shown].max())
+    reach = (lines if band is None else np.hstack([lines, band]))[shown]
+    low, high = float(reach.min()), float(reach.max())
 
     def percent(values: np.ndarray) -> list[float]:
         return [round(4 + 92 * (v - low) / ((high - low) or 1.0), 2) for v in values.tolist()]
@@ -382,39 +332,106 @@ def picture(shape: Shape, view: View) -> dict[str, Any]:
     return result | {"levels": levels, "n_more": len(shape.shares) - len(shown)}
 
 
-def size_section(
-    fitted: Fitted,
-    performance: Performance,
-    rows: Rows | None,
-    engine: Engine,
-    simplification: SimplificationPath | None,
-) -> dict[str, Any]:
-    """Error against the number of rules kept and, if given, along a simplification.
+def table_section(fitted: Fitted, activity: Activity, frame: Any, where: str) -> dict[str, Any]:
+    """The table of rules: its columns, and for each rule the cells and the details.
 
-    If a class is rare, hardly any row changes its predicted class when rules are removed, so
-    the chart shows the mean loss instead of the error. Computing the loss needs the rows. For
-    the training rows, the chart shows the error, because the model remembers only errors.
+    `frame` is the model's `rules_table` on some rows, `activity` the activity of the rules on
+    them, and `where` says which rows these are.
     """
-    what, sizes, errors = error_name(fitted.task), performance.n_rules, performance.errors
-    if rows is not None and has_rare_class(performance):
-        some = np.linspace(0, len(rows) - 1, min(SIZE_ROWS, len(rows))).astype(int)
-        sizes, errors = errors_by_size(fitted.network, rows.take(some), engine, loss=True)
-        what = fitted.task.loss.metric
-    chart, along = rules_kept_chart(sizes, errors, what), None
-    if simplification is not None:
-        path = size_errors(simplification)
-        along = {
-            "svg": svg(path_chart(path)),
-            "knee": path.knee,
-            "steps": simplification.to_frame().to_dict("records"),
-        }
+    network = fitted.network
+    columns = table_columns(frame, network.n_outputs)
+    several = "class" in frame and network.n_outputs > 1
+    rules = []
+    for rule, line in zip(frame.index.tolist(), frame.to_dict("records"), strict=True):
+        values = network.values[rule].astype(np.float64)
+        label = str(line["class"]) if "class" in line else None
+        cells = line | {"rule": rule, "class": label}
+        cells["value_own"] = values.max() if several else values[0]
+        rules.append(
+            {
+                "rule": rule,
+                "text": line["text"],
+                "tree": line["tree_rule"],
+                "class": label,
+                "cells": [sortable(cells[column["key"]]) for column in columns],
+                "values": values.tolist(),
+                "rows": float(activity.covered[rule]),
+                "leafRows": float(activity.in_leaf[rule]),
+                "bothRows": float(activity.in_both[rule]),
+                "angles": [finite(angle) for angle in line["angles"]],
+                "facts": rule_facts(line),
+            }
+        )
     return {
-        "what": what,
-        "svg": chart and svg(chart),
-        "sampled": count(SIZE_ROWS) if performance.n_rows > SIZE_ROWS else None,
-        "path": along,
-        "path_what": error_name(fitted.task),
+        "columns": columns,
+        "rules": rules,
+        "classes": [str(label) for label in fitted.task.labels],
+        "where": where,
+        "outputs": output_texts(fitted),
     }
+
+
+def sortable(value: Any) -> Any:
+    """A cell of the table as a value that the script can sort."""
+    return value if isinstance(value, str) else finite(value)
+
+
+# Columns of the table of rules: key, heading, kind of number and what it means.
+FIRST_COLUMNS = (
+    ("rule", "Rule", "rule", "number of the rule"),
+    ("text", "Says", "text", "when the rule fires now, and the tree rule it grew from"),
+    ("class", "Class", "label", "the class that the rule speaks for"),
+)
+VALUE_COLUMN = ("value_own", "Value", "number", "what one unit of activation adds")
+LAST_COLUMNS = (
+    ("share", "Covers", "share", "share of the rows on which it fires"),
+    ("precision", "Precision", "share", "share of its class among these rows"),
+    ("mean", "Mean", "number", "mean target of the rows it covers"),
+    ("lift", "Lift", "number", "against all rows"),
+    ("importance", "Importance", "number", "mean absolute contribution"),
+    ("angle", "Angle", "degrees", "largest turn of a literal from its tree split"),
+    ("overlap", "Overlap", "share", "rows in both rule and leaf over rows in either"),
+)
+
+
+def table_columns(frame: Any, n_outputs: int) -> list[dict[str, str]]:
+    """The columns of the table of rules that this model has."""
+    values = [VALUE_COLUMN]
+    if "value" not in frame and "class" not in frame:
+        values = [
+            (f"value_{k}", f"Value, target {k}", "number", "of one unit of activation")
+            for k in range(min(n_outputs, SHOWN_TARGETS))
+        ]
+    known = {"rule", *(column[0] for column in values), *frame}
+    return [
+        dict(zip(("key", "name", "kind", "meaning"), column, strict=True))
+        for column in (*FIRST_COLUMNS, *values, *LAST_COLUMNS)
+        if column[0] in known
+    ]
+
+
+# The numbers in the details of a rule: their names and kinds.
+FACTS = {
+    "share": ("covers", "share"),
+    "precision": ("precision", "share"),
+    "mean": ("mean target", "number"),
+    "lift": ("lift", "number"),
+    "importance": ("importance", "number"),
+    "margin_score": ("margin score", "number"),
+    "n_literals": ("literals", "whole"),
+    "n_weights": ("weights other than zero", "whole"),
+}
+
+
+def rule_facts(line: dict[str, Any]) -> list[tuple[str, str, float | None]]:
+    """The numbers in the details of a rule: the name, the kind and the value of each."""
+    of_targets = {
+        key: (key.replace("_", ", target "), "number")
+        for key in line
+        if key.startswith(("mean_", "lift_"))
+    }
+    facts = FACTS | of_targets
+    return [(*facts[key], finite(value)) for key, value in line.items() if key in facts]
 
 
 def reasons_section(fitted: Fitted, rare: int | None) -> dict[str, Any] | None:
@@ -427,10 +444,7 @@ def reasons_section(fitted: Fitted, rare: int | None) -> dict[str, Any] | None:
     if not fitted.activity.n_rows or (not task.are_classes and task.n_outputs > 1):
         return None
     outcome = adverse_outcome(fitted, None if rare is None else task.labels[rare])
-    kinds = ("against", "missed", "weak")
-    what = outcome.what.removeprefix("the ")
-    if outcome.multiplied:
-        what = f"odds of {outcome.label}" if outcome.is_odds else outcome.multiplied
+    what = outcome.multiplied or outcome.what.removeprefix("the ")
     return {
         "k": SHOWN_REASONS,
         "about": f"for {outcome.label}" if task.are_classes else "for a high prediction",
@@ -440,8 +454,8 @@ def reasons_section(fitted: Fitted, rare: int | None) -> dict[str, Any] | None:
         "usualActivations": fitted.activity.activation.astype(np.float64).tolist(),
         "faint": outcome.faint,
         "multiplies": bool(outcome.multiplied),
-        "what": what,
-        "parts": {kind: part_of_rule(outcome, kind) for kind in kinds},
+        "what": f"odds of {outcome.label}" if outcome.is_odds else what,
+        "parts": {kind: part_of_rule(outcome, kind) for kind in ("against", "missed", "weak")},
     }
 
 

@@ -10,12 +10,11 @@ import html
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._charts._axes import Axis
-from neuralrules._charts._chart import Chart, Line, RowBars
+from neuralrules._charts._chart import Axis, Chart, Line, RowBars
 from neuralrules._charts._texts import cell_text, minus, plain_text
 
 WIDTH, HEIGHT = 400, 290
@@ -29,24 +28,14 @@ LETTERS = {"−": 10.2, "+": 10.2, "M": 10.5, "G": 9.5, "%": 11.0, ".": 4.0, ","
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """The plotting area of a chart, which leaves room for all labels.
-
-    Attributes
-    ----------
-    chart : Chart
-    left, right, top, bottom : float
-        Edges of the area.
-    floor : float
-        Vertical position of the horizontal axis. The bars of rows stand on this axis, below
-        the area.
-    """
+    """The plotting area of a chart, which leaves room for all labels."""
 
     chart: Chart
     left: float
     right: float
     top: float
     bottom: float
-    floor: float
+    floor: float  # of the horizontal axis, on which the bars of rows stand, below the area
 
     @classmethod
     def of(cls, chart: Chart) -> Frame:
@@ -77,26 +66,24 @@ def svg(chart: Chart, *more: str) -> str:
     for tick in ticks(chart.y, frame.up):
         parts.append(line_between((left, tick.at), (right, tick.at), "grid"))
         parts.append(tick_label(tick, x=left - 7, y=tick.at + 4, text_anchor="end"))
-    if chart.rows is not None:
-        parts += row_bars(chart.rows, frame)
+    parts += row_bars(chart.rows, frame)
     for tick in shown_ticks(chart, frame):
         parts.append(line_between((tick.at, floor), (tick.at, floor + 5), "axis"))
         parts.append(tick_label(tick, x=tick.at, y=floor + 18, text_anchor="middle"))
-    parts.append(line_between((left, floor), (right, floor), "axis"))
-    parts.append(element("text", chart.y.label, class_="label", x=2, y=14))
-    below = HEIGHT - 6
-    parts.append(
-        element("text", chart.x.label, class_="label", x=right, y=below, text_anchor="end")
-    )
+    below: dict[str, Any] = {"x": right, "y": HEIGHT - 6, "text_anchor": "end"}
+    parts += [
+        line_between((left, floor), (right, floor), "axis"),
+        element("text", chart.y.label, class_="label", x=2, y=14),
+        element("text", chart.x.label, class_="label", **below),
+    ]
     if chart.diagonal:
         parts.append(line_between((left, frame.bottom), (right, frame.top), "diagonal"))
     if chart.guide is not None:
         places = path(frame.across(chart.guide[:, 0]), frame.up(chart.guide[:, 1]))
         parts.append(element("path", class_="guide", d=places))
-    for line in chart.lines:
-        parts += line_elements(line, frame)
-    for line in chart.lines:
-        parts += dots(line, frame)
+    for draw in (line_elements, dots):
+        for line in chart.lines:
+            parts += draw(line, frame)
     return element(
         "svg",
         class_="chart" if chart.rows is None else "chart shape",
@@ -116,10 +103,8 @@ def line_elements(line: Line, frame: Frame) -> list[str]:
             outline = path(np.append(xs, xs[::-1]), np.append(low, high[::-1]))
             parts.append(element("path", class_="band", d=f"{outline} Z"))
         else:
-            parts += [
-                line_between((x, a), (x, b), "interval")
-                for x, a, b in zip(xs, low, high, strict=True)
-            ]
+            ends = zip(xs, low, high, strict=True)
+            parts += [line_between((x, a), (x, b), "interval") for x, a, b in ends]
     if line.joined:
         parts.append(element("path", class_=f"line line-{line.number}", d=path(xs, ys)))
     return parts
@@ -149,35 +134,31 @@ def dots(line: Line, frame: Frame) -> list[str]:
     return parts
 
 
-def row_bars(rows: RowBars, frame: Frame) -> list[str]:
+def row_bars(rows: RowBars | None, frame: Frame) -> list[str]:
     """Bars that stand on the horizontal axis."""
-    largest = float(rows.shares.max(initial=0)) or 1.0
+    if rows is None:
+        return []
     starts, ends = frame.across(rows.lefts), frame.across(rows.lefts + rows.widths)
-    parts = []
-    for start, end, share in zip(starts, ends, rows.shares, strict=True):
-        if share > 0:
-            height = STRIP * share / largest
-            parts.append(
-                element(
-                    "rect",
-                    inside=element("title", f"{cell_text(share, 'share')} of the rows"),
-                    class_="rows",
-                    x=start,
-                    y=frame.floor - height,
-                    width=end - start,
-                    height=height,
-                )
-            )
-    return parts
+    heights = STRIP * rows.shares / (float(rows.shares.max(initial=0)) or 1.0)
+    return [
+        element(
+            "rect",
+            inside=element("title", f"{cell_text(share, 'share')} of the rows"),
+            class_="rows",
+            x=start,
+            y=frame.floor - height,
+            width=end - start,
+            height=height,
+        )
+        for start, end, height, share in zip(starts, ends, heights, rows.shares, strict=True)
+        if share > 0
+    ]
 
 
-@dataclass(frozen=True)
-class Tick:
-    """A tick: its coordinate, its label, and its number in full if the label is shortened."""
-
-    at: float
+class Tick(NamedTuple):
+    at: float  # coordinate
     text: str
-    full: str = ""
+    full: str = ""  # the number in full if the label is shortened
 
 
 def ticks(axis: Axis, coordinates: Any) -> list[Tick]:

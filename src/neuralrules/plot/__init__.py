@@ -7,9 +7,8 @@ method ``plot`` draws them again on any axes. matplotlib is loaded when somethin
 """
 
 from neuralrules.plot._bars import ImportanceDisplay, WaterfallDisplay
-from neuralrules.plot._curves import HistoryDisplay, SizeDisplay
+from neuralrules.plot._curves import HistoryDisplay, ShapeDisplay, SizeDisplay
 from neuralrules.plot._diagram import RuleDisplay
-from neuralrules.plot._shape import ShapeDisplay
 from neuralrules.plot._support import SupportDisplay
 
 __all__ = [

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from neuralrules._charts._bars import (
+from neuralrules._charts._rules import (
     ImportanceBars,
     Waterfall,
     importance_bars,
     waterfall,
-    waterfall_label,
-    waterfall_steps,
 )
 from neuralrules._charts._texts import (
     LABEL_LENGTH,
@@ -157,12 +155,11 @@ class ImportanceDisplay(ImportanceBars):
         ax = axes_to_draw_on(ax, (width, 1.3 + HEIGHT * max(n, 3)))
         places = np.arange(n)
         self.bars_ = ax.barh(places, self.values[:n], height=0.68, color=SKY)
-        self.intervals_ = ax.hlines(
-            places, self.low[:n], self.high[:n], color="black", linewidth=1.3
-        )
-        for ends in (self.low[:n], self.high[:n]):
+        low, high = self.low[:n], self.high[:n]
+        self.intervals_ = ax.hlines(places, low, high, color="black", linewidth=1.3)
+        for ends in (low, high):
             ax.plot(ends, places, "|", color="black", markersize=6, markeredgewidth=1.3)
-        ax.set_yticks(places, [literally(label) for label in self.labels[:n]])
+        ax.set_yticks(places, list(map(literally, self.labels[:n])))
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(max(n, 3) - 0.4, -0.6)
         ax.set_xlim(left=0)
@@ -258,9 +255,7 @@ class WaterfallDisplay(Waterfall):
         X = checked_table(model, X)
         row = check_position("row", row, X.shape[0], "rows of X")
         explanation = model.explain(_safe_indexing(X, [row]))
-        output = None if output is None else check_output(explanation.outputs, output)
-        drawn = waterfall(explanation, 0, row, output)
-        return cls(**vars(drawn)).plot(ax=ax, max_rules=max_rules)
+        return cls._of(explanation, 0, row, output).plot(ax=ax, max_rules=max_rules)
 
     @classmethod
     def from_explanation(
@@ -287,9 +282,15 @@ class WaterfallDisplay(Waterfall):
         """
         check_kind("explanation", explanation, Explanation, "model.explain(X)")
         row = check_position("row", row, explanation.n_rows, "rows of this explanation")
-        output = None if output is None else check_output(explanation.outputs, output)
-        drawn = waterfall(explanation, row, row, output)
-        return cls(**vars(drawn)).plot(ax=ax, max_rules=max_rules)
+        return cls._of(explanation, row, row, output).plot(ax=ax, max_rules=max_rules)
+
+    @classmethod
+    def _of(cls, explanation: Explanation, place: int, row: int, output: Any) -> Self:
+        """The display of the row at a place of an explanation, with its number in the table."""
+        decision = explanation.decision[place]
+        usual = int(decision.argmax()) if explanation._fitted.task.are_classes else 0
+        shown = check_output(explanation.outputs, output, usual)
+        return cls(**vars(waterfall(explanation, place, row, shown)))
 
     def plot(self, ax: Any = None, *, max_rules: int = 10) -> WaterfallDisplay:
         """Draw the sum from the intercept at the top to the decision at the bottom.
@@ -307,59 +308,54 @@ class WaterfallDisplay(Waterfall):
         self
         """
         check_whole("max_rules", max_rules, 1, 10)
-        steps, labels = waterfall_steps(self, max_rules)
-        ends = self.intercept + np.cumsum(steps)
-        starts = np.concatenate([[self.intercept], ends])[:-1]
+        steps, labels = self._steps(max_rules)
+        edges = self.intercept + np.concatenate([[0.0], np.cumsum(steps)])
         n = len(steps)
         ax = axes_to_draw_on(ax, (7.5, 1.5 + HEIGHT * (n + 2)))
         places = np.arange(1, n + 1)
         self.bars_ = ax.barh(
             places,
             steps,
-            left=starts,
+            left=edges[:-1],
             height=0.68,
             color=[SKY if step >= 0 else "white" for step in steps],
             edgecolor=[BLUE if step >= 0 else ORANGE for step in steps],
             hatch=["" if step >= 0 else "////" for step in steps],
         )
-        edges = np.concatenate([[self.intercept], ends])
         # Lines from the end of each bar to the start of the next one.
         ax.vlines(edges, np.arange(n + 1), np.arange(1, n + 2), color=GREY, linewidth=0.8)
         ax.plot([self.intercept], [0], "|", color="black", markersize=13, markeredgewidth=2)
         ax.plot([self.decision], [n + 1], "D", color="black", markersize=6)
-        for place, step, end in zip(places.tolist(), steps, ends, strict=True):
-            self._write(ax, signed(step), end, place, right=step >= 0)
-        self._write(ax, signed(self.intercept, 4, plus=""), self.intercept, 0, right=True)
-        end = signed(self.decision, 4, plus="")
-        self._write(ax, end, self.decision, n + 1, right=True, bold=True)
-        ax.set_yticks(
-            np.arange(n + 2),
-            ["start", *(literally(label) for label in labels), "decision"],
-        )
+        for place, step, end in zip(places.tolist(), steps, edges[1:], strict=True):
+            write_beside(ax, signed(step), end, place, right=step >= 0)
+        decision = signed(self.decision, 4, plus="")
+        write_beside(ax, signed(self.intercept, 4, plus=""), self.intercept, 0)
+        write_beside(ax, decision, self.decision, n + 1, fontweight="bold")
+        ax.set_yticks(np.arange(n + 2), ["start", *map(literally, labels), "decision"])
         ax.get_yticklabels()[-1].set_fontweight("bold")
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(n + 1.6, -0.6)
         room = 0.22 * (np.ptp(edges) or 1)  # for the numbers beside the bars
         ax.set_xlim(edges.min() - room, edges.max() + room)
-        ax.set_xlabel(literally(waterfall_label(self)))
+        ax.set_xlabel(literally(self._label))
         fires = f"{len(self.rules)} rule{'s fire' if len(self.rules) != 1 else ' fires'}"
-        ax.set_title(f"Row {self.row}: {fires}, decision {signed(self.decision, 4, plus='')}")
+        ax.set_title(f"Row {self.row}: {fires}, decision {decision}")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    @staticmethod
-    def _write(
-        ax: Any, text: str, x: float, y: float, *, right: bool, bold: bool = False
-    ) -> None:
-        """Write a number beside the end of a bar."""
-        ax.annotate(
-            text,
-            (x, y),
-            xytext=(6 if right else -6, 0),
-            textcoords="offset points",
-            ha="left" if right else "right",
-            va="center",
-            fontsize="small",
-            fontweight="bold" if bold else "normal",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
-        )
+
+def write_beside(
+    ax: Any, text: str, x: float, y: float, *, right: bool = True, **looks: Any
+) -> None:
+    """Write a number beside the end of a bar."""
+    ax.annotate(
+        text,
+        (x, y),
+        xytext=(6 if right else -6, 0),
+        textcoords="offset points",
+        ha="left" if right else "right",
+        va="center",
+        fontsize="small",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
+        **looks,
+    )

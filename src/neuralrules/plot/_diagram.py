@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._charts._diagram import RuleDiagram, rule_diagram
+from neuralrules._charts._rules import RuleDiagram, rule_diagram
 from neuralrules._charts._texts import signed
 from neuralrules._estimators._base import NeuralRuleModel, fitted_of
 from neuralrules._io._checks import check_position, check_whole
@@ -134,41 +134,22 @@ class RuleDisplay(RuleDiagram):
 
 
 class Edge(NamedTuple):
-    """A line of the diagram that stands for a weight.
+    """A line of the diagram that stands for a weight."""
 
-    Attributes
-    ----------
-    layer : {"literals", "second layer", "values"}
-        The layer that the line leads to.
-    source : int
-        Place of the column in `network_.features`, or of the literal in the rule; 0 for
-        the minimum.
-    target : int
-        Place of the literal, of the unit of the second layer, or of the output.
-    weight : float
-    original : bool
-        Whether the line comes from the tree. It then leads from the column of the tree split
-        to its literal, or from a literal to the unit of the second layer with its number.
-    line : Line2D
-    """
-
-    layer: str
+    layer: str  # that the line leads to: "literals", "second layer" or "values"
+    # Place of the column in `network_.features`, or of the literal in the rule; 0 for the
+    # minimum.
     source: int
-    target: int
+    target: int  # place of the literal, of the unit of the second layer, or of the output
     weight: float
+    # Whether the line comes from the tree. It then leads from the column of the tree split to
+    # its literal, or from a literal to the unit of the second layer with its number.
     original: bool
-    line: Any
+    line: Any  # Line2D
 
 
 class DiagramLayout:
-    """The position of each part of the diagram, in points from the lower left corner.
-
-    Attributes
-    ----------
-    width, height : float
-    margin : (2,) float64
-        Free room on the left and on the right, and free room above and below.
-    """
+    """The position of each part of the diagram, in points from the lower left corner."""
 
     def __init__(self, display: RuleDiagram) -> None:
         from matplotlib.font_manager import FontProperties
@@ -176,25 +157,20 @@ class DiagramLayout:
 
         def widest(texts: list[str], weight: str = "normal", size: float = FONT) -> float:
             font = FontProperties(size=size, weight=weight)
-            return max(
-                (
-                    # A screen's hinting makes text a little wider.
-                    1.06 * text_to_path.get_text_width_height_descent(text, font, False)[0]
-                    for text in texts
-                ),
-                default=0.0,
+            measured = (
+                text_to_path.get_text_width_height_descent(text, font, False) for text in texts
             )
+            # A screen's hinting makes text a little wider.
+            return max((1.06 * width for width, *_ in measured), default=0.0)
 
-        n = len(display.biases)
-        self.margin = np.zeros(2)
+        self.margin = np.zeros(2)  # free room on the left and right, and above and below
         self.inputs = list(display.columns)
         if display.n_hidden:
             plural = "s" if display.n_hidden > 1 else ""
             self.inputs.append(f"+ {display.n_hidden} more column{plural}")
-        self.literals = [
-            (f"{letter(j)}   {split}", literal_note(display, j))
-            for j, split in enumerate(display.splits)
-        ]
+        splits = [f"{letter(j)}   {split}" for j, split in enumerate(display.splits)]
+        notes = [literal_note(display, j) for j in range(len(splits))]
+        self.literals = list(zip(splits, notes, strict=True))
         order = np.argsort(-np.abs(display.values), kind="stable")[:MAX_VALUES]
         self.outputs = np.sort(order)
         self.values = [
@@ -202,36 +178,31 @@ class DiagramLayout:
         ]
         if len(display.values) > MAX_VALUES:
             self.values.append(f"+ {len(display.values) - MAX_VALUES} more outputs")
-        self.units = (
-            [f"bias {signed(shift, 2)}" for shift in display.shifts]
-            if display.shifts is not None
-            else []
-        )
+        shifts = display.shifts if display.shifts is not None else np.empty(0)
+        self.units = [f"bias {signed(shift, 2)}" for shift in shifts]
 
-        firsts, seconds = ([pair[i] for pair in self.literals] for i in (0, 1))
         heading = widest(["column"], size=FONT - 1)
-        x = PAD + max(widest(self.inputs), heading)
-        self.x_input = x
-        x += PAD + FAN
-        wide = max(widest(firsts, "bold"), widest(seconds, size=FONT - 1)) + 2 * PAD
-        self.x_literals = (x, x + wide)
-        x += wide
-        self.x_units = self.x_literals
+        self.x_input = PAD + max(widest(self.inputs), heading)
+        x = self.x_input + (PAD + FAN)
+        wide = max(widest(splits, "bold"), widest(notes, size=FONT - 1)) + 2 * PAD
+        self.x_literals = self.x_units = (x, x + wide)
         if self.units:
-            x += MIXING_FAN
+            x = self.x_literals[1] + MIXING_FAN
             self.x_units = (x, x + max(widest(self.units), heading) + 2 * PAD)
-            x = self.x_units[1]
-        self.x_min = x + FUNNEL + RADIUS
+        self.x_min = self.x_units[1] + FUNNEL + RADIUS
         self.x_value = self.x_min + RADIUS + EXIT
-        right = widest(self.values, "bold")
-        self.width = max(self.x_value + right + 2 * PAD, 430.0)
-        inner = max(ROW * len(self.inputs), PITCH * n, ROW * len(self.values), 2 * RADIUS + ROW)
+        self.width = max(self.x_value + widest(self.values, "bold") + 2 * PAD, 430.0)
+        inner = max(
+            ROW * len(self.inputs),
+            PITCH * len(splits),
+            ROW * len(self.values),
+            2 * RADIUS + ROW,
+        )
         self.height = inner + TOP + BOTTOM
-        middle = BOTTOM + inner / 2
-        self.y_input = heights(len(self.inputs), ROW, middle)
-        self.y_literals = heights(n, PITCH, middle)
-        self.y_values = heights(len(self.values), ROW, middle)
-        self.middle, self.y_heading = middle, self.height - TOP / 2
+        self.middle, self.y_heading = BOTTOM + inner / 2, self.height - TOP / 2
+        self.y_input = heights(len(self.inputs), ROW, self.middle)
+        self.y_literals = heights(len(splits), PITCH, self.middle)
+        self.y_values = heights(len(self.values), ROW, self.middle)
 
 
 def literal_note(display: RuleDiagram, j: int) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._charts._axes import Axis
+from neuralrules._charts._chart import Axis
 from neuralrules._charts._texts import plain_value
 
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#666666"
@@ -62,8 +62,10 @@ def literally(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def check_output(outputs: list[Any], output: Any) -> int:
-    """The place of a class label or a target's number among a model's outputs, or an error."""
+def check_output(outputs: list[Any], output: Any, default: int) -> int:
+    """The place of a class or of a target's number among outputs; `default` for None."""
+    if output is None:
+        return default
     for place, known in enumerate(outputs):
         if type(output) is not np.ndarray and bool(known == output):
             return place

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._charts._axes import Axis, date_axis
+from neuralrules._charts._chart import Axis, date_axis
 from neuralrules._charts._plane import Supports, supports_of
 from neuralrules._charts._texts import class_name, short_label, short_name
 from neuralrules._estimators._base import NeuralRuleModel, checked_table, engine_of, fitted_of
@@ -42,6 +42,7 @@ STAGES = {
 # Rules differ in colour, hatch and outline.
 FILLS = (SKY, YELLOW, GREEN, PURPLE)
 HATCHES = ("///", "...", "\\\\\\", "xxx", "---")
+DASHES = (0, (4, 2))  # of the outlines of tree leaves
 OUTLINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 # Classes differ in marker and in colour.
 MARKERS = ("o", "x", "^", "s", "+", "D", "v", "*")
@@ -161,8 +162,7 @@ class SupportDisplay(Supports):
             target=target,
             grid_resolution=grid_resolution,
         )
-        display = cls(**vars(found))
-        return display.plot(ax=ax, arrangement=arrangement, max_points=max_points)
+        return cls(**vars(found)).plot(ax=ax, arrangement=arrangement, max_points=max_points)
 
     def plot(
         self, ax: Any = None, *, arrangement: str = "auto", max_points: int = 1000
@@ -202,9 +202,8 @@ class SupportDisplay(Supports):
         self.ax_, self.figure_ = self.axes_[-1], self.axes_[-1].figure
         handles = self._handles(overlaid=len(panels[0][1]) == 2)
         if ax is None:
-            self.figure_.legend(
-                handles=handles, loc="outside lower center", ncols=4, frameon=False
-            )
+            where = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+            self.figure_.legend(handles=handles, **where)
         else:
             legend_below(self.ax_, handles, 3)
         return self
@@ -221,15 +220,9 @@ class SupportDisplay(Supports):
             arrangement = "overlaid" if len(given) == 1 else "side by side"
         stages = ARRANGEMENTS[arrangement]
         if ax is None:
-            _, given = import_pyplot().subplots(
-                1,
-                len(stages),
-                figsize=(8.6 if len(stages) == 2 else 5.2, 4.8),
-                sharey=True,
-                squeeze=False,
-                layout="constrained",
-            )
-            given = list(given[0])
+            size = (8.6 if len(stages) == 2 else 5.2, 4.8)
+            looks = {"sharey": True, "squeeze": False, "layout": "constrained"}
+            _, ((*given,),) = import_pyplot().subplots(1, len(stages), figsize=size, **looks)
         if len(given) != len(stages):
             raise ValueError(
                 f"ax holds {len(given)} axes, and arrangement={arrangement!r} needs "
@@ -244,26 +237,17 @@ class SupportDisplay(Supports):
         x, columns = drawn_line(self.x, self.x_categories)
         y, rows = drawn_line(self.y, self.y_categories)
         inside = mask[np.ix_(rows, columns)].astype(float)
-        ghost = overlaid and stage == "before"  # only an outline, below the filled area
-        hatch = None if ghost else HATCHES[place % len(HATCHES)]
-        region = ax.contourf(
-            x,
-            y,
-            inside,
-            levels=[0.5, 1.5],
-            colors=["none" if ghost else FILLS[place % len(FILLS)]],
-            hatches=[hatch],
-            alpha=None if ghost else 0.38,
-        )
+        line: Any = "-" if overlaid else OUTLINES[place % len(OUTLINES)]
+        colour, hatch = FILLS[place % len(FILLS)], HATCHES[place % len(HATCHES)]
+        looks: dict[str, Any] = {"colors": [colour], "hatches": [hatch], "alpha": 0.38}
+        if overlaid and stage == "before":  # only an outline, below the filled area
+            line, looks = DASHES, {"colors": ["none"], "hatches": [None]}
+        region = ax.contourf(x, y, inside, levels=[0.5, 1.5], **looks)
         region.set(edgecolor=LIGHT, linewidth=0)  # the colour of the hatches
         self.regions_[stage, self.rules[place]] = region
-        line = OUTLINES[place % len(OUTLINES)]
-        if overlaid:
-            line = (0, (4, 2)) if ghost else "-"
         if not mask.all():
-            ax.contour(
-                x, y, inside, levels=[0.5], colors=["black"], linestyles=[line], linewidths=1.5
-            )
+            looks = {"colors": ["black"], "linestyles": [line], "linewidths": 1.5}
+            ax.contour(x, y, inside, levels=[0.5], **looks)
 
     def _label_supports(self, ax: Any, stages: tuple[str, ...]) -> None:
         """Write each rule's number where its support is widest, if possible outside others."""
@@ -360,21 +344,24 @@ class SupportDisplay(Supports):
                 )
             )
         if overlaid:
-            leaf: dict[str, Any] = {"color": "black", "linestyle": (0, (4, 2))}
-            handles.append(Line2D([], [], label="tree leaf", **leaf))
+            handles.append(Line2D([], [], label="tree leaf", color="black", linestyle=DASHES))
         if self.targets is None or not len(self.targets):
             return handles
-        points: list[dict[str, Any]] = []
+        points: list[dict[str, Any]]
         if self.classes is not None:
-            for place, label in enumerate(self.classes):
-                points.append({**class_looks(place), "label": literally(class_name(label))})
+            points = [
+                {**class_looks(place), "label": literally(class_name(label))}
+                for place, label in enumerate(self.classes)
+            ]
         else:
             low, high = self.targets.min(), self.targets.max()
-            for value in (low, (low + high) / 2, high):
-                grey = self._grey_levels(np.array([value]))[0]
-                looks = {"marker": "o", "markerfacecolor": grey, "markeredgecolor": "black"}
-                points.append({**looks, "label": f"target {number(float(value), 3)}"})
-        return handles + [Line2D([], [], linestyle="", markersize=5, **each) for each in points]
+            values = np.array([low, (low + high) / 2, high])
+            points = [
+                {"markerfacecolor": grey, "label": f"target {number(value, 3)}"}
+                for value, grey in zip(values.tolist(), self._grey_levels(values), strict=True)
+            ]
+            points = [{**look, "marker": "o", "markeredgecolor": "black"} for look in points]
+        return handles + [Line2D([], [], linestyle="", markersize=5, **look) for look in points]
 
 
 def class_looks(place: int) -> dict[str, Any]:
@@ -416,15 +403,9 @@ def show_line(
 def drawn_line(
     values: np.ndarray, categories: list[str] | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates at which the values of a grid are drawn.
+    """Coordinates at which the values of a grid are drawn, and the place of each one's value.
 
     Categories are drawn as blocks, so each category has two coordinates.
-
-    Returns
-    -------
-    coordinates : (n,) or (2 n,) float64
-    places : (n,) or (2 n,) int
-        Place in the grid of the value that each coordinate belongs to.
     """
     places = np.arange(len(values))
     if categories is None:
@@ -435,9 +416,5 @@ def drawn_line(
 
 def spread(points: np.ndarray, categories: tuple[Any, Any]) -> np.ndarray:
     """The points, moved at random within their category so that they can be told apart."""
-    moved = points.copy()
     moves = np.random.RandomState(0).uniform(-JITTER, JITTER, points.shape)
-    for axis, names in enumerate(categories):
-        if names is not None:
-            moved[:, axis] += moves[:, axis]
-    return moved
+    return points + moves * [names is not None for names in categories]
