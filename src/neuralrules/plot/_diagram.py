@@ -114,21 +114,19 @@ class RuleDisplay(RuleDiagram):
         self
         """
         pyplot = import_pyplot()
-        plan = DiagramLayout(self)
+        drawing = Drawing(self)
+        width, height, scale = drawing.width, drawing.height, 1.0
         if ax is None:
-            width, height = plan.width / 72, plan.height / 72
-            figure = pyplot.figure(figsize=(width, height + 0.4))
-            ax = figure.add_axes((0, 0, 1, height / (height + 0.4)))
-            scale = 1.0
+            figure = pyplot.figure(figsize=(width / 72, height / 72 + 0.4))
+            ax = figure.add_axes((0, 0, 1, height / 72 / (height / 72 + 0.4)))
         else:
             box = ax.get_window_extent()
             points = np.array([box.width, box.height]) * 72 / ax.figure.dpi
-            scale = float(min(points / [plan.width, plan.height]))
+            scale = float(min(points / [width, height]))
             # Both directions have the same scale, so that circles stay circles. The room that
             # is left becomes a margin on both sides.
-            spare = points / scale - [plan.width, plan.height]
-            plan.margin = spare / 2
-        self.edges_: list[Edge] = Pen(self, plan, ax, scale).draw()
+            drawing.margin = (points / scale - [width, height]) / 2
+        self.edges_: list[Edge] = drawing.draw(ax, scale)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -148,8 +146,8 @@ class Edge(NamedTuple):
     line: Any  # Line2D
 
 
-class DiagramLayout:
-    """The position of each part of the diagram, in points from the lower left corner."""
+class Drawing:
+    """The texts of a diagram, and the position of each part in points from the lower left."""
 
     def __init__(self, display: RuleDiagram) -> None:
         from matplotlib.font_manager import FontProperties
@@ -163,6 +161,7 @@ class DiagramLayout:
             # A screen's hinting makes text a little wider.
             return max((1.06 * width for width, *_ in measured), default=0.0)
 
+        self.display = display
         self.margin = np.zeros(2)  # free room on the left and right, and above and below
         self.inputs = list(display.columns)
         if display.n_hidden:
@@ -204,60 +203,50 @@ class DiagramLayout:
         self.y_literals = heights(len(splits), PITCH, self.middle)
         self.y_values = heights(len(self.values), ROW, self.middle)
 
+    def draw(self, ax: Any, scale: float) -> list[Edge]:
+        """Draw everything from left to right, and return the lines that stand for weights.
 
-def literal_note(display: RuleDiagram, j: int) -> str:
-    """The text below a split: how far training turned the literal, and the literal's bias."""
-    bias = signed(display.biases[j], 2)
-    if np.isnan(display.angles[j]):
-        always = display.splits[j] == "every row"
-        return f"bias {bias}" if always else f"looks at no column now, constantly {bias}"
-    return f"turned {number(float(np.round(display.angles[j], 1)), 3)}°, bias {bias}"
+        `scale` is the number of points drawn per point planned.
+        """
+        from matplotlib.patches import Circle
 
-
-def heights(n: int, pitch: float, middle: float) -> np.ndarray:
-    """Vertical positions of `n` things from the top down, centred on `middle`."""
-    return middle + pitch * ((n - 1) / 2 - np.arange(n))
-
-
-class Pen:
-    """Draws a diagram on axes. `scale` is the number of points drawn per point planned."""
-
-    def __init__(
-        self, display: RuleDiagram, plan: DiagramLayout, ax: Any, scale: float
-    ) -> None:
-        self.display, self.plan, self.ax, self.scale = display, plan, ax, scale
-
-    def draw(self) -> list[Edge]:
-        """Draw everything from left to right, and return the lines that stand for weights."""
-        display, plan, ax = self.display, self.plan, self.ax
-        across, up = plan.margin
-        ax.set_xlim(-across, plan.width + across)
-        ax.set_ylim(-up, plan.height + up)
+        self.ax, self.scale = ax, scale
+        across, up = self.margin
+        ax.set_xlim(-across, self.width + across)
+        ax.set_ylim(-up, self.height + up)
         ax.axis("off")
         edges = self._edges()
-        for place, (y, text) in enumerate(zip(plan.y_input, plan.inputs, strict=True)):
-            shown = place < len(display.columns)
-            self._write(plan.x_input, y, text, ha="right", color="black" if shown else GREY)
+        for place, (y, text) in enumerate(zip(self.y_input, self.inputs, strict=True)):
+            shown = place < len(self.display.columns)
+            self._write(self.x_input, y, text, ha="right", color="black" if shown else GREY)
             if shown:
-                self._dot(plan.x_input + PAD, y, GREY)
-        for y, (split, note) in zip(plan.y_literals, plan.literals, strict=True):
-            self._box(*plan.x_literals, y)
-            x = plan.x_literals[0] + PAD
+                looks = {"color": GREY, "markersize": 4 * scale, "zorder": 3, "gid": "column"}
+                ax.plot([self.x_input + PAD], [y], "o", **looks)
+        for y, (split, note) in zip(self.y_literals, self.literals, strict=True):
+            self._box(*self.x_literals, y, BOX)
+            x = self.x_literals[0] + PAD
             self._write(x, y + 6.5, split, weight="bold")
             self._write(x, y - 7.5, note, size=FONT - 1, color="#404040")
-        for y, text in zip(plan.y_literals, plan.units, strict=False):
-            self._box(*plan.x_units, y, height=22)
-            self._write(sum(plan.x_units) / 2, y, text, ha="center")
-        self._circle(plan.x_min, plan.middle, "min")
-        for y, text in zip(plan.y_values, plan.values, strict=True):
-            self._write(plan.x_value + PAD, y, text)
-        self._headings()
+        for y, text in zip(self.y_literals, self.units, strict=False):
+            self._box(*self.x_units, y, 22)
+            self._write(sum(self.x_units) / 2, y, text, ha="center")
+        ax.add_patch(Circle((self.x_min, self.middle), RADIUS, zorder=3, **self._outline()))
+        self._write(self.x_min, self.middle, "min", ha="center")
+        for y, text in zip(self.y_values, self.values, strict=True):
+            self._write(self.x_value + PAD, y, text)
+        for x, text, ha in (
+            (self.x_input, "column", "right"),
+            (sum(self.x_literals) / 2, "literal: its tree split", "center"),
+            (sum(self.x_units) / 2, "second layer" if self.units else "", "center"),
+            (self.x_value + PAD, "value", "left"),
+        ):
+            self._write(x, self.y_heading, text, FONT - 1, ha, color=GREY, style="italic")
         self._legend()
-        deep = ", a deep rule," if plan.units else ""
+        deep = ", a deep rule," if self.units else ""
         ax.set_title(
-            f"Rule {display.rule}{deep} as a network",
-            fontsize=(FONT + 2.5) * self.scale,
-            y=(plan.height + up) / (plan.height + 2 * up),
+            f"Rule {self.display.rule}{deep} as a network",
+            fontsize=(FONT + 2.5) * scale,
+            y=(self.height + up) / (self.height + 2 * up),
         )
         return edges
 
@@ -266,30 +255,33 @@ class Pen:
 
         The lines that come from the tree are drawn last, above the other lines of weights.
         """
-        display, plan = self.display, self.plan
-        x = (plan.x_input + PAD, plan.x_literals[0], plan.x_literals[1], plan.x_units[0])
+        from matplotlib.patches import ConnectionPatch
+
+        display, left, right = self.display, *self.x_literals
         found: list[tuple[Edge, float, Any, Any]] = []
         for j, k in zip(*np.nonzero(display.weights), strict=True):
             feature, weight = int(display.features[k]), float(display.weights[j, k])
             original = bool(feature == display.split_features[j])
             edge = Edge("literals", feature, int(j), weight, original, None)
-            ends = (x[0], plan.y_input[k]), (x[1], plan.y_literals[j])
+            ends = (self.x_input + PAD, self.y_input[k]), (left, self.y_literals[j])
             found.append((edge, abs(weight) / largest(display.weights), *ends))
-        if display.mixing is not None:
-            for j, k in zip(*np.nonzero(display.mixing), strict=True):
-                weight = float(display.mixing[j, k])
-                edge = Edge("second layer", int(k), int(j), weight, bool(j == k), None)
-                ends = (x[2], plan.y_literals[k]), (x[3], plan.y_literals[j])
-                found.append((edge, abs(weight) / largest(display.mixing), *ends))
-        for k, y in zip(plan.outputs, plan.y_values, strict=False):
+        mixing = np.empty((0, 0)) if display.mixing is None else display.mixing
+        for j, k in zip(*np.nonzero(mixing), strict=True):
+            weight = float(mixing[j, k])
+            edge = Edge("second layer", int(k), int(j), weight, bool(j == k), None)
+            ends = (right, self.y_literals[k]), (self.x_units[0], self.y_literals[j])
+            found.append((edge, abs(weight) / largest(mixing), *ends))
+        for k, y in zip(self.outputs, self.y_values, strict=False):
             if weight := float(display.values[k]):
                 edge = Edge("values", 0, int(k), weight, False, None)
-                ends = (plan.x_min + RADIUS, plan.middle), (plan.x_value, y)
+                ends = (self.x_min + RADIUS, self.middle), (self.x_value, y)
                 found.append((edge, abs(weight) / largest(display.values), *ends))
         found.sort(key=lambda item: (item[0].original, item[1]))
         edges = [edge._replace(line=self._line(edge, *where)) for edge, *where in found]
-        for y in plan.y_literals:
-            self._funnel((plan.x_units[1], y), (plan.x_min, plan.middle))
+        looks: dict[str, Any] = {"color": "black", "linewidth": self.scale, "zorder": 1.9}
+        for y in self.y_literals:
+            start, end = (self.x_units[1], y), (self.x_min, self.middle)
+            self.ax.add_patch(ConnectionPatch(start, end, "data", "data", **looks))
         return edges
 
     def _line(self, edge: Edge, share: float, start: Any, end: Any) -> Any:
@@ -311,67 +303,22 @@ class Pen:
         )
         return line
 
-    def _funnel(self, start: Any, end: Any) -> None:
-        """Draw a line into the minimum. This line stands for no weight."""
-        from matplotlib.patches import ConnectionPatch
+    def _outline(self) -> dict[str, Any]:
+        width = 1.1 * self.scale
+        return {"facecolor": "white", "edgecolor": "black", "linewidth": width}
 
-        self.ax.add_patch(
-            ConnectionPatch(
-                start, end, "data", "data", color="black", linewidth=self.scale, zorder=1.9
-            )
-        )
-
-    def _box(self, left: float, right: float, y: float, height: float = BOX) -> None:
+    def _box(self, left: float, right: float, y: float, height: float) -> None:
         from matplotlib.patches import FancyBboxPatch
 
-        self.ax.add_patch(
-            FancyBboxPatch(
-                (left, y - height / 2),
-                right - left,
-                height,
-                boxstyle="round,pad=0,rounding_size=4",
-                facecolor="white",
-                edgecolor="black",
-                linewidth=1.1 * self.scale,
-                zorder=2.1,
-            )
-        )
-
-    def _circle(self, x: float, y: float, text: str) -> None:
-        from matplotlib.patches import Circle
-
-        looks = {"facecolor": "white", "edgecolor": "black", "linewidth": 1.1 * self.scale}
-        self.ax.add_patch(Circle((x, y), RADIUS, zorder=3, **looks))
-        self._write(x, y, text, ha="center")
-
-    def _dot(self, x: float, y: float, color: str) -> None:
-        self.ax.plot(
-            [x], [y], "o", color=color, markersize=4 * self.scale, zorder=3, gid="column"
-        )
+        corner, round_corners = (left, y - height / 2), "round,pad=0,rounding_size=4"
+        looks = self._outline() | {"boxstyle": round_corners, "zorder": 2.1}
+        self.ax.add_patch(FancyBboxPatch(corner, right - left, height, **looks))
 
     def _write(
         self, x: float, y: float, text: str, size: float = FONT, ha: str = "left", **looks: Any
     ) -> None:
-        self.ax.text(
-            x,
-            y,
-            literally(text),
-            fontsize=size * self.scale,
-            ha=ha,
-            va="center",
-            zorder=4,
-            **looks,
-        )
-
-    def _headings(self) -> None:
-        plan = self.plan
-        for x, text, ha in (
-            (plan.x_input, "column", "right"),
-            (sum(plan.x_literals) / 2, "literal: its tree split", "center"),
-            (sum(plan.x_units) / 2, "second layer" if plan.units else "", "center"),
-            (plan.x_value + PAD, "value", "left"),
-        ):
-            self._write(x, plan.y_heading, text, FONT - 1, ha, color=GREY, style="italic")
+        looks |= {"fontsize": size * self.scale, "ha": ha, "va": "center", "zorder": 4}
+        self.ax.text(x, y, literally(text), **looks)
 
     def _legend(self) -> None:
         from matplotlib.lines import Line2D
@@ -379,28 +326,38 @@ class Pen:
         size = number(largest(self.display.weights), 3)
         thin: dict[str, Any] = {"color": LIGHT, "linewidth": 2 * self.scale}
         dot = {"marker": "o", "markersize": 6 * self.scale, "markeredgecolor": "white"}
-        origin = "same column, same literal" if self.plan.units else "the column of the split"
+        origin = "same column, same literal" if self.units else "the column of the split"
+        wide = f"as wide as this: {size} per standard deviation"
         looks: list[dict[str, Any]] = [
             {**thin, "label": "positive weight"},
             {**thin, "label": "negative weight", "linestyle": DASHES},
             {**thin, **dot, "color": BLUE, "label": f"from the tree: {origin}"},
-            {
-                "color": LIGHT,
-                "linewidth": WIDEST * self.scale,
-                "label": f"as wide as this: {size} per standard deviation",
-            },
+            {"color": LIGHT, "linewidth": WIDEST * self.scale, "label": wide},
         ]
-        handles = [Line2D([], [], **each) for each in looks]
         self.ax.legend(
-            handles=handles,
+            handles=[Line2D([], [], **look) for look in looks],
             loc="lower center",
             ncols=2,
             frameon=False,
             fontsize=(FONT - 1) * self.scale,
             borderaxespad=0.3,
-            bbox_to_anchor=(self.plan.width / 2, 0),
+            bbox_to_anchor=(self.width / 2, 0),
             bbox_transform=self.ax.transData,
         )
+
+
+def literal_note(display: RuleDiagram, j: int) -> str:
+    """The text below a split: how far training turned the literal, and the literal's bias."""
+    bias = signed(display.biases[j], 2)
+    if np.isnan(display.angles[j]):
+        always = display.splits[j] == "every row"
+        return f"bias {bias}" if always else f"looks at no column now, constantly {bias}"
+    return f"turned {number(float(np.round(display.angles[j], 1)), 3)}°, bias {bias}"
+
+
+def heights(n: int, pitch: float, middle: float) -> np.ndarray:
+    """Vertical positions of `n` things from the top down, centred on `middle`."""
+    return middle + pitch * ((n - 1) / 2 - np.arange(n))
 
 
 def largest(array: np.ndarray) -> float:
