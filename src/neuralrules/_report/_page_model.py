@@ -130,11 +130,8 @@ def page_columns(fitted: Fitted, X: Any, order: list[str] | None) -> list[dict[s
     """
     encoder = fitted.encoder
     sources = fitted.used_columns
-    if order is not None:
-        rank = {name: place for place, name in enumerate(order)}
-        sources.sort(
-            key=lambda source: rank.get(column_label(encoder.names[source]), len(rank))
-        )
+    rank = {name: place for place, name in enumerate(order or [])}
+    sources.sort(key=lambda source: rank.get(column_label(encoder.names[source]), len(rank)))
     return [page_column(encoder, source, X) for source in sources]
 
 

@@ -66,8 +66,6 @@ def performance_section(
     calibration = calibration_charts(task, performance, rare, scored, weighted=weighted)
     result: dict[str, Any] = {
         "metrics": [metric(capital(k), v) for k, v in performance.metrics.items()],
-        "loss": task.loss.name,
-        "classes": [],
         "order": [],
         "confusion": None,
         "each": None,
@@ -83,8 +81,7 @@ def performance_section(
         return result
     order = class_order(cells, rare)
     labels = [str(task.labels[code]) for code in order]
-    result |= {"classes": labels, "order": order}
-    result["confusion"] = confusion_cells(fitted, cells, order)
+    result |= {"order": order, "confusion": confusion_cells(fitted, cells, order)}
     if not two:
         return result | {"each": each_class(fitted, cells, order)}
     if scored is not None and not scored.has_both:
@@ -278,11 +275,15 @@ def size_section(
     if simplification is not None:
         path = size_errors(simplification)
         steps = simplification.to_frame().to_dict("records")
-        along = {"svg": svg(path_chart(path)), "knee": path.knee, "steps": steps}
+        along = {
+            "what": path.measure,
+            "svg": svg(path_chart(path)),
+            "knee": path.knee,
+            "steps": steps,
+        }
     return {
         "what": what,
         "svg": chart and svg(chart),
         "sampled": count(SIZE_ROWS) if performance.n_rows > SIZE_ROWS else None,
         "path": along,
-        "path_what": error_name(fitted.task),
     }

@@ -39,6 +39,7 @@ from neuralrules._report._performance_section import (
 )
 from neuralrules._report._svg import svg
 from neuralrules._simplify._path import SimplificationPath
+from neuralrules._version import __version__
 
 # The templates of the panels, from the top of the page to its end.
 PANELS = (
@@ -82,14 +83,7 @@ def report_data(
     title: str,
     simplification: SimplificationPath | None,
 ) -> dict[str, Any]:
-    """Everything that the template of the report needs.
-
-    Returns
-    -------
-    dict
-        ``header``, ``panels`` (the templates of the panels), the data of the panels by name,
-        and ``page`` (the data of the script).
-    """
+    """Everything that the templates need, and as ``page`` the data of the script."""
     performance, activity, rows = fitted.performance, fitted.activity, given.rows
     outputs = None
     if rows is not None:
@@ -103,7 +97,7 @@ def report_data(
         rare = rarer_class(fitted, None if rows is None else rows.codes)
     frame = rules_table(fitted, activity)
     importance = importance_section(fitted, given, engine, frame)
-    order = [bar["name"] for bar in importance["all_columns"]] if given.X is not None else None
+    order = [bar["name"] for bar in importance["all_columns"]]
     columns = page_columns(fitted, given.X, order)
     reasons = reasons_section(fitted, rare)
     examples = []
@@ -115,23 +109,24 @@ def report_data(
     if given.y is None:
         sample = "a sample of " if fitted.remembers_a_sample else "the "
         where = f"on {sample}{count(performance.n_rows)} {fitted.rows_name}"
-    table = table_section(fitted, activity, frame, where)
+    table = table_section(fitted, activity, frame)
     # The names that sums of rules give to the encoded columns that the network uses.
     used = [fitted.encoder.columns[feature] for feature in fitted.network.features]
     names = "\n".join(words_of(fitted.encoder, column).in_sum for column in used)
     performed = performance_section(
         fitted, performance, rows, outputs, rare=rare, weighted=given.weighted
     )
-    performed |= {
-        "where": where,
-        "training": given.y is None,
-        "rounding": fitted.was_rounded,
-        "only_X": given.X is not None and given.y is None,
-        "weighted": given.weighted,
-    }
     return {
-        "header": header_section(fitted, title),
+        "title": title,
+        "now": datetime.now().astimezone(),
+        "version": __version__,
         "panels": PANELS,
+        "fitted": fitted,
+        "given": given,
+        "where": where,
+        "classes": [str(label) for label in fitted.task.labels],
+        "outputs": output_texts(fitted),
+        "facts": size_facts(fitted),
         "performance": performed,
         "importance": importance,
         "shapes": shapes_section(fitted, given, columns, engine, rare),
@@ -142,7 +137,6 @@ def report_data(
         "reasons": reasons,
         "scaled": scaled_texts(fitted.encoder, names, 4),
         "dates": date_texts(fitted.encoder, names),
-        "lineage": fitted.lineage,
         "formula": page_formula(fitted, columns),
         "page": {
             "model": page_model(fitted),
@@ -161,56 +155,28 @@ def report_data(
     }
 
 
-def header_section(fitted: Fitted, title: str) -> dict[str, Any]:
-    from neuralrules._version import __version__
-
-    network, n_classes = fitted.network, fitted.task.n_classes
-    task = f"Classification into {n_classes} classes"
-    if not n_classes:
-        several = network.n_outputs > 1
-        task = f"Regression of {network.n_outputs} targets" if several else "Regression"
+def size_facts(fitted: Fitted) -> list[tuple[str, str]]:
+    """The sizes of a model, and the number of rows that it remembers."""
+    network = fitted.network
     more = " or more" if fitted.remembers_a_sample else ""
     n_columns = f"columns, {len(fitted.used_columns)} of them used"
-    now = datetime.now().astimezone()
-    return {
-        "title": title,
-        "estimator": fitted.estimator,
-        "task": task,
-        "loss": fitted.task.loss.name,
-        "date": now.strftime("%Y-%m-%d %H:%M"),
-        "datetime": now.isoformat(timespec="seconds"),
-        "version": __version__,
-        "facts": [
-            ("deep rules" if network.deep else "rules", count(network.n_rules)),
-            ("literals in them", count(network.n_literals)),
-            ("parameters other than zero", count(network.n_parameters)),
-            (fitted.rows_name, count(fitted.performance.n_rows) + more),
-            (n_columns, count(len(fitted.encoder.names))),
-        ],
-    }
+    return [
+        ("deep rules" if network.deep else "rules", count(network.n_rules)),
+        ("literals in them", count(network.n_literals)),
+        ("parameters other than zero", count(network.n_parameters)),
+        (fitted.rows_name, count(fitted.performance.n_rows) + more),
+        (n_columns, count(len(fitted.encoder.names))),
+    ]
 
 
 def importance_section(
     fitted: Fitted, given: ReportRows, engine: Engine, frame: Any
 ) -> dict[str, Any]:
     """Importance of rules and, if there are rows to measure it on, of columns."""
-    encoded = given.encoded
-    n_rows = 0 if encoded is None else len(encoded)
-    enough = n_rows > 1
-    result: dict[str, Any] = {
-        "given": encoded is not None,
-        "enough": enough,
-        "n_rows": count(min(n_rows, IMPORTANCE_ROWS)) if enough else "",
-        "sampled": n_rows > IMPORTANCE_ROWS,
-        "all_columns": [],
-        "n_idle": 0,
-    }
-    if encoded is None or not enough:
-        names = [str(rule) for rule in frame.index[:SHOWN_RULES]]
-        rules = bar_rows(names, frame["importance"].to_numpy()[:SHOWN_RULES])
-        return result | {"columns": [], "rules": rules, "n_rules": len(frame)}
-    found = {}
-    for kind, label in (("columns", column_label), ("rules", str)):
+    encoded = np.empty((0, 0)) if given.encoded is None else given.encoded
+    n_rows, rules = len(encoded), [str(rule) for rule in frame.index]
+    bars = {"columns": [], "rules": bar_rows(rules, frame["importance"].to_numpy())}
+    for kind, label in (("columns", column_label), ("rules", str)) if n_rows > 1 else ():
         measured = importances(
             fitted,
             n_rows,
@@ -222,16 +188,19 @@ def importance_section(
             sample_weight=given.sample_weight,
             random_state=0,
         )
-        bars = importance_bars(measured, label)
-        found[kind] = bar_rows(bars.labels, bars.values, bars.low, bars.high)
-    busy = [bar for bar in found["columns"] if bar["value"] > 0]
-    return result | {
-        "all_columns": found["columns"],
+        found = importance_bars(measured, label)
+        bars[kind] = bar_rows(found.labels, found.values, found.low, found.high)
+    busy = [bar for bar in bars["columns"] if bar["value"] > 0]
+    return {
+        "enough": n_rows > 1,
+        "n_rows": count(min(n_rows, IMPORTANCE_ROWS)),
+        "sampled": n_rows > IMPORTANCE_ROWS,
+        "all_columns": bars["columns"],
         "columns": busy[:SHOWN_COLUMNS],
         "n_columns": len(busy),
-        "n_idle": len(found["columns"]) - len(busy),
-        "rules": found["rules"][:SHOWN_RULES],
-        "n_rules": len(found["rules"]),
+        "n_idle": len(bars["columns"]) - len(busy),
+        "rules": bars["rules"][:SHOWN_RULES],
+        "n_rules": len(bars["rules"]),
     }
 
 
@@ -292,9 +261,7 @@ def shapes_section(
         "n_rows": count(min(X.shape[0], SHAPE_ROWS)),
         "sampled": X.shape[0] > SHAPE_ROWS,
         "n_more": len(columns) - len(moving),
-        "label": view.label,
-        "several": len(view.names) > 1,
-        "odds": view.unit == "odds",
+        "view": view,
     }
 
 
@@ -332,11 +299,11 @@ def picture(shape: Shape, view: View) -> dict[str, Any]:
     return result | {"levels": levels, "n_more": len(shape.shares) - len(shown)}
 
 
-def table_section(fitted: Fitted, activity: Activity, frame: Any, where: str) -> dict[str, Any]:
+def table_section(fitted: Fitted, activity: Activity, frame: Any) -> dict[str, Any]:
     """The table of rules: its columns, and for each rule the cells and the details.
 
-    `frame` is the model's `rules_table` on some rows, `activity` the activity of the rules on
-    them, and `where` says which rows these are.
+    `frame` is the model's `rules_table` on some rows, and `activity` the activity of the rules
+    on them.
     """
     network = fitted.network
     columns = table_columns(frame, network.n_outputs)
@@ -362,13 +329,7 @@ def table_section(fitted: Fitted, activity: Activity, frame: Any, where: str) ->
                 "facts": rule_facts(line),
             }
         )
-    return {
-        "columns": columns,
-        "rules": rules,
-        "classes": [str(label) for label in fitted.task.labels],
-        "where": where,
-        "outputs": output_texts(fitted),
-    }
+    return {"columns": columns, "rules": rules}
 
 
 def sortable(value: Any) -> Any:
