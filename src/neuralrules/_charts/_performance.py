@@ -244,22 +244,13 @@ def thresholds_of(scored: Scored) -> Thresholds:
         few = n - np.round(np.geomspace(1, n, MAX_THRESHOLDS // 2)).astype(int)
         even = np.round(np.linspace(0, n, MAX_THRESHOLDS // 2 - 1)).astype(int)
         chosen = np.unique([default, *few, *even])
-    middle = 0.5 if scored.probabilities else 0.0
-    values = [
-        middle if cut == default else threshold(distinct, cut, scored.probabilities)
-        for cut in chosen.tolist()
-    ]
-    place_of_default = int(np.flatnonzero(chosen == default)[0])
-    return Thresholds(values, above[0][chosen], above[1][chosen], place_of_default)
-
-
-def threshold(scores: np.ndarray, cut: int, probabilities: bool) -> float:
-    """A round threshold that only the scores from place `cut` on reach; `scores` ascend."""
-    if cut == 0:
-        return 0.0 if probabilities else roundest(scores[0] - 1, scores[0])
-    if cut == len(scores):
-        return 1.0 if probabilities else roundest(scores[-1], scores[-1] + 1)
-    return roundest(float(scores[cut - 1]), float(scores[cut]))
+    own = int(np.flatnonzero(chosen == default)[0])
+    ends = [distinct[0] - 1, *distinct, distinct[-1] + 1]
+    values = [roundest(float(ends[cut]), float(ends[cut + 1])) for cut in chosen]
+    if scored.probabilities:
+        values[0], values[-1] = 0.0, 1.0
+    values[own] = 0.5 if scored.probabilities else 0.0
+    return Thresholds(values, above[0][chosen], above[1][chosen], own)
 
 
 def roundest(low: float, high: float) -> float:
