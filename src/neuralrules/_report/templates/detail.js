@@ -69,17 +69,13 @@ function overlapOf(rule) {
 const DRAWN = 8; // weights drawn of one literal
 
 function literalOf(literal, place, angle) {
-  const all = userTerms(literal).terms.length;
-  const items = [];
-  for (let i = 0; i < model.nFeatures; i++) {
-    const value = model.weights[literal * model.nFeatures + i];
-    if (value !== 0) items.push({ name: model.features[i].label, value });
-  }
-  items.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const items = Array.from(weightsOf(literal), (value, i) => ({ name: model.features[i].label, value }))
+    .filter((item) => item.value !== 0)
+    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   const box = element("div", { class: "literal" },
     element("h4", {}, `Literal ${letter(place)}`,
       element("span", { class: "angle" }, angle === null ? "" : ` turned by ${shown(angle, "degrees")}`)));
-  if (!all) box.append(element("p", { class: "note" }, "looks at no column"));
+  if (!items.length) box.append(element("p", { class: "note" }, "looks at no column"));
   else box.append(barList(items.slice(0, DRAWN), `Weights of literal ${letter(place)}`));
   if (items.length > DRAWN) {
     const rest = items.length - DRAWN;

@@ -39,11 +39,12 @@ function encode(row) {
   return Float32Array.from(encodedColumns(row));
 }
 
+function weightsOf(literal) {
+  return model.weights.subarray(literal * model.nFeatures, (literal + 1) * model.nFeatures);
+}
+
 function literalValue(literal, encoded) {
-  let sum = model.biases[literal];
-  const start = literal * model.nFeatures;
-  for (let i = 0; i < model.nFeatures; i++) sum += model.weights[start + i] * encoded[i];
-  return sum;
+  return weightsOf(literal).reduce((sum, weight, i) => sum + weight * encoded[i], model.biases[literal]);
 }
 
 // Where each deep rule's square matrix starts.
@@ -53,14 +54,17 @@ for (let rule = 0; rule < nRules; rule++) {
   mixingStarts.push(mixingStarts[rule] + n * n);
 }
 
+// The weights of a unit of the second layer.
+function mixingOf(rule, unit) {
+  const n = model.offsets[rule + 1] - model.offsets[rule];
+  const start = mixingStarts[rule] + unit * n;
+  return model.mixing.subarray(start, start + n);
+}
+
 function secondLayer(rule, literals) {
   const first = model.offsets[rule];
-  return literals.map((_, unit) => {
-    let sum = model.shifts[first + unit];
-    const start = mixingStarts[rule] + unit * literals.length;
-    literals.forEach((value, j) => { sum += model.mixing[start + j] * Math.max(value, 0); });
-    return sum;
-  });
+  return literals.map((_, unit) => mixingOf(rule, unit).reduce(
+    (sum, weight, j) => sum + weight * Math.max(literals[j], 0), model.shifts[first + unit]));
 }
 
 function activation(rule, encoded) {

@@ -5,14 +5,16 @@ function factorText(factor) {
   if (!(factor > 1)) return "1";
   const place = Math.floor(Math.log10(factor - 1)) - 1;
   if (!(factor < 1e15)) return powerText(factor, 2);
-  if (place >= 0) return String(Math.round(factor / 10 ** place) * 10 ** place);
-  const text = factor.toFixed(Math.min(-place, 17));
-  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  return place >= 0 ? wholeText(factor, place) : withoutZeros(factor.toFixed(Math.min(-place, 17)));
+}
+
+function wholeText(value, place) {
+  return String(Math.round(value / 10 ** place) * 10 ** place);
 }
 
 function sizeText(size) {
   const place = Math.floor(Math.log10(size)) - 1;
-  return place >= 0 ? String(Math.round(size / 10 ** place) * 10 ** place) : numberText(size, 2);
+  return place >= 0 ? wholeText(size, place) : numberText(size, 2);
 }
 
 // As reasons() in _reasons.py: rules that leave a row worse than the average row.

@@ -1,17 +1,17 @@
 // Building blocks, and the table of rules.
 
-function element(name, attributes = {}, ...children) {
-  const node = document.createElement(name);
+function filled(node, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
   node.append(...children); // strings become text nodes
   return node;
 }
 
+function element(name, attributes = {}, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
 function shape(name, attributes, ...children) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  node.append(...children);
-  return node;
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 }
 
 const minus = (text) => text.replace(/-/g, "−");

@@ -6,7 +6,10 @@ function numberText(value, asked) {
   const largest = Math.min(10 ** (digits + 6), 1e15);
   if (value === 0 || !(size >= 1e-4 && size < largest)) return powerText(value, digits);
   const decimals = Math.max(digits - 1 - Math.floor(Math.log10(size)), 0);
-  const text = value.toFixed(decimals);
+  return withoutZeros(value.toFixed(decimals));
+}
+
+function withoutZeros(text) {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
@@ -14,8 +17,7 @@ function numberText(value, asked) {
 function powerText(value, digits) {
   if (value === 0) return "0";
   const [mantissa, power] = value.toExponential(digits - 1).split("e");
-  const short = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
-  return `${short}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+  return `${withoutZeros(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
 }
 
 // As _numbers.py: 53.45G, not 53451325253.
@@ -50,22 +52,25 @@ function dateText(days, unit, rises) {
 function userTerms(literal) {
   const terms = [];
   let constant = model.biases[literal];
-  for (let i = 0; i < model.nFeatures; i++) {
-    const weight = model.weights[literal * model.nFeatures + i];
-    if (weight === 0) continue;
+  weightsOf(literal).forEach((weight, i) => {
+    if (weight === 0) return;
     const feature = model.features[i];
     terms.push({ ...feature, factor: weight / feature.scale });
     constant -= weight / feature.scale * feature.mean;
-  }
-  const weight = (term) => Math.abs(term.factor * term.scale);
-  terms.sort((a, b) => weight(b) - weight(a));
+  });
+  terms.sort((a, b) => weightOf(b) - weightOf(a));
   return { terms, constant };
+}
+
+// The size of a term's weight per standard deviation.
+function weightOf(term) {
+  return Math.abs(term.factor * term.scale);
 }
 
 // Those that digits can show; the others are at their means for all rows.
 function tellingTerms({ terms, constant }) {
-  const visible = 0.5 * 10 ** -FULL * Math.abs(terms[0].factor * terms[0].scale);
-  const tells = (term) => Math.abs(term.factor * term.scale) * term.spread >= visible;
+  const visible = 0.5 * 10 ** -FULL * weightOf(terms[0]);
+  const tells = (term) => weightOf(term) * term.spread >= visible;
   const shown = terms.filter(tells);
   if (!shown.length) return { terms, constant };
   const rest = terms.filter((term) => !tells(term));
@@ -129,15 +134,13 @@ function letter(place) {
 function namedLiteral(literal) {
   const { terms, constant } = userTerms(literal);
   if (!terms.length) return numberText(constant, FULL);
-  const size = Math.max(...terms.map((term) => Math.abs(term.factor * term.scale)));
+  const size = Math.max(...terms.map(weightOf));
   const bound = resolvedText(Math.abs(constant), size, FULL);
   return `${termsText(terms, 1)} ${constant < 0 ? "-" : "+"} ${bound}`;
 }
 
 function unitText(rule, unit) {
-  const n = model.offsets[rule + 1] - model.offsets[rule];
-  const start = mixingStarts[rule] + unit * n;
-  const weights = Array.from(model.mixing.subarray(start, start + n));
+  const weights = Array.from(mixingOf(rule, unit));
   const order = weights.map((_, j) => j).filter((j) => weights[j] !== 0);
   order.sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]));
   const shift = model.shifts[model.offsets[rule] + unit];

@@ -7,7 +7,10 @@ function countText(value) {
     ? value.toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 }) : numberText(value, 3);
 }
 
-const shareText = (part, whole) => whole > 0 ? shown(part / whole, "share") : "–";
+// The text of a part of a whole.
+function ratioText(part, whole, kind) {
+  return shown(whole > 0 ? part / whole : null, kind);
+}
 
 function writeCell(cell, value, total) {
   const share = total > 0 ? value / total : 0;
@@ -21,24 +24,22 @@ function showThreshold(place) {
   const [found, wrong] = [caught[place], alarms[place]];
   const flagged = found + wrong;
   const cells = [...$("confusion").tBodies[0].rows].map((row) => [...row.cells].slice(1));
-  writeCell(cells[0][0], found, totals[0]);
-  writeCell(cells[0][1], totals[0] - found, totals[0]);
-  writeCell(cells[1][0], wrong, totals[1]);
-  writeCell(cells[1][1], totals[1] - wrong, totals[1]);
+  [found, wrong].forEach((value, line) => {
+    writeCell(cells[line][0], value, totals[line]);
+    writeCell(cells[line][1], totals[line] - value, totals[line]);
+  });
   const text = minus(String(cuts[place]));
   $("threshold-now").textContent = text;
   $("threshold").setAttribute("aria-valuetext", text);
   $("threshold-reset").disabled = place === own;
-  $("now-precision").textContent = shareText(found, flagged);
-  $("now-recall").textContent = shareText(found, totals[0]);
-  $("now-f1").textContent = shownNumber(2 * found, flagged + totals[0]);
-  $("now-flagged").textContent = shareText(flagged, totals[0] + totals[1]);
-  $("now-alarms").textContent = shownNumber(wrong, found);
+  $("now-precision").textContent = ratioText(found, flagged, "share");
+  $("now-recall").textContent = ratioText(found, totals[0], "share");
+  $("now-f1").textContent = ratioText(2 * found, flagged + totals[0]);
+  $("now-flagged").textContent = ratioText(flagged, totals[0] + totals[1], "share");
+  $("now-alarms").textContent = ratioText(wrong, found);
   $("gains-now").setAttribute("cx", x[place]);
   $("gains-now").setAttribute("cy", y[place]);
 }
-
-const shownNumber = (part, whole) => whole > 0 ? shortText(part / whole, 3) : "–";
 
 function startThreshold() {
   if (!data.threshold) return;
