@@ -21,7 +21,7 @@ from sklearn.metrics import (
 from neuralrules import NeuralRuleClassifier
 from neuralrules._estimators._base import encoded_rows, engine_of
 from neuralrules._fitted._performance import errors_by_size
-from neuralrules._report._performance_section import class_order, each_class
+from neuralrules._report._performance_section import class_lines, class_order
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_each_of_several_classes_has_its_precision_and_recall(tmp_path):
     X, y = X[kept], y[kept]
     model = NeuralRuleClassifier(2, random_state=0, n_epochs=2).fit(X, y)
     cells = confusion_matrix(y, model.predict(X)).astype(float)
-    shown = each_class(model.fitted_, cells, class_order(cells, 2))
+    shown = class_lines(model.fitted_, cells, class_order(cells, 2))
     assert [line["label"] for line in shown] == ["2", "0", "1"]
     scores = precision_recall_fscore_support(y, model.predict(X), zero_division=np.nan)
     for line, code in zip(shown, [2, 0, 1], strict=True):

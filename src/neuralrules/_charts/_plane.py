@@ -208,8 +208,20 @@ def grid_line(fitted: Fitted, X: Any, source: int, n_values: int) -> GridLine:
     categories: list[str] | None = None
     grid: Any = np.empty(0)
     if isinstance(cells, Categories):
-        values, categories, grid, points = category_line(columns, cells)
+        # The grid has one cell for each category that the model knows. If rare categories share
+        # an indicator, one more cell stands for all of them.
+        known = {
+            cells.places[column.category]: column.category
+            for column in columns
+            if isinstance(column, Category) and column.category is not None
+        }
+        if any(isinstance(column, Rare) for column in columns):
+            known[-1] = "a rare value"
+        categories, values = list(known.values()), np.arange(float(len(known)))
+        place_of = dict(zip(known, values.tolist(), strict=True))
+        points = np.array([place_of.get(code, np.nan) for code in cells.codes.tolist()], float)
         points[[name is None for name in encoder.categories(X, source)]] = np.nan
+        grid = Categories(np.array(list(known), np.int64), cells.places)
     else:
         points = cells
         present = points[np.isfinite(points)]
@@ -227,28 +239,6 @@ def grid_line(fitted: Fitted, X: Any, source: int, n_values: int) -> GridLine:
     features = np.flatnonzero([column.source == source for column in encoder.columns])
     encoded = np.stack([column.encode(grid) for column in columns], axis=1)
     return GridLine(values, categories, features, encoded, points)
-
-
-def category_line(
-    columns: list[Any], cells: Categories
-) -> tuple[np.ndarray, list[str], Categories, np.ndarray]:
-    """Values, names and cells of a grid of categories, and the positions of the rows.
-
-    The grid has one cell for each category that the model knows. If rare categories share an
-    indicator, one more cell stands for all of them.
-    """
-    names = {
-        cells.places[column.category]: column.category
-        for column in columns
-        if isinstance(column, Category) and column.category is not None
-    }
-    codes, labels = list(names), list(names.values())
-    if any(isinstance(column, Rare) for column in columns):
-        codes, labels = [*codes, -1], [*labels, "a rare value"]
-    place_of = {code: float(place) for place, code in enumerate(codes)}
-    points = np.array([place_of.get(code, np.nan) for code in cells.codes.tolist()], float)
-    grid = Categories(np.array(codes, np.int64), cells.places)
-    return np.arange(float(len(codes))), labels, grid, points
 
 
 def reference_cells(fitted: Fitted, X: Any, others: Any) -> list[Any]:

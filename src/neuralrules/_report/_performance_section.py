@@ -68,7 +68,6 @@ def performance_section(
         "metrics": [metric(capital(k), v) for k, v in performance.metrics.items()],
         "order": [],
         "confusion": None,
-        "each": None,
         "threshold": None,
         "calibration": [
             {"title": chart.title, "svg": svg(chart), "joined": chart.lines[0].joined}
@@ -81,9 +80,9 @@ def performance_section(
         return result
     order = class_order(cells, rare)
     labels = [str(task.labels[code]) for code in order]
-    result |= {"order": order, "confusion": confusion_cells(fitted, cells, order)}
+    result |= {"order": order, "confusion": class_lines(fitted, cells, order)}
     if not two:
-        return result | {"each": each_class(fitted, cells, order)}
+        return result
     if scored is not None and not scored.has_both:
         scored = None
     result["metrics"] = two_class_metrics(labels, cells, rare, performance.metrics, scored)
@@ -146,17 +145,12 @@ def two_class_metrics(
     name, other = (shortened(label, CLASS_LENGTH) for label in labels)
     total, of_rare = float(cells.sum()), float(cells[rare].sum())
     base = of_rare / total
-    caught, flagged = float(cells[rare, rare]), float(cells[:, rare].sum())
+    precision, recall, f1 = precision_recall_f1(cells, rare)
     found = [
         metric(f"Share of {name}", base, f"{count(of_rare)} of {count(total)} rows", "share"),
-        metric(
-            "Precision",
-            ratio(caught, flagged),
-            f"of the rows predicted {name} are {name}",
-            "share",
-        ),
-        metric("Recall", ratio(caught, of_rare), f"of the rows of {name} are found", "share"),
-        metric("F1", ratio(2 * caught, flagged + of_rare)),
+        metric("Precision", precision, f"of the rows predicted {name} are {name}", "share"),
+        metric("Recall", recall, f"of the rows of {name} are found", "share"),
+        metric("F1", f1),
     ]
     known = known.copy()
     if "ROC AUC" in known:
@@ -183,27 +177,14 @@ def ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0 else float("nan")
 
 
-def each_class(fitted: Fitted, cells: np.ndarray, order: list[int]) -> list[dict[str, Any]]:
-    """Precision, recall and F1 of each class, if there are more than two."""
-    rows = []
-    for code in order:
-        caught, total, flagged = cells[code, code], cells[code].sum(), cells[:, code].sum()
-        rows.append(
-            {
-                "label": str(fitted.task.labels[code]),
-                "total": count(total),
-                "precision": finite(ratio(caught, flagged)),
-                "recall": finite(ratio(caught, total)),
-                "f1": finite(ratio(2 * caught, flagged + total)),
-            }
-        )
-    return rows
+def precision_recall_f1(cells: np.ndarray, code: int) -> tuple[float, float, float]:
+    """The scores of a class in a confusion matrix; NaN if they are not known."""
+    caught, total, flagged = cells[code, code], cells[code].sum(), cells[:, code].sum()
+    return ratio(caught, flagged), ratio(caught, total), ratio(2 * caught, flagged + total)
 
 
-def confusion_cells(
-    fitted: Fitted, cells: np.ndarray, order: list[int]
-) -> list[dict[str, Any]]:
-    """Rows of the confusion matrix: count, share of the row and shade of each cell."""
+def class_lines(fitted: Fitted, cells: np.ndarray, order: list[int]) -> list[dict[str, Any]]:
+    """Lines of the confusion matrix: count, share and shade of each cell, and the scores."""
     result = []
     for code in order:
         line, total = cells[code, order], cells[code].sum()
@@ -217,8 +198,10 @@ def confusion_cells(
             }
             for column, value, share in zip(order, line, shares, strict=True)
         ]
+        scores = map(finite, precision_recall_f1(cells, code))
+        scored = dict(zip(("precision", "recall", "f1"), scores, strict=True))
         label = str(fitted.task.labels[code])
-        result.append({"label": label, "total": count(total), "cells": shown})
+        result.append({"label": label, "total": count(total), "cells": shown, **scored})
     return result
 
 
@@ -239,7 +222,6 @@ def threshold_section(scored: Scored, labels: list[str]) -> dict[str, Any]:
     return {
         "labels": labels,
         "gains": svg(chart, ring, dot),
-        "own": own,
         "data": {
             "cuts": found.values,
             "caught": found.caught.tolist(),

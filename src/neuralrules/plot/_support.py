@@ -222,7 +222,8 @@ class SupportDisplay(Supports):
         if ax is None:
             size = (8.6 if len(stages) == 2 else 5.2, 4.8)
             looks = {"sharey": True, "squeeze": False, "layout": "constrained"}
-            _, ((*given,),) = import_pyplot().subplots(1, len(stages), figsize=size, **looks)
+            _, axes = import_pyplot().subplots(1, len(stages), figsize=size, **looks)
+            given = list(axes[0])
         if len(given) != len(stages):
             raise ValueError(
                 f"ax holds {len(given)} axes, and arrangement={arrangement!r} needs "
