@@ -529,7 +529,7 @@ def test_charts_keep_inside_their_frame(size):
         ends = min(x[0], x[-1]), max(x[0], x[-1])
         whole = tight_axis("x", *ends, whole=True)  # as numbers of rules
         across = number_axis("x", x) if diagonal else whole
-        frame = Frame.of(Chart("t", across, number_axis("y", y), [line], diagonal=diagonal))
+        frame = Frame(Chart("t", across, number_axis("y", y), [line], diagonal=diagonal))
         xs, ys, lows, highs = (
             frame.across(x),
             *map(frame.up, (y, line.low, line.high)),

@@ -95,18 +95,9 @@ def calibration_charts(
     """Charts of predictions against outcomes, in groups of rows with similar predictions.
 
     There is one chart for each target of a regression, and one chart for a classifier with
-    probabilities.
-
-    Parameters
-    ----------
-    task : Task
-    performance : Performance
-    rare : int or None
-        Code of the rarest class; None for a regression.
-    scored : Scored or None
-        The rows with their scores, if the task has two classes and the rows are known.
-    weighted : bool
-        Whether rows or classes have weights.
+    probabilities. `rare` is the code of the rarest class, or None for a regression. `scored`
+    are the rows, if there are two classes and the rows are known. `weighted` says whether rows
+    or classes have weights.
     """
     if rare is not None and task.n_classes == 2:
         if not task.gives_probabilities:

@@ -42,19 +42,10 @@ def performance_section(
 ) -> dict[str, Any]:
     """Metrics, matrix, thresholds, calibration and errors.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    performance : Performance
-        Measured on `rows`, or on the training rows if `rows` is None.
-    rows : Rows or None
-        Rows with weights above zero.
-    outputs : (n_rows, n_outputs) float64 or None
-        Outputs of the model for these rows.
-    rare : int or None
-        Code of the rarest class; None for a regression.
-    weighted : bool
-        Whether rows or classes have weights.
+    The performance was measured on `rows`, for which the model has the outputs `outputs`
+    (n_rows, n_outputs), or on the training rows if both are None. `rare` is the code of the
+    rarest class, or None for a regression. `weighted` says whether rows or classes have
+    weights.
     """
     task, cells = fitted.task, performance.confusion
     two, scored, errors = task.n_classes == 2, None, []
@@ -129,18 +120,9 @@ def two_class_metrics(
 ) -> list[dict[str, Any]]:
     """Metrics of two classes, each with a note, such as its value by chance.
 
-    Parameters
-    ----------
-    labels : list of two str
-        The rarer class comes first.
-    cells : (2, 2) float64
-        Confusion matrix, in the order of the codes.
-    rare : int
-        Code of the rarer class.
-    known : dict of str to float
-        Metrics that were measured before.
-    scored : Scored or None
-        Rows of both classes, if they are known.
+    In `labels` the rarer class comes first, and `rare` is its code. The confusion matrix
+    `cells` (2, 2) is in the order of the codes. `known` are metrics that were measured before.
+    `scored` are rows of both classes, if they are known.
     """
     name, other = (shortened(label, CLASS_LENGTH) for label in labels)
     total, of_rare = float(cells.sum()), float(cells[rare].sum())
@@ -212,7 +194,7 @@ def threshold_section(scored: Scored, labels: list[str]) -> dict[str, Any]:
     """
     found = thresholds_of(scored)
     chart = gains_chart(scored, found, labels[0])
-    line, frame, own = chart.lines[0], Frame.of(chart), found.default
+    line, frame, own = chart.lines[0], Frame(chart), found.default
     x, y = frame.across(line.x).tolist(), frame.up(line.y).tolist()
     ring, dot = (
         element("circle", id=name, class_=kind, cx=x[own], cy=y[own], r=6)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -26,28 +25,17 @@ LETTER = 7.7
 LETTERS = {"−": 10.2, "+": 10.2, "M": 10.5, "G": 9.5, "%": 11.0, ".": 4.0, ",": 4.0}
 
 
-@dataclass(frozen=True, eq=False)
 class Frame:
     """The plotting area of a chart, which leaves room for all labels."""
 
-    chart: Chart
-    left: float
-    right: float
-    top: float
-    bottom: float
-    floor: float  # of the horizontal axis, on which the bars of rows stand, below the area
-
-    @classmethod
-    def of(cls, chart: Chart) -> Frame:
-        x, y, floor = chart.x, chart.y, HEIGHT - BOTTOM
-        return cls(
-            chart,
-            left=max(14 + max(map(text_width, y.texts)), 4 + text_width(x.texts[0]) / 2),
-            right=WIDTH - max(RIGHT, 4 + text_width(x.texts[-1]) / 2),
-            top=TOP,
-            bottom=floor - (0 if chart.rows is None else STRIP + GAP),
-            floor=floor,
-        )
+    def __init__(self, chart: Chart) -> None:
+        self.chart, x, y = chart, chart.x, chart.y
+        self.left = max(14 + max(map(text_width, y.texts)), 4 + text_width(x.texts[0]) / 2)
+        self.right = WIDTH - max(RIGHT, 4 + text_width(x.texts[-1]) / 2)
+        self.top = TOP
+        # The horizontal axis. The bars of rows stand on it, below the area.
+        self.floor = HEIGHT - BOTTOM
+        self.bottom = self.floor - (0 if chart.rows is None else STRIP + GAP)
 
     def across(self, numbers: Any) -> np.ndarray:
         """Horizontal coordinates of numbers."""
@@ -60,7 +48,7 @@ class Frame:
 
 def svg(chart: Chart, *more: str) -> str:
     """A chart as an SVG element; the elements `more` are drawn on top of it."""
-    frame = Frame.of(chart)
+    frame = Frame(chart)
     left, right, floor = frame.left, frame.right, frame.floor
     parts = [element("title", chart.title)]
     for tick in ticks(chart.y, frame.up):

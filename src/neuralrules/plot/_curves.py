@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -262,6 +263,7 @@ def check_tolerance(tolerance: Any) -> None:
         )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ShapeDisplay:
     """The mean output of a model: a line over one column, or a map over a pair of columns.
 
@@ -304,20 +306,11 @@ class ShapeDisplay:
     >>> display = display.plot(ax=display.ax_)  # again, on other axes
     """
 
-    def __init__(
-        self,
-        *,
-        shape: Shape | PairShape,
-        output: int = 0,
-        sign: float = 1,
-        measure: str = "output",
-        odds: bool = False,
-    ) -> None:
-        self.shape = shape
-        self.output = output
-        self.sign = sign
-        self.measure = measure
-        self.odds = odds
+    shape: Shape | PairShape
+    output: int = 0
+    sign: float = 1
+    measure: str = "output"
+    odds: bool = False
 
     @classmethod
     def from_estimator(
