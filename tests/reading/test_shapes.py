@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from models import EVERY_MODEL, credit_table, fitted, fitted_on_rare_codes, network_outputs
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
-from neuralrules._reading._along import activations_along, bends
-from neuralrules._reading._levels import OTHER
+from neuralrules._reading._levels import OTHER, activations_along, bends
 
 N_ROWS = 60
 

@@ -1,13 +1,17 @@
-"""The values over which one column is moved, in the user's units and as rules see them.
+"""One column is moved over its values, and all others stay as they are.
 
-For numbers and dates these are values seen in the rows, equal steps over their range, and
-values at which the effect of the column bends. For categories these are all categories that the
-model knows. A missing cell is one more value, and so is a category unknown to the model.
+The values of numbers and dates are values seen in the rows, equal steps over their range, and
+values at which the effect of the column bends. The values of categories are all categories that
+the model knows. A missing cell is one more value, and so is a category unknown to the model.
+
+A literal is a sum. The part of the sum that comes from the other columns is computed once for
+each row. The part that comes from the moving columns is computed once for each value.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,12 +21,14 @@ from neuralrules._data._dates import date_text
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
 from neuralrules._network._network import Network
-from neuralrules._reading._along import bends, rules_that_use
 from neuralrules._reading._numbers import number as number_text
 
 OTHER = "another value"  # a category unknown to the model, or a rare one
 MISSING = "missing"
 DIGITS = 4  # significant digits of numbers
+CELLS = 2**22  # literals in memory at a time, over rows and values
+NEAR = 1e-4  # share of the way between the values: a bend is tested this far to both sides
+STRAIGHT = 1e-9  # smaller second differences, relative to the activation, are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,19 +115,11 @@ def levels(
 ) -> Levels:
     """The values over which a column of a checked table is moved.
 
-    Parameters
-    ----------
-    encoder : Encoder
-    network : Network
-    X : checked table
-    source : int
-    n_values : int
-        The approximate number of values of a column of numbers or dates.
-    bent : bool
-        Whether to add the values at which the rules that use only this column bend.
+    `n_values` is the approximate number of values of a column of numbers or dates. If `bent`,
+    the values at which the rules that use only this column bend are added.
     """
     features = np.flatnonzero([column.source == source for column in encoder.columns])
-    own = [encoder.columns[feature] for feature in features]
+    own = encoder.columns_of(source)
     if isinstance(own[0], Indicator):
         return category_levels(encoder, features, X, source)
     cells = encoder.numbers(X, source)
@@ -129,9 +127,9 @@ def levels(
     if bent and len(numbers) > 1:
         numbers = np.union1d(numbers, bends_of(network, own, features, numbers))
     holes = np.isnan(cells)
+    last = len(numbers) - 1
     if holes.any() or len(own) > 1:
         numbers = np.append(numbers, np.nan)
-    last = int(np.count_nonzero(~np.isnan(numbers))) - 1
     below = np.searchsorted(numbers[: last + 1], cells, side="right") - 1
     below = np.where(holes, len(numbers) - 1, np.clip(below, 0, last))
     above = np.where(holes, below, np.minimum(below + 1, last))
@@ -229,3 +227,126 @@ def category_levels(encoder: Encoder, features: np.ndarray, X: Any, source: int)
         beyond=np.zeros(len(cells)),
         cells=np.array(cells, np.float64),
     )
+
+
+def rules_that_use(network: Network, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rules, ascending, that have a weight on any of the encoded columns `features`.
+
+    The second array says which of these rules have weights on no other encoded columns.
+    """
+    used = np.logical_or.reduceat(network.weights != 0, network.offsets[:-1], axis=0)
+    asked = np.isin(network.features, features)
+    rules = np.flatnonzero(used[:, asked].any(axis=1))
+    return rules, np.logical_not(used[rules][:, ~asked].any(axis=1))
+
+
+def activations_along(
+    network: Network, rule: int, encoded: np.ndarray, features: np.ndarray, moved: np.ndarray
+) -> np.ndarray:
+    """Activations of a rule on each row, with some columns set to each of several values.
+
+    Parameters
+    ----------
+    network, rule
+    encoded : (n_rows, n_encoded) float32
+    features : (n_features,) int, ascending
+        Encoded columns that move.
+    moved : (n_values, n_features) float64
+        The encoded values that these columns are set to.
+
+    Returns
+    -------
+    (n_rows, n_values) float64
+    """
+    columns, own = network.rule_columns(rule), network.layout.literals_of(rule)
+    weights = network.rule_weights(rule).astype(np.float64)
+    moves = np.isin(columns, features)
+    stays = encoded[:, columns[~moves]].astype(np.float64) @ weights[:, ~moves].T
+    stays += network.biases[own].astype(np.float64)
+    shifts = moved[:, np.searchsorted(features, columns[moves])] @ weights[:, moves].T
+    active = np.zeros((len(stays), len(shifts)))
+    if network.deep:
+        mixing = network.second_layer(rule).astype(np.float64)
+        constants = network.shifts[own].astype(np.float64)
+        size = max(1, CELLS // shifts.size)
+        for start in range(0, len(stays), size):
+            literals = np.maximum(stays[start : start + size, None] + shifts, 0)
+            units = literals @ mixing.T + constants
+            active[start : start + size] = np.maximum(units.min(axis=2), 0)
+        return active
+    # If a literal that does not move is off, the rule is off for every value. Most rows of most
+    # rules are such rows, so the moving literals are computed only for the other rows.
+    moving = np.any(weights[:, moves] != 0, axis=1)
+    ceiling = stays[:, ~moving].min(axis=1, initial=np.inf)
+    on = np.flatnonzero(ceiling > 0)
+    smallest = np.repeat(ceiling[on, None], len(shifts), axis=1)
+    for literal in np.flatnonzero(moving):
+        np.minimum(smallest, stays[on, literal, None] + shifts[:, literal], out=smallest)
+    active[on] = np.maximum(smallest, 0)
+    return active
+
+
+def bends(
+    network: Network, rule: int, features: np.ndarray, start: np.ndarray, end: np.ndarray
+) -> np.ndarray:
+    """The bends of a rule's activation on the straight way from one value to another.
+
+    The rule must use no other columns than `features`. Between the zeros of its literals, each
+    unit of the rule is a straight line. The minimum of the units can bend at a point where two
+    lines cross. The ReLU bends at a point where the minimum crosses zero. The units of a
+    shallow rule are its literals, which are straight lines all the way.
+
+    Parameters
+    ----------
+    network, rule, features
+        As in `activations_along`.
+    start, end : (n_features,) float64
+        Encoded values.
+
+    Returns
+    -------
+    (n,) float64, ascending
+        The places of the bends, as shares of the way between 0 and 1.
+    """
+    columns, literals = network.rule_columns(rule), network.layout.literals_of(rule)
+    own = np.isin(columns, features)
+    weights = network.rule_weights(rule)[:, own].astype(np.float64)
+    place = np.searchsorted(features, columns[own])
+    slopes = weights @ (end - start)[place]
+    constants = network.biases[literals].astype(float) + weights @ start[place]
+    nothing = np.zeros((1, int(network.columns.max()) + 1), np.float32)
+
+    def activation(shares: np.ndarray) -> np.ndarray:
+        moved = start + shares[:, None] * (end - start)
+        return activations_along(network, rule, nothing, features, moved)[0]
+
+    if network.deep:
+        ends = np.unique(np.clip([0.0, *zeros_of(slopes, constants), 1.0], 0, 1))
+        mixing = network.second_layer(rule).astype(np.float64)
+        shifts = network.shifts[literals].astype(np.float64)
+        found = list(ends)
+        for low, high in pairwise(ends):
+            through = mixing * (slopes * ((low + high) / 2) + constants > 0)
+            found += crossings(through @ slopes, through @ constants + shifts)
+    else:
+        found = crossings(slopes, constants)
+    shares = np.unique([share for share in found if 0 < share < 1])
+    if not shares.size:
+        return shares
+    middle = activation(shares)
+    bend = activation(shares - NEAR) - 2 * middle + activation(shares + NEAR)
+    size = np.abs(slopes).max() * NEAR + np.abs(middle)
+    return shares[np.abs(bend) > STRAIGHT * size]
+
+
+def zeros_of(slopes: np.ndarray, constants: np.ndarray) -> list[float]:
+    """The shares of the way at which straight lines are zero."""
+    slanted = slopes != 0
+    return (-constants[slanted] / slopes[slanted]).tolist()
+
+
+def crossings(slopes: np.ndarray, constants: np.ndarray) -> list[float]:
+    """The shares of the way at which straight lines cross zero or one another."""
+    pairs = np.array(list(combinations(range(len(slopes)), 2)), int).reshape(-1, 2)
+    between = slopes[pairs] @ [1, -1], constants[pairs] @ [1, -1]
+    return zeros_of(slopes, constants) + zeros_of(*between)
