@@ -14,7 +14,7 @@ from neuralrules import NeuralRuleRegressor
 from neuralrules._data._columns import Number
 from neuralrules._data._numbers import LARGEST
 from neuralrules._expression import _nodes as ops
-from neuralrules._reading._column_words import NUMBER_WORDS
+from neuralrules._reading._column_words import COLUMN_WORDS
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def test_onnx(rooted):
 
 def test_python(rooted, monkeypatch):
     model, rows = rooted
-    monkeypatch.setitem(NUMBER_WORDS, Root, NUMBER_WORDS[Number])  # for comments
+    monkeypatch.setitem(COLUMN_WORDS, Root, COLUMN_WORDS[Number])  # for comments
     module = {}
     exec(model.to_python(), module)
     found = [module["predict"](row) for row in rows.to_dict("records")]

@@ -13,10 +13,9 @@ from sklearn.exceptions import NotFittedError
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._data._scaling import Knots
 from neuralrules._engine._reference import rules_forward
-from neuralrules._reading._conditions import sum_in_units
+from neuralrules._reading._conditions import literal_sum, reach, sum_in_units
 from neuralrules._reading._numbers import number
-from neuralrules._reading._reach import reach
-from neuralrules._reading._text import literal_sum, tree_rule_text
+from neuralrules._reading._text import tree_rule_text
 from neuralrules._reading._wording import inequality
 
 

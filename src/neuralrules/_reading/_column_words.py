@@ -1,13 +1,14 @@
 """The words for each kind of column: for its numbers, thresholds, steps and states.
 
 Every text about a column takes its words from here. So a new kind of column needs words only in
-this module: a class and, if the column holds numbers, an entry in `NUMBER_WORDS`.
+this module: a class and an entry in `COLUMN_WORDS`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,14 +36,14 @@ ON_A_STEP = 1e-9  # share of a step: a number nearer to a step differs from it o
 
 
 @dataclass(frozen=True)
-class NumberWords:
-    """A column of numbers in words.
+class ColumnWords:
+    """An encoded column in words.
 
     Attributes
     ----------
     column : EncodedColumn
     name : str
-        The column's name as inequalities and sentences show it.
+        The name of the table's column as inequalities and sentences show it.
     """
 
     column: EncodedColumn
@@ -52,6 +53,15 @@ class NumberWords:
     def in_sum(self) -> str:
         """The column as a summand: its name, or ``scaled(name)`` if quantiles scale it."""
         return self.name if self.column.knots is None else f"scaled({self.name})"
+
+
+class NumberWords(ColumnWords):
+    """A column of numbers in words."""
+
+    # The words for a side of a threshold, without and with the threshold itself.
+    sides: ClassVar = (("above", "below"), ("at least", "at most"))
+    directions: ClassVar = ("more", "less")
+    of_step: ClassVar = "{size} {direction} of {name}"
 
     def shown(self, value: float, precision: int, sign: str = "") -> float:
         """The number that `resolved` shows; after a `sign` (<, ≤, > or ≥) it is a bound."""
@@ -81,8 +91,7 @@ class NumberWords:
 
     def side(self, rises: bool, *, reached: bool = False) -> str:
         """The words for a side of a threshold; `reached` includes the threshold itself."""
-        words = ("at least", "at most") if reached else ("above", "below")
-        return words[0 if rises else 1]
+        return self.sides[reached][0 if rises else 1]
 
     def threshold(self, value: float, precision: int, *, rises: bool, reached: bool) -> str:
         """A threshold as text, to stand after the words of `side`."""
@@ -99,18 +108,15 @@ class NumberWords:
 
     def change(self, change: float, precision: int) -> str:
         """The words for a change of a threshold: "0.2 more"."""
-        return f"{self._change_size(change, precision)} {'more' if change > 0 else 'less'}"
-
-    def _change_size(self, change: float, precision: int) -> str:
         unit = min(self.column.in_sums.scale, abs(change))
-        return self.size(rounded(abs(change), unit, max(precision - 1, 1)))
+        size = self.size(rounded(abs(change), unit, max(precision - 1, 1)))
+        return f"{size} {self.directions[0 if change > 0 else 1]}"
 
     def step(self, *, rises: bool) -> str:
         """A round step along the column: "0.1 more of utilisation"."""
-        return f"{self._step_size()} {'more' if rises else 'less'} of {self.name}"
-
-    def _step_size(self) -> str:
-        return self.size(number(round_step(self.column.in_sums.scale), 1))
+        size = self.size(number(round_step(self.column.in_sums.scale), 1))
+        direction = self.directions[0 if rises else 1]
+        return self.of_step.format(size=size, direction=direction, name=self.name)
 
     def threshold_for_row(self, threshold: float, *, up: bool) -> float:
         """A threshold rounded up or down to a part of the column's deviation."""
@@ -129,6 +135,10 @@ class NumberWords:
 
 class DateWords(NumberWords):
     """A column of dates in words; its numbers are days."""
+
+    sides: ClassVar = (("after", "before"), ("from", "up to"))
+    directions: ClassVar = ("later", "earlier")
+    of_step: ClassVar = "{size} that {name} is {direction}"
 
     @property
     def in_sum(self) -> str:
@@ -152,10 +162,6 @@ class DateWords(NumberWords):
     def cell(self, value: float) -> str:
         return date_text(value)
 
-    def side(self, rises: bool, *, reached: bool = False) -> str:
-        words = ("from", "up to") if reached else ("after", "before")
-        return words[0 if rises else 1]
-
     def between(self, low: str, high: str, *, reached: bool) -> str:
         """Dates between two thresholds, in words that say whether the ends count."""
         if low >= high:  # both bounds meet at the highest activation, perhaps within a day
@@ -165,12 +171,6 @@ class DateWords(NumberWords):
 
     def size(self, size: str) -> str:
         return f"{size} {'day' if size == '1' else 'days'}"
-
-    def change(self, change: float, precision: int) -> str:
-        return f"{self._change_size(change, precision)} {'later' if change > 0 else 'earlier'}"
-
-    def step(self, *, rises: bool) -> str:
-        return f"{self._step_size()} that {self.name} is {'later' if rises else 'earlier'}"
 
     def threshold_for_row(self, threshold: float, *, up: bool) -> float:
         if self._in_whole_days(threshold):
@@ -197,67 +197,41 @@ class FlagWords(NumberWords):
         return f"{self.name} is {'true' if present else 'false'}"
 
 
-@dataclass(frozen=True)
-class IndicatorWords:
-    """An indicator in words: of a category, of all rare categories, or of missing cells.
-
-    Attributes
-    ----------
-    column : EncodedColumn
-    name : str
-        The name of the table's column as inequalities and sentences show it.
-    """
-
-    column: EncodedColumn
-    name: str
+class IndicatorWords(ColumnWords):
+    """An indicator in words: of a category, of all rare categories, or of missing cells."""
 
     @property
     def in_sum(self) -> str:
         """The indicator as a summand in brackets, which is 1 if the indicator holds, else 0."""
         return f"[{self.state()}]"
 
-    @property
-    def category(self) -> str:
-        """The category as a sentence says it."""
-        if self.column.means_missing:
-            return "missing"
-        if isinstance(self.column, Category) and self.column.category is not None:
-            return category_text(self.column.category)
-        return "a rare value"
-
     def state(self, present: bool = True) -> str:
         """The statement that the indicator holds or, if not `present`, that it does not."""
         if self.column.means_missing:
             return f"{self.name} is {'missing' if present else 'known'}"
-        return f"{self.name} {'=' if present else '≠'} {self.category}"
+        return f"{self.name} {'=' if present else '≠'} {category_words(self.column)}"
 
 
-NUMBER_WORDS: dict[type[EncodedColumn], type[NumberWords]] = {
+# A kind of column without an entry has the words of its base class.
+COLUMN_WORDS: dict[type, type[ColumnWords]] = {
     Number: NumberWords,
     Date: DateWords,
     Flag: FlagWords,
+    Indicator: IndicatorWords,
 }
 
 
-def words_of(encoder: Encoder, column: EncodedColumn) -> NumberWords | IndicatorWords:
+def words_of(encoder: Encoder, column: EncodedColumn) -> ColumnWords:
     """The words of an encoded column, by its kind."""
-    if isinstance(column, Indicator):
-        return indicator_words(encoder, column)
-    return number_words(encoder, column)
-
-
-def number_words(encoder: Encoder, column: EncodedColumn) -> NumberWords:
-    """The words of a column of numbers.
-
-    A kind of column without an entry in `NUMBER_WORDS` has the words of its base class.
-    """
-    words = next(NUMBER_WORDS[kind] for kind in type(column).__mro__ if kind in NUMBER_WORDS)
+    words = next(COLUMN_WORDS[kind] for kind in type(column).__mro__ if kind in COLUMN_WORDS)
     return words(column, in_formula(encoder.names[column.source]))
 
 
-def indicator_words(encoder: Encoder, column: EncodedColumn) -> IndicatorWords:
-    """The words of an indicator: of a category, all rare categories, or missing cells."""
-    return IndicatorWords(column, in_formula(encoder.names[column.source]))
+def number_words(encoder: Encoder, column: EncodedColumn) -> NumberWords:
+    """The words of a column of numbers."""
+    words = words_of(encoder, column)
+    assert isinstance(words, NumberWords)
+    return words
 
 
 def state_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True) -> str:
@@ -265,6 +239,15 @@ def state_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True)
     words = words_of(encoder, column)
     assert isinstance(words, FlagWords | IndicatorWords)  # other columns have no state
     return words.state(present)
+
+
+def category_words(column: EncodedColumn) -> str:
+    """The category of an indicator as a sentence says it."""
+    if column.means_missing:
+        return "missing"
+    if isinstance(column, Category) and column.category is not None:
+        return category_text(column.category)
+    return "a rare value"
 
 
 def round_step(scale: float) -> float:

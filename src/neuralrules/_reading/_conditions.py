@@ -6,13 +6,17 @@ which other columns may move; a `Choice` among the categories of a column; a `St
 column, such as "missing"; or `Settled` if the literal holds on every row or on none. Two bounds
 on one column make a `Range`. Texts, sentences, score cards and reasons start from these
 conditions, and `_wording` puts them into words.
+
+A literal that is positive on every row within the ranges of the training table says nothing
+about a row, so texts leave it out. Thresholds far outside of the table are left out this way.
+The `Reach` of a literal, or of a deep rule's unit, says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,6 +24,7 @@ from neuralrules._data._columns import (
     Category,
     EncodedColumn,
     Flag,
+    Indicator,
     Missing,
     Number,
     Rare,
@@ -27,26 +32,42 @@ from neuralrules._data._columns import (
 )
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._reach import reach
 
 NEXT_TO = 1e-5  # share of an activation that rounding to float32 may have taken away
 # A share of the bounded column's deviation. If one deviation of another column moves the
 # threshold by less, the other column is taken at its mean. Texts with more than three digits
 # have a lower limit.
 HARDLY = 0.05
+FLAT = 1e-3  # share of its highest value: a literal that varies by less counts as constant
+
+
+class Reach(NamedTuple):
+    """The lowest and the highest value of a sum."""
+
+    low: float
+    high: float
+
+    @property
+    def always(self) -> bool:
+        """Whether the sum is positive on all rows."""
+        return self.low > 0
+
+    @property
+    def never(self) -> bool:
+        """Whether the sum is positive on no row."""
+        return self.high <= 0
+
+    @property
+    def flat(self) -> bool:
+        """Whether the sum is positive and hardly varies: it then caps a rule's activation."""
+        return self.always and self.high - self.low <= FLAT * self.high
 
 
 @dataclass(frozen=True)
 class Term:
-    """One summand of a literal in the user's units.
+    """One summand of a literal in the user's units: a factor times a column.
 
-    Attributes
-    ----------
-    column : EncodedColumn
-        A column of numbers, scaled if it has knots, or an indicator, which is 1 if it holds,
-        else 0.
-    factor : float
-        What the column is multiplied by.
+    A column of numbers with knots is scaled first. An indicator is 1 if it holds, else 0.
     """
 
     column: EncodedColumn
@@ -67,13 +88,7 @@ class Term:
 class LiteralSum:
     """A literal as a sum in the user's units: it holds if the sum is above 0.
 
-    Missing numbers count as the means of their columns.
-
-    Attributes
-    ----------
-    terms : tuple of Term
-        The summands whose factors are not zero.
-    constant : float
+    No factor of a term is zero. Missing numbers count as the means of their columns.
     """
 
     terms: tuple[Term, ...]
@@ -84,15 +99,16 @@ class LiteralSum:
 
         The columns of the other terms are taken at their means.
         """
-        if not self.terms:
-            return self
-        least = 0.5 * 10.0**-precision * max(abs(term.weight) for term in self.terms)
+        least = (
+            0.5 * 10.0**-precision * max((abs(term.weight) for term in self.terms), default=0)
+        )
         shown = [
             term
             for term in self.terms
             if abs(term.weight) * max(map(abs, term.column.span)) >= least
         ]
-        return self._keeping(shown) if shown else self
+        rest = [term for term in self.terms if term not in shown]
+        return self._keeping(shown, rest) if shown else self
 
     def largest(self, max_terms: int) -> LiteralSum:
         """The sum of the `max_terms` terms of largest weight, with the largest first.
@@ -102,9 +118,7 @@ class LiteralSum:
         order = sorted(self.terms, key=lambda term: -abs(term.weight))
         return self._keeping(order[:max_terms], order[max_terms:])
 
-    def _keeping(self, kept: Sequence[Term], rest: Iterable[Term] | None = None) -> LiteralSum:
-        if rest is None:
-            rest = [term for term in self.terms if term not in kept]
+    def _keeping(self, kept: Sequence[Term], rest: Sequence[Term]) -> LiteralSum:
         return LiteralSum(tuple(kept), self.constant + sum(term.at_mean for term in rest))
 
 
@@ -125,14 +139,9 @@ class State:
 
 @dataclass(frozen=True)
 class Choice:
-    """The categories of one column that pass.
+    """The categories of one column that pass: the named ones, or all `without` the named ones.
 
-    Attributes
-    ----------
-    named : tuple of EncodedColumn
-        Indicators of one column of the table, at least one.
-    without : bool
-        If true, all categories except the named ones pass. If false, only the named ones pass.
+    `named` are indicators of one column of the table, at least one.
     """
 
     named: tuple[EncodedColumn, ...]
@@ -146,7 +155,6 @@ class Bound:
     Attributes
     ----------
     column : EncodedColumn
-        The numbers that are bounded.
     rises : bool
         Whether the numbers must lie above the threshold; otherwise they must lie below it.
     threshold : float
@@ -168,13 +176,6 @@ class Bound:
     slope: float
     moves: tuple[Term, ...] = ()
     holds_missing: bool = False
-
-    def reaching(self, activation: float) -> float:
-        """The number at which the literal reaches `activation`; it is 0 at the threshold."""
-        if self.column.knots is None:
-            return self.threshold + activation / self.slope
-        start = float(self.column.encoded(np.array(self.threshold)))
-        return self.column.original(start + activation / self.slope)
 
     def passes(self, move: float = 0.0) -> bool | None:
         """Whether every number in the training range passes the threshold, moved by `move`.
@@ -205,13 +206,7 @@ def sum_in_units(
 ) -> LiteralSum:
     """A literal w . x + a over standardised columns as a sum in the user's units.
 
-    Parameters
-    ----------
-    encoder : Encoder
-    features : (n,) int
-        Encoded columns.
-    weights : (n,) float
-    bias : float
+    `features` (n,) are the places of the columns in the encoder, and `weights` (n,) float64.
     """
     used = np.flatnonzero(weights)
     columns = [encoder.columns[feature] for feature in features[used].tolist()]
@@ -221,25 +216,27 @@ def sum_in_units(
     return LiteralSum(tuple(map(Term, columns, factors)), constant)
 
 
-def rule_conditions(
+def literal_sum(fitted: Fitted, literal: int) -> LiteralSum:
+    """A literal of a fitted model as a sum in the user's units."""
+    network = fitted.network
+    weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
+    return sum_in_units(fitted.encoder, network.features, weights, bias)
+
+
+def literal_conditions(
     fitted: Fitted, rule: int, precision: int, max_terms: int, level: float = 0.0
 ) -> list[Condition]:
-    """The conditions that a shallow rule puts on a row, merged by column.
+    """The conditions that the literals of a shallow rule put on a row.
 
     All of them hold exactly if the activation is positive or, with a `level`, if the activation
     is at least this level. A condition that holds on every row within the ranges of training is
     left out, so a rule that concerns every row has no conditions. `precision` is the number of
     digits that will be shown, `max_terms` the number of columns of one literal.
     """
-    return merged(fitted.encoder, literal_conditions(fitted, rule, precision, max_terms, level))
-
-
-def literal_conditions(
-    fitted: Fitted, rule: int, precision: int, max_terms: int, level: float = 0.0
-) -> list[Condition]:
-    """The condition of each literal, as in `rule_conditions`, but not merged by column."""
     network, encoder = fitted.network, fitted.encoder
     level *= 1 - NEXT_TO
+    # A category may miss the level only by terms that are too small to show.
+    slack = 10.0**-precision if level > 0 else 0.0
     result = []
     for literal in range(network.offsets[rule], network.offsets[rule + 1]):
         weights = network.weights[literal].astype(np.float64)
@@ -247,8 +244,6 @@ def literal_conditions(
         own = reach(encoder, network.features, weights, bias)
         if not (own.always or (level > 0 and own.low >= 0)):
             found = sum_in_units(encoder, network.features, weights, bias)
-            # A category may miss the level only by terms that are too small to show.
-            slack = 10.0**-precision if level > 0 else 0.0
             result.append(condition_of(encoder, found, precision, max_terms, slack))
     return result
 
@@ -262,24 +257,20 @@ def condition_of(
     """
     visible = literal.visible(precision)
     terms = visible.terms
-    flags = any(isinstance(term.column, Flag) for term in terms)
-    if not terms or (flags and not any(is_measured(term.column) for term in terms)):
-        return literal
-    kinds = {(term.column.source, is_measured(term.column)) for term in terms}
-    if len(kinds) == 1 and isinstance(terms[0].column, Missing):
-        return State(terms[0].column, terms[0].factor > 0)
-    if len(kinds) == 1 and not is_measured(terms[0].column):
+    if not any(is_measured(term.column) for term in terms):
+        flags = any(isinstance(term.column, Flag) for term in terms)
+        if flags or len({term.column.source for term in terms}) != 1:
+            return literal
+        if isinstance(terms[0].column, Missing):
+            return State(terms[0].column, terms[0].factor > 0)
         lacking = slack * max(abs(term.factor) for term in terms)
         return choice_of(terms, visible.constant + lacking)
     shown = visible.largest(max_terms)
-    numbers = [term for term in shown.terms if is_measured(term.column)]
+    main = next((term for term in shown.terms if is_measured(term.column)), None)
     bent = any(term.column.knots is not None for term in shown.terms)
-    if not numbers or (bent and len(shown.terms) > 1):
+    if main is None or (bent and len(shown.terms) > 1):
         return literal
-    bound = bound_of(encoder, numbers[0], shown)
-    least = min(HARDLY, 0.5 * 10.0 ** (2 - precision)) * bound.column.in_sums.scale
-    moves = tuple(move for move in bound.moves if abs(move.weight) >= least)
-    bound = replace(bound, moves=moves)
+    bound = bound_of(encoder, main, shown, precision)
     found = without_number(encoder, bound)
     if found == Settled(True):  # several indicators together may make the literal fail
         return literal
@@ -291,26 +282,32 @@ def is_measured(column: EncodedColumn) -> bool:
     return isinstance(column, Number) and not isinstance(column, Flag)
 
 
-def bound_of(encoder: Encoder, main: Term, literal: LiteralSum) -> Bound:
+def bound_of(encoder: Encoder, main: Term, literal: LiteralSum, precision: int) -> Bound:
     """A literal as a bound on the column of `main`, which is one of the literal's terms."""
-    column, others = main.column, [term for term in literal.terms if term is not main]
-    hole = [term for term in others if term.column.source == column.source]
-    others = [term for term in others if term not in hole]
+    column, source = main.column, main.column.source
+    others = [term for term in literal.terms if term.column.source != source]
+    holes = [term for term in literal.terms if isinstance(term.column, Missing)]
     numbers = [term for term in others if is_measured(term.column)]
     at_means = literal.constant + sum(term.at_mean for term in numbers)
     threshold = -at_means / main.factor
-    if column.knots is not None:
-        threshold = column.original(threshold)
-    missing = at_means + main.at_mean + sum(term.factor for term in hole)
-    has_holes = any(isinstance(own, Missing) for own in encoder.columns_of(column.source))
+    missing = at_means + main.at_mean
+    missing += sum(term.factor for term in holes if term.column.source == source)
+    moves = [Term(term.column, -term.factor / main.factor) for term in others]
+    least = min(HARDLY, 0.5 * 10.0 ** (2 - precision)) * column.in_sums.scale
     return Bound(
         column,
         main.factor > 0,
-        threshold,
+        threshold if column.knots is None else column.original(threshold),
         main.factor,
-        tuple(Term(term.column, -term.factor / main.factor) for term in others),
-        has_holes and missing > 0,
+        tuple(move for move in moves if abs(move.weight) >= least),
+        hole_of(encoder, column) is not None and missing > 0,
     )
+
+
+def hole_of(encoder: Encoder, column: EncodedColumn) -> EncodedColumn | None:
+    """The indicator of missing cells in the column of the table that a column comes from."""
+    own = encoder.columns_of(column.source)
+    return next((other for other in own if isinstance(other, Missing)), None)
 
 
 def without_number(encoder: Encoder, bound: Bound) -> Condition | None:
@@ -323,10 +320,8 @@ def without_number(encoder: Encoder, bound: Bound) -> Condition | None:
         return None
     named = [column for column in passes if passes[column] != without]
     if not named and without:
-        holes = [
-            own for own in encoder.columns_of(bound.column.source) if isinstance(own, Missing)
-        ]
-        return State(holes[0], False) if holes and not bound.holds_missing else Settled(True)
+        hole = hole_of(encoder, bound.column)
+        return Settled(True) if hole is None or bound.holds_missing else State(hole, False)
     if len(named) == 1 and isinstance(named[0], Flag):
         return State(named[0], not without)
     categorical = all(isinstance(column, Category | Rare) for column in named)
@@ -340,14 +335,6 @@ def choice_of(terms: Sequence[Term], constant: float) -> Choice | Settled:
     without = constant > 0  # whether categories that have no term pass
     named = [term.column for term in terms if (constant + term.factor > 0) != without]
     return Choice(tuple(named), without) if named else Settled(without)
-
-
-def truth_of(term: Term, constant: float) -> bool | None:
-    """The only truth value that makes a sum positive; None if both do, or neither does."""
-    column = term.column
-    cells = [0.0, 1.0] if column.knots is None else column.encoded(np.array([0.0, 1.0]))
-    false, true = (term.factor * float(cell) + constant > 0 for cell in cells)
-    return true if true != false else None
 
 
 def merged(encoder: Encoder, conditions: Iterable[Condition]) -> list[Condition]:
@@ -374,15 +361,11 @@ def merged(encoder: Encoder, conditions: Iterable[Condition]) -> list[Condition]
 
 def strictest(bounds: Sequence[Bound]) -> Bound | Range:
     """Merge bounds on one column that no other column moves: the strictest of each side."""
-    rising = [bound for bound in bounds if bound.rises]
-    falling = [bound for bound in bounds if not bound.rises]
-    low = max(rising, key=lambda bound: bound.threshold, default=None)
-    high = min(falling, key=lambda bound: bound.threshold, default=None)
-    if low is not None and high is not None:
-        return Range(low, high, all(bound.holds_missing for bound in bounds))
-    either = low or high
-    assert either is not None  # there is at least one bound
-    return either
+    rising = sorted((b for b in bounds if b.rises), key=lambda bound: -bound.threshold)
+    falling = sorted((b for b in bounds if not b.rises), key=lambda bound: bound.threshold)
+    if rising and falling:
+        return Range(rising[0], falling[0], all(bound.holds_missing for bound in bounds))
+    return (rising or falling)[0]
 
 
 def chosen_by_all(encoder: Encoder, choices: Sequence[Choice]) -> Choice | Settled:
@@ -396,3 +379,55 @@ def chosen_by_all(encoder: Encoder, choices: Sequence[Choice]) -> Choice | Settl
         return Choice(tuple(dict.fromkeys(never)), True)
     left = [c for c in only[0] if c not in never and all(c in named for named in only)]
     return Choice(tuple(left), False) if left else Settled(False)
+
+
+def reach(encoder: Encoder, features: np.ndarray, weights: np.ndarray, bias: float) -> Reach:
+    """The reach of w . x + a over the encoded columns `features`.
+
+    The columns of the table vary independently. The encoded columns of one table column vary
+    together: a cell holds at most one category, and a missing number is encoded as 0.
+    """
+    used = np.flatnonzero(weights)
+    by_source: dict[int, list[tuple[EncodedColumn, float]]] = {}
+    for feature, weight in zip(features[used].tolist(), weights[used].tolist(), strict=True):
+        column = encoder.columns[feature]
+        by_source.setdefault(column.source, []).append((column, weight))
+    low = high = float(bias)
+    for own in by_source.values():
+        # Rows are encoded in float32, and so are the ends of the range here. Otherwise
+        # "late > 0" could seem to hold at late = 0 by the last bit.
+        ends = [(w, np.float32(end)) for c, w in own if isinstance(c, Number) for end in c.span]
+        numbers = [weight * float(end) for weight, end in ends]
+        indicators = [(c.span, weight) for c, weight in own if isinstance(c, Indicator)]
+        absent = sum(weight * span[0] for span, weight in indicators)
+        states = [absent + number for number in numbers or [0.0]]
+        states += [absent + weight * (span[1] - span[0]) for span, weight in indicators]
+        low, high = low + min(states), high + max(states)
+    return Reach(low, high)
+
+
+def rule_reaches(fitted: Fitted, rule: int) -> list[Reach]:
+    """The reaches of a rule's literals; for a deep rule, of the units above the literals."""
+    network, own = fitted.network, fitted.network.layout.literals_of(rule)
+    biases = network.biases[own].tolist()
+    literals = [
+        reach(fitted.encoder, network.features, weights, bias)
+        for weights, bias in zip(network.weights[own], biases, strict=True)
+    ]
+    if not network.deep:
+        return literals
+    ends = np.maximum(np.array(literals), 0)
+    mixing = network.second_layer(rule).astype(np.float64)
+    shifts = network.shifts[own].astype(np.float64)
+    extremes = mixing[:, :, None] * ends  # (n_units, n_literals, 2)
+    low, high = extremes.min(axis=2).sum(axis=1), extremes.max(axis=2).sum(axis=1)
+    return [Reach(*pair) for pair in zip(shifts + low, shifts + high, strict=True)]
+
+
+def cap(fitted: Fitted, rule: int) -> float:
+    """The highest activation that a rule's constant literals (or units) allow.
+
+    Infinite if no literal is constant.
+    """
+    constant = [own.high for own in rule_reaches(fitted, rule) if own.flat]
+    return min(constant, default=np.inf)

@@ -23,10 +23,9 @@ from neuralrules._reading._explain import Explanation, exact_literals, explain, 
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import number
 from neuralrules._reading._outcomes import Outcome, adverse_outcome
-from neuralrules._reading._row_words import RowOfTable, row_words
 from neuralrules._reading._sentences import mean_words, seen_texts
 from neuralrules._reading._text import check_counts, rule_text, spoken_rule
-from neuralrules._reading._wording import EVERY_ROW
+from neuralrules._reading._wording import EVERY_ROW, RowOfTable, row_words
 
 DIGITS = 3  # significant digits of predictions
 WORDING = (3, 3)  # digits of numbers, and columns of a literal

@@ -20,12 +20,10 @@ from neuralrules._reading._rules_table import overlaps
 from neuralrules._reading._text import (
     base_text,
     check_counts,
-    date_texts,
-    scaled_texts,
     spoken_rule,
-    stand_in_texts,
     standing_text,
     tree_rule_text,
+    with_notes,
 )
 from neuralrules._reading._wording import EVERY_ROW, growth_words, listed, rule_words
 from neuralrules._rules._rules import WRITTEN
@@ -41,8 +39,7 @@ def rules_sentences(
 
     Rows count by their sample weights, if training had some. Class weights do not count.
     """
-    count = 1 if max_rules is None else max_rules
-    check_counts(max_rules=count, precision=precision, max_terms=max_terms)
+    check_counts(max_rules=max_rules, precision=precision, max_terms=max_terms)
     if not fitted.activity.n_rows:
         raise ValueError(
             "style='sentences' tells what was seen of the training rows, and this model was "
@@ -58,11 +55,7 @@ def rules_sentences(
         which = "1 rule that concerns" if left_out == 1 else f"{left_out} rules that concern"
         adds = "adds" if left_out == 1 else "add"
         blocks.append(f"Left out: {which} no row, or {adds} next to nothing.")
-    encoder, shown = fitted.encoder, "\n".join(blocks)
-    foot = [*scaled_texts(encoder, shown, precision), *date_texts(encoder, shown)]
-    if rules:
-        foot += stand_in_texts(encoder, fitted.network.take(np.array(rules)), precision)
-    return "\n\n".join([*blocks, *foot])
+    return with_notes(fitted, rules, blocks, precision)
 
 
 def mentioned_rules(fitted: Fitted) -> list[int]:
@@ -91,13 +84,6 @@ def possible_outcomes(fitted: Fitted) -> list[Outcome]:
     if task.n_classes == 2:
         return [outcome_of_class(task, rare_class(fitted))]
     return [Outcome(task, place) for place in range(task.n_outputs)]
-
-
-def mean_activation(fitted: Fitted) -> np.ndarray:
-    """Mean activation of each rule over the rows that it covers; 0 if it covers no row."""
-    activity = fitted.activity
-    covered = np.where(activity.covered > 0, activity.covered, np.inf)
-    return activity.activation * activity.n_rows / covered
 
 
 def start_sentences(fitted: Fitted, precision: int) -> str:
@@ -207,18 +193,20 @@ def addition_sentence(fitted: Fitted, rule: int, precision: int, max_terms: int)
     Therefore conditions can also describe the rows on which the activation reaches its highest
     level of training, so that the rule adds its full amount.
     """
-    outcomes, highest = named_outcomes(fitted, rule), fitted.activity.highest
-    values = fitted.network.values[[rule]]
-    mean = [float(one.effects(values)[0] * mean_activation(fitted)[rule]) for one in outcomes]
-    most = [float(one.effects(values)[0]) * float(highest[rule]) for one in outcomes]
-    effect = abs(float(outcomes[0].effects(values)[0]))
-    grows = growth(fitted, rule, effect, precision, max_terms, outcomes[0].growth)
+    activity, outcomes = fitted.activity, named_outcomes(fitted, rule)
+    effects = [float(one.effects(fitted.network.values[[rule]])[0]) for one in outcomes]
+    highest = float(activity.highest[rule])
+    # The mean over the rows that the rule covers; a rule with a sentence covers some.
+    mean = float(activity.activation[rule] * activity.n_rows / activity.covered[rule])
+    grows = growth(fitted, rule, abs(effects[0]), precision, max_terms, outcomes[0].growth)
     if grows == WHEREVER:
-        parts = [one.usual(size) for one, size in zip(outcomes, most, strict=True)]
-        return capital(f"{', '.join(parts)} wherever it holds.")
+        most = [
+            one.usual(effect * highest) for one, effect in zip(outcomes, effects, strict=True)
+        ]
+        return capital(f"{', '.join(most)} wherever it holds.")
     parts = [
-        f"{one.usual(usual)} on average, {one.size(size)} {grows if not place else 'in full'}"
-        for place, (one, usual, size) in enumerate(zip(outcomes, mean, most, strict=True))
+        f"{one.usual(effect * mean)} on average, {one.size(effect * highest)} {how}"
+        for one, effect, how in zip(outcomes, effects, (grows, "in full"), strict=False)
     ]
     return capital(f"{'; '.join(parts)}.")
 

@@ -7,6 +7,8 @@ inequalities are left out, the text says what makes the rule fire more strongly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from neuralrules._data._columns import Date, Indicator, Missing
@@ -16,11 +18,10 @@ from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._checks import check_whole
 from neuralrules._network._network import Network
-from neuralrules._reading._column_words import number_words, state_text, words_of
-from neuralrules._reading._conditions import LiteralSum, is_measured, sum_in_units
+from neuralrules._reading._column_words import number_words, state_text
+from neuralrules._reading._conditions import cap, is_measured, literal_sum, rule_reaches
 from neuralrules._reading._names import printable
 from neuralrules._reading._numbers import MAX_PRECISION, number, resolved
-from neuralrules._reading._reach import cap, rule_reaches
 from neuralrules._reading._wording import (
     EVERY_ROW,
     NO_ROW,
@@ -39,49 +40,50 @@ from neuralrules._task._task import chosen_classes
 def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_terms: int) -> str:
     """Rules of a fitted model, the most important ones first.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    max_rules : int or None
-        How many rules to show; None means all.
-    precision : int
-        Significant digits.
-    max_terms : int
-        How many columns of a literal to show. "…" stands for columns of smaller weight, which
-        are taken at their means.
+    `max_rules` is how many rules to show; None means all. `precision` is a number of
+    significant digits, and `max_terms` is how many columns of a literal to show. "…" stands for
+    columns of smaller weight, which are taken at their means.
     """
-    count = 1 if max_rules is None else max_rules
-    check_counts(max_rules=count, precision=precision, max_terms=max_terms)
-    network, activity = fitted.network, fitted.activity
-    importance = rule_importance(fitted.task, fitted.network, activity.activation)
+    check_counts(max_rules=max_rules, precision=precision, max_terms=max_terms)
     base = base_text(fitted, precision)
+    importance = rule_importance(fitted.task, fitted.network, fitted.activity.activation)
+    order = np.argsort(-importance, kind="stable")[:max_rules].tolist()
     blocks = [f"Every row starts at {base}."] if base else []
-    order = np.argsort(-importance, kind="stable")[:max_rules]
-    for rule in order.tolist():
-        lines = [f"Rule {rule}: {value_text(fitted, rule, precision)}"]
-        if activity.n_rows:  # a model read from text remembers no rows
-            share = number(100 * activity.covered[rule] / activity.n_rows, 2)
-            lines[0] += f" (covers {share} % of the {fitted.rows_name})"
-        standing = standing_text(fitted, rule)
-        lines[0] += f" ({standing})" if standing else ""
-        if fitted.rules.grew:
-            written = fitted.rules.trees[rule] == WRITTEN
-            before = "said" if written else "leaf"
-            lines.append(f"  {before}  {tree_rule_text(fitted, rule, precision)}")
-        texts = condition_texts(fitted, rule, precision, max_terms)
-        lines += [f"  {'now' if i == 0 else 'and'}   {text}" for i, text in enumerate(texts)]
-        named = named_literals(fitted, rule, precision, max_terms) if network.deep else []
+    blocks += [rule_block(fitted, rule, precision, max_terms) for rule in order]
+    return with_notes(fitted, order, blocks, precision)
+
+
+def rule_block(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
+    """A rule in several lines: its value, the tree rule that it was, and its conditions."""
+    activity = fitted.activity
+    heading = f"Rule {rule}: {value_text(fitted, rule, precision)}"
+    if activity.n_rows:  # a model read from text remembers no rows
+        share = number(100 * activity.covered[rule] / activity.n_rows, 2)
+        heading += f" (covers {share} % of the {fitted.rows_name})"
+    standing = standing_text(fitted, rule)
+    lines = [f"{heading} ({standing})" if standing else heading]
+    if fitted.rules.grew:
+        before = "said" if fitted.rules.trees[rule] == WRITTEN else "leaf"
+        lines.append(f"  {before}  {tree_rule_text(fitted, rule, precision)}")
+    texts = condition_texts(fitted, rule, precision, max_terms)
+    lines += [f"  {'and' if i else 'now'}   {text}" for i, text in enumerate(texts)]
+    if fitted.network.deep:
+        named = named_literals(fitted, rule, precision, max_terms)
         lines += [f"  where {text}" for text in named]
-        highest = cap(fitted, rule)
-        if np.isfinite(highest) and texts != [EVERY_ROW]:
-            lines.append(f"  cap   activation at most {number(highest, precision)}")
-        blocks.append("\n".join(lines))
-    foot = [
-        *scaled_texts(fitted.encoder, "\n".join(blocks), precision),
-        *date_texts(fitted.encoder, "\n".join(blocks)),
-        *stand_in_texts(fitted.encoder, network.take(order), precision),
-    ]
-    return "\n\n".join([*blocks, *foot])
+    capped = cap_text(fitted, rule, texts, precision)
+    return "\n".join([*lines, f"  cap   {capped}"] if capped else lines)
+
+
+def with_notes(
+    fitted: Fitted, rules: Sequence[int], blocks: Sequence[str], precision: int
+) -> str:
+    """Blocks of text about some rules, with notes below that explain the columns."""
+    encoder, shown = fitted.encoder, "\n".join(blocks)
+    notes = [*scaled_texts(encoder, shown, precision), *date_texts(encoder, shown)]
+    if rules:
+        network = fitted.network.take(np.array(rules))
+        notes += stand_in_texts(encoder, network, precision)
+    return "\n\n".join([*blocks, *notes])
 
 
 def base_text(fitted: Fitted, precision: int = 3) -> str:
@@ -93,20 +95,19 @@ def base_text(fitted: Fitted, precision: int = 3) -> str:
     if not intercept.any():
         return ""
     if task.gives_probabilities:
-        shares = 100 * task.probabilities(intercept[None])[0]
-        labels = [printable(str(label)) for label in task.labels]
-        named = list(zip(shares, labels, strict=True))
-        if len(named) == 2:  # the decision speaks for the second class
-            named = named[1:]
-        return ", ".join(f"{number(share, precision)} % for {label}" for share, label in named)
-    numbers = intercept if task.are_classes else task.loss.link.predictions(intercept[None])[0]
-    texts = [number(float(value), precision) for value in np.atleast_1d(numbers)]
-    if len(texts) == 1:
+        # The only output of two classes speaks for the second class.
+        numbers = 100 * task.probabilities(intercept[None])[0][-task.n_outputs :]
+    else:
+        link = task.loss.link
+        numbers = intercept if task.are_classes else link.predictions(intercept[None])[0]
+    unit = " %" if task.gives_probabilities else ""
+    texts = [f"{number(float(value), precision)}{unit}" for value in np.atleast_1d(numbers)]
+    if len(texts) == 1 and not task.gives_probabilities:
         return texts[0]
-    names = [printable(str(name)) for name in task.output_names]
     what = "" if task.are_classes else "target "
     return ", ".join(
-        f"{text} for {what}{name}" for text, name in zip(texts, names, strict=True)
+        f"{text} for {what}{printable(str(name))}"
+        for text, name in zip(texts, task.output_names, strict=True)
     )
 
 
@@ -146,23 +147,21 @@ def scaled_texts(encoder: Encoder, text: str, precision: int) -> list[str]:
 
 def date_texts(encoder: Encoder, text: str) -> list[str]:
     """A sentence that explains the days of the date columns that a text names."""
-    names = [
-        words_of(encoder, column).in_sum
-        for column in encoder.columns
-        if isinstance(column, Date)
-    ]
-    spoken = [name for name in names if name in text and name.startswith("days(")]
-    if not spoken:
+    dates = [column for column in encoder.columns if isinstance(column, Date)]
+    names = [number_words(encoder, column).in_sum for column in dates if column.knots is None]
+    named = [name for name in names if name in text]
+    if not named:
         return []
-    counts = "counts" if len(spoken) == 1 else "count"
-    return [f"{' and '.join(spoken)} {counts} the days since {EPOCH}."]
+    counts = "counts" if len(named) == 1 else "count"
+    return [f"{' and '.join(named)} {counts} the days since {EPOCH}."]
 
 
-def check_counts(**counts: int) -> None:
+def check_counts(**counts: int | None) -> None:
     """Raise an error for counts that are not whole numbers above 0, and for too many digits."""
     for name, value in counts.items():
-        check_whole(name, value, 1)
-        if name == "precision" and value > MAX_PRECISION:
+        if name == "max_rules" and value is None:
+            continue
+        if check_whole(name, value, 1) > MAX_PRECISION and name == "precision":
             raise ValueError(
                 f"precision={value!r} must be at most {MAX_PRECISION}: a number has no more "
                 "digits."
@@ -171,26 +170,23 @@ def check_counts(**counts: int) -> None:
 
 def value_text(fitted: Fitted, rule: int, precision: int) -> str:
     """The value of a rule, and the class or number that it speaks for."""
-    values = fitted.network.values[rule].astype(float)
+    values, task = fitted.network.values[rule].astype(float), fitted.task
     texts = [number(value, precision) for value in values]
     if len(values) > 1:
-        names = fitted.task.output_names
-        return "values " + ", ".join(
-            f"{text} ({printable(str(name))})" for text, name in zip(texts, names, strict=True)
-        )
-    if not fitted.task.are_classes:
+        pairs = zip(texts, task.output_names, strict=True)
+        return "values " + ", ".join(f"{text} ({printable(str(name))})" for text, name in pairs)
+    if not task.are_classes:
         return f"value {texts[0]}"
-    label = fitted.task.labels[chosen_classes(values[None])[0]]
+    label = task.labels[chosen_classes(values[None])[0]]
     return f"value {texts[0]} for {printable(str(label))}"
 
 
 def standing_text(fitted: Fitted, rule: int) -> str:
     """Whether a person wrote the rule, and which part of the rule training must not change."""
-    rules = fitted.rules
-    texts = ["an expert's rule"] if rules.trees[rule] == WRITTEN else []
+    written = "an expert's rule" if fitted.rules.trees[rule] == WRITTEN else ""
     fixed = {LITERALS_FROZEN: "its conditions fixed", ALL_FROZEN: "fixed"}
-    texts += [fixed[part] for part in [int(rules.frozen_parts[rule])] if part in fixed]
-    return ", ".join(texts)
+    frozen = fixed.get(int(fitted.rules.frozen_parts[rule]), "")
+    return ", ".join(text for text in (written, frozen) if text)
 
 
 def rule_text(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
@@ -199,10 +195,15 @@ def rule_text(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
     text = " and ".join(texts)
     if fitted.network.deep:
         text += ", where " + ", ".join(named_literals(fitted, rule, precision, max_terms))
+    capped = cap_text(fitted, rule, texts, precision)
+    return f"{text}; {capped}" if capped else text
+
+
+def cap_text(fitted: Fitted, rule: int, texts: list[str], precision: int) -> str:
+    """The cap of a rule with these conditions, in words; empty if it has none to mention."""
     highest = cap(fitted, rule)
-    if np.isfinite(highest) and texts != [EVERY_ROW]:
-        text += f"; activation at most {number(highest, precision)}"
-    return text
+    shown = np.isfinite(highest) and texts != [EVERY_ROW]
+    return f"activation at most {number(highest, precision)}" if shown else ""
 
 
 def spoken_rule(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
@@ -244,13 +245,6 @@ def condition_statements(
     grows = [f"the {'larger' if one.rises else 'smaller'} {one.subject}" for one in always]
     text = f"{EVERY_ROW}, the more {' and '.join(dict.fromkeys(grows))}"
     return [plain_statement(text, EVERY_ROW)]
-
-
-def literal_sum(fitted: Fitted, literal: int) -> LiteralSum:
-    """A literal of a fitted model as a sum in the user's units."""
-    network = fitted.network
-    weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
-    return sum_in_units(fitted.encoder, network.features, weights, bias)
 
 
 def named_literals(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
@@ -306,18 +300,16 @@ def tree_rule_text(fitted: Fitted, rule: int, precision: int) -> str:
     lower: dict[int, float] = {}
     upper: dict[int, float] = {}
     for literal in range(rules.offsets[rule], rules.offsets[rule + 1]):
-        feature = int(rules.features[literal])
-        threshold = float(rules.thresholds[literal])
+        feature, threshold = int(rules.features[literal]), float(rules.thresholds[literal])
         if rules.signs[literal] > 0:
-            lower[feature] = max(threshold, lower.get(feature, -np.inf))
+            lower[feature] = max(threshold, lower.get(feature, threshold))
         else:
-            upper[feature] = min(threshold, upper.get(feature, np.inf))
-    parts = [
-        text
+            upper[feature] = min(threshold, upper.get(feature, threshold))
+    texts = [
+        bounds_text(fitted.encoder, feature, lower, upper, precision)
         for feature in dict.fromkeys([*lower, *upper])
-        if (text := bounds_text(fitted.encoder, feature, lower, upper, precision))
     ]
-    return " and ".join(parts) or EVERY_ROW
+    return " and ".join(filter(None, texts)) or EVERY_ROW
 
 
 def bounds_text(

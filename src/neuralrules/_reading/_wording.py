@@ -1,4 +1,4 @@
-"""Conditions in words: as a short inequality, or in the words of a sentence.
+"""Conditions in words: as a short inequality, in the words of a sentence, or about one row.
 
 An inequality shows the sum of a literal. The column that matters most, which has the largest
 weight for one standard deviation, stands first. The sum is divided by the factor of this
@@ -11,6 +11,11 @@ threshold, the sentence first gives the threshold for a row in which the other n
 their means and no indicator holds. Then it says how far each number moves the threshold, and
 where the threshold lies if an indicator holds. Numbers are rounded to parts of a column's
 deviation.
+
+In one row, all columns but one can be held at their values. Each literal is then a plain
+threshold on the one column: "income is 21000, not above 35300 (14300 too low)". A threshold
+that the row fails is rounded away from the row, so that a number beyond the shown threshold
+always passes. A threshold that the row passes is rounded towards the row.
 """
 
 from __future__ import annotations
@@ -20,11 +25,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neuralrules._data._columns import Flag, Number
+from neuralrules._data._columns import Flag, Indicator, Missing
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._column_words import (
-    indicator_words,
+    NumberWords,
+    category_words,
     number_words,
     round_step,
     state_text,
@@ -41,14 +47,16 @@ from neuralrules._reading._conditions import (
     Term,
     is_measured,
     literal_conditions,
-    rule_conditions,
+    merged,
+    reach,
+    rule_reaches,
     sum_in_units,
-    truth_of,
 )
+from neuralrules._reading._names import in_formula
 from neuralrules._reading._numbers import number, resolved
-from neuralrules._reading._reach import reach
 
 EVERY_ROW, NO_ROW = "every row", "no row"  # for conditions that always, or never, hold
+RULED_OUT = "which is ruled out"  # said if a row would pass without its category
 
 
 class Statement(NamedTuple):
@@ -81,22 +89,36 @@ def inequality(
     literal = literal.visible(precision)
     if not literal.terms:
         return plain_statement(EVERY_ROW if literal.constant > 0 else NO_ROW)
-    main = literal.terms[0]
-    if len(literal.terms) == 1 and isinstance(main.column, Flag):
-        truth = truth_of(main, literal.constant)
-        if truth is not None:
-            name = words_of(encoder, main.column).name
-            return plain_statement(state_text(encoder, main.column, present=truth), name)
-    unscaled = isinstance(main.column, Number) and main.column.knots is None
-    if len(literal.terms) == 1 and (unscaled or lies_between_knots(main, literal.constant)):
-        return threshold_statement(encoder, main, literal.constant, precision)
+    alone = single_statement(encoder, literal, precision) if len(literal.terms) == 1 else None
+    if alone is not None:
+        return alone
     shown = literal.largest(max_terms)
     main = shown.terms[0]
     subject = sum_text(encoder, shown.terms, main.factor, precision)
     subject += " + …" if len(shown.terms) < len(literal.terms) else ""
     bound = resolved(-shown.constant / main.factor, main.column.in_sums.scale, precision)
-    name = words_of(encoder, main.column).name
-    return compared(subject, main.factor > 0, bound, name)
+    return compared(subject, main.factor > 0, bound, words_of(encoder, main.column).name)
+
+
+def single_statement(encoder: Encoder, literal: LiteralSum, precision: int) -> Statement | None:
+    """A literal over one column as a truth value, or as a threshold in the column's own units.
+
+    None for an indicator, and if all numbers of a scaled column pass, or none does.
+    """
+    (term,), column = literal.terms, literal.terms[0].column
+    words = words_of(encoder, column)
+    if isinstance(column, Flag):
+        cells = [0.0, 1.0] if column.knots is None else column.encoded(np.array([0.0, 1.0]))
+        false, true = (term.factor * float(cell) + literal.constant > 0 for cell in cells)
+        if false != true:
+            return plain_statement(state_text(encoder, column, present=true), words.name)
+    scaled = lies_between_knots(term, literal.constant)
+    if not isinstance(words, NumberWords) or (column.knots is not None and not scaled):
+        return None
+    bound, rises = -literal.constant / term.factor, term.factor > 0
+    bound = column.original(bound) if scaled else bound
+    text = words.resolved(bound, precision, ">" if rises else "<")
+    return compared(words.name, rises, text, words.name)
 
 
 def compared(subject: str, rises: bool, bound: str, main: str) -> Statement:
@@ -117,18 +139,6 @@ def lies_between_knots(term: Term, constant: float) -> bool:
     """
     low, high = sorted(term.factor * end for end in term.column.span)
     return term.column.knots is not None and low <= -constant < high
-
-
-def threshold_statement(
-    encoder: Encoder, term: Term, constant: float, precision: int
-) -> Statement:
-    """A literal over a single column as a threshold on this column, in its own units."""
-    words, rises = number_words(encoder, term.column), term.factor > 0
-    bound = -constant / term.factor
-    if term.column.knots is not None:
-        bound = term.column.original(bound)
-    text = words.resolved(bound, precision, ">" if rises else "<")
-    return compared(words.name, rises, text, words.name)
 
 
 def sum_text(encoder: Encoder, terms: Sequence[Term], divisor: float, precision: int) -> str:
@@ -178,15 +188,15 @@ def limit_text(
 def rule_words(
     fitted: Fitted, rule: int, precision: int, max_terms: int, level: float = 0.0
 ) -> str:
-    """The conditions of a shallow rule in the words of a sentence.
+    """The conditions of a shallow rule in the words of a sentence, merged by column.
 
     They hold exactly if the activation is positive or, with a `level`, if the activation is at
     least this level.
     """
-    encoder, reached = fitted.encoder, level > 0
+    found = literal_conditions(fitted, rule, precision, max_terms, level)
     texts = [
-        condition_words(encoder, condition, precision, max_terms, reached=reached)
-        for condition in rule_conditions(fitted, rule, precision, max_terms, level)
+        condition_words(fitted.encoder, condition, precision, max_terms, reached=level > 0)
+        for condition in merged(fitted.encoder, found)
     ]
     return " and ".join(dict.fromkeys(texts)) or EVERY_ROW
 
@@ -201,9 +211,9 @@ def condition_words(
         case State():
             return state_text(encoder, condition.column, present=condition.present)
         case Choice():
-            words = [indicator_words(encoder, column) for column in condition.named]
-            names = listed([own.category for own in words], "or")
-            return f"{words[0].name} is {'not ' if condition.without else ''}{names}"
+            name = words_of(encoder, condition.named[0]).name
+            categories = listed([category_words(column) for column in condition.named], "or")
+            return f"{name} is {'not ' if condition.without else ''}{categories}"
         case Bound():
             return bound_words(encoder, condition, precision, reached=reached)
         case Range():
@@ -293,3 +303,162 @@ def growth_words(
         return ""
     least = ", whichever is least" if len(texts) > 1 else ""
     return f"growing by {listed(texts, 'or')}{least}"
+
+
+class RowOfTable(NamedTuple):
+    """One row of the table.
+
+    Attributes
+    ----------
+    literals : (n_literals,) float64
+    encoded : (n_encoded,) float64
+    cells : (n_columns,) float64
+        Numbers of the table; NaN for missing cells and categories.
+    """
+
+    literals: np.ndarray
+    encoded: np.ndarray
+    cells: np.ndarray
+
+
+class CellFact(NamedTuple):
+    """What a row has in a column, and what a literal asks for instead.
+
+    For example "region is north" and "not south or east". `asked` is empty if there is nothing
+    to ask for.
+    """
+
+    has: str
+    asked: str = ""
+
+
+def row_words(fitted: Fitted, rule: int, row: RowOfTable, kind: str) -> str:
+    """Which literals of a shallow rule a row passes or fails, in words.
+
+    `kind` is the kind of reason that the rule is. For a "missed" rule the text names the
+    literals that the row fails. For a "weak" rule the text names the smallest literal, because
+    it keeps the rule from firing more. For a rule "against" the row the text names all
+    literals. It names literals that every row of training passes only if there are no others.
+    """
+    network, missed = fitted.network, kind == "missed"
+    literals = range(network.offsets[rule], network.offsets[rule + 1])
+    if kind != "against":
+        # If a row fails a rule only by rounding of float32, its smallest literal is named.
+        least = max(min(row.literals[literal] for literal in literals), 0.0)
+        chosen = [literal for literal in literals if row.literals[literal] <= least]
+    else:
+        reaches = dict(zip(literals, rule_reaches(fitted, rule), strict=True))
+        chosen = [literal for literal in literals if not reaches[literal].always]
+        chosen = chosen or [literal for literal in literals if not reaches[literal].flat]
+    bounds: dict[int, dict[bool, Bound]] = {}
+    facts: dict[str, CellFact] = {}
+    for literal in chosen:
+        found = condition_for_row(fitted, literal, row)
+        if isinstance(found, CellFact):
+            if found.has not in facts or facts[found.has].asked == RULED_OUT:
+                facts[found.has] = found  # "not south" says more than "which is ruled out"
+            continue
+        sides = bounds.setdefault(found.column.source, {})
+        held = sides.get(found.rises, found)
+        further = found.threshold > held.threshold
+        sides[found.rises] = found if further == found.rises else held
+    texts = [
+        row_bounds_words(fitted, [*own.values()], row, missed=missed) for own in bounds.values()
+    ]
+    texts += [f"{has}, {asked}" if asked else has for has, asked in facts.values()]
+    return listed(texts, "and")
+
+
+def condition_for_row(fitted: Fitted, literal: int, row: RowOfTable) -> Bound | CellFact:
+    """What a literal asks of one column, if the other columns stay as they are in the row.
+
+    The column chosen is the one of largest weight. Columns that alone can decide whether the
+    literal holds, within their range in training, come before the others.
+    """
+    weights = fitted.network.weights[literal].astype(np.float64)
+    largest: Bound | CellFact | None = None
+    for place in np.argsort(-np.abs(weights), kind="stable").tolist():
+        if weights[place]:
+            settles, found = asked_of_column(fitted, literal, place, row)
+            if settles and found is not None:
+                return found
+            largest = largest or found
+    return largest or CellFact(EVERY_ROW)
+
+
+def asked_of_column(
+    fitted: Fitted, literal: int, place: int, row: RowOfTable
+) -> tuple[bool, Bound | CellFact | None]:
+    """Whether one column alone can decide that a literal holds, and what is asked of it.
+
+    `place` is the column's place among the network's features. Nothing is asked of categories
+    if the row fails the literal with each of them.
+    """
+    encoder, feature = fitted.encoder, int(fitted.network.features[place])
+    column, weight = encoder.columns[feature], float(fitted.network.weights[literal, place])
+    cell, value = row.cells[column.source], float(row.literals[literal])
+    if isinstance(column, Missing):
+        return False, CellFact(state_text(encoder, column, present=bool(np.isnan(cell))))
+    if isinstance(column, Indicator):
+        return True, category_fact(fitted, literal, column.source, row)
+    if np.isnan(cell):
+        return False, CellFact(f"{in_formula(encoder.names[column.source])} is missing")
+    if isinstance(column, Flag):
+        other = float(column.encoded(np.array(float(not cell))))
+        turned = value + weight * (other - row.encoded[feature])
+        asked = f"not {'false' if cell else 'true'}" if value <= 0 < turned else ""
+        has = state_text(encoder, column, present=bool(cell))
+        return (value > 0) != (turned > 0), CellFact(has, asked)
+    encoded = row.encoded[feature] - value / weight
+    low, high = column.span
+    slope = weight / column.in_sums.scale
+    bound = Bound(column, weight > 0, column.original(encoded), slope)
+    return bool(low <= encoded <= high), bound
+
+
+def category_fact(
+    fitted: Fitted, literal: int, source: int, row: RowOfTable
+) -> CellFact | None:
+    """The category of a row and, if the row fails a literal, the categories that would pass.
+
+    None if the row fails the literal with every category.
+    """
+    network, encoder = fitted.network, fitted.encoder
+    weights = dict(zip(network.features.tolist(), network.weights[literal], strict=True))
+    without = value = float(row.literals[literal])
+    held, steps = "another value", []
+    for feature, column in enumerate(encoder.columns):
+        if column.source != source:
+            continue
+        low, high = column.span
+        step = float(weights.get(feature, 0.0)) * (high - low)
+        steps.append((category_words(column), step))
+        if row.encoded[feature] > (low + high) / 2:
+            held = category_words(column)
+            without -= step
+    has = f"{in_formula(encoder.names[source])} is {held}"
+    if value > 0:
+        return CellFact(has)
+    if without > 0:
+        return CellFact(has, RULED_OUT)
+    passing = [category for category, step in steps if without + step > 0]
+    return CellFact(has, f"not {listed(passing, 'or')}") if passing else None
+
+
+def row_bounds_words(
+    fitted: Fitted, bounds: list[Bound], row: RowOfTable, *, missed: bool
+) -> str:
+    """A number of a row and the bounds on it, in words: from below, from above or both."""
+    column = bounds[0].column
+    words, cell = number_words(fitted.encoder, column), float(row.cells[column.source])
+    shown = f"{words.name} is {words.cell(cell)}"
+    if missed:
+        asked = [words.gap(bound.threshold, cell, rises=bound.rises) for bound in bounds]
+    else:
+        asked = [
+            f"{words.side(bound.rises)} "
+            f"{words.cell(words.threshold_for_row(bound.threshold, up=not bound.rises))}"
+            for bound in bounds
+            if column.lowest <= bound.threshold <= column.highest
+        ]
+    return f"{shown}, {' and '.join(asked)}" if asked else shown

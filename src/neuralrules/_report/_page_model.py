@@ -21,8 +21,8 @@ from neuralrules._expression._javascript import Printer
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._formula import Formula
 from neuralrules._reading._column_words import words_of
+from neuralrules._reading._conditions import Reach, cap, rule_reaches
 from neuralrules._reading._names import column_label, in_formula
-from neuralrules._reading._reach import Reach, cap, rule_reaches
 
 OTHER = "another value"
 MISSING = "missing"
