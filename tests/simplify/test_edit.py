@@ -13,7 +13,7 @@ from strategies import random_network
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, load
 from neuralrules._estimators._base import engine_of
-from neuralrules._reading._from_text import leafless_rules, unknown_activity
+from neuralrules._reading._exact_rules import leafless_rules, unknown_activity
 
 X = np.random.RandomState(0).randn(60, 5)
 TARGETS = {

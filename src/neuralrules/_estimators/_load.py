@@ -21,7 +21,7 @@ from neuralrules._files._checks import refuse, shown
 from neuralrules._fitted._lineage import READ
 from neuralrules._fitting._settings import n_threads
 from neuralrules._reading._exact import read_exact
-from neuralrules._reading._from_text import fitted_from_text
+from neuralrules._reading._exact_rules import fitted_from_text
 
 ESTIMATORS: dict[str, type[Any]] = {
     estimator.__name__: estimator

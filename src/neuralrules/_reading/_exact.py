@@ -55,15 +55,16 @@ from neuralrules._data._columns import (
     Date,
     EncodedColumn,
     Flag,
+    Missing,
     Number,
     Rare,
-    in_original_units,
 )
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._markers import marker_texts
 from neuralrules._data._numbers import LARGEST
 from neuralrules._data._scaling import Knots
 from neuralrules._fitted._fitted import Fitted
+from neuralrules._reading._conditions import literal_sum
 from neuralrules._reading._exact_rules import DeclaredColumn, ExactRules, ParsedRule, Sum, Term
 from neuralrules._task._class_losses import CLASS_LOSSES
 from neuralrules._task._loss import Loss, LossDocument, loss_from
@@ -94,7 +95,7 @@ RULE = re.compile(r"rule [0-9]+ value (?P<values>\[.*\])")
 def exact_text(fitted: Fitted) -> str:
     """The text of a fitted model; see the top of this module for its form."""
     network, encoder = fitted.network, fitted.encoder
-    lines = [FIRST_LINE, *target_lines(fitted)]
+    lines = [FIRST_LINE, *target_lines(fitted.task)]
     if encoder.named and encoder.names == [f"x{i}" for i in range(len(encoder.names))]:
         lines.append("named true")  # else they would read as names of an array's columns
     if encoder.missing:
@@ -104,27 +105,26 @@ def exact_text(fitted: Fitted) -> str:
     for rule in range(network.n_rules):
         lines += ["", f"rule {rule} value {listed(network.values[rule].astype(np.float64))}"]
         own = range(network.offsets[rule], network.offsets[rule + 1])
-        lines += [f"  {literal_line(fitted, literal)}" for literal in own]
+        for found in (literal_sum(fitted, literal) for literal in own):
+            parts = [(term.factor, column_name(encoder, term.column)) for term in found.terms]
+            lines.append(sum_line(parts, found.constant))
         if network.deep:
             lines.append("  through")
             layer = network.second_layer(rule).astype(np.float64)
             for weights, literal in zip(layer, own, strict=True):
                 parts = [(weight, f"A{j}") for j, weight in enumerate(weights) if weight]
-                lines.append(f"  {sum_line(parts, float(network.shifts[literal]))}")
+                lines.append(sum_line(parts, float(network.shifts[literal])))
     return "\n".join(lines) + "\n"
 
 
-def target_lines(fitted: Fitted) -> list[str]:
+def target_lines(task: Task) -> list[str]:
     """The lines about what the model predicts, classes or numbers, and about its loss."""
-    classes, loss = fitted.task.classes, f"loss {json.dumps(fitted.task.loss.document())}"
-    if classes is None:
-        return [
-            'task "numbers"',
-            f"flat {quoted(fitted.task.flat)}",
-            *([] if isinstance(fitted.task.loss, SquaredError) else [loss]),
-            f"scale {listed(fitted.task.scale)}",
-        ]
-    return ['task "classes"', f"classes {listed(classes)}", loss]
+    loss = f"loss {json.dumps(task.loss.document())}"
+    if task.classes is not None:
+        return ['task "classes"', f"classes {listed(task.classes)}", loss]
+    lines = ['task "numbers"', f"flat {quoted(task.flat)}"]
+    lines += [] if isinstance(task.loss, SquaredError) else [loss]
+    return [*lines, f"scale {listed(task.scale)}"]
 
 
 def column_line(encoder: Encoder, source: int) -> str:
@@ -138,24 +138,9 @@ def column_line(encoder: Encoder, source: int) -> str:
         points = list(zip(own[0].knots.x, own[0].knots.z, strict=True))
         return f"column {name} scaled {json.dumps(points)} mean {moments}"
     known = [column.category for column in own if isinstance(column, Category)]
-    text = f"column {name} categories {listed([name for name in known if name is not None])}"
+    text = f"column {name} categories {listed(one for one in known if one is not None)}"
     text += " missing" if None in known else ""
     return text + (" rare" if any(isinstance(column, Rare) for column in own) else "")
-
-
-def literal_line(fitted: Fitted, literal: int) -> str:
-    """A literal in the table's units."""
-    network, encoder = fitted.network, fitted.encoder
-    weights = network.weights[literal].astype(np.float64)
-    used = np.flatnonzero(weights)
-    columns = [encoder.columns[feature] for feature in network.features[used]]
-    factors, constant = in_original_units(
-        weights[used].tolist(),
-        float(network.biases[literal]),
-        [column.in_sums for column in columns],
-    )
-    names = [column_name(encoder, column) for column in columns]
-    return sum_line(list(zip(factors, names, strict=True)), constant)
 
 
 def column_name(encoder: Encoder, column: EncodedColumn) -> str:
@@ -169,12 +154,12 @@ def column_name(encoder: Encoder, column: EncodedColumn) -> str:
 
 
 def sum_line(parts: list[tuple[float, str]], constant: float) -> str:
-    """A sum of factors times names and a constant; repr has every digit of a float."""
-    text = "".join(
-        f"{'-' if factor < 0 else '+'} {abs(float(factor))!r} * {name} "
+    """An indented sum of factors times names and a constant; repr has every digit."""
+    texts = [
+        f"{'-' if factor < 0 else '+'} {abs(float(factor))!r} * {name}"
         for factor, name in parts
-    )
-    return text + f"{'-' if constant < 0 else '+'} {abs(float(constant))!r}"
+    ]
+    return f"  {' '.join([*texts, '-' if constant < 0 else '+'])} {abs(float(constant))!r}"
 
 
 def quoted(item: Any) -> str:
@@ -198,27 +183,29 @@ def read_exact(text: str) -> ExactRules:
     if not isinstance(text, str):
         raise TypeError(f"read_rules() takes the text as a str, got {type(text).__name__}.")
     lines = Lines(text)
-    if lines.take() != FIRST_LINE:
-        lines.fail(f"the first line must be {FIRST_LINE!r}")
+    lines.require(lines.take() == FIRST_LINE, f"the first line must be {FIRST_LINE!r}")
     task, scaled = parse_task(lines)
-    named, missing = parse_named(lines), parse_missing(lines)
+    named = lines.truth("named") if lines.has("named") else None
+    missing = parse_missing(lines) if lines.has("missing") else ()
     columns: dict[str, DeclaredColumn] = {}
-    while not columns or lines.peek().startswith("column "):
-        column = parse_column(lines)
-        if column.name in columns:
-            lines.fail(f"column {shown(column.name)} is declared twice")
+    while not columns or lines.has("column"):
+        column = parse_column(lines, len(columns))
+        lines.require(
+            column.name not in columns, f"column {shown(column.name)} is declared twice"
+        )
         columns[column.name] = column
     intercept = lines.numbers(lines.json("intercept"))
+    found = len(intercept)
     if not task.are_classes and not scaled and not task.flat:
-        task = replace(task, centre=np.zeros(len(intercept)), scale=np.ones(len(intercept)))
-    if len(intercept) != task.n_outputs:
-        lines.fail(
-            f"expected an intercept for {task.n_outputs} outputs, found {len(intercept)}"
-        )
+        task = replace(task, centre=np.zeros(found), scale=np.ones(found))
+    lines.require(
+        found == task.n_outputs,
+        f"expected an intercept for {task.n_outputs} outputs, found {found}",
+    )
     terms = {term for column in columns.values() for term in column.terms}
     rules: list[ParsedRule] = []
     while not rules or lines.peek():
-        rules.append(parse_rule(lines, terms, len(intercept)))
+        rules.append(parse_rule(lines, terms, found))
     return ExactRules(task, list(columns.values()), intercept, rules, named, missing)
 
 
@@ -236,6 +223,10 @@ class Lines:
         """The next line that is not blank, without taking it; at the end, an empty text."""
         return (self._left or [self._end])[-1][1]
 
+    def has(self, keyword: str) -> bool:
+        """Whether the next line starts with a keyword."""
+        return self.peek().startswith(f"{keyword} ")
+
     def take(self) -> str:
         """Take the next line that is not blank; at the end, an empty text."""
         self.number, line = self._left.pop() if self._left else self._end
@@ -243,9 +234,8 @@ class Lines:
 
     def json(self, keyword: str) -> Any:
         """The value of a line ``keyword value``."""
-        line = self.take()
-        if not line.startswith(f"{keyword} "):
-            self.fail(f"expected {keyword!r}, found {shown(line)}")
+        known, line = self.has(keyword), self.take()
+        self.require(known, f"expected {keyword!r}, found {shown(line)}")
         return self.value(line[len(keyword) + 1 :])
 
     def value(self, text: str) -> Any:
@@ -254,6 +244,14 @@ class Lines:
             return json.loads(text)
         except (ValueError, RecursionError):
             self.fail(f"{shown(text)} is not a JSON value")
+
+    def truth(self, keyword: str) -> bool:
+        """The value of a line ``keyword true`` or ``keyword false``."""
+        value = self.json(keyword)
+        self.require(
+            type(value) is bool, f"{keyword} must be true or false, not {shown(value)}"
+        )
+        return bool(value)
 
     def numbers(self, items: Any) -> np.ndarray:
         """A JSON list of at least one number as float64, all of them finite."""
@@ -270,6 +268,11 @@ class Lines:
         if not math.isfinite(number):
             self.fail(f"{shown(item)} is not a finite number of float64")
         return number
+
+    def require(self, condition: bool, what: str) -> None:
+        """Raise ValueError about the line taken last, unless a condition holds."""
+        if not condition:
+            self.fail(what)
 
     def fail(self, what: str, line: int | None = None) -> NoReturn:
         """Raise ValueError about a line, by default the line taken last."""
@@ -289,63 +292,37 @@ def parse_task(lines: Lines) -> tuple[Task, bool]:
     kind = lines.json("task")
     if kind == "numbers":
         return parse_numbers(lines)
-    if kind != "classes":
-        lines.fail(f'the task must be "classes" or "numbers", not {shown(kind)}')
+    lines.require(
+        kind == "classes", f'the task must be "classes" or "numbers", not {shown(kind)}'
+    )
     classes = lines.json("classes")
-    if type(classes) is not list or {*map(type, classes)} not in (
-        {str},
-        {int},
-        {float},
-        {bool},
-    ):
-        lines.fail("classes must be a list of strings, of numbers or of booleans")
-    if type(classes[0]) is float:
+    kinds = {*map(type, classes)} if type(classes) is list else set()
+    lines.require(
+        kinds in ({str}, {int}, {float}, {bool}),
+        "classes must be a list of strings, of numbers or of booleans",
+    )
+    if kinds == {float}:
         lines.numbers(classes)
-    if len(classes) < 2 or len(set(classes)) < len(classes):
-        lines.fail("there must be at least two classes, and all of them different")
-    loss = parse_loss(lines, CLASS_LOSSES)
-    labels = np.array(classes, object if type(classes[0]) is str else None)
-    return Task.of_classes(labels, loss), False
-
-
-def parse_named(lines: Lines) -> bool | None:
-    """Whether the columns' names are those of a frame; None if the text does not say."""
-    if not lines.peek().startswith("named "):
-        return None
-    named = lines.json("named")
-    if type(named) is not bool:
-        lines.fail(f"named must be true or false, not {shown(named)}")
-    return named
-
-
-def parse_missing(lines: Lines) -> tuple[str, ...]:
-    """The texts that mean missing, besides empty cells; none without a line ``missing``."""
-    if not lines.peek().startswith("missing "):
-        return ()
-    markers = lines.json("missing")
-    if type(markers) is not list or {*map(type, markers)} - {str}:
-        lines.fail(f"missing must be a list of strings, not {shown(markers)}")
-    try:
-        return marker_texts(markers)
-    except ValueError as error:
-        lines.fail(str(error).partition(".")[0])
+    lines.require(
+        len(classes) >= 2 and len(set(classes)) == len(classes),
+        "there must be at least two classes, and all of them different",
+    )
+    labels = np.array(classes, object if kinds == {str} else None)
+    return Task.of_classes(labels, parse_loss(lines, CLASS_LOSSES)), False
 
 
 def parse_numbers(lines: Lines) -> tuple[Task, bool]:
     """The task of a regression, and whether the text gives the scale of its targets."""
-    flat = lines.json("flat")
-    if type(flat) is not bool:
-        lines.fail(f"flat must be true or false, not {shown(flat)}")
+    flat = lines.truth("flat")
     loss: LossDocument = SquaredError.name
-    if lines.peek().startswith("loss "):
+    if lines.has("loss"):
         loss = parse_loss(lines, NUMBER_LOSSES)
-    scale, scaled = np.ones(1), lines.peek().startswith("scale ")
+    scale, scaled = np.ones(1), lines.has("scale")
     if scaled:
         scale = lines.numbers(lines.json("scale"))
-        if (scale <= 0).any():
-            lines.fail("scales must be above 0")
-        if flat and len(scale) > 1:
-            lines.fail(f"flat targets have one scale, not {len(scale)}")
+        lines.require(bool((scale > 0).all()), "scales must be above 0")
+        one = not flat or len(scale) == 1
+        lines.require(one, f"flat targets have one scale, not {len(scale)}")
     return Task.of_scaled_numbers(np.zeros(len(scale)), scale, loss, flat=flat), scaled
 
 
@@ -358,55 +335,81 @@ def parse_loss(lines: Lines, known: Mapping[str, type[Loss]]) -> LossDocument:
     return document
 
 
-def parse_scale(lines: Lines, mean: str, deviation: str | None) -> tuple[float, float]:
-    """The mean and the deviation of a column of numbers."""
-    centre, spread = lines.finite(mean), lines.finite(deviation or "1")
-    if spread <= 0:
-        lines.fail("a deviation must be above 0")
-    if max(abs(centre), spread) > LARGEST:
-        lines.fail(f"a mean and a deviation must not go beyond {LARGEST:.2g}")
-    return centre, spread
+def parse_missing(lines: Lines) -> tuple[str, ...]:
+    """The texts that mean missing, besides empty cells."""
+    markers = lines.json("missing")
+    if type(markers) is not list or {*map(type, markers)} - {str}:
+        lines.fail(f"missing must be a list of strings, not {shown(markers)}")
+    try:
+        return marker_texts(markers)
+    except ValueError as error:
+        lines.fail(str(error).partition(".")[0])
 
 
-def parse_column(lines: Lines) -> DeclaredColumn:
-    """A line that declares a column."""
+def parse_column(lines: Lines, source: int) -> DeclaredColumn:
+    """A line that declares the column of the table at the place `source`."""
     line = lines.take()
     match = COLUMN.fullmatch(line)
     if match is None:
         lines.fail(f"{shown(line)} does not declare a column")
-    name, holds = lines.value(match["name"]), match["holds"] or ""
-    kind = next(kind for kind, word in HOLDS.items() if word == holds)
-    if match["mean"] is not None:
-        terms = (Term(name, "number"), Term(name, "missing"))
-        moments = parse_scale(lines, match["mean"], match["deviation"])
-        return DeclaredColumn(name, terms, kind(0, *moments))
-    if match["knots"] is not None:
-        knots = parse_knots(lines, lines.value(match["knots"]))
-        terms = (Term(name, "scaled"), Term(name, "missing"))
-        moments = parse_scale(lines, match["centre"] or "1", match["spread"])
-        return DeclaredColumn(name, terms, kind(0, *moments, knots=knots))
+    name = lines.value(match["name"])
+    if match["categories"] is None:
+        return DeclaredColumn(
+            name,
+            {
+                Term(name, "scaled" if match["knots"] else "number"): parse_number(
+                    lines, match, source
+                ),
+                Term(name, "missing"): Missing(source),
+            },
+        )
     categories = lines.value(match["categories"])
-    if {*map(type, categories)} - {str} or len(set(categories)) < len(categories):
-        lines.fail("categories must be strings, and all of them different")
-    known = [Term(name, "category", category) for category in categories]
-    known += [Term(name, kind) for kind in ("missing", "rare") if match[kind]]
-    if not known:
-        lines.fail("a column of categories must have one, or be missing or rare")
-    return DeclaredColumn(name, tuple(known))
+    lines.require(
+        not {*map(type, categories)} - {str} and len(set(categories)) == len(categories),
+        "categories must be strings, and all of them different",
+    )
+    terms: dict[Term, EncodedColumn] = {
+        Term(name, "category", category): Category(source, category=category)
+        for category in categories
+    }
+    terms |= {Term(name, "missing"): Category(source)} if match["missing"] else {}
+    terms |= {Term(name, "rare"): Rare(source)} if match["rare"] else {}
+    lines.require(bool(terms), "a column of categories must have one, or be missing or rare")
+    return DeclaredColumn(name, terms)
+
+
+def parse_number(lines: Lines, match: re.Match[str], source: int) -> Number:
+    """The encoded column of a declared column of numbers."""
+    kind = next(kind for kind, word in HOLDS.items() if word == (match["holds"] or ""))
+    knots = parse_knots(lines, lines.value(match["knots"])) if match["knots"] else None
+    mean = lines.finite(match["mean"] or match["centre"] or "1")
+    deviation = lines.finite(match["deviation"] or match["spread"] or "1")
+    lines.require(deviation > 0, "a deviation must be above 0")
+    lines.require(
+        max(abs(mean), deviation) <= LARGEST,
+        f"a mean and a deviation must not go beyond {LARGEST:.2g}",
+    )
+    return kind(source, mean + 0.0, deviation, knots=knots)  # never a mean of -0
 
 
 def parse_knots(lines: Lines, points: Any) -> Knots:
     """The points of a scaled column: numbers and their scaled numbers."""
-    if type(points) is not list or len(points) < 2:
-        lines.fail("a scaled column needs at least two points")
+    several = type(points) is list and len(points) >= 2
+    lines.require(several, "a scaled column needs at least two points")
     pairs = [lines.numbers(point) for point in points]
-    if {len(pair) for pair in pairs} != {2}:
-        lines.fail("the points of a scaled column must be pairs of numbers")
+    lines.require(
+        {len(pair) for pair in pairs} == {2},
+        "the points of a scaled column must be pairs of numbers",
+    )
     x, z = np.transpose(pairs)
-    if (np.diff([x, z]) <= 0).any() or not z[0] <= 0 <= z[-1]:
-        lines.fail("the points of a scaled column must rise, to scaled numbers around 0")
-    if (np.abs([x, z]) > LARGEST).any():
-        lines.fail(f"the points of a scaled column must not go beyond {LARGEST:.2g}")
+    lines.require(
+        bool((np.diff([x, z]) > 0).all()) and z[0] <= 0 <= z[-1],
+        "the points of a scaled column must rise, to scaled numbers around 0",
+    )
+    lines.require(
+        bool((np.abs([x, z]) <= LARGEST).all()),
+        f"the points of a scaled column must not go beyond {LARGEST:.2g}",
+    )
     return Knots(tuple(x.tolist()), tuple(z.tolist()))
 
 
@@ -417,11 +420,11 @@ def parse_rule(lines: Lines, terms: set[Term], n_outputs: int) -> ParsedRule:
     if match is None:
         lines.fail(f"expected a rule, found {shown(line)}")
     values = lines.numbers(lines.value(match["values"]))
-    if len(values) != n_outputs:
-        lines.fail(f"the rule has {len(values)} values for {n_outputs} outputs")
+    lines.require(
+        len(values) == n_outputs, f"the rule has {len(values)} values for {n_outputs} outputs"
+    )
     literals = list(parse_sums(lines, terms, 0))
-    if not literals:
-        lines.fail("the rule has no literal")
+    lines.require(bool(literals), "the rule has no literal")
     if lines.peek().strip() != "through":
         return ParsedRule(values, literals, None)
     lines.take()

@@ -20,8 +20,10 @@ from neuralrules._fitted._lineage import counted
 from neuralrules._io._checks import is_whole
 from neuralrules._network._network import Network
 from neuralrules._reading._exact import exact_text, read_exact
-from neuralrules._reading._exact_rules import ExactRules, ParsedRule, Term
-from neuralrules._reading._from_text import (
+from neuralrules._reading._exact_rules import (
+    ExactRules,
+    ParsedRule,
+    Term,
     fitted_from_text,
     network_of,
     unknown_activity,
