@@ -95,7 +95,13 @@ RULE = re.compile(r"rule [0-9]+ value (?P<values>\[.*\])")
 def exact_text(fitted: Fitted) -> str:
     """The text of a fitted model; see the top of this module for its form."""
     network, encoder = fitted.network, fitted.encoder
-    lines = [FIRST_LINE, *target_lines(fitted.task)]
+    task, loss = fitted.task, f"loss {json.dumps(fitted.task.loss.document())}"
+    if task.classes is not None:
+        lines = [FIRST_LINE, 'task "classes"', f"classes {listed(task.classes)}", loss]
+    else:
+        lines = [FIRST_LINE, 'task "numbers"', f"flat {quoted(task.flat)}"]
+        lines += [] if isinstance(task.loss, SquaredError) else [loss]
+        lines.append(f"scale {listed(task.scale)}")
     if encoder.named and encoder.names == [f"x{i}" for i in range(len(encoder.names))]:
         lines.append("named true")  # else they would read as names of an array's columns
     if encoder.missing:
@@ -115,16 +121,6 @@ def exact_text(fitted: Fitted) -> str:
                 parts = [(weight, f"A{j}") for j, weight in enumerate(weights) if weight]
                 lines.append(sum_line(parts, float(network.shifts[literal])))
     return "\n".join(lines) + "\n"
-
-
-def target_lines(task: Task) -> list[str]:
-    """The lines about what the model predicts, classes or numbers, and about its loss."""
-    loss = f"loss {json.dumps(task.loss.document())}"
-    if task.classes is not None:
-        return ['task "classes"', f"classes {listed(task.classes)}", loss]
-    lines = ['task "numbers"', f"flat {quoted(task.flat)}"]
-    lines += [] if isinstance(task.loss, SquaredError) else [loss]
-    return [*lines, f"scale {listed(task.scale)}"]
 
 
 def column_line(encoder: Encoder, source: int) -> str:
@@ -155,11 +151,9 @@ def column_name(encoder: Encoder, column: EncodedColumn) -> str:
 
 def sum_line(parts: list[tuple[float, str]], constant: float) -> str:
     """An indented sum of factors times names and a constant; repr has every digit."""
-    texts = [
-        f"{'-' if factor < 0 else '+'} {abs(float(factor))!r} * {name}"
-        for factor, name in parts
-    ]
-    return f"  {' '.join([*texts, '-' if constant < 0 else '+'])} {abs(float(constant))!r}"
+    summands = [(factor, f" * {name}") for factor, name in parts] + [(constant, "")]
+    texts = [f"{'-' if f < 0 else '+'} {abs(float(f))!r}{times}" for f, times in summands]
+    return "  " + " ".join(texts)
 
 
 def quoted(item: Any) -> str:
@@ -183,25 +177,23 @@ def read_exact(text: str) -> ExactRules:
     if not isinstance(text, str):
         raise TypeError(f"read_rules() takes the text as a str, got {type(text).__name__}.")
     lines = Lines(text)
-    lines.require(lines.take() == FIRST_LINE, f"the first line must be {FIRST_LINE!r}")
+    if lines.take() != FIRST_LINE:
+        lines.fail(f"the first line must be {FIRST_LINE!r}")
     task, scaled = parse_task(lines)
     named = lines.truth("named") if lines.has("named") else None
     missing = parse_missing(lines) if lines.has("missing") else ()
     columns: dict[str, DeclaredColumn] = {}
     while not columns or lines.has("column"):
         column = parse_column(lines, len(columns))
-        lines.require(
-            column.name not in columns, f"column {shown(column.name)} is declared twice"
-        )
+        if column.name in columns:
+            lines.fail(f"column {shown(column.name)} is declared twice")
         columns[column.name] = column
     intercept = lines.numbers(lines.json("intercept"))
     found = len(intercept)
     if not task.are_classes and not scaled and not task.flat:
         task = replace(task, centre=np.zeros(found), scale=np.ones(found))
-    lines.require(
-        found == task.n_outputs,
-        f"expected an intercept for {task.n_outputs} outputs, found {found}",
-    )
+    if found != task.n_outputs:
+        lines.fail(f"expected an intercept for {task.n_outputs} outputs, found {found}")
     terms = {term for column in columns.values() for term in column.terms}
     rules: list[ParsedRule] = []
     while not rules or lines.peek():
@@ -234,9 +226,10 @@ class Lines:
 
     def json(self, keyword: str) -> Any:
         """The value of a line ``keyword value``."""
-        known, line = self.has(keyword), self.take()
-        self.require(known, f"expected {keyword!r}, found {shown(line)}")
-        return self.value(line[len(keyword) + 1 :])
+        found, mark, value = self.take().partition(" ")
+        if found != keyword or not mark:
+            self.fail(f"expected {keyword!r}, found {shown(found + mark + value)}")
+        return self.value(value)
 
     def value(self, text: str) -> Any:
         """Parse JSON; Python also refuses integers of thousands of digits and deep nesting."""
@@ -248,10 +241,9 @@ class Lines:
     def truth(self, keyword: str) -> bool:
         """The value of a line ``keyword true`` or ``keyword false``."""
         value = self.json(keyword)
-        self.require(
-            type(value) is bool, f"{keyword} must be true or false, not {shown(value)}"
-        )
-        return bool(value)
+        if type(value) is not bool:
+            self.fail(f"{keyword} must be true or false, not {shown(value)}")
+        return value
 
     def numbers(self, items: Any) -> np.ndarray:
         """A JSON list of at least one number as float64, all of them finite."""
@@ -268,11 +260,6 @@ class Lines:
         if not math.isfinite(number):
             self.fail(f"{shown(item)} is not a finite number of float64")
         return number
-
-    def require(self, condition: bool, what: str) -> None:
-        """Raise ValueError about the line taken last, unless a condition holds."""
-        if not condition:
-            self.fail(what)
 
     def fail(self, what: str, line: int | None = None) -> NoReturn:
         """Raise ValueError about a line, by default the line taken last."""
@@ -292,21 +279,16 @@ def parse_task(lines: Lines) -> tuple[Task, bool]:
     kind = lines.json("task")
     if kind == "numbers":
         return parse_numbers(lines)
-    lines.require(
-        kind == "classes", f'the task must be "classes" or "numbers", not {shown(kind)}'
-    )
+    if kind != "classes":
+        lines.fail(f'the task must be "classes" or "numbers", not {shown(kind)}')
     classes = lines.json("classes")
     kinds = {*map(type, classes)} if type(classes) is list else set()
-    lines.require(
-        kinds in ({str}, {int}, {float}, {bool}),
-        "classes must be a list of strings, of numbers or of booleans",
-    )
+    if kinds not in ({str}, {int}, {float}, {bool}):
+        lines.fail("classes must be a list of strings, of numbers or of booleans")
     if kinds == {float}:
         lines.numbers(classes)
-    lines.require(
-        len(classes) >= 2 and len(set(classes)) == len(classes),
-        "there must be at least two classes, and all of them different",
-    )
+    if len(classes) < 2 or len(set(classes)) < len(classes):
+        lines.fail("there must be at least two classes, and all of them different")
     labels = np.array(classes, object if kinds == {str} else None)
     return Task.of_classes(labels, parse_loss(lines, CLASS_LOSSES)), False
 
@@ -314,15 +296,14 @@ def parse_task(lines: Lines) -> tuple[Task, bool]:
 def parse_numbers(lines: Lines) -> tuple[Task, bool]:
     """The task of a regression, and whether the text gives the scale of its targets."""
     flat = lines.truth("flat")
-    loss: LossDocument = SquaredError.name
-    if lines.has("loss"):
-        loss = parse_loss(lines, NUMBER_LOSSES)
+    loss = parse_loss(lines, NUMBER_LOSSES) if lines.has("loss") else SquaredError.name
     scale, scaled = np.ones(1), lines.has("scale")
     if scaled:
         scale = lines.numbers(lines.json("scale"))
-        lines.require(bool((scale > 0).all()), "scales must be above 0")
-        one = not flat or len(scale) == 1
-        lines.require(one, f"flat targets have one scale, not {len(scale)}")
+        if (scale <= 0).any():
+            lines.fail("scales must be above 0")
+        if flat and len(scale) > 1:
+            lines.fail(f"flat targets have one scale, not {len(scale)}")
     return Task.of_scaled_numbers(np.zeros(len(scale)), scale, loss, flat=flat), scaled
 
 
@@ -353,28 +334,24 @@ def parse_column(lines: Lines, source: int) -> DeclaredColumn:
     if match is None:
         lines.fail(f"{shown(line)} does not declare a column")
     name = lines.value(match["name"])
+    terms: dict[Term, EncodedColumn] = {}
     if match["categories"] is None:
-        return DeclaredColumn(
-            name,
-            {
-                Term(name, "scaled" if match["knots"] else "number"): parse_number(
-                    lines, match, source
-                ),
-                Term(name, "missing"): Missing(source),
-            },
+        terms[Term(name, "scaled" if match["knots"] else "number")] = parse_number(
+            lines, match, source
         )
+        terms[Term(name, "missing")] = Missing(source)
+        return DeclaredColumn(name, terms)
     categories = lines.value(match["categories"])
-    lines.require(
-        not {*map(type, categories)} - {str} and len(set(categories)) == len(categories),
-        "categories must be strings, and all of them different",
-    )
-    terms: dict[Term, EncodedColumn] = {
-        Term(name, "category", category): Category(source, category=category)
-        for category in categories
-    }
-    terms |= {Term(name, "missing"): Category(source)} if match["missing"] else {}
-    terms |= {Term(name, "rare"): Rare(source)} if match["rare"] else {}
-    lines.require(bool(terms), "a column of categories must have one, or be missing or rare")
+    if {*map(type, categories)} - {str} or len(set(categories)) < len(categories):
+        lines.fail("categories must be strings, and all of them different")
+    for category in categories:
+        terms[Term(name, "category", category)] = Category(source, category=category)
+    if match["missing"]:
+        terms[Term(name, "missing")] = Category(source)
+    if match["rare"]:
+        terms[Term(name, "rare")] = Rare(source)
+    if not terms:
+        lines.fail("a column of categories must have one, or be missing or rare")
     return DeclaredColumn(name, terms)
 
 
@@ -384,32 +361,25 @@ def parse_number(lines: Lines, match: re.Match[str], source: int) -> Number:
     knots = parse_knots(lines, lines.value(match["knots"])) if match["knots"] else None
     mean = lines.finite(match["mean"] or match["centre"] or "1")
     deviation = lines.finite(match["deviation"] or match["spread"] or "1")
-    lines.require(deviation > 0, "a deviation must be above 0")
-    lines.require(
-        max(abs(mean), deviation) <= LARGEST,
-        f"a mean and a deviation must not go beyond {LARGEST:.2g}",
-    )
+    if deviation <= 0:
+        lines.fail("a deviation must be above 0")
+    if max(abs(mean), deviation) > LARGEST:
+        lines.fail(f"a mean and a deviation must not go beyond {LARGEST:.2g}")
     return kind(source, mean + 0.0, deviation, knots=knots)  # never a mean of -0
 
 
 def parse_knots(lines: Lines, points: Any) -> Knots:
     """The points of a scaled column: numbers and their scaled numbers."""
-    several = type(points) is list and len(points) >= 2
-    lines.require(several, "a scaled column needs at least two points")
+    if type(points) is not list or len(points) < 2:
+        lines.fail("a scaled column needs at least two points")
     pairs = [lines.numbers(point) for point in points]
-    lines.require(
-        {len(pair) for pair in pairs} == {2},
-        "the points of a scaled column must be pairs of numbers",
-    )
+    if {len(pair) for pair in pairs} != {2}:
+        lines.fail("the points of a scaled column must be pairs of numbers")
     x, z = np.transpose(pairs)
-    lines.require(
-        bool((np.diff([x, z]) > 0).all()) and z[0] <= 0 <= z[-1],
-        "the points of a scaled column must rise, to scaled numbers around 0",
-    )
-    lines.require(
-        bool((np.abs([x, z]) <= LARGEST).all()),
-        f"the points of a scaled column must not go beyond {LARGEST:.2g}",
-    )
+    if (np.diff([x, z]) <= 0).any() or not z[0] <= 0 <= z[-1]:
+        lines.fail("the points of a scaled column must rise, to scaled numbers around 0")
+    if (np.abs([x, z]) > LARGEST).any():
+        lines.fail(f"the points of a scaled column must not go beyond {LARGEST:.2g}")
     return Knots(tuple(x.tolist()), tuple(z.tolist()))
 
 
@@ -420,11 +390,11 @@ def parse_rule(lines: Lines, terms: set[Term], n_outputs: int) -> ParsedRule:
     if match is None:
         lines.fail(f"expected a rule, found {shown(line)}")
     values = lines.numbers(lines.value(match["values"]))
-    lines.require(
-        len(values) == n_outputs, f"the rule has {len(values)} values for {n_outputs} outputs"
-    )
+    if len(values) != n_outputs:
+        lines.fail(f"the rule has {len(values)} values for {n_outputs} outputs")
     literals = list(parse_sums(lines, terms, 0))
-    lines.require(bool(literals), "the rule has no literal")
+    if not literals:
+        lines.fail("the rule has no literal")
     if lines.peek().strip() != "through":
         return ParsedRule(values, literals, None)
     lines.take()
@@ -452,17 +422,13 @@ def parse_sums(lines: Lines, terms: set[Term], n_literals: int) -> Iterator[Sum]
 def parse_term(
     lines: Lines, match: re.Match[str], terms: set[Term], n_literals: int
 ) -> Term | int | None:
-    """What the factor of a summand multiplies: a term, a literal's number, or None for nothing.
-
-    Raises ValueError if the text does not declare the term or the literal.
-    """
+    """What a factor multiplies: a term, a literal's number, or None for nothing."""
     if match["literal"] is not None:
         literal = int(match["literal"])
         if literal >= n_literals:
             lines.fail(f"there is no literal A{literal} here")
         return literal
-    name = match["name"] or match["scaled"] or match["column"]
-    category = match["category"]
+    name, category = match["name"] or match["scaled"] or match["column"], match["category"]
     if name is None:
         return None
     number = "number" if match["scaled"] is None else "scaled"
