@@ -18,7 +18,7 @@ from neuralrules._charts._performance import (
     wilson,
 )
 from neuralrules._estimators._base import encoded_rows
-from neuralrules._reading._numbers import number
+from neuralrules._reading._notation import number
 
 
 def scored_by(model, X, y, rare, weight=None):

@@ -17,7 +17,7 @@ from matplotlib import pyplot as plt
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._charts._texts import short_name, shortened, signed
 from neuralrules._engine._reference import rules_forward
-from neuralrules._reading._names import in_formula
+from neuralrules._reading._notation import in_formula
 from neuralrules.plot import (
     HistoryDisplay,
     ImportanceDisplay,

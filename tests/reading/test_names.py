@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from neuralrules import NeuralRuleClassifier
-from neuralrules._reading._names import category_text, column_label, in_formula
+from neuralrules._reading._notation import category_text, column_label, in_formula
 
 
 @pytest.mark.parametrize(

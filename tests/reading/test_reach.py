@@ -12,7 +12,7 @@ from neuralrules import NeuralRuleClassifier, load, read_rules
 from neuralrules._engine._reference import literals_forward, units_forward
 from neuralrules._estimators._base import checked_table
 from neuralrules._reading._conditions import Reach, cap, reach, rule_reaches
-from neuralrules._reading._numbers import number, resolved
+from neuralrules._reading._notation import number, resolved
 from neuralrules._reading._text import condition_texts, rule_text
 
 LONGEST = 24  # characters of a float64 with all its digits: -1.2345678901234567e-300

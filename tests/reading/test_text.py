@@ -14,7 +14,7 @@ from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._data._scaling import Knots
 from neuralrules._engine._reference import rules_forward
 from neuralrules._reading._conditions import literal_sum, reach, sum_in_units
-from neuralrules._reading._numbers import number
+from neuralrules._reading._notation import number
 from neuralrules._reading._text import tree_rule_text
 from neuralrules._reading._wording import inequality
 

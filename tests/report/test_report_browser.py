@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
 from neuralrules._charts._texts import short
 from neuralrules._reading._conditions import cap
-from neuralrules._reading._numbers import number as exact
+from neuralrules._reading._notation import number as exact
 from neuralrules._reading._text import base_text, condition_texts, named_literals
 
 LONG = "a_very_long_name_" * 12  # 204 letters without a place to break

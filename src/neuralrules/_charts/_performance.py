@@ -29,7 +29,7 @@ from neuralrules._fitted._performance import (
     calibration_curve,
     true_values,
 )
-from neuralrules._reading._numbers import number
+from neuralrules._reading._notation import number
 from neuralrules._simplify._path import SimplificationPath
 from neuralrules._task._task import Task, chosen_classes
 

@@ -190,8 +190,8 @@ def tree_splits(fitted: Fitted, rule: int) -> tuple[list[str], np.ndarray]:
             continue
         split = rules.offsets[rule] + origin
         feature, threshold = int(rules.features[split]), float(rules.thresholds[split])
-        lower, upper = (threshold, None) if rules.signs[split] > 0 else (None, threshold)
-        texts.append(split_text(encoder, feature, lower, upper, 3))
+        ends = (threshold, np.inf) if rules.signs[split] > 0 else (-np.inf, threshold)
+        texts.append(split_text(encoder, encoder.columns[feature], *ends, 3))
         places.append(place_of.get(feature, -1))
     return texts, np.array(places)
 

@@ -29,7 +29,7 @@ from neuralrules._charts._texts import (
 )
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._levels import Levels
-from neuralrules._reading._names import column_label
+from neuralrules._reading._notation import column_label
 from neuralrules._reading._outcomes import outcome_of_class
 from neuralrules._reading._shapes import Shape
 from neuralrules._task._loss import LARGEST_OUTPUT

@@ -11,8 +11,7 @@ import numpy as np
 from neuralrules._data._columns import Category
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._names import column_label
-from neuralrules._reading._numbers import number
+from neuralrules._reading._notation import column_label, number
 
 DIGITS = 3  # significant digits of numbers that people read
 SHORT_FROM = 1e5  # from this number on, digits are hard to count and numbers get a unit

@@ -234,7 +234,7 @@ def aligned(pairs: list[tuple[str, str]], indent: str = "  ") -> str:
 
 def metric_pairs(metrics: dict[str, float]) -> list[tuple[str, str]]:
     """Metrics as pairs of texts for `aligned`."""
-    from neuralrules._reading._numbers import number
+    from neuralrules._reading._notation import number
 
     return [(name, number(value, 4)) for name, value in metrics.items()]
 

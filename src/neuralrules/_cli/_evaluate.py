@@ -44,7 +44,7 @@ def evaluate(
     """Measure a model on rows whose target is known."""
     from neuralrules._estimators._base import encoded_rows, engine_of
     from neuralrules._fitted._performance import perform
-    from neuralrules._reading._names import printable
+    from neuralrules._reading._notation import printable
 
     loaded = load_model(model)
     rows = table.read(loaded, data, console)

@@ -30,8 +30,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import counted
 from neuralrules._io._frames import import_pandas
 from neuralrules._io._templates import framed_page, plain_page
-from neuralrules._reading._names import printable
-from neuralrules._reading._numbers import number
+from neuralrules._reading._notation import number, printable
 
 SHOWN_PARTS = 4  # rules listed for one row; the effects of the other rules are summed
 SHOWN_FLIPS = 6  # pairs of classes listed; rows between other classes are summed

@@ -34,7 +34,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._checks import check_whole
 from neuralrules._io._frames import import_pandas
 from neuralrules._network._network import Network
-from neuralrules._reading._numbers import number
+from neuralrules._reading._notation import number
 from neuralrules._task._task import chosen_classes
 
 LEAST = 1e-6  # probabilities nearer to 0 or 1 lose the digits that a proof needs

@@ -19,7 +19,7 @@ from neuralrules._data._dates import DAY, holds_dates
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._scaling import Knots
 from neuralrules._data._table import is_frame
-from neuralrules._reading._numbers import number as number_text
+from neuralrules._reading._notation import number as number_text
 
 TINY = 1e-9  # smaller changes, in units of the column, are rounding errors of the solver
 

@@ -31,7 +31,7 @@ from neuralrules._counterfactual._row import (
 from neuralrules._engine._protocol import Engine
 from neuralrules._engine._reference import rules_forward
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._names import category_text, in_formula
+from neuralrules._reading._notation import category_text, in_formula
 
 # How far beyond the decision boundary a solution must lie, in standard deviations and
 # relative to the values of the rules. If `predict`, which computes in float32, does not confirm

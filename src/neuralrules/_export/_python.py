@@ -71,8 +71,7 @@ from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._formula import CellReading, Formula
 from neuralrules._reading._conditions import cap
-from neuralrules._reading._names import printable
-from neuralrules._reading._numbers import number
+from neuralrules._reading._notation import number, printable
 from neuralrules._reading._text import condition_texts, letter, named_literals, value_text
 from neuralrules._reading._wording import EVERY_ROW
 

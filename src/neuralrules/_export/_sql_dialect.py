@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neuralrules._reading._names import is_utf8
+from neuralrules._reading._notation import is_utf8
 
 # Dates of ISO 8601 as `days_of_text` reads them; braces are doubled for `str.format`.
 ZONE = ":[0-9]{{2}}[.0-9]* ?(Z|UTC|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"

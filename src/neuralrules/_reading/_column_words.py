@@ -22,8 +22,14 @@ from neuralrules._data._columns import (
 )
 from neuralrules._data._dates import date_text
 from neuralrules._data._encoder import Encoder
-from neuralrules._reading._names import category_text, in_formula
-from neuralrules._reading._numbers import MAX_PRECISION, number, resolved, rounded
+from neuralrules._reading._notation import (
+    MAX_PRECISION,
+    category_text,
+    in_formula,
+    number,
+    resolved,
+    rounded,
+)
 
 CELL_DIGITS = 6  # significant digits of a number in a row of the table
 ROW_PRECISION = 3  # digits of a threshold for one row, from the deviation's first digit on

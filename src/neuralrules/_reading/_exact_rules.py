@@ -335,10 +335,8 @@ def leafless_rules(task: Task, network: Network) -> Rules:
 def unknown_activity(task: Task, n_rules: int) -> Activity:
     """The activity of rules on no row at all."""
     covered, in_leaf, in_both, activation, highest = np.zeros((5, n_rules))
-    totals = np.zeros((n_rules, task.n_totals))
-    return Activity(
-        0.0, totals.sum(axis=0), covered, totals, in_leaf, in_both, activation, highest
-    )
+    all_totals, totals = np.zeros(task.n_totals), np.zeros((n_rules, task.n_totals))
+    return Activity(0.0, all_totals, covered, totals, in_leaf, in_both, activation, highest)
 
 
 def unknown_performance(task: Task) -> Performance:

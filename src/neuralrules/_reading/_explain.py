@@ -15,8 +15,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
-from neuralrules._reading._names import printable
-from neuralrules._reading._numbers import number
+from neuralrules._reading._notation import number, printable
 from neuralrules._reading._text import base_text, check_counts, rule_text
 from neuralrules._reading._wording import limit_text
 from neuralrules._task._task import Task, chosen_classes

@@ -30,7 +30,7 @@ from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._checks import check_whole
 from neuralrules._io._frames import import_pandas
-from neuralrules._reading._names import column_label
+from neuralrules._reading._notation import column_label
 
 KINDS = ("rules", "columns", "pairs")
 DONORS = 3  # other rows that each row borrows cells from

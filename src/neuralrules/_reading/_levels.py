@@ -21,7 +21,7 @@ from neuralrules._data._dates import date_text
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
 from neuralrules._network._network import Network
-from neuralrules._reading._numbers import number as number_text
+from neuralrules._reading._notation import number as number_text
 
 OTHER = "another value"  # a category unknown to the model, or a rare one
 MISSING = "missing"
@@ -245,18 +245,9 @@ def activations_along(
 ) -> np.ndarray:
     """Activations of a rule on each row, with some columns set to each of several values.
 
-    Parameters
-    ----------
-    network, rule
-    encoded : (n_rows, n_encoded) float32
-    features : (n_features,) int, ascending
-        Encoded columns that move.
-    moved : (n_values, n_features) float64
-        The encoded values that these columns are set to.
-
-    Returns
-    -------
-    (n_rows, n_values) float64
+    The columns `features` (n_features,), places among the encoded ones in ascending order, are
+    set to the encoded values `moved` (n_values, n_features) float64. The result is
+    (n_rows, n_values) float64.
     """
     columns, own = network.rule_columns(rule), network.layout.literals_of(rule)
     weights = network.rule_weights(rule).astype(np.float64)
@@ -291,22 +282,14 @@ def bends(
 ) -> np.ndarray:
     """The bends of a rule's activation on the straight way from one value to another.
 
-    The rule must use no other columns than `features`. Between the zeros of its literals, each
-    unit of the rule is a straight line. The minimum of the units can bend at a point where two
-    lines cross. The ReLU bends at a point where the minimum crosses zero. The units of a
-    shallow rule are its literals, which are straight lines all the way.
+    The places of the bends are shares of the way between 0 and 1, (n,) float64, ascending.
+    `start` and `end` are encoded values of the columns `features`, (n_features,) float64. The
+    rule must use no other columns.
 
-    Parameters
-    ----------
-    network, rule, features
-        As in `activations_along`.
-    start, end : (n_features,) float64
-        Encoded values.
-
-    Returns
-    -------
-    (n,) float64, ascending
-        The places of the bends, as shares of the way between 0 and 1.
+    Between the zeros of its literals, each unit of the rule is a straight line. The minimum of
+    the units can bend at a point where two lines cross. The ReLU bends at a point where the
+    minimum crosses zero. The units of a shallow rule are its literals, which are straight lines
+    all the way.
     """
     columns, literals = network.rule_columns(rule), network.layout.literals_of(rule)
     own = np.isin(columns, features)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._names import printable
-from neuralrules._reading._numbers import rounded
+from neuralrules._reading._notation import printable, rounded
 from neuralrules._task._task import Task
 
 DIGITS = 2  # significant digits of what rules add; training rows do not determine more
@@ -21,14 +20,9 @@ FAINT = 0.005  # smaller effects, in log odds or deviations of a number, are not
 class Outcome:
     """One class or one number of a prediction, with the words for contributions to it.
 
-    Attributes
-    ----------
-    task : Task
-    place : int
-        Code of the class, or number of the target.
-    sign : float
-        1 if a larger decision speaks for the outcome, -1 if it speaks against it. The sign is
-        -1 for the first of two classes.
+    `place` is the code of the class, or the number of the target. `sign` is 1 if a larger
+    decision speaks for the outcome, and -1 if it speaks against it, as it does for the first of
+    two classes.
     """
 
     task: Task
@@ -80,26 +74,24 @@ class Outcome:
 
     def addition(self, effect: float, most: str = "") -> str:
         """What an effect adds, in words: "adds 1.9 to the log odds of bad (odds times 6.7)"."""
-        size = f"{most}{size_text(effect)}"
         verb, to = ("takes", "from") if effect < 0 else ("adds", "to")
-        text = f"{verb} {size} {to} {self.what}"
-        return f"{text} ({self.multiple(effect)})" if self.multiple(effect) else text
+        text = f"{verb} {most}{size_text(effect)} {to} {self.what}"
+        return f"{text} ({self.multiple(effect)})" if self.multiplied else text
 
     def usual(self, effect: float) -> str:
         """An effect as texts say it: "odds of bad times 1.6", "adds 2 to the prediction"."""
-        text = self.multiple(effect)
-        if not text:
+        if not self.multiplied:
             return self.addition(effect)
-        return text.replace("odds", f"odds of {self.label}", 1) if self.is_odds else text
+        of = f"odds of {self.label}" if self.is_odds else "odds"
+        return self.multiple(effect).replace("odds", of, 1)
 
     def size(self, effect: float) -> str:
         """The size of an effect: a factor if the effect multiplies odds or a number."""
-        multiple = self.multiple(effect)
-        return multiple.split()[-1] if multiple else size_text(effect)
+        return self.multiple(effect).split()[-1] if self.multiplied else size_text(effect)
 
     def growth(self, effect: float) -> str:
         """The amount by which an effect grows: "a factor 1.6", or "2"."""
-        return f"{'a factor ' if self.multiple(effect) else ''}{self.size(effect)}"
+        return f"{'a factor ' if self.multiplied else ''}{self.size(effect)}"
 
     def comparison(self, effect: float) -> str:
         """A positive effect as a difference between two rows: "odds of bad times 8.2"."""
@@ -138,11 +130,8 @@ def outcome_of_class(task: Task, code: int) -> Outcome:
 def adverse_outcome(fitted: Fitted, adverse: Any) -> Outcome:
     """The outcome that reasons are given for.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    adverse : object
-        A class, by default the rarest. For a regression "high", the default, or "low".
+    `adverse` is a class, by default the rarest. For a regression it is "high", the default, or
+    "low".
     """
     task = fitted.task
     if not task.are_classes:

@@ -20,8 +20,7 @@ from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._frames import import_pandas
 from neuralrules._reading._explain import Explanation, exact_literals, explain, rows_text
-from neuralrules._reading._names import printable
-from neuralrules._reading._numbers import number
+from neuralrules._reading._notation import number, printable
 from neuralrules._reading._outcomes import Outcome, adverse_outcome
 from neuralrules._reading._sentences import mean_words, seen_texts
 from neuralrules._reading._text import check_counts, rule_text, spoken_rule

@@ -25,27 +25,22 @@ def rules_table(
     pandas = import_pandas("rules_table")
     check_counts(precision=precision, max_terms=max_terms)
     network, rules = fitted.network, fitted.rules
-    n = range(network.n_rules)
-    n_rows = activity.n_rows or np.nan  # 0 if the model remembers no rows
-    angles = literal_angles(network, rules)
-    per_rule = [
-        tuple(np.round(angles[first:last], 1).tolist())
-        for first, last in zip(network.offsets[:-1], network.offsets[1:], strict=True)
-    ]
-    weights = np.count_nonzero(network.weights, axis=1)
+    n, starts = range(network.n_rules), network.offsets[:-1]
+    angles = np.round(literal_angles(network, rules), 1)
     columns: dict[str, Any] = {
         "text": [rule_text(fitted, rule, precision, max_terms) for rule in n],
         "tree_rule": [tree_rule_text(fitted, rule, precision) for rule in n],
         **value_columns(fitted),
         "rows": activity.covered,
-        "share": activity.covered / n_rows,
+        # A model that remembers no rows has 0 of them.
+        "share": activity.covered / (activity.n_rows or np.nan),
         **agreement_columns(fitted, activity),
         "margin_score": current_scores(fitted, activity),
         "importance": rule_importance(fitted.task, fitted.network, activity.activation),
         "n_literals": np.diff(network.offsets),
-        "n_weights": np.add.reduceat(weights, network.offsets[:-1]),
-        "angle": np.fmax.reduceat(np.round(angles, 1), network.offsets[:-1]),
-        "angles": per_rule,
+        "n_weights": np.add.reduceat(np.count_nonzero(network.weights, axis=1), starts),
+        "angle": np.fmax.reduceat(angles, starts),
+        "angles": [tuple(own.tolist()) for own in np.split(angles, starts[1:])],
         "overlap": overlaps(activity) if rules.grew else np.full(network.n_rules, np.nan),
     }
     table = pandas.DataFrame(columns, index=pandas.Index(n, name="rule"))
@@ -71,12 +66,12 @@ def agreement_columns(fitted: Fitted, activity: Activity) -> dict[str, np.ndarra
     if classes is None:
         mean, scale = fitted.task.centre, fitted.task.scale
         means = activity.totals / covered[:, None] * scale + mean
-        overall = activity.all_totals / (activity.n_rows or np.nan) * scale + mean
+        lifts = means - (activity.all_totals / (activity.n_rows or np.nan) * scale + mean)
         if means.shape[1] == 1:
-            return {"mean": means[:, 0], "lift": means[:, 0] - overall[0]}
+            return {"mean": means[:, 0], "lift": lifts[:, 0]}
         columns: dict[str, np.ndarray] = {}
         for k in range(means.shape[1]):
-            columns |= {f"mean_{k}": means[:, k], f"lift_{k}": means[:, k] - overall[k]}
+            columns |= {f"mean_{k}": means[:, k], f"lift_{k}": lifts[:, k]}
         return columns
     spoken = chosen_classes(fitted.network.values)
     precision = activity.totals[np.arange(len(spoken)), spoken] / covered

@@ -19,7 +19,7 @@ from neuralrules._fitted._performance import mean_loss, number_metrics, true_val
 from neuralrules._io._checks import is_whole
 from neuralrules._io._frames import import_pandas
 from neuralrules._io._templates import framed_page, plain_page
-from neuralrules._reading._numbers import number, rounded
+from neuralrules._reading._notation import number, rounded
 from neuralrules._reading._outcomes import Outcome, adverse_outcome
 from neuralrules._reading._sentences import AT_MOST, growth, seen_texts, share_text
 from neuralrules._reading._text import check_counts, spoken_rule

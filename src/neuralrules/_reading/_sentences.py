@@ -13,8 +13,7 @@ import numpy as np
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._conditions import Bound, literal_conditions
-from neuralrules._reading._names import printable
-from neuralrules._reading._numbers import number, rounded
+from neuralrules._reading._notation import number, printable, rounded
 from neuralrules._reading._outcomes import Outcome, outcome_of_class, rare_class, size_text
 from neuralrules._reading._rules_table import overlaps
 from neuralrules._reading._text import (

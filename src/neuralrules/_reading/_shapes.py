@@ -34,7 +34,7 @@ from neuralrules._io._checks import check_whole
 from neuralrules._io._frames import import_pandas
 from neuralrules._network._network import Network
 from neuralrules._reading._levels import Levels, activations_along, levels, rules_that_use
-from neuralrules._reading._names import column_label
+from neuralrules._reading._notation import column_label
 
 BAND = (0.1, 0.9)  # quantiles of the rows
 PAIR_VALUES = 20  # about how many numbers or dates each column of a pair is moved over

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neuralrules._data._columns import Date, Indicator, Missing
+from neuralrules._data._columns import Date, EncodedColumn, Indicator, Missing
 from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._activity import rule_importance
@@ -20,8 +20,7 @@ from neuralrules._io._checks import check_whole
 from neuralrules._network._network import Network
 from neuralrules._reading._column_words import number_words, state_text
 from neuralrules._reading._conditions import cap, is_measured, literal_sum, rule_reaches
-from neuralrules._reading._names import printable
-from neuralrules._reading._numbers import MAX_PRECISION, number, resolved
+from neuralrules._reading._notation import MAX_PRECISION, number, printable, resolved
 from neuralrules._reading._wording import (
     EVERY_ROW,
     NO_ROW,
@@ -302,63 +301,54 @@ def tree_rule_text(fitted: Fitted, rule: int, precision: int) -> str:
     for literal in range(rules.offsets[rule], rules.offsets[rule + 1]):
         feature, threshold = int(rules.features[literal]), float(rules.thresholds[literal])
         if rules.signs[literal] > 0:
-            lower[feature] = max(threshold, lower.get(feature, threshold))
+            lower[feature] = max(threshold, lower.get(feature, -np.inf))
         else:
-            upper[feature] = min(threshold, upper.get(feature, threshold))
-    texts = [
-        bounds_text(fitted.encoder, feature, lower, upper, precision)
-        for feature in dict.fromkeys([*lower, *upper])
-    ]
+            upper[feature] = min(threshold, upper.get(feature, np.inf))
+    bounds = {
+        feature: (lower.get(feature, -np.inf), upper.get(feature, np.inf))
+        for feature in [*lower, *upper]
+    }
+    texts = [bounds_text(fitted.encoder, feature, bounds, precision) for feature in bounds]
     return " and ".join(filter(None, texts)) or EVERY_ROW
 
 
 def bounds_text(
-    encoder: Encoder,
-    feature: int,
-    lower: dict[int, float],
-    upper: dict[int, float],
-    precision: int,
+    encoder: Encoder, feature: int, bounds: dict[int, tuple[float, float]], precision: int
 ) -> str:
-    """Bounds of a tree rule on one encoded column in the user's words.
+    """The bounds of a tree rule on one encoded column, among all its bounds, in words.
 
     Empty if bounds on another encoded column imply these bounds: "city = Rome" excludes every
     other city, "income is missing" excludes bounds on the income, and bounds on the income say
     that the income is known. A missing number counts as the mean, which is encoded as 0. So
     bounds around 0 include rows without the number.
     """
-    column = encoder.columns[feature]
+    column, (low, high) = encoder.columns[feature], bounds[feature]
     beside = [
-        other
-        for other in {*lower, *upper}
+        (encoder.columns[other], bounds[other][0])
+        for other in bounds
         if other != feature and encoder.columns[other].source == column.source
     ]
-    if any(
-        other in lower and isinstance(encoder.columns[other], Indicator) for other in beside
-    ):
+    if any(isinstance(other, Indicator) and least > -np.inf for other, least in beside):
         return ""
-    if isinstance(column, Missing) and feature not in lower and beside:
+    if isinstance(column, Missing) and low == -np.inf and beside:
         return ""
-    low, high = lower.get(feature), upper.get(feature)
-    text = split_text(encoder, feature, low, high, precision)
+    text = split_text(encoder, column, low, high, precision)
     hole = encoder.missing_indicators.get(feature)
-    mean_is_inside = (low is None or low < 0) and (high is None or high > 0)
-    if hole is not None and hole not in upper and mean_is_inside:
-        return f"({text} or missing)"
-    return text
+    known = hole in bounds and bounds[hole][1] < np.inf
+    return f"({text} or missing)" if hole is not None and not known and low < 0 < high else text
 
 
 def split_text(
-    encoder: Encoder, feature: int, lower: float | None, upper: float | None, precision: int
+    encoder: Encoder, column: EncodedColumn, low: float, high: float, precision: int
 ) -> str:
-    """The bounds lower < x <= upper on one encoded column, in the user's words."""
-    column = encoder.columns[feature]
+    """The bounds low < x <= high on one encoded column, in the user's words."""
     if not is_measured(column):
-        return state_text(encoder, column, present=lower is not None)
+        return state_text(encoder, column, present=low > -np.inf)
     words = number_words(encoder, column)
-    low, high = (
-        None if bound is None else words.resolved(column.original(bound), precision, "≤")
-        for bound in (lower, upper)
+    least, most = (
+        words.resolved(column.original(end), precision, "≤") if np.isfinite(end) else ""
+        for end in (low, high)
     )
-    if low is None:
-        return f"{words.name} ≤ {high}"
-    return f"{words.name} > {low}" if high is None else f"{low} < {words.name} ≤ {high}"
+    if not least:
+        return f"{words.name} ≤ {most}"
+    return f"{least} < {words.name} ≤ {most}" if most else f"{words.name} > {least}"

@@ -52,8 +52,7 @@ from neuralrules._reading._conditions import (
     rule_reaches,
     sum_in_units,
 )
-from neuralrules._reading._names import in_formula
-from neuralrules._reading._numbers import number, resolved
+from neuralrules._reading._notation import in_formula, number, resolved
 
 EVERY_ROW, NO_ROW = "every row", "no row"  # for conditions that always, or never, hold
 RULED_OUT = "which is ruled out"  # said if a row would pass without its category
@@ -62,15 +61,9 @@ RULED_OUT = "which is ruled out"  # said if a row would pass without its categor
 class Statement(NamedTuple):
     """A condition as a short statement, mostly an inequality.
 
-    Attributes
-    ----------
-    text : str
-    subject : str
-        The sum that an inequality compares with a bound; for other statements, the text.
-    rises : bool or None
-        Whether the subject must be large or small; None if the statement is no inequality.
-    main : str
-        The name of the column that matters most in the statement, as texts show it.
+    An inequality compares its `subject` with a bound; the subject of another statement is its
+    text. `rises` says whether the subject must be large or small, and is None for other
+    statements. `main` is the name of the column that matters most, as texts show it.
     """
 
     text: str
@@ -306,14 +299,9 @@ def growth_words(
 
 
 class RowOfTable(NamedTuple):
-    """One row of the table.
+    """One row: its literals, its encoded columns, and its numbers in the table.
 
-    Attributes
-    ----------
-    literals : (n_literals,) float64
-    encoded : (n_encoded,) float64
-    cells : (n_columns,) float64
-        Numbers of the table; NaN for missing cells and categories.
+    Each array has one axis. Missing numbers, and cells with categories, are NaN.
     """
 
     literals: np.ndarray

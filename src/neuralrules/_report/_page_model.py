@@ -22,7 +22,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._formula import Formula
 from neuralrules._reading._column_words import words_of
 from neuralrules._reading._conditions import Reach, cap, rule_reaches
-from neuralrules._reading._names import column_label, in_formula
+from neuralrules._reading._notation import column_label, in_formula
 
 OTHER = "another value"
 MISSING = "missing"

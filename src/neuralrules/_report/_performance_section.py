@@ -22,7 +22,7 @@ from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import SIZE_ROWS, Performance, errors_by_size
-from neuralrules._reading._numbers import number
+from neuralrules._reading._notation import number
 from neuralrules._reading._outcomes import rare_class
 from neuralrules._report._svg import Frame, element, svg
 from neuralrules._simplify._path import SimplificationPath

@@ -19,7 +19,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import perform
 from neuralrules._reading._column_words import words_of
 from neuralrules._reading._importance import importances
-from neuralrules._reading._names import column_label
+from neuralrules._reading._notation import column_label
 from neuralrules._reading._outcomes import adverse_outcome
 from neuralrules._reading._reasons import part_of_rule, reasons, usual_text
 from neuralrules._reading._rules_table import rules_table

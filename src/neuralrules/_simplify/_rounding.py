@@ -36,7 +36,7 @@ from neuralrules._fitted._lineage import ROUNDED, counted
 from neuralrules._network._network import Network
 from neuralrules._reading._column_words import number_words
 from neuralrules._reading._conditions import LiteralSum, Term, sum_in_units
-from neuralrules._reading._numbers import number, resolved
+from neuralrules._reading._notation import number, resolved
 from neuralrules._reading._text import check_counts
 from neuralrules._reading._wording import lies_between_knots, shown_digits
 from neuralrules._rules._rules import ALL_FROZEN, FREE, Rules

@@ -15,7 +15,7 @@ from neuralrules._charts._rules import RuleDiagram, rule_diagram
 from neuralrules._charts._texts import signed
 from neuralrules._estimators._base import NeuralRuleModel, fitted_of
 from neuralrules._io._checks import check_position, check_whole
-from neuralrules._reading._numbers import number
+from neuralrules._reading._notation import number
 from neuralrules._reading._text import letter
 from neuralrules.plot._drawing import BLUE, GREY, LIGHT, import_pyplot, literally
 

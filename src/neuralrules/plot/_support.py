@@ -11,7 +11,7 @@ from neuralrules._charts._plane import Supports, supports_of
 from neuralrules._charts._texts import class_name, short_label, short_name
 from neuralrules._estimators._base import NeuralRuleModel, checked_table, engine_of, fitted_of
 from neuralrules._io._checks import check_whole
-from neuralrules._reading._numbers import number
+from neuralrules._reading._notation import number
 from neuralrules.plot._drawing import (
     BLUE,
     GREEN,

@@ -26,7 +26,7 @@ from neuralrules._cli._tables._streams import (
     reading,
 )
 from neuralrules._data._cells import MISSING
-from neuralrules._reading._names import is_utf8
+from neuralrules._reading._notation import is_utf8
 
 BLOCK_BYTES = 2**22  # bytes that pyarrow splits at a time; a block with a longer row is longer
 # A small compressed file can hold gigabytes without the end of a row. Such a row is refused
