@@ -21,7 +21,7 @@ from neuralrules._reading._conditions import (
     merged,
     sum_in_units,
 )
-from neuralrules._reading._wording import condition_words
+from neuralrules._reading._wording import Wording
 
 
 @pytest.fixture(scope="module", params=["standard", "quantile"])
@@ -98,7 +98,7 @@ def test_choices_among_categories_are_merged_to_those_that_all_allow():
 
     def words(*choices):
         (one,) = merged(encoder, choices)
-        return condition_words(encoder, one, 3, 3, reached=False)
+        return Wording(encoder, 3, 3).condition(one)
 
     assert words(Choice((a, b), False), Choice((b, c), False)) == "city is b"
     assert words(Choice((a,), True), Choice((b,), True)) == "city is not a or b"

@@ -16,7 +16,7 @@ from neuralrules._engine._reference import rules_forward
 from neuralrules._reading._conditions import literal_sum, reach, sum_in_units
 from neuralrules._reading._notation import number
 from neuralrules._reading._text import tree_rule_text
-from neuralrules._reading._wording import inequality
+from neuralrules._reading._wording import Wording
 
 
 def fitted(frame, y, **options):
@@ -30,7 +30,7 @@ def one_tree(frame, y, **options):
 
 def literal_text(model, literal, precision, max_terms):
     found = literal_sum(model, literal)
-    return inequality(model.encoder, found, precision, max_terms).text
+    return Wording(model.encoder, precision, max_terms).statement(found).text
 
 
 def test_tree_rules_are_written_in_original_units():
@@ -363,7 +363,7 @@ def test_outside_of_its_knots_a_literal_holds_everywhere_or_nowhere(weight, bias
     reached = reach(encoder, np.array([0]), weights, float(bias))
     settled = "every row" if reached.always else "no row" if reached.never else None
     literal = sum_in_units(encoder, np.array([0]), weights, float(bias))
-    shown = inequality(encoder, literal, 3, 3).text
+    shown = Wording(encoder, 3, 3).statement(literal).text
     assert (settled or shown) == text
     rows = pd.DataFrame({"x": [-50, 0, 1, 1.9, 2, 2.1, 51, 52, 53, 99, 100, 5000]})
     positive = encoder.transform(rows)[:, 0] * weight + bias > 0

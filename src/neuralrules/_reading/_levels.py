@@ -37,8 +37,6 @@ class Levels:
 
     Attributes
     ----------
-    source : int
-        Column of the user's table.
     kind : {"number", "date", "category"}
     numbers : (n_values,) float64
         Ascending numbers, days since 1970-01-01 for dates, or 0, 1, … for categories. A missing
@@ -57,7 +55,6 @@ class Levels:
         The numbers of the rows, or the places of their categories.
     """
 
-    source: int
     kind: str
     numbers: np.ndarray
     names: list[str | None] | None
@@ -136,7 +133,6 @@ def levels(
     gap = numbers[above] - numbers[below]
     beyond = np.where(gap > 0, (cells - numbers[below]) / np.where(gap > 0, gap, 1), 0.0)
     return Levels(
-        source=source,
         kind="date" if isinstance(own[0], Date) else "number",
         numbers=numbers,
         names=None,
@@ -202,30 +198,28 @@ def encoded_values(own: list[EncodedColumn], raw: np.ndarray) -> np.ndarray:
 def category_levels(encoder: Encoder, features: np.ndarray, X: Any, source: int) -> Levels:
     """All categories that the model knows, and one value for rare or unknown ones if needed."""
     own = encoder.columns_of(source)
-    keys = [column.category for column in own if isinstance(column, Category)]
-    order = sorted(range(len(keys)), key=lambda place: keys[place] is None)  # missing last
-    keys = [keys[place] for place in order]
-    table = encoder.spellings(source)
-    places = {spelling: keys.index(key) for spelling, key in table.items()}
-    cells = [places.get(cell, len(keys)) for cell in encoder.categories(X, source)]
-    raw, names = np.eye(len(own))[order], keys
-    if isinstance(own[-1], Rare) or len(keys) in cells:
+    names = [column.category for column in own if isinstance(column, Category)]
+    codes = {name: code for code, name in enumerate(names)}
+    places = {spelling: codes[name] for spelling, name in encoder.spellings(source).items()}
+    cells = np.array([places.get(cell, -1) for cell in encoder.categories(X, source)], np.int64)
+    raw = np.eye(len(own))[: len(names)]
+    if isinstance(own[-1], Rare) or (cells < 0).any():
         # All rare categories share one indicator. If there is none, all indicators are 0.
-        rare = np.zeros((1, len(own)))
-        rare[0, -1] = isinstance(own[-1], Rare)
-        at = len(keys) - (None in keys)
-        raw, names = np.insert(raw, at, rare, axis=0), [*names[:at], OTHER, *names[at:]]
-        cells = [at if c == len(keys) else c + (c >= at) for c in cells]
+        rare = np.zeros(len(own))
+        rare[-1] = isinstance(own[-1], Rare)
+        at = len(names) - (None in names)  # before missing cells, which come last
+        raw = np.insert(raw, at, rare, axis=0)
+        names.insert(at, OTHER)
+        cells = np.where(cells < 0, at, cells + (cells >= at))
     return Levels(
-        source=source,
         kind="category",
         numbers=np.arange(float(len(names))),
         names=names,
         features=features,
         encoded=encoded_values(own, raw),
-        below=np.array(cells, np.int64),
+        below=cells,
         beyond=np.zeros(len(cells)),
-        cells=np.array(cells, np.float64),
+        cells=cells.astype(np.float64),
     )
 
 

@@ -25,11 +25,10 @@ from neuralrules._reading._wording import (
     EVERY_ROW,
     NO_ROW,
     Statement,
+    Wording,
     compared,
-    inequality,
     plain_statement,
     rule_words,
-    signed_text,
     sum_text,
 )
 from neuralrules._rules._rules import ALL_FROZEN, LITERALS_FROZEN, WRITTEN
@@ -230,10 +229,9 @@ def condition_statements(
     if network.deep:
         statements = unit_statements(fitted, rule, precision, max_terms)
     else:
-        statements = [
-            inequality(fitted.encoder, literal_sum(fitted, literal), precision, max_terms)
-            for literal in range(network.offsets[rule], network.offsets[rule + 1])
-        ]
+        wording = Wording(fitted.encoder, precision, max_terms)
+        own = range(network.offsets[rule], network.offsets[rule + 1])
+        statements = [wording.statement(literal_sum(fitted, literal)) for literal in own]
     pairs = list(zip(statements, reaches, strict=True))
     asking = [
         plain_statement(NO_ROW) if own.never else one for one, own in pairs if not own.always
@@ -248,13 +246,11 @@ def condition_statements(
 
 def named_literals(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
     """The literals of a deep rule, which its second layer adds up, each as "A = sum"."""
-    network = fitted.network
+    network, wording = fitted.network, Wording(fitted.encoder, precision, max_terms)
     texts = []
     for place, literal in enumerate(range(network.offsets[rule], network.offsets[rule + 1])):
         whole = literal_sum(fitted, literal)
-        shown = whole.largest(max_terms)
-        text = sum_text(fitted.encoder, shown.terms, 1.0, precision)
-        text += " + …" if len(shown.terms) < len(whole.terms) else ""
+        text, shown = wording.sum(whole), whole.largest(max_terms)
         # Show the constant as exactly as the terms: in parts of the largest weight.
         constant, sizes = shown.constant, [abs(term.weight) for term in shown.terms]
         size = resolved(abs(constant), max(sizes, default=abs(constant)) or 1.0, precision)
@@ -273,21 +269,17 @@ def unit_statements(
     fitted: Fitted, rule: int, precision: int, max_terms: int
 ) -> list[Statement]:
     """Statements for the units of a deep rule: sums of the positive parts of its literals."""
-    network = fitted.network
+    network, own = fitted.network, fitted.network.layout.literals_of(rule)
     statements = []
-    own = slice(network.offsets[rule], network.offsets[rule + 1])
     for weights, shift in zip(network.second_layer(rule), network.shifts[own], strict=True):
-        order = np.argsort(-np.abs(weights), kind="stable")
-        shown = [place for place in order[:max_terms].tolist() if weights[place] != 0]
-        if not shown:
+        order = np.argsort(-np.abs(weights), kind="stable")[:max_terms].tolist()
+        parts = [(float(weights[i]), f"{letter(i)}⁺", precision) for i in order if weights[i]]
+        if parts:
+            text = sum_text(parts, cut=len(np.flatnonzero(weights)) > max_terms)
+            bound = number(0.0 - float(shift), precision)
+            statements.append(compared(text, True, bound, parts[0][1]))
+        else:
             statements.append(plain_statement(EVERY_ROW if shift > 0 else NO_ROW))
-            continue
-        text = ""
-        for place in shown:
-            text += signed_text(float(weights[place]), f"{letter(place)}⁺", precision, text)
-        text += " + …" if np.count_nonzero(weights) > max_terms else ""
-        bound = number(0.0 - float(shift), precision)
-        statements.append(compared(text, True, bound, f"{letter(shown[0])}⁺"))
     return statements
 
 

@@ -20,7 +20,8 @@ always passes. A threshold that the row passes is rounded towards the row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -72,46 +73,142 @@ class Statement(NamedTuple):
     main: str
 
 
-def inequality(
-    encoder: Encoder, literal: LiteralSum, precision: int, max_terms: int
-) -> Statement:
-    """A literal as an inequality in the user's units.
+@dataclass(frozen=True)
+class Wording:
+    """How conditions on the columns of an encoder are put into words.
 
-    Columns that are not shown are taken at their means.
+    Numbers have `precision` digits, and a literal shows up to `max_terms` columns. If
+    `reached`, thresholds themselves pass.
     """
-    literal = literal.visible(precision)
-    if not literal.terms:
-        return plain_statement(EVERY_ROW if literal.constant > 0 else NO_ROW)
-    alone = single_statement(encoder, literal, precision) if len(literal.terms) == 1 else None
-    if alone is not None:
-        return alone
-    shown = literal.largest(max_terms)
-    main = shown.terms[0]
-    subject = sum_text(encoder, shown.terms, main.factor, precision)
-    subject += " + …" if len(shown.terms) < len(literal.terms) else ""
-    bound = resolved(-shown.constant / main.factor, main.column.in_sums.scale, precision)
-    return compared(subject, main.factor > 0, bound, words_of(encoder, main.column).name)
 
+    encoder: Encoder
+    precision: int
+    max_terms: int
+    reached: bool = False
 
-def single_statement(encoder: Encoder, literal: LiteralSum, precision: int) -> Statement | None:
-    """A literal over one column as a truth value, or as a threshold in the column's own units.
+    def statement(self, literal: LiteralSum) -> Statement:
+        """A literal as an inequality in the user's units.
 
-    None for an indicator, and if all numbers of a scaled column pass, or none does.
-    """
-    (term,), column = literal.terms, literal.terms[0].column
-    words = words_of(encoder, column)
-    if isinstance(column, Flag):
-        cells = [0.0, 1.0] if column.knots is None else column.encoded(np.array([0.0, 1.0]))
-        false, true = (term.factor * float(cell) + literal.constant > 0 for cell in cells)
-        if false != true:
-            return plain_statement(state_text(encoder, column, present=true), words.name)
-    scaled = lies_between_knots(term, literal.constant)
-    if not isinstance(words, NumberWords) or (column.knots is not None and not scaled):
-        return None
-    bound, rises = -literal.constant / term.factor, term.factor > 0
-    bound = column.original(bound) if scaled else bound
-    text = words.resolved(bound, precision, ">" if rises else "<")
-    return compared(words.name, rises, text, words.name)
+        Columns that are not shown are taken at their means.
+        """
+        literal = literal.visible(self.precision)
+        if not literal.terms:
+            return plain_statement(EVERY_ROW if literal.constant > 0 else NO_ROW)
+        alone = self._of_single(literal) if len(literal.terms) == 1 else None
+        if alone is not None:
+            return alone
+        shown = literal.largest(self.max_terms)
+        main, scale = shown.terms[0], shown.terms[0].column.in_sums.scale
+        subject = self.sum(literal, main.factor)
+        bound = resolved(-shown.constant / main.factor, scale, self.precision)
+        return compared(
+            subject, main.factor > 0, bound, words_of(self.encoder, main.column).name
+        )
+
+    def _of_single(self, literal: LiteralSum) -> Statement | None:
+        """A literal over one column as a truth value, or as a threshold in the column's units.
+
+        None for an indicator, and if all numbers of a scaled column pass, or none does.
+        """
+        (term,), column = literal.terms, literal.terms[0].column
+        words = words_of(self.encoder, column)
+        if isinstance(column, Flag):
+            cells = np.array([0.0, 1.0])
+            cells = cells if column.knots is None else column.encoded(cells)
+            false, true = (term.factor * cell + literal.constant > 0 for cell in cells.tolist())
+            if false != true:
+                return plain_statement(
+                    state_text(self.encoder, column, present=true), words.name
+                )
+        scaled = lies_between_knots(term, literal.constant)
+        if not isinstance(words, NumberWords) or (column.knots is not None and not scaled):
+            return None
+        bound, rises = -literal.constant / term.factor, term.factor > 0
+        bound = column.original(bound) if scaled else bound
+        text = words.resolved(bound, self.precision, ">" if rises else "<")
+        return compared(words.name, rises, text, words.name)
+
+    def sum(self, literal: LiteralSum, divisor: float = 1.0) -> str:
+        """The largest terms of a literal, divided by `divisor`, as a sum."""
+        parts = [
+            (
+                term.factor / divisor,
+                words_of(self.encoder, term.column).in_sum,
+                shown_digits(term, self.precision),
+            )
+            for term in literal.largest(self.max_terms).terms
+        ]
+        return sum_text(parts, cut=len(parts) < len(literal.terms))
+
+    def condition(self, condition: Condition) -> str:
+        """A condition in the words of a sentence."""
+        match condition:
+            case Settled():
+                return EVERY_ROW if condition.holds else NO_ROW
+            case State():
+                return state_text(self.encoder, condition.column, present=condition.present)
+            case Choice():
+                name = words_of(self.encoder, condition.named[0]).name
+                categories = listed([*map(category_words, condition.named)], "or")
+                return f"{name} is {'not ' if condition.without else ''}{categories}"
+            case Bound():
+                return self._bound(condition)
+            case Range():
+                return self._range(condition)
+        return self.statement(condition).text
+
+    def _range(self, both: Range) -> str:
+        """The condition that numbers lie between two thresholds."""
+        words = number_words(self.encoder, both.low.column)
+        low, high = (self._threshold(bound, bound.threshold) for bound in (both.low, both.high))
+        missing = " or missing" if both.holds_missing else ""
+        return f"{words.name} {words.between(low, high, reached=self.reached)}{missing}"
+
+    def _bound(self, bound: Bound) -> str:
+        """A bound; the columns that move its threshold stand in brackets."""
+        words = number_words(self.encoder, bound.column)
+        numbers = [move for move in bound.moves if is_measured(move.column)]
+        notes = [
+            f"{self._side(bound, move.factor)} where {state_text(self.encoder, move.column)}"
+            for move in bound.moves
+            if move not in numbers
+        ]
+        alone = None if numbers or not notes else bound.passes()
+        if alone is not None:  # indicators decide whether the number matters at all
+            return f"{words.name} {', '.join(notes)} ({'any' if alone else 'none'} elsewhere)"
+        if numbers:
+            notes = [self._moves(words, numbers), *notes]
+        text = f"{words.name} {self._side(bound, 0.0)}"
+        text += " or missing" if bound.holds_missing else ""
+        return f"{text} ({'; '.join(notes)})" if notes else text
+
+    def _moves(self, words: NumberWords, numbers: Sequence[Term]) -> str:
+        """The means of columns that move a threshold, and how far a step of each moves it."""
+        means, moved = [], []
+        for move in numbers:
+            own, unit = number_words(self.encoder, move.column), move.column.in_sums
+            means.append(f"{own.name} {own.rounded(unit.mean, self.precision)}")
+            change = words.change(move.factor * round_step(unit.scale), self.precision)
+            moved.append(f"{change} per {own.step(rises=True)}")
+        return f"at {listed(means, 'and')}; {'; '.join(moved)}"
+
+    def _side(self, bound: Bound, move: float) -> str:
+        """Where the numbers of a bound must lie if its threshold is moved by `move`."""
+        words, threshold = number_words(self.encoder, bound.column), bound.threshold + move
+        side = words.side(bound.rises, reached=self.reached)
+        if any(is_measured(own.column) for own in bound.moves):
+            # Other numbers move this threshold, so no side is a safe one to round it to.
+            return f"{side} {words.rounded(threshold, self.precision)}"
+        passes = bound.passes(move) if bound.moves else None
+        if passes is not None:
+            return "any" if passes else "none"
+        return f"{side} {self._threshold(bound, threshold)}"
+
+    def _threshold(self, bound: Bound, threshold: float) -> str:
+        words = number_words(self.encoder, bound.column)
+        return words.threshold(
+            threshold, self.precision, rises=bound.rises, reached=self.reached
+        )
 
 
 def compared(subject: str, rises: bool, bound: str, main: str) -> Statement:
@@ -134,22 +231,17 @@ def lies_between_knots(term: Term, constant: float) -> bool:
     return term.column.knots is not None and low <= -constant < high
 
 
-def sum_text(encoder: Encoder, terms: Sequence[Term], divisor: float, precision: int) -> str:
-    """Terms, divided by `divisor`, as a sum."""
+def sum_text(parts: Iterable[tuple[float, str, int]], *, cut: bool) -> str:
+    """Factors times names as a sum: "a - 2·b". Each part has the digits of its factor.
+
+    "…" stands for parts that were cut.
+    """
     text = ""
-    for term in terms:
-        name, digits = words_of(encoder, term.column).in_sum, shown_digits(term, precision)
-        text += signed_text(term.factor / divisor, name, digits, text)
-    return text
-
-
-def signed_text(factor: float, name: str, precision: int, before: str) -> str:
-    """A factor and a name as the next summand after the text `before`: " - 2·a"."""
-    size = number(abs(factor), precision)
-    term = name if size == "1" else f"{size}·{name}"
-    if not before:
-        return f"-{term}" if factor < 0 else term
-    return f" - {term}" if factor < 0 else f" + {term}"
+    for factor, name, digits in parts:
+        size = number(abs(factor), digits)
+        term, sign = name if size == "1" else f"{size}·{name}", "-" if factor < 0 else "+"
+        text = f"{text} {sign} {term}" if text else f"{sign}{term}".removeprefix("+")
+    return f"{text} + …" if cut else text
 
 
 def shown_digits(term: Term, precision: int) -> int:
@@ -172,7 +264,7 @@ def limit_text(
     if reached.flat:
         return f"its cap, activation at most {number(reached.high, precision)}"
     literal = sum_in_units(encoder, features, weights, bias)
-    statement = inequality(encoder, literal, precision, max_terms)
+    statement = Wording(encoder, precision, max_terms).statement(literal)
     if not reached.always:
         return statement.text
     return f"how {'large' if statement.rises else 'small'} {statement.subject} is"
@@ -187,92 +279,9 @@ def rule_words(
     least this level.
     """
     found = literal_conditions(fitted, rule, precision, max_terms, level)
-    texts = [
-        condition_words(fitted.encoder, condition, precision, max_terms, reached=level > 0)
-        for condition in merged(fitted.encoder, found)
-    ]
+    wording = Wording(fitted.encoder, precision, max_terms, reached=level > 0)
+    texts = map(wording.condition, merged(fitted.encoder, found))
     return " and ".join(dict.fromkeys(texts)) or EVERY_ROW
-
-
-def condition_words(
-    encoder: Encoder, condition: Condition, precision: int, max_terms: int, *, reached: bool
-) -> str:
-    """A condition in the words of a sentence; `reached` includes thresholds themselves."""
-    match condition:
-        case Settled():
-            return EVERY_ROW if condition.holds else NO_ROW
-        case State():
-            return state_text(encoder, condition.column, present=condition.present)
-        case Choice():
-            name = words_of(encoder, condition.named[0]).name
-            categories = listed([category_words(column) for column in condition.named], "or")
-            return f"{name} is {'not ' if condition.without else ''}{categories}"
-        case Bound():
-            return bound_words(encoder, condition, precision, reached=reached)
-        case Range():
-            return range_words(encoder, condition, precision, reached=reached)
-    return inequality(encoder, condition, precision, max_terms).text
-
-
-def listed(texts: Sequence[str], last: str) -> str:
-    """Join texts as a sentence does: "a, b or c"."""
-    if len(texts) < 2:
-        return "".join(texts)
-    return f"{', '.join(texts[:-1])} {last} {texts[-1]}"
-
-
-def range_words(encoder: Encoder, both: Range, precision: int, *, reached: bool) -> str:
-    """The condition that numbers lie between two thresholds, in words."""
-    words = number_words(encoder, both.low.column)
-    low, high = (
-        words.threshold(bound.threshold, precision, rises=bound.rises, reached=reached)
-        for bound in (both.low, both.high)
-    )
-    missing = " or missing" if both.holds_missing else ""
-    return f"{words.name} {words.between(low, high, reached=reached)}{missing}"
-
-
-def bound_words(encoder: Encoder, bound: Bound, precision: int, *, reached: bool) -> str:
-    """A bound in words; the columns that move its threshold stand in brackets."""
-    words = number_words(encoder, bound.column)
-    numbers = [move for move in bound.moves if is_measured(move.column)]
-    notes = [
-        f"{side_words(encoder, bound, move.factor, precision, reached=reached)} "
-        f"where {state_text(encoder, move.column)}"
-        for move in bound.moves
-        if move not in numbers
-    ]
-    alone = None if numbers or not notes else bound.passes()
-    if alone is not None:  # indicators decide whether the number matters at all
-        return f"{words.name} {', '.join(notes)} ({'any' if alone else 'none'} elsewhere)"
-    if numbers:
-        moving = [number_words(encoder, move.column) for move in numbers]
-        at = [f"{own.name} {own.rounded(own.column.in_sums.mean, precision)}" for own in moving]
-        moved = [
-            f"{words.change(move.factor * round_step(own.column.in_sums.scale), precision)} "
-            f"per {own.step(rises=True)}"
-            for own, move in zip(moving, numbers, strict=True)
-        ]
-        notes = [f"at {listed(at, 'and')}; {'; '.join(moved)}", *notes]
-    text = f"{words.name} {side_words(encoder, bound, 0.0, precision, reached=reached)}"
-    text += " or missing" if bound.holds_missing else ""
-    return f"{text} ({'; '.join(notes)})" if notes else text
-
-
-def side_words(
-    encoder: Encoder, bound: Bound, move: float, precision: int, *, reached: bool
-) -> str:
-    """Where the numbers of a bound must lie if its threshold is moved by `move`."""
-    words, threshold = number_words(encoder, bound.column), bound.threshold + move
-    side = words.side(bound.rises, reached=reached)
-    if any(is_measured(own.column) for own in bound.moves):
-        # Other numbers move this threshold, so no side is a safe one to round it to.
-        return f"{side} {words.rounded(threshold, precision)}"
-    passes = bound.passes(move) if bound.moves else None
-    if passes is not None:
-        return "any" if passes else "none"
-    shown = words.threshold(threshold, precision, rises=bound.rises, reached=reached)
-    return f"{side} {shown}"
 
 
 def growth_words(
@@ -296,6 +305,13 @@ def growth_words(
         return ""
     least = ", whichever is least" if len(texts) > 1 else ""
     return f"growing by {listed(texts, 'or')}{least}"
+
+
+def listed(texts: Sequence[str], last: str) -> str:
+    """Join texts as a sentence does: "a, b or c"."""
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} {last} {texts[-1]}"
 
 
 class RowOfTable(NamedTuple):
