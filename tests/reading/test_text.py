@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._data._scaling import Knots
 from neuralrules._engine._reference import rules_forward
-from neuralrules._reading._conditions import literal_sum, reach, sum_in_units
+from neuralrules._reading._conditions import reach, sum_in_units
 from neuralrules._reading._notation import number
 from neuralrules._reading._text import tree_rule_text
 from neuralrules._reading._wording import Wording
@@ -29,7 +29,9 @@ def one_tree(frame, y, **options):
 
 
 def literal_text(model, literal, precision, max_terms):
-    found = literal_sum(model, literal)
+    network = model.network
+    weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
+    found = sum_in_units(model.encoder, network.features, weights, bias)
     return Wording(model.encoder, precision, max_terms).statement(found).text
 
 

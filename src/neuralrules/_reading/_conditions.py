@@ -216,11 +216,11 @@ def sum_in_units(
     return LiteralSum(tuple(map(Term, columns, factors)), constant)
 
 
-def literal_sum(fitted: Fitted, literal: int) -> LiteralSum:
-    """A literal of a fitted model as a sum in the user's units."""
-    network = fitted.network
-    weights, bias = network.weights[literal].astype(float), float(network.biases[literal])
-    return sum_in_units(fitted.encoder, network.features, weights, bias)
+def rule_sums(fitted: Fitted, rule: int) -> list[LiteralSum]:
+    """The literals of a rule as sums in the user's units."""
+    network, own = fitted.network, fitted.network.layout.literals_of(rule)
+    pairs = zip(network.weights[own].astype(np.float64), network.biases[own], strict=True)
+    return [sum_in_units(fitted.encoder, network.features, *pair) for pair in pairs]
 
 
 def literal_conditions(
@@ -234,17 +234,16 @@ def literal_conditions(
     digits that will be shown, `max_terms` the number of columns of one literal.
     """
     network, encoder = fitted.network, fitted.encoder
-    level *= 1 - NEXT_TO
+    own, level = network.layout.literals_of(rule), level * (1 - NEXT_TO)
     # A category may miss the level only by terms that are too small to show.
     slack = 10.0**-precision if level > 0 else 0.0
     result = []
-    for literal in range(network.offsets[rule], network.offsets[rule + 1]):
-        weights = network.weights[literal].astype(np.float64)
-        bias = float(network.biases[literal]) - level
-        own = reach(encoder, network.features, weights, bias)
-        if not (own.always or (level > 0 and own.low >= 0)):
-            found = sum_in_units(encoder, network.features, weights, bias)
-            result.append(condition_of(encoder, found, precision, max_terms, slack))
+    biases = network.biases[own].astype(np.float64) - level
+    for weights, bias in zip(network.weights[own].astype(np.float64), biases, strict=True):
+        found = reach(encoder, network.features, weights, bias)
+        if not (found.always or (level > 0 and found.low >= 0)):
+            literal = sum_in_units(encoder, network.features, weights, bias)
+            result.append(condition_of(encoder, literal, precision, max_terms, slack))
     return result
 
 

@@ -64,7 +64,7 @@ from neuralrules._data._markers import marker_texts
 from neuralrules._data._numbers import LARGEST
 from neuralrules._data._scaling import Knots
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._conditions import literal_sum
+from neuralrules._reading._conditions import rule_sums
 from neuralrules._reading._exact_rules import DeclaredColumn, ExactRules, ParsedRule, Sum, Term
 from neuralrules._task._class_losses import CLASS_LOSSES
 from neuralrules._task._loss import Loss, LossDocument, loss_from
@@ -110,16 +110,15 @@ def exact_text(fitted: Fitted) -> str:
     lines.append(f"intercept {listed(network.intercept)}")
     for rule in range(network.n_rules):
         lines += ["", f"rule {rule} value {listed(network.values[rule].astype(np.float64))}"]
-        own = range(network.offsets[rule], network.offsets[rule + 1])
-        for found in (literal_sum(fitted, literal) for literal in own):
+        for found in rule_sums(fitted, rule):
             parts = [(term.factor, column_name(encoder, term.column)) for term in found.terms]
             lines.append(sum_line(parts, found.constant))
         if network.deep:
             lines.append("  through")
-            layer = network.second_layer(rule).astype(np.float64)
-            for weights, literal in zip(layer, own, strict=True):
+            shifts = network.shifts[network.layout.literals_of(rule)]
+            for weights, shift in zip(network.second_layer(rule), shifts, strict=True):
                 parts = [(weight, f"A{j}") for j, weight in enumerate(weights) if weight]
-                lines.append(sum_line(parts, float(network.shifts[literal])))
+                lines.append(sum_line(parts, shift))
     return "\n".join(lines) + "\n"
 
 

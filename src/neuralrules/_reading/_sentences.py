@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._conditions import Bound, literal_conditions
 from neuralrules._reading._notation import number, printable, rounded
@@ -18,6 +17,7 @@ from neuralrules._reading._outcomes import Outcome, outcome_of_class, rare_class
 from neuralrules._reading._rules_table import overlaps
 from neuralrules._reading._text import (
     base_text,
+    by_importance,
     check_counts,
     spoken_rule,
     standing_text,
@@ -60,13 +60,13 @@ def rules_sentences(
 def mentioned_rules(fitted: Fitted) -> list[int]:
     """The rules that are worth a sentence, the most important first."""
     activity = fitted.activity
-    most = activity.highest[:, None] * fitted.network.values
-    faint = np.all(
-        [np.abs(one.effects(most)) < one.faint for one in possible_outcomes(fitted)], axis=0
+    most, outcomes = (
+        activity.highest[:, None] * fitted.network.values,
+        possible_outcomes(fitted),
     )
-    importance = rule_importance(fitted.task, fitted.network, activity.activation)
-    order = np.argsort(-importance, kind="stable")
-    return [rule for rule in order.tolist() if activity.covered[rule] > 0 and not faint[rule]]
+    faint = np.all([np.abs(one.effects(most)) < one.faint for one in outcomes], axis=0)
+    worth = (activity.covered > 0) & ~faint
+    return [rule for rule in by_importance(fitted) if worth[rule]]
 
 
 def rare_first(fitted: Fitted, rules: list[int]) -> list[int]:

@@ -19,7 +19,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._checks import check_whole
 from neuralrules._network._network import Network
 from neuralrules._reading._column_words import number_words, state_text
-from neuralrules._reading._conditions import cap, is_measured, literal_sum, rule_reaches
+from neuralrules._reading._conditions import cap, is_measured, rule_reaches, rule_sums
 from neuralrules._reading._notation import MAX_PRECISION, number, printable, resolved
 from neuralrules._reading._wording import (
     EVERY_ROW,
@@ -44,11 +44,16 @@ def rules_text(fitted: Fitted, *, max_rules: int | None, precision: int, max_ter
     """
     check_counts(max_rules=max_rules, precision=precision, max_terms=max_terms)
     base = base_text(fitted, precision)
-    importance = rule_importance(fitted.task, fitted.network, fitted.activity.activation)
-    order = np.argsort(-importance, kind="stable")[:max_rules].tolist()
+    order = by_importance(fitted)[:max_rules]
     blocks = [f"Every row starts at {base}."] if base else []
     blocks += [rule_block(fitted, rule, precision, max_terms) for rule in order]
     return with_notes(fitted, order, blocks, precision)
+
+
+def by_importance(fitted: Fitted) -> list[int]:
+    """All rules, the most important ones first."""
+    importance = rule_importance(fitted.task, fitted.network, fitted.activity.activation)
+    return [int(rule) for rule in np.argsort(-importance, kind="stable")]
 
 
 def rule_block(fitted: Fitted, rule: int, precision: int, max_terms: int) -> str:
@@ -225,14 +230,12 @@ def condition_statements(
     training is left out. If no condition is left, the only statement says how strongly the rule
     fires.
     """
-    network, reaches = fitted.network, rule_reaches(fitted, rule)
-    if network.deep:
+    if fitted.network.deep:
         statements = unit_statements(fitted, rule, precision, max_terms)
     else:
         wording = Wording(fitted.encoder, precision, max_terms)
-        own = range(network.offsets[rule], network.offsets[rule + 1])
-        statements = [wording.statement(literal_sum(fitted, literal)) for literal in own]
-    pairs = list(zip(statements, reaches, strict=True))
+        statements = [wording.statement(literal) for literal in rule_sums(fitted, rule)]
+    pairs = list(zip(statements, rule_reaches(fitted, rule), strict=True))
     asking = [
         plain_statement(NO_ROW) if own.never else one for one, own in pairs if not own.always
     ]
@@ -246,10 +249,9 @@ def condition_statements(
 
 def named_literals(fitted: Fitted, rule: int, precision: int, max_terms: int) -> list[str]:
     """The literals of a deep rule, which its second layer adds up, each as "A = sum"."""
-    network, wording = fitted.network, Wording(fitted.encoder, precision, max_terms)
+    wording = Wording(fitted.encoder, precision, max_terms)
     texts = []
-    for place, literal in enumerate(range(network.offsets[rule], network.offsets[rule + 1])):
-        whole = literal_sum(fitted, literal)
+    for place, whole in enumerate(rule_sums(fitted, rule)):
         text, shown = wording.sum(whole), whole.largest(max_terms)
         # Show the constant as exactly as the terms: in parts of the largest weight.
         constant, sizes = shown.constant, [abs(term.weight) for term in shown.terms]
