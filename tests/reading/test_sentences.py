@@ -354,6 +354,14 @@ def test_every_kind_of_model_can_be_told(kind, deep):
         assert re.search(rf"  ({does}) .*(on average, [\d.]+|wherever it holds)", rest)
 
 
+def test_a_rule_says_what_it_adds_to_every_target():
+    X = np.random.RandomState(0).randn(200, 2)
+    y = np.column_stack([X[:, 0], 2 * X[:, 0] + X[:, 1], -X[:, 0]])
+    model = NeuralRuleRegressor(2, n_trees=2, n_epochs=5, random_state=0).fit(X, y)
+    for _, rest in blocks(model.rules_text(style="sentences")).values():
+        assert re.findall(r"prediction of target (\d)", rest) == ["0", "1", "2"]
+
+
 def test_classes_that_are_weighted_in_training_are_counted_as_they_are():
     X, y = credit_table(1000)
     model = NeuralRuleClassifier(2, n_trees=2, n_epochs=2, class_weight="balanced").fit(X, y)

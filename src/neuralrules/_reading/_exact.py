@@ -44,6 +44,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -205,14 +206,14 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         # Not splitlines: a name may hold other line breaks.
-        numbered = list(enumerate((line.rstrip() for line in text.split("\n")), 1))
-        self._left = [pair for pair in reversed(numbered) if pair[1]]
-        self._end = (len(numbered), "")
+        lines = [line.rstrip() for line in text.split("\n")]
+        filled = [(number, line) for number, line in enumerate(lines, 1) if line]
+        self._left = deque([*filled, (len(lines), "")])
         self.number = 1  # number of the line taken last
 
     def peek(self) -> str:
         """The next line that is not blank, without taking it; at the end, an empty text."""
-        return (self._left or [self._end])[-1][1]
+        return self._left[0][1]
 
     def has(self, keyword: str) -> bool:
         """Whether the next line starts with a keyword."""
@@ -220,7 +221,9 @@ class Lines:
 
     def take(self) -> str:
         """Take the next line that is not blank; at the end, an empty text."""
-        self.number, line = self._left.pop() if self._left else self._end
+        self.number, line = self._left[0]
+        if line:
+            self._left.popleft()
         return line
 
     def json(self, keyword: str) -> Any:

@@ -59,11 +59,8 @@ def rules_sentences(
 
 def mentioned_rules(fitted: Fitted) -> list[int]:
     """The rules that are worth a sentence, the most important first."""
-    activity = fitted.activity
-    most, outcomes = (
-        activity.highest[:, None] * fitted.network.values,
-        possible_outcomes(fitted),
-    )
+    activity, outcomes = fitted.activity, possible_outcomes(fitted)
+    most = activity.highest[:, None] * fitted.network.values
     faint = np.all([np.abs(one.effects(most)) < one.faint for one in outcomes], axis=0)
     worth = (activity.covered > 0) & ~faint
     return [rule for rule in by_importance(fitted) if worth[rule]]
@@ -198,14 +195,14 @@ def addition_sentence(fitted: Fitted, rule: int, precision: int, max_terms: int)
     # The mean over the rows that the rule covers; a rule with a sentence covers some.
     mean = float(activity.activation[rule] * activity.n_rows / activity.covered[rule])
     grows = growth(fitted, rule, abs(effects[0]), precision, max_terms, outcomes[0].growth)
+    pairs = list(zip(outcomes, effects, strict=True))
     if grows == WHEREVER:
-        most = [
-            one.usual(effect * highest) for one, effect in zip(outcomes, effects, strict=True)
-        ]
+        most = [one.usual(effect * highest) for one, effect in pairs]
         return capital(f"{', '.join(most)} wherever it holds.")
     parts = [
-        f"{one.usual(effect * mean)} on average, {one.size(effect * highest)} {how}"
-        for one, effect, how in zip(outcomes, effects, (grows, "in full"), strict=False)
+        f"{one.usual(effect * mean)} on average, {one.size(effect * highest)} "
+        f"{'in full' if place else grows}"
+        for place, (one, effect) in enumerate(pairs)
     ]
     return capital(f"{'; '.join(parts)}.")
 
