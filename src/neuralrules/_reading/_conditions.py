@@ -262,8 +262,10 @@ def condition_of(
             return literal
         if isinstance(terms[0].column, Missing):
             return State(terms[0].column, terms[0].factor > 0)
-        lacking = slack * max(abs(term.factor) for term in terms)
-        return choice_of(terms, visible.constant + lacking)
+        constant = visible.constant + slack * max(abs(term.factor) for term in terms)
+        without = constant > 0  # whether categories that have no term pass
+        named = [term.column for term in terms if (constant + term.factor > 0) != without]
+        return Choice(tuple(named), without) if named else Settled(without)
     shown = visible.largest(max_terms)
     main = next((term for term in shown.terms if is_measured(term.column)), None)
     bent = any(term.column.knots is not None for term in shown.terms)
@@ -327,13 +329,6 @@ def without_number(encoder: Encoder, bound: Bound) -> Condition | None:
     if len({column.source for column in named}) != 1 or not categorical:
         return None
     return Choice(tuple(named), without)
-
-
-def choice_of(terms: Sequence[Term], constant: float) -> Choice | Settled:
-    """The categories of one column whose term plus a constant is above 0."""
-    without = constant > 0  # whether categories that have no term pass
-    named = [term.column for term in terms if (constant + term.factor > 0) != without]
-    return Choice(tuple(named), without) if named else Settled(without)
 
 
 def merged(encoder: Encoder, conditions: Iterable[Condition]) -> list[Condition]:

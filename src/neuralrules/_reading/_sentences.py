@@ -84,28 +84,26 @@ def possible_outcomes(fitted: Fitted) -> list[Outcome]:
 
 def start_sentences(fitted: Fitted, precision: int) -> str:
     """Shares of classes or means of targets, and what every row starts with."""
+    task, base = fitted.task, base_text(fitted, precision)
     seen = seen_texts(fitted, fitted.activity.all_totals, fitted.activity.n_rows)
-    if fitted.task.n_classes == 2:
-        rare = outcome_of_class(fitted.task, rare_class(fitted))
+    if task.n_classes == 2:
+        (rare,) = possible_outcomes(fitted)
         text = f"{seen[rare.place]} of the rows are {rare.label}."
-    elif fitted.task.are_classes:
+        base = rare_start(fitted, rare, precision) if base else ""
+    elif task.are_classes:
         parts = [
             f"{share} are {printable(str(label))}"
-            for share, label in zip(seen, fitted.task.labels, strict=True)
+            for share, label in zip(seen, task.labels, strict=True)
         ]
         text = f"Of the rows {', '.join(parts)}."
     else:
         text = f"The {mean_words(seen)} over all rows."
-    base = start_text(fitted, precision)
     return f"{text} Every row starts at {base}." if base else text
 
 
-def start_text(fitted: Fitted, precision: int) -> str:
-    """What every row gets before any rule adds to it; for two classes, about the rarer one."""
+def rare_start(fitted: Fitted, rare: Outcome, precision: int) -> str:
+    """What every row gets for the rarer of two classes before any rule adds to it."""
     task, intercept = fitted.task, fitted.network.intercept
-    if task.n_classes != 2 or not intercept.any():
-        return base_text(fitted, precision)
-    rare = outcome_of_class(task, rare_class(fitted))
     if not task.gives_probabilities:
         score = number(float(rare.sign * intercept[0]), precision)
         return f"a score of {score} for {rare.label}"
