@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from neuralrules import load
 from neuralrules._cli._column_notes import column_note, many_texts_note
-from neuralrules._cli._tables._cells import Marks, NotANumberError, number
+from neuralrules._cli._tables._cells import Marks, UnreadableError, number
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_a_number_is_read_as_it_is_written(value, marks):
     "text", ["1.5", "1,2,3", "1.86,5", ",", "", "1,5e", "1.000.00,5", "12.34"]
 )
 def test_what_other_marks_do_not_make_a_number(text):
-    with pytest.raises(NotANumberError):
+    with pytest.raises(UnreadableError):
         number(text, {}, Marks(",", "."))
 
 

@@ -52,8 +52,8 @@ def test_predictions_are_the_same_in_chunks_of_any_size(monkeypatch):
     assert "city" in [fitted.encoder.names[source] for source in fitted.used_columns]
     arguments = ("predict", "mixed.nrules", "mixed.tsv.gz", "--id", "city", "--proba")
     whole = done(*arguments).out
-    chunks = Table.chunks
-    monkeypatch.setattr(Table, "chunks", lambda self, kinds: chunks(self, kinds, n_rows=7))
+    batches = Table.batches
+    monkeypatch.setattr(Table, "batches", lambda self, names: batches(self, names, n_rows=7))
     assert done(*arguments).out == whole
 
 
@@ -179,8 +179,8 @@ def test_predictions_that_cannot_be_made(arguments, code, message):
 
 
 def test_a_mistake_in_the_middle_leaves_what_was_there(here, monkeypatch):
-    chunks = Table.chunks
-    monkeypatch.setattr(Table, "chunks", lambda self, kinds: chunks(self, kinds, n_rows=10))
+    batches = Table.batches
+    monkeypatch.setattr(Table, "batches", lambda self, names: batches(self, names, n_rows=10))
     (here / "bad.csv").write_text((here / "new.csv").read_text().replace("p100,6.3", "p100,x"))
     (here / "out.csv").write_text("before")
     files = {path.name for path in here.iterdir()}

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 from command_line import refused
 
-from neuralrules._cli._tables import TableError, _csv, _streams, open_table
+from neuralrules._cli._errors import InputError
+from neuralrules._cli._tables import _csv, _streams, open_table
 
 LIMIT = 100_000  # bytes of a row in these tests
 AHEAD = 2 * io.DEFAULT_BUFFER_SIZE  # what streams take beyond what is asked for
@@ -107,11 +108,11 @@ def counted(monkeypatch):
     streams = []
     for suffix, known in _streams.COMPRESSIONS.items():
 
-        def reader(stream, own=known.reader):
-            streams.append(Counted(own(stream)))
+        def opened(stream, mode, own=known.open):
+            streams.append(Counted(own(stream, mode)))
             return streams[-1]
 
-        monkeypatch.setitem(_streams.COMPRESSIONS, suffix, replace(known, reader=reader))
+        monkeypatch.setitem(_streams.COMPRESSIONS, suffix, replace(known, open=opened))
     return streams
 
 
@@ -120,7 +121,7 @@ def counted(monkeypatch):
 def test_a_row_without_end_is_refused_while_it_is_read(what, where, monkeypatch):
     stream = Endless(STARTS[where], ENDLESS[what])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(stream)))
-    with pytest.raises(TableError) as caught:
+    with pytest.raises(InputError) as caught:
         read("-")
     assert str(caught.value) == f"standard input, {where}: {TOO_LONG}"
     assert stream.taken <= LIMIT + 2 * AHEAD
@@ -133,7 +134,7 @@ def test_a_small_file_of_one_huge_row_is_refused_while_it_is_read(suffix, where,
     content = compressed(STARTS[where] + bytes(50 * LIMIT), suffix)
     assert len(content) < LIMIT / 10
     Path(path).write_bytes(content)
-    with pytest.raises(TableError) as caught:
+    with pytest.raises(InputError) as caught:
         read(path)
     assert str(caught.value) == f"{path}, {where}: {TOO_LONG}"
     (stream,) = counted
@@ -144,7 +145,7 @@ def test_a_small_file_of_one_huge_row_is_refused_while_it_is_read(suffix, where,
 def test_what_is_no_parquet_file_is_not_decompressed(suffix, counted):
     path = f"bomb.parquet.{suffix}"
     Path(path).write_bytes(compressed(bytes(50 * LIMIT), suffix))
-    with pytest.raises(TableError, match=f"{path} is not a Parquet file"):
+    with pytest.raises(InputError, match=f"{path} is not a Parquet file"):
         read(path)
     (stream,) = counted
     assert stream.taken == 4
@@ -153,7 +154,7 @@ def test_what_is_no_parquet_file_is_not_decompressed(suffix, counted):
 def test_endless_input_that_is_no_parquet_file(monkeypatch):
     stream = Endless(b"", b"\0")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(stream)))
-    with pytest.raises(TableError, match="standard input is not a Parquet file"):
+    with pytest.raises(InputError, match="standard input is not a Parquet file"):
         read("-", file_format="parquet")
     assert stream.taken <= AHEAD
 
@@ -177,10 +178,14 @@ def test_long_rows_come_in_smaller_blocks_and_chunks(monkeypatch):
     monkeypatch.setattr(_csv, "BLOCK_BYTES", 50_000)
     monkeypatch.setattr(_csv, "CHUNK_BYTES", 200_000)
     blocks = []
-    following = _csv.RowBlocks.next
-    monkeypatch.setattr(
-        _csv.RowBlocks, "next", lambda rows: blocks.append(following(rows)) or blocks[-1]
-    )
+    row_blocks = _csv.row_blocks
+
+    def noted(*arguments):
+        for block in row_blocks(*arguments):
+            blocks.append(block)
+            yield block
+
+    monkeypatch.setattr(_csv, "row_blocks", noted)
     with open_table("data.csv") as table:
         chunks = list(table.chunks({"a": "number", "b": "text"}))
     assert max(block.count(b"\n") for block in blocks) <= 4
@@ -195,7 +200,7 @@ def test_too_many_columns(monkeypatch):
     Path("data.csv").write_text("a,b,c\n1,2,3\n")
     assert list(read("data.csv")) == ["a", "b", "c"]
     Path("data.csv").write_text("a,b,c,d\n1,2,3,4\n")
-    with pytest.raises(TableError) as caught:
+    with pytest.raises(InputError) as caught:
         read("data.csv")
     assert str(caught.value) == (
         "data.csv, header: it has 4 columns, and a table may have 3. Leave columns out."

@@ -23,16 +23,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from neuralrules._cli._tables import (
-    TableError,
-    _cells,
-    _columns,
-    _csv,
-    _streams,
-    open_output,
-    open_table,
-)
-from neuralrules._cli._tables._cells import NotANumberError, numbers, typed, with_holes
+from neuralrules._cli._errors import InputError
+from neuralrules._cli._tables import _cells, _columns, _csv, _streams, open_output, open_table
+from neuralrules._cli._tables._cells import UnreadableError, numbers, typed, with_holes
 from neuralrules._data._cells import MISSING, TRUTHS
 
 CODE = re.compile(r"\s*[+-]?0[0-9]+\s*", re.ASCII)  # which pandas takes for a number
@@ -83,14 +76,14 @@ def rows(path, kinds, n_rows=50_000, **options):
 
 def message(path, columns=None, **options):
     """What reading a table says."""
-    with pytest.raises(TableError) as caught:
+    with pytest.raises(InputError) as caught:
         read(path, columns, **options)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def chunks_message(path, kinds, **options):
-    with pytest.raises(TableError) as caught:
+    with pytest.raises(InputError) as caught:
         chunks(path, kinds, **options)
     return str(caught.value)
 
@@ -235,13 +228,13 @@ def test_numbers_are_read_as_python_reads_them(cells):
             continue
         try:
             expected.append(_cells.number(cell, TRUTHS))
-        except NotANumberError:
+        except UnreadableError:
             wrong = cell
             break
     if wrong is None:
         np.testing.assert_array_equal(numbers(texts, TRUTHS), expected)
     else:
-        with pytest.raises(NotANumberError) as caught:
+        with pytest.raises(UnreadableError) as caught:
             numbers(texts, TRUTHS)
         assert caught.value.text == wrong
     words = {cell.strip().lower() for cell in cells}
@@ -303,7 +296,7 @@ def test_a_cell_that_is_no_number_is_named():
     lines[1100] = "1100,late\n"
     path = saved("".join(lines))
     for n_rows in (1, 100, 1017, 5000):
-        with open_table(path) as table, pytest.raises(TableError) as caught:
+        with open_table(path) as table, pytest.raises(InputError) as caught:
             list(table.chunks({"age": "number"}, n_rows=n_rows))
         assert str(caught.value) == (
             "data.csv, row 1017, column 'age': 'abc' is not a number. Correct the cell, or "
@@ -756,7 +749,7 @@ def test_a_column_that_is_not_there():
     path = saved(PEOPLE)
     text = "data.csv has no column 'aeg'. Did you mean 'age'?"
     assert message(path, ["id", "aeg"]) == text
-    with open_table(path) as table, pytest.raises(TableError) as caught:
+    with open_table(path) as table, pytest.raises(InputError) as caught:
         table.chunks({"aeg": "number"})
     assert str(caught.value) == text
     assert message(path, ["zzz"]) == (
@@ -1095,7 +1088,7 @@ def test_an_error_in_the_middle_leaves_everything_as_it_was(target):
 
 
 def test_outputs_that_cannot_be_written():
-    with pytest.raises(TableError) as caught, open_output("out.xls"):
+    with pytest.raises(InputError) as caught, open_output("out.xls"):
         pass
     assert str(caught.value) == (
         "'out.xls': the name does not tell the table's format. Give a name that ends in .csv, "
@@ -1144,7 +1137,7 @@ def test_a_reader_that_leaves_is_passed_on(monkeypatch, form):
 
 def test_no_standard_output(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
-    with pytest.raises(TableError) as caught, open_output("-"):
+    with pytest.raises(InputError) as caught, open_output("-"):
         pass
     assert str(caught.value) == "There is no standard output. Give the name of a file."
 
@@ -1169,7 +1162,7 @@ def test_nameless_columns_are_named_as_by_pandas(tmp_path):
         assert table.read().equals(pd.read_csv(tmp_path / "index.csv"))
     frame.rename(columns={"a": ""}).to_parquet(tmp_path / "index.parquet")
     path = str(tmp_path / "index.parquet")
-    with pytest.raises(TableError) as caught, open_table(path):
+    with pytest.raises(InputError) as caught, open_table(path):
         pass
     assert str(caught.value) == (
         f"{path}, header: column 1 has no name. Give it one, or leave the column out (with "

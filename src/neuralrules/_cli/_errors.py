@@ -107,9 +107,7 @@ def exit_code(error: BaseException) -> int:
 
 def error_text(error: BaseException) -> str:
     """The message for any error other than a wrong use of the command line."""
-    from neuralrules._cli._tables import TableError
-
-    if isinstance(error, InputError | TableError):
+    if isinstance(error, InputError):
         return str(error)
     if isinstance(error, OSError):
         return os_error_text(error)

@@ -12,12 +12,7 @@ import numpy as np
 
 from neuralrules._cli._column_notes import note_columns
 from neuralrules._cli._errors import InputError, library_errors, listed
-from neuralrules._cli._model_rows import (
-    check_complete,
-    check_finite,
-    checked_weights,
-    no_column,
-)
+from neuralrules._cli._model_rows import check_complete, check_finite, checked_weights
 from neuralrules._cli._table_format import TableFormat
 
 if TYPE_CHECKING:
@@ -50,13 +45,12 @@ class Roles(NamedTuple):
         roles: dict[str, str] = {}
         for role, names in self.options.items():
             for name in names:
-                if name in roles and (role, roles[name]) != ("--drop", "--drop"):
-                    earlier = roles[name]
+                earlier, roles[name] = roles.get(name), role
+                if earlier and (earlier, role) != ("--drop", "--drop"):
                     both = f"{earlier} and {role}" if earlier != role else f"{role} twice"
                     raise click.UsageError(
                         f"The column {name!r} is given as {both}. Give it once."
                     )
-                roles[name] = role
 
 
 class FoundTask(NamedTuple):
@@ -107,31 +101,22 @@ def data_in_memory(
 
     Parameters
     ----------
-    path : str
-    table_format : TableFormat
-    roles : Roles
     asked : {"classification", "regression"}, optional
         The task that the user asks for.
     named : mapping of str to sequence of str
         Options, each with the features that it names.
     kinds : mapping of str to {"date", "text"}
         The columns whose type the user gives, each with its type.
-    console : Console
     """
     with table_format.open(path) as table:
-        for option, names in roles.options.items():
-            for name in names:
-                if name not in table.names:
-                    raise no_column(table, name, option)
         others = {name for names in roles.options.values() for name in names}
-        for option, names in named.items():
+        for option, names in {**roles.options, **named}.items():
             for name in names:
-                if name in others:
+                if option in named and name in others:
                     raise InputError(
                         f"{option} {name!r} is no column to learn from. Leave it out."
                     )
-                if name not in table.names:
-                    raise no_column(table, name, option)
+                table.check_column(name, option)
         features = [name for name in table.names if name not in others]
         if not features:
             raise InputError(
@@ -144,13 +129,11 @@ def data_in_memory(
     check_finite(frame, name)
     for target in roles.target:
         check_complete(frame[target], name, "target")
-    weights = None
-    if roles.weight is not None:
-        weights = checked_weights(frame[roles.weight], name)
+    weights = None if roles.weight is None else checked_weights(frame[roles.weight], name)
     targets = frame[list(roles.target)]
     task = task_of_targets(targets, name, asked)
     note_task(task, asked, console)
-    noted = note_columns(frame[features], console, table_format.marks, kinds)
+    noted = note_columns(frame[features], console, table_format.marks(), kinds)
     y = target_array(targets, name, task.name)
     return FitData(frame[features], y, weights, y, task, name, len(frame), noted)
 
@@ -183,17 +166,9 @@ def is_streamed(
 ) -> bool:
     """Whether a table is read piece by piece, as are folders and Parquet files of many rows.
 
-    Parameters
-    ----------
-    path : str
-    table_format : TableFormat
-    parameters : mapping of str to object
-        Parameters of the estimator. A file with more rows than `n_sample_rows` is not read
-        into memory.
-    in_memory : mapping of str to object
-        Options that need the whole table in memory, each with the value that was given.
-    checkpoint : str or None
-        With a checkpoint, a Parquet file is always read piece by piece.
+    A file with more rows than the parameter `n_sample_rows` is not read into memory. With a
+    checkpoint, a Parquet file is always read piece by piece. `in_memory` are the options that
+    need the whole table in memory, each with the value that was given.
     """
     whole = [option for option, given in in_memory.items() if given]
     if os.path.isdir(path):
@@ -217,10 +192,7 @@ def is_streamed(
 
 
 def parquet_rows(path: str) -> int:
-    """The number of rows of a Parquet file; 0 for a damaged file.
-
-    Reading the damaged file later raises an error that says what is wrong.
-    """
+    """The number of rows of a Parquet file; 0 for a damaged file, which is refused later."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -258,10 +230,7 @@ def task_of_labels(target: str | list[str], labels: np.ndarray, asked: str | Non
     if asked is not None:
         return FoundTask(asked, "")
     if labels.dtype.kind == "M":
-        raise InputError(
-            f"The target {target!r} holds dates or times. Turn it into numbers first, for "
-            "example days since a date."
-        )
+        raise no_number(f"The target {target!r}")
     if labels.dtype.kind in "iu" and len(labels) > MOST_CLASSES:
         reason = f"the target {target!r} holds more than {MOST_CLASSES} different whole numbers"
         return FoundTask("regression", reason)
@@ -272,10 +241,7 @@ def task_of_targets(targets: pd.DataFrame, table: str, asked: str | None) -> Fou
     """The task that the user asks for, or that fits the targets of all rows."""
     for name, column in targets.items():
         if column.dtype.kind in "mM" or isinstance(column.iloc[0], TIMES):
-            raise InputError(
-                f"The target {name!r} of {table} holds dates or times. Turn it into "
-                "numbers first, for example days since a date."
-            )
+            raise no_number(f"The target {name!r} of {table}")
     if len(targets.columns) > 1:
         check_numbers(targets, table, "several targets must be numbers. Give one --target.")
         return FoundTask("regression", "there are several targets")
@@ -287,18 +253,26 @@ def task_of_targets(targets: pd.DataFrame, table: str, asked: str | None) -> Fou
     return FoundTask(asked, "") if asked else likely_task(targets.iloc[:, 0])
 
 
+def no_number(target: str) -> InputError:
+    return InputError(
+        f"{target} holds dates or times. Turn it into numbers first, for example days since a "
+        "date."
+    )
+
+
 def likely_task(target: pd.Series) -> FoundTask:
     """The task that fits the values of a target."""
-    what, kind = f"the target {target.name!r} holds", target.dtype.kind
-    if kind == "f" and (target % 1 != 0).any():
-        return FoundTask("regression", f"{what} numbers that are not whole")
+    kind = target.dtype.kind
+    name = "classification"
     if kind not in "iuf":
-        return FoundTask(
-            "classification", f"{what} {'true and false' if kind == 'b' else 'text'}"
-        )
-    n_values = target.nunique()
-    name = "classification" if n_values <= MOST_CLASSES else "regression"
-    return FoundTask(name, f"{what} {n_values:,} different whole numbers")
+        cells = "true and false" if kind == "b" else "text"
+    elif kind == "f" and (target % 1 != 0).any():
+        name, cells = "regression", "numbers that are not whole"
+    else:
+        n_values = target.nunique()
+        name = "classification" if n_values <= MOST_CLASSES else "regression"
+        cells = f"{n_values:,} different whole numbers"
+    return FoundTask(name, f"the target {target.name!r} holds {cells}")
 
 
 def check_numbers(targets: pd.DataFrame, table: str, remedy: str) -> None:

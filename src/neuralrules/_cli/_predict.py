@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from neuralrules._cli._console import Console
 from neuralrules._cli._errors import InputError, library_errors
-from neuralrules._cli._model_rows import ModelColumns, find_columns, no_column
+from neuralrules._cli._model_rows import find_columns
 from neuralrules._cli._models import checked_output, load_stored
 from neuralrules._cli._options import (
     Command,
@@ -23,7 +23,6 @@ from neuralrules._cli._table_format import TableFormat, table_format_options
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
     from neuralrules._cli._tables._columns import Table
     from neuralrules._files import StoredModel
@@ -104,28 +103,29 @@ def predict(
         checked_output(out, "predictions.csv", [model, data])
     n_rows = 0
     unseen = UnseenCategories(loaded)
+    no_scores = predictions(
+        fitted, np.empty((0, fitted.network.n_outputs)), proba=proba, decision=decision
+    )
     with table_format.open(data, loaded) as table:
         columns = find_columns(loaded, table, ids)
-        check_ids(table, ids, output_columns(fitted, proba=proba, decision=decision))
-        kinds = {**columns.kinds, **dict.fromkeys(ids, "as is")}
+        check_ids(table, ids, no_scores)
+        copied = dict.fromkeys(ids, "as is")
         with (
             open_output(out, spreadsheet_safe=spreadsheet_safe) as writer,
             console.progress(
                 f"Scoring {table.name}", lambda: table.done, lambda: f"{n_rows:,} rows"
             ),
         ):
-            for chunk in table.chunks(kinds):
-                rows = model_rows(table, columns, chunk, ids)
+            for batch in table.batches([*(columns.kinds | copied)]):
+                rows = columns.of(table.frame(batch, columns.kinds))
                 unseen.look_at(rows)
                 with library_errors():
                     outputs = fitted.decide(rows, engine)
                 scores = predictions(fitted, outputs, proba=proba, decision=decision)
-                writer.write(chunk[list(ids)].assign(**scores))
-                n_rows += len(chunk)
+                writer.write(table.frame(batch, copied).assign(**scores))
+                n_rows += len(rows)
             if not n_rows:  # then the output has a header and no rows
-                outputs = np.empty((0, fitted.network.n_outputs))
-                scores = predictions(fitted, outputs, proba=proba, decision=decision)
-                writer.write(table.no_rows(kinds)[list(ids)].assign(**scores))
+                writer.write(table.frame(table.no_rows(ids), copied).assign(**no_scores))
     for text in unseen.texts():
         console.note(text)
     if out == "-":
@@ -149,17 +149,15 @@ class UnseenCategories:
         from neuralrules._data._cells import MISSING
         from neuralrules._data._columns import Category
 
-        self._known: dict[int, list[Any]] = {}
-        for source in range(len(model.encoder_.names)):
-            columns = model.encoder_.columns_of(source)
-            own = [column for column in columns if isinstance(column, Category)]
-            if len(own) == len(columns):
-                known = spellings(column.category for column in own)
-                self._known[source] = [*known, *MISSING]
         self._names = model.encoder_.names
-        self._counts = dict.fromkeys(self._known, 0)
-        self._examples: dict[int, str] = {}
         self._n_rows = 0
+        self._found: dict[int, tuple[int, str]] = {}  # how many cells, and the first of them
+        self._known: dict[int, list[Any]] = {}
+        for source in range(len(self._names)):
+            columns = model.encoder_.columns_of(source)
+            categories = [one.category for one in columns if isinstance(one, Category)]
+            if len(categories) == len(columns):
+                self._known[source] = [*spellings(categories), *MISSING]
 
     def look_at(self, rows: Any) -> None:
         """Count the cells of some rows. Their columns are in the order of the model."""
@@ -172,37 +170,35 @@ class UnseenCategories:
             cells = pd.Series(column_of(rows, source), dtype=object)
             new = cells[cells.notna() & ~cells.isin(known)]
             if len(new):
-                self._counts[source] += len(new)
-                self._examples.setdefault(source, new.iloc[0])
+                count, example = self._found.get(source, (0, new.iloc[0]))
+                self._found[source] = count + len(new), example
 
     def texts(self) -> list[str]:
         return [
-            f"{self._counts[source]:,} of {self._n_rows:,} cells of {self._names[source]!r} "
-            f"hold categories that the fit did not see, such as {example!r}."
-            for source, example in self._examples.items()
+            f"{count:,} of {self._n_rows:,} cells of {self._names[source]!r} hold categories "
+            f"that the fit did not see, such as {example!r}."
+            for source, (count, example) in self._found.items()
         ]
 
 
 def check_columns_asked_for(fitted: Fitted, *, proba: bool, decision: bool) -> None:
     """Refuse columns of the output that a model cannot give."""
-    if not fitted.task.are_classes:
-        for name, asked in (("--proba", proba), ("--decision", decision)):
-            if asked:
-                raise click.UsageError(
-                    f"{name} is for classes, but the model is a regression. Leave it out."
-                )
-    elif proba and not fitted.task.gives_probabilities:
+    if not fitted.task.are_classes and (proba or decision):
+        raise click.UsageError(
+            f"{'--proba' if proba else '--decision'} is for classes, but the model is a "
+            "regression. Leave it out."
+        )
+    if proba and not fitted.task.gives_probabilities:
         raise click.UsageError(
             f"--proba needs a model that was fitted with --loss logistic; this one has "
             f"--loss {fitted.task.loss.name}. Fit it again, or take --decision."
         )
 
 
-def check_ids(table: Table, ids: Sequence[str], results: Sequence[str]) -> None:
+def check_ids(table: Table, ids: Sequence[str], results: Collection[str]) -> None:
     """Refuse `--id` columns that the table lacks, or that the output would have twice."""
     for name in ids:
-        if name not in table.names:
-            raise no_column(table, name, "--id")
+        table.check_column(name, "--id")
         if name in results:
             raise InputError(
                 f"--id {name!r} has the name of a column of predictions. Rename it in "
@@ -212,55 +208,26 @@ def check_ids(table: Table, ids: Sequence[str], results: Sequence[str]) -> None:
         raise click.UsageError("--id names a column twice. Give it once.")
 
 
-def model_rows(
-    table: Table, columns: ModelColumns, chunk: pd.DataFrame, ids: Sequence[str]
-) -> Any:
-    """The model's columns of some rows.
-
-    Columns that are copied to the output too were read "as is", and are converted here.
-    """
-    import pandas as pd
-
-    shared = {}
-    for name in ids:
-        if name in columns.kinds:
-            held = chunk[name].array.__arrow_array__()
-            cells = table.converted(held, columns.kinds[name], name, chunk.index[0])
-            # The index must be that of the chunk, which counts the rows of the table.
-            shared[name] = pd.Series(cells).set_axis(chunk.index)
-    return columns.of(chunk.assign(**shared))
-
-
-def output_columns(fitted: Fitted, *, proba: bool, decision: bool) -> list[str]:
-    """The names of the columns with predictions."""
-    task = fitted.task
-    if not task.are_classes:
-        if task.n_outputs == 1:
-            return ["prediction"]
-        noted = fitted.notes.get("targets")
-        return noted or [f"prediction_{k}" for k in range(task.n_outputs)]
-    names = ["prediction"]
-    if proba:
-        names += [f"probability_{label}" for label in task.labels]
-    if decision and task.n_outputs == 1:
-        names += ["decision"]
-    elif decision:
-        names += [f"decision_{label}" for label in task.labels]
-    return names
-
-
 def predictions(
     fitted: Fitted, outputs: np.ndarray, *, proba: bool, decision: bool
 ) -> dict[str, Any]:
-    """The columns of predictions for some rows, by the names of `output_columns`.
+    """The columns of predictions for some rows, by their names.
 
     All columns are computed from `outputs` (n_rows, n_outputs), the outputs of the network.
     """
-    predicted = fitted.task.predictions(outputs)
+    task = fitted.task
+    predicted = task.predictions(outputs)
+    names = ["prediction"]
     values = [predicted] if predicted.ndim == 1 else list(predicted.T)
+    if not task.are_classes and task.n_outputs > 1:
+        names = fitted.notes.get("targets") or [
+            f"prediction_{place}" for place in range(task.n_outputs)
+        ]
     if proba:
-        values += list(fitted.task.probabilities(outputs).T)
+        names += [f"probability_{label}" for label in task.labels]
+        values += list(task.probabilities(outputs).T)
     if decision:
+        several = task.n_outputs > 1
+        names += [f"decision_{label}" for label in task.labels] if several else ["decision"]
         values += list(outputs.T)
-    names = output_columns(fitted, proba=proba, decision=decision)
     return dict(zip(names, values, strict=True))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from neuralrules._cli._tables._columns import Table
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class TableFormat:
-    """The format of a table file.
+    """The format of a table file, as the options of the command line give it.
 
     Attributes
     ----------
@@ -39,32 +40,33 @@ class TableFormat:
     file_format: str | None
     delimiter: str | None
     missing: tuple[str, ...]
-    decimal: str | None = None
-    thousands: str | None = None
+    decimal: str | None
+    thousands: str | None
 
     def open(self, path: str, model: Any = None) -> AbstractContextManager[Table]:
-        """Open a table. Marks of numbers that were not given come from the model's fit."""
+        """Open a table, for a model that remembers how the table of its fit was written."""
         from neuralrules._cli._tables import open_table
 
-        known = () if model is None else model.encoder_.missing
-        known_marks = self._with_marks_of(model)
-        decimal, thousands = known_marks.decimal or ".", known_marks.thousands
-        if thousands == decimal:
+        marks = self.marks(model)
+        if marks.thousands == marks.decimal:
+            other = "," if marks.decimal == "." else "."
             raise click.UsageError(
-                f"--thousands {thousands!r} is the decimal mark as well. Give another "
-                f"one with --decimal, for example --decimal {',' if decimal == '.' else '.'!r}."
+                f"--thousands {marks.thousands!r} is the decimal mark as well. Give another "
+                f"one with --decimal, for example --decimal {other!r}."
             )
+        known = () if model is None else model.encoder_.missing
         return open_table(
             path,
             file_format=self.file_format,
             delimiter=self.delimiter,
             missing=[*known, *self.missing],
-            decimal=decimal,
-            thousands=thousands,
+            marks=marks,
         )
 
-    def _with_marks_of(self, model: Any) -> TableFormat:
-        """A copy of this format in which marks that were not given come from a model's fit."""
+    def marks(self, model: Any = None) -> Marks:
+        """The marks in numbers that were given, or else those of a model's fit."""
+        from neuralrules._cli._tables._cells import Marks
+
         marks = {"decimal": self.decimal, "thousands": self.thousands}
         for name, given in marks.items():
             noted = next(iter(notes_of(model, name)), None)
@@ -75,14 +77,7 @@ class TableFormat:
             marks[name] = noted if given is None else given
         if self.decimal is not None and self.thousands is None:
             marks["thousands"] = None  # the fit's thousands mark may be the new decimal mark
-        return replace(self, decimal=marks["decimal"], thousands=marks["thousands"])
-
-    @property
-    def marks(self) -> Marks:
-        """The marks in numbers that the options give, or else the default marks."""
-        from neuralrules._cli._tables._cells import Marks
-
-        return Marks(self.decimal or ".", self.thousands)
+        return Marks(marks["decimal"] or ".", marks["thousands"])
 
     @property
     def options_for_text(self) -> dict[str, Any]:
@@ -106,75 +101,70 @@ class TableFormat:
         """
         found: list[str] = []
         for text in self.missing:
-            plain = self.marks.plain(text) or text
+            plain = self.marks().plain(text) or text
             # With "." between thousands, the text 1.000 means 1000. Python would read it as 1.
             misread = plain != text and NUMBER.fullmatch(text)
             found += [plain] if misread else [text, plain]
         return list(dict.fromkeys(found)) or None
 
 
-def table_format_options(function: Callback) -> Callback:
-    """Add the options about a table file. The command gets a `table_format` instead of them."""
+def gathered(
+    function: Callback, name: str, kind: type[Any], options: Sequence[Callable[..., Callback]]
+) -> Callback:
+    """Add options to a command, which gets one argument `name` instead of their values.
+
+    The argument is of the dataclass `kind`, whose fields are the options.
+    """
 
     @functools.wraps(function)
-    def command(
-        *args: Any,
-        file_format: str | None,
-        delimiter: str | None,
-        missing: tuple[str, ...],
-        decimal: str | None,
-        thousands: str | None,
-        **options: Any,
-    ) -> Any:
-        table_format = TableFormat(file_format, delimiter, missing, decimal, thousands)
-        return function(*args, table_format=table_format, **options)
+    def command(*args: Any, **values: Any) -> Any:
+        given = {field.name: values.pop(field.name) for field in dataclasses.fields(kind)}
+        return function(*args, **values, **{name: kind(**given)})
 
-    section = "Reading the table"
+    return functools.reduce(lambda made, add: add(made), reversed(options), command)
+
+
+def table_format_options(function: Callback) -> Callback:
+    """Add the options about a table file. The command gets a `table_format` instead of them."""
+    reading = functools.partial(option, section="Reading the table")
     number_mark = Parsed(
         read_number_mark, "one character between digits. Give one, for example ',' or '.'"
     )
-    decorated: Callback = command
-    for add_option in (
-        option(
-            "--thousands",
-            metavar="CHAR",
-            type=number_mark,
-            section=section,
-            help="The mark between the thousands of numbers, for example ',' in 1,861.50.",
-        ),
-        option(
-            "--decimal",
-            metavar="CHAR",
-            type=number_mark,
-            section=section,
-            help="The decimal mark of numbers, for example ',' in 1861,50. A model remembers "
-            "both marks of its fit.  [default: .]",
-        ),
-        option(
-            "--missing",
-            metavar="TEXT",
-            multiple=True,
-            section=section,
-            help="A text that means a missing value, besides the usual ones; may be given "
-            "several times. A model remembers those of its fit.",
-        ),
-        option(
-            "--delimiter",
-            metavar="CHAR",
-            type=Parsed(read_delimiter, r"one character. Give one, for example ';' or '\t'"),
-            section=section,
-            help=r"The character between two cells, for example ';' or '\t'.",
-        ),
-        option(
+    options = [
+        reading(
             FORMAT_OPTION,
             "file_format",
             type=click.Choice(FORMATS),
-            section=section,
             help="The format of the table, if its name does not say it.  [default for -: csv]",
         ),
-    ):
-        decorated = add_option(decorated)
-    return decorated
+        reading(
+            "--delimiter",
+            metavar="CHAR",
+            type=Parsed(read_delimiter, r"one character. Give one, for example ';' or '\t'"),
+            help=r"The character between two cells, for example ';' or '\t'.",
+        ),
+        reading(
+            "--missing",
+            metavar="TEXT",
+            multiple=True,
+            help="A text that means a missing value, besides the usual ones; may be given "
+            "several times. A model remembers those of its fit.",
+        ),
+        reading(
+            "--decimal",
+            metavar="CHAR",
+            type=number_mark,
+            help="The decimal mark of numbers, for example ',' in 1861,50. A model remembers "
+            "both marks of its fit.  [default: .]",
+        ),
+        reading(
+            "--thousands",
+            metavar="CHAR",
+            type=number_mark,
+            help="The mark between the thousands of numbers, for example ',' in 1,861.50.",
+        ),
+    ]
+    return gathered(function, "table_format", TableFormat, options)
 
 
 def read_delimiter(text: str) -> str:

@@ -8,12 +8,13 @@ columns. `_cells` turns cells into numbers and text. `_columns` makes frames of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+from neuralrules._cli._errors import InputError
 from neuralrules._cli._tables._streams import (
+    DELIMITERS,
     FORMAT_OPTION,
-    TableError,
     check_is_file,
     format_and_compression,
     open_sink,
@@ -21,12 +22,11 @@ from neuralrules._cli._tables._streams import (
 )
 
 if TYPE_CHECKING:
+    from neuralrules._cli._tables._cells import Marks
     from neuralrules._cli._tables._columns import Table
-    from neuralrules._cli._tables._output import TableWriter
+    from neuralrules._cli._tables._output import CsvWriter, ParquetWriter
 
-__all__ = ["TableError", "open_output", "open_table"]
-
-DELIMITERS = {"csv": ",", "tsv": "\t"}
+__all__ = ["open_output", "open_table"]
 
 
 @contextmanager
@@ -36,8 +36,7 @@ def open_table(
     file_format: str | None = None,
     delimiter: str | None = None,
     missing: Sequence[str] = (),
-    decimal: str = ".",
-    thousands: str | None = None,
+    marks: Marks | None = None,
 ) -> Iterator[Table]:
     """Open a table file for reading.
 
@@ -52,38 +51,30 @@ def open_table(
     missing : sequence of str
         More texts that mean missing. In CSV and TSV, empty cells and the texts that pandas
         takes for missing always mean missing. In Parquet, its own missing values do.
-    decimal : str
-        The decimal mark of numbers in text.
-    thousands : str, optional
-        The mark between the thousands of numbers in text. By default there is none.
-
-    Raises
-    ------
-    TableError
-        For a mistake in the file or in an option. Its text is one line for the user.
+    marks : Marks, optional
+        The marks in numbers that are text. By default numbers are written as in Python.
     """
     import_packages()
     check_is_file(path)
     kind, compression = format_and_compression(path, file_format, FORMAT_OPTION)
     if delimiter is not None:
         check_delimiter(delimiter, kind)
-    from neuralrules._cli._tables._cells import Marks
+    from neuralrules._cli._tables._cells import PLAIN
     from neuralrules._cli._tables._csv import CsvTable
     from neuralrules._cli._tables._parquet import open_parquet
 
-    marks = Marks(decimal, thousands)
     with open_source(path, compression) as source:
         if kind == "parquet":
-            with open_parquet(source, missing, marks) as table:
+            with open_parquet(source, missing, marks or PLAIN) as table:
                 yield table
         else:
-            yield CsvTable(source, delimiter or DELIMITERS[kind], missing, marks)
+            yield CsvTable(source, delimiter or DELIMITERS[kind], missing, marks or PLAIN)
 
 
 @contextmanager
 def open_output(
     path: str, *, file_format: str | None = None, spreadsheet_safe: bool = False
-) -> Iterator[TableWriter]:
+) -> Iterator[CsvWriter | ParquetWriter]:
     """Open a table file for writing. The file is written whole or not at all.
 
     Parameters
@@ -97,37 +88,34 @@ def open_output(
 
     Raises
     ------
-    TableError, OSError, ValueError, TypeError
-        If the file cannot be written. The error comes before any work, and its text is one
-        line for the user.
+    InputError, OSError, ValueError, TypeError
+        If the file cannot be written. The error comes before any work.
     """
     import_packages()
     kind, compression = format_and_compression(path, file_format)
     if spreadsheet_safe and kind == "parquet":
-        raise TableError(
+        raise InputError(
             "--spreadsheet-safe is for CSV and TSV, not for Parquet. Leave it out."
         )
-    from neuralrules._cli._tables._output import csv_writer, parquet_writer
+    from neuralrules._cli._tables._output import CsvWriter, ParquetWriter
 
     with open_sink(path, kind, compression) as stream:
         if kind == "parquet":
-            with parquet_writer(stream) as writer:
-                yield writer
+            writer: CsvWriter | ParquetWriter = ParquetWriter(stream)
         else:
-            with csv_writer(
-                stream, DELIMITERS[kind], spreadsheet_safe=spreadsheet_safe
-            ) as writer:
-                yield writer
+            writer = CsvWriter(stream, DELIMITERS[kind], spreadsheet_safe=spreadsheet_safe)
+        with closing(writer):
+            yield writer
 
 
 def check_delimiter(delimiter: str, kind: str) -> None:
     """Refuse a delimiter that cannot separate cells."""
     if kind == "parquet":
-        raise TableError(
+        raise InputError(
             f"--delimiter={delimiter!r} is for CSV and TSV, not for Parquet. Leave it out."
         )
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise TableError(
+        raise InputError(
             f"--delimiter={delimiter!r} must be one character that is neither a quote nor the "
             f"end of a line, for example ';'. For a tab, give {FORMAT_OPTION} tsv."
         )

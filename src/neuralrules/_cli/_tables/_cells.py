@@ -1,4 +1,7 @@
-"""Conversion of cells from text to numbers and dates, and of columns from Arrow to pandas."""
+"""Conversion of cells from text to numbers and dates, and of columns from Arrow to pandas.
+
+Columns of cells are pyarrow.ChunkedArrays.
+"""
 
 from __future__ import annotations
 
@@ -40,35 +43,29 @@ class Marks(NamedTuple):
             return "" if NUMBER.fullmatch(text) else text
         sign, whole, fraction, exponent = (part or "" for part in match.groups())
         digits = whole.replace(self.thousands, "") if self.thousands else whole
-        return (
-            f"{sign}{digits}.{fraction}{exponent}" if fraction else f"{sign}{digits}{exponent}"
-        )
+        return f"{sign}{digits}{'.' if fraction else ''}{fraction}{exponent}"
 
     @property
     def options(self) -> str:
         """The options of the command line that give these marks."""
-        thousands = [f"--thousands {self.thousands!r}"] if self.thousands else []
-        decimal = (
-            [f"--decimal {self.decimal!r}"] if self.decimal != "." or not thousands else []
-        )
-        return " ".join([*thousands, *decimal])
+        given = [f"--thousands {self.thousands!r}"] if self.thousands else []
+        if self.decimal != "." or not given:
+            given.append(f"--decimal {self.decimal!r}")
+        return " ".join(given)
 
 
 PLAIN = Marks()
 # Hints name the first marks that fit, so "," for thousands comes before "," for decimals: the
 # text 1,861 rather means 1861 than a number with three decimals.
-OTHER_MARKS = tuple(
-    Marks(*marks)
-    for marks in (
-        (".", ","),
-        (",", None),
-        (",", "."),
-        (".", " "),
-        (".", "'"),
-        (",", " "),
-        (".", "\u202f"),
-        (".", "\xa0"),
-    )
+OTHER_MARKS = (
+    Marks(".", ","),
+    Marks(",", None),
+    Marks(",", "."),
+    Marks(".", " "),
+    Marks(".", "'"),
+    Marks(",", " "),
+    Marks(".", "\u202f"),
+    Marks(".", "\xa0"),
 )
 
 
@@ -80,14 +77,6 @@ class UnreadableError(ValueError):
         self.text = text
 
 
-class NotADateError(UnreadableError):
-    """A column of dates holds a cell that is no date."""
-
-
-class NotANumberError(UnreadableError):
-    """A column of numbers holds a cell that is no number."""
-
-
 def number(text: str, names: Mapping[str, float], marks: Marks = PLAIN) -> float:
     """The number in the text of a cell. `names` maps lowercase names to their numbers."""
     bare = marks.plain(text.strip(string.whitespace))
@@ -95,28 +84,19 @@ def number(text: str, names: Mapping[str, float], marks: Marks = PLAIN) -> float
         return float(bare)
     if bare.lower() in names:
         return names[bare.lower()]
-    raise NotANumberError(text)
+    raise UnreadableError(text)
 
 
 def is_number(text: str, marks: Marks) -> bool:
     """Whether a text is a number that is written with these marks."""
-    try:
-        number(text, {}, marks)
-    except NotANumberError:
-        return False
-    return True
+    return NUMBER.fullmatch(marks.plain(text.strip(string.whitespace))) is not None
 
 
 def with_holes(column: Any, markers: Iterable[str]) -> Any:
-    """An Arrow column with nulls in place of the cells that mean missing.
+    """A column with nulls in place of the cells that mean missing.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Text, numbers or dates. A column of another type is returned unchanged.
-    markers : texts
-        Texts that mean missing. A number or a date is missing if it equals the number or the
-        date that one of these texts stands for.
+    The `markers` are texts that mean missing. A number or a date is missing if it equals the
+    number or the date that one of these texts stands for. Columns of other types stay.
     """
     if is_text(column.type):
         known, cells = pa.array(sorted(markers), column.type), column
@@ -124,7 +104,7 @@ def with_holes(column: Any, markers: Iterable[str]) -> Any:
         numbers_missing = [float(text) for text in markers if NUMBER.fullmatch(text)]
         known = pa.array(numbers_missing, pa.float64())
         cells = pc.cast(column, pa.float64(), safe=False)
-    elif pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+    elif is_date(column.type):
         days = [day for day in map(days_of_text, markers) if day is not None]
         known = pa.array([round(day * DAY) for day in days], pa.int64())
         cells = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
@@ -138,18 +118,8 @@ def with_holes(column: Any, markers: Iterable[str]) -> Any:
 def numbers(texts: Any, names: Mapping[str, float], marks: Marks = PLAIN) -> np.ndarray:
     """The numbers in texts, (n_rows,) float64 with NaN for null.
 
-    Parameters
-    ----------
-    texts : pyarrow.ChunkedArray of text
-    names : mapping
-        Numbers by their lowercase names, such as `TRUTHS`.
-    marks : Marks
-        How the numbers are written.
-
-    Raises
-    ------
-    NotANumberError
-        For the first text that is no number.
+    Each lowercase name in `names`, such as those in `TRUTHS`, stands for a number. An
+    `UnreadableError` names the first text that is no number.
     """
     try:
         bare = pc.ascii_trim_whitespace(texts)
@@ -174,16 +144,13 @@ def by_text(texts: Any, read: Callable[[str], float]) -> np.ndarray:
 def dates(texts: Any) -> np.ndarray:
     """The dates in texts, (n_rows,) datetime64 with NaT for null.
 
-    Raises
-    ------
-    NotADateError
-        For the first text that is no date.
+    An `UnreadableError` names the first text that is no date.
     """
 
     def read(text: str) -> float:
         days = days_of_text(text)
         if days is None:
-            raise NotADateError(text)
+            raise UnreadableError(text)
         return days
 
     days = by_text(texts, read)
@@ -202,7 +169,7 @@ def typed(texts: Any, marks: Marks = PLAIN) -> Any:
         return objects(texts)
     try:
         values = numbers(texts, {}, marks)
-    except NotANumberError:
+    except UnreadableError:
         return objects(texts)
     if marks != PLAIN:
         whole = bool(len(values)) and bool((values % 1 == 0).all())  # false if there is NaN
@@ -221,8 +188,8 @@ def objects(texts: Any) -> pd.Series:
     return pd.Series(texts.to_numpy(), dtype=object)
 
 
-def plain(column: Any) -> Any:
-    """An Arrow column without a dictionary. Its type is `TEXT` if it is any type of text."""
+def without_dictionary(column: Any) -> Any:
+    """A column without a dictionary. Its type is `TEXT` if it is any type of text."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return column.cast(TEXT) if is_text(column.type) else column
@@ -235,3 +202,8 @@ def is_text(kind: Any) -> bool:
         or pa.types.is_large_string(kind)
         or pa.types.is_string_view(kind)
     )
+
+
+def is_date(kind: Any) -> bool:
+    """Whether an Arrow type is one of dates, with or without a time."""
+    return pa.types.is_date(kind) or pa.types.is_timestamp(kind)

@@ -11,35 +11,36 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neuralrules._cli._errors import InputError
 from neuralrules._cli._tables._cells import (
     OTHER_MARKS,
     PLAIN,
     TEXT,
     Marks,
-    NotADateError,
-    NotANumberError,
+    UnreadableError,
     dates,
+    is_date,
     is_number,
     is_text,
     numbers,
     objects,
-    plain,
     with_holes,
+    without_dictionary,
 )
-from neuralrules._cli._tables._streams import TableError
 from neuralrules._data._categories import all_spellings, category_name
 from neuralrules._data._cells import TRUTHS
 
+CHUNK_ROWS = 50_000
 CHUNK_CELLS = 2**22  # most cells in a chunk: chunks of a wide table have fewer rows
 SHOWN_CHARACTERS = 40  # most characters of a cell that a message shows
 SHOWN_NAMES = 10  # most columns that a message lists
 
 
 class Batch(NamedTuple):
-    """Some rows of a table: how many they are, and a pyarrow.ChunkedArray for each column."""
+    """Some rows of a table, as a pyarrow.Table in the types of the file."""
 
-    n_rows: int
-    columns: dict[str, Any]
+    first: int  # the place of the first row in the table, from 0
+    cells: Any
 
 
 class Table(ABC):
@@ -78,9 +79,7 @@ class Table(ABC):
         self._check_names()
 
     def read(
-        self,
-        columns: Sequence[str] | None = None,
-        kinds: Mapping[str, str] | None = None,
+        self, columns: Sequence[str] | None = None, kinds: Mapping[str, str] | None = None
     ) -> pd.DataFrame:
         """Read all rows of some columns. The type of a column depends on all of its rows.
 
@@ -99,60 +98,78 @@ class Table(ABC):
             float64 with NaN otherwise. Text is an object column with None for missing. Dates
             are datetime64. Other types of Parquet stay as they are.
         """
-        wanted = self._begin(self.names if columns is None else columns)
-        batches = list(self._batches(wanted, CHUNK_CELLS))
-        n_rows = sum(batch.n_rows for batch in batches)
+        wanted = self.names if columns is None else columns
+        self._begin(wanted)
+        pieces = list(self._batches(wanted, CHUNK_CELLS))
+        n_rows = sum(piece.num_rows for piece in pieces)
         if n_rows == 0:
-            raise TableError(f"{self.name} has columns but no rows. Give a table with rows.")
-        pieces: dict[str, list[Any]] = {name: [] for name in wanted}
-        for batch in batches:
-            for name in wanted:
-                pieces[name] += batch.columns[name].chunks
-        del batches
+            raise InputError(f"{self.name} has columns but no rows. Give a table with rows.")
+        whole = pa.concat_tables(pieces)
+        cells = {name: whole[name] for name in wanted}
         # Columns are typed one after the other, so that the cells that were read from the file
         # can be freed for each column in turn.
+        del pieces, whole
         typed = {}
         for name in wanted:
-            column = pa.chunked_array(pieces.pop(name))
-            kind = None if kinds is None else kinds.get(name)
+            kind = (kinds or {}).get(name)
+            column = cells.pop(name)
             typed[name] = (
-                self._typed(column) if kind is None else self.converted(column, kind, name, 0)
+                self._converted(column, kind, name, 0) if kind else self._typed(column)
             )
         return pd.DataFrame(typed, index=range(n_rows))
 
     def chunks(
-        self, kinds: Mapping[str, str], *, n_rows: int = 50_000
+        self, kinds: Mapping[str, str], *, n_rows: int = CHUNK_ROWS
     ) -> Iterator[pd.DataFrame]:
+        """Read some columns, a number of rows at a time, as frames of these kinds.
+
+        See `batches` and `frame`. A table without rows gives no frame.
+        """
+        batches = self.batches(list(kinds), n_rows=n_rows)
+        return (self.frame(batch, kinds) for batch in batches)
+
+    def batches(self, columns: Sequence[str], *, n_rows: int = CHUNK_ROWS) -> Iterator[Batch]:
         """Read some columns, a number of rows at a time, in constant memory.
+
+        The last batch and batches of wide tables have fewer rows.
+        """
+        self._begin(columns)
+        most = max(1, min(n_rows, CHUNK_CELLS // max(1, len(columns))))
+
+        def numbered() -> Iterator[Batch]:
+            first = 0
+            for cells in self._batches(columns, most):
+                yield Batch(first, cells)
+                first += cells.num_rows
+
+        return numbered()
+
+    def no_rows(self, columns: Sequence[str]) -> Batch:
+        """A batch of some columns, without rows."""
+        types = pa.schema([(name, self._type_of(name)) for name in columns])
+        return Batch(0, types.empty_table())
+
+    def frame(self, batch: Batch, kinds: Mapping[str, str]) -> pd.DataFrame:
+        """Some columns of a batch as a frame, whose index counts the table's rows from 0.
 
         Parameters
         ----------
+        batch : Batch
         kinds : mapping of str to {"number", "date", "text", "category", "as is"}
-            The columns, in the order that the frames will have. "number" gives float64 with
+            The columns, in the order that the frame will have. "number" gives float64 with
             NaN. "date" gives datetime64. "text" gives objects with None. "category" gives
             objects with None too, but only the user's texts mean missing. "as is" gives the
             cells of the file in an Arrow type of pandas. For CSV, these are texts, even if
             they mean missing.
-        n_rows : int
-            Rows of a frame. The last frame and frames of wide tables have fewer rows.
-
-        Yields
-        ------
-        frame : DataFrame
-            Its index counts the rows of the table from 0. A table without rows gives no frame.
         """
-        wanted = self._begin(list(kinds))
-        rows = max(1, min(n_rows, CHUNK_CELLS // max(1, len(wanted))))
-        return self._chunks(kinds, self._batches(wanted, rows))
-
-    def no_rows(self, kinds: Mapping[str, str]) -> pd.DataFrame:
-        """A frame of the columns that `chunks` gives, without rows."""
-        none = {name: pa.chunked_array([], self._type_of(name)) for name in kinds}
-        return next(iter(self._chunks(kinds, [Batch(0, none)])))
-
-    def _type_of(self, column: str) -> Any:
-        """The Arrow type of a column's cells in the file."""
-        return TEXT
+        first, cells = batch
+        columns = {
+            name: self._converted(cells[name], kind, name, first)
+            for name, kind in kinds.items()
+        }
+        frame = pd.DataFrame(columns, index=range(cells.num_rows))
+        frame.index = pd.RangeIndex(first, first + cells.num_rows)
+        return frame
 
     @property
     @abstractmethod
@@ -160,30 +177,20 @@ class Table(ABC):
         """The share of the file that has been read, from 0 to 1; None if it is unknown."""
 
     @abstractmethod
-    def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
-        """Rows of these columns in the types of the file, at most `n_rows` at a time."""
+    def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """These columns in the types of the file, as pyarrow.Tables of at most `n_rows`."""
+
+    @abstractmethod
+    def _type_of(self, column: str) -> Any:
+        """The Arrow type of a column's cells in the file."""
 
     @abstractmethod
     def _typed(self, column: Any) -> Any:
         """Turn a whole column, a pyarrow.ChunkedArray, into a column of pandas."""
 
-    def _chunks(
-        self, kinds: Mapping[str, str], batches: Iterable[Batch]
-    ) -> Iterator[pd.DataFrame]:
-        first = 0
-        for batch in batches:
-            columns = {
-                name: self.converted(batch.columns[name], kind, name, first)
-                for name, kind in kinds.items()
-            }
-            frame = pd.DataFrame(columns, index=range(batch.n_rows))
-            frame.index = pd.RangeIndex(first, first + batch.n_rows)
-            yield frame
-            first += batch.n_rows
-
-    def converted(self, column: Any, kind: str, name: str, first: int) -> Any:
-        """Convert a column of a chunk to its kind. The chunk starts at row `first`."""
-        column = plain(column)
+    def _converted(self, column: Any, kind: str, name: str, first: int) -> Any:
+        """Convert cells of a column, the first of them in row `first`, to their kind."""
+        column = without_dictionary(column)
         if kind == "as is":
             return pd.Series(pd.arrays.ArrowExtensionArray(column))
         # Categories keep texts that usually mean missing: the model knows whether such a text
@@ -191,8 +198,26 @@ class Table(ABC):
         column = with_holes(column, self._given if kind == "category" else self._markers)
         if kind in ("text", "category"):
             return objects(as_text(column))
-        if kind == "date":
-            return self._dates(column, name, first)
+        try:
+            if kind == "date":
+                return self._dates(column, name)
+            return self._numbers(column, name)
+        except UnreadableError as error:
+            row = first + pc.index(column, pa.scalar(error.text, column.type)).as_py() + 1
+            remedy = self._remedy(error.text, kind)
+            text = f"{shown(error.text)} is not a {kind}. {remedy}"
+            raise self._error(text, row, name) from error
+
+    def _dates(self, column: Any, name: str) -> Any:
+        """A column of dates as datetime64."""
+        if is_date(column.type):
+            return column.cast(pa.timestamp("us"), safe=False).to_numpy()
+        if not is_text(column.type) and not pa.types.is_null(column.type):
+            raise self._error(f"it holds {column.type}, not dates. Give dates.", column=name)
+        return dates(column.cast(TEXT))
+
+    def _numbers(self, column: Any, name: str) -> Any:
+        """A column of numbers as float64."""
         if pa.types.is_temporal(column.type):
             raise self._error(
                 f"it holds dates or times ({column.type}), and the model needs numbers. Turn "
@@ -201,49 +226,37 @@ class Table(ABC):
             )
         if not is_text(column.type):
             return pc.cast(column, pa.float64(), safe=False).to_numpy()
-        try:
-            return numbers(column, TRUTHS, self._marks)
-        except NotANumberError as error:
-            row = first + pc.index(column, pa.scalar(error.text, column.type)).as_py() + 1
-            raise self._not_a_number(error.text, row, name) from error
+        return numbers(column, TRUTHS, self._marks)
 
-    def _dates(self, column: Any, name: str, first: int) -> Any:
-        """A column of dates as datetime64."""
-        if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-            return column.cast(pa.timestamp("us"), safe=False).to_numpy()
-        if not is_text(column.type) and not pa.types.is_null(column.type):
-            raise self._error(f"it holds {column.type}, not dates. Give dates.", column=name)
-        try:
-            return dates(column.cast(TEXT))
-        except NotADateError as error:
-            row = first + pc.index(column, pa.scalar(error.text, column.type)).as_py() + 1
-            raise self._error(
-                f"{shown(error.text)} is not a date. Write it like 2020-12-31 or "
-                "2020-12-31T23:59:59, or give --missing if it means missing.",
-                row,
-                name,
-            ) from error
+    def _remedy(self, text: str, kind: str) -> str:
+        """What a user can do about a text that is not a number or not a date."""
+        if kind == "date":
+            return (
+                "Write it like 2020-12-31 or 2020-12-31T23:59:59, or give --missing if it "
+                "means missing."
+            )
+        for marks in (PLAIN, *OTHER_MARKS):
+            if is_number(text, marks):
+                return f"Give {marks.options} if numbers are written like that."
+        if len(text) > SHOWN_CHARACTERS:
+            return "Correct the cell."
+        return f"Correct the cell, or give --missing {text!r} if it means missing."
 
-    def _not_a_number(self, text: str, row: int, column: str) -> TableError:
-        remedy = "Correct the cell."
-        other = [marks for marks in (PLAIN, *OTHER_MARKS) if is_number(text, marks)]
-        if other:
-            remedy = f"Give {other[0].options} if numbers are written like that."
-        elif len(text) <= SHOWN_CHARACTERS:
-            remedy = f"Correct the cell, or give --missing {text!r} if it means missing."
-        return self._error(f"{shown(text)} is not a number. {remedy}", row, column)
-
-    def _begin(self, columns: Sequence[str]) -> list[str]:
-        """The columns to read. Refuses unknown columns, and a table that has been read."""
+    def _begin(self, columns: Sequence[str]) -> None:
+        """Refuse unknown columns, and a table that has been read."""
         if self._begun:
             raise RuntimeError(f"{self.name} has been read already; open it once more.")
         for column in columns:
-            if column not in self.names:
-                raise TableError(
-                    f"{self.name} has no column {column!r}. {self.similar_column(column)}"
-                )
+            self.check_column(column)
         self._begun = True
-        return list(columns)
+
+    def check_column(self, column: str, option: str = "") -> None:
+        """Refuse the name of a column that the table lacks. `option` is where it was given."""
+        if column not in self.names:
+            raise InputError(
+                f"{option and f'{option}: '}{self.name} has no column {column!r}. "
+                f"{self.similar_column(column)}"
+            )
 
     def similar_column(self, column: str, taken: Sequence[str] = ()) -> str:
         """A hint for a column that the table lacks: a similar name that is not in `taken`."""
@@ -274,21 +287,18 @@ class Table(ABC):
 
     def _error(
         self, text: str, row: int | None = None, column: str | None = None
-    ) -> TableError:
+    ) -> InputError:
         """The error for a mistake at some place. Rows count from 1, and row 0 is the header."""
         place = self.name
         if row is not None:
             place += f", row {row}" if row else ", header"
         if column is not None:
             place += f", column {shown(column)}"
-        return TableError(f"{place}: {text}")
+        return InputError(f"{place}: {text}")
 
 
 def as_text(column: Any) -> Any:
-    """A column as text, in the form in which the encoder names categories.
-
-    The column is a pyarrow.ChunkedArray.
-    """
+    """A column as text, in the form in which the encoder names categories."""
     if is_text(column.type):
         return column
     names = [None if cell is None else category_name(cell) for cell in column.to_pylist()]

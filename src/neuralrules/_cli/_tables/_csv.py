@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from neuralrules._cli._tables._cells import PLAIN, TEXT, Marks, typed, with_holes
-from neuralrules._cli._tables._columns import Batch, Table, shown
+from neuralrules._cli._errors import InputError
+from neuralrules._cli._tables._cells import TEXT, Marks, typed, with_holes
+from neuralrules._cli._tables._columns import Table, shown
 from neuralrules._cli._tables._streams import (
     COMPRESSIONS,
     FORMAT_OPTION,
     STANDARD_INPUT,
     Source,
-    TableError,
     reading,
 )
 from neuralrules._data._cells import MISSING
@@ -39,7 +39,7 @@ TO_UTF8 = ICONV.format("WINDOWS-1252")
 UTF8_MARK = b"\xef\xbb\xbf"
 DOUBLED = 'A quote inside a quoted cell must be doubled ("").'
 # Characters that often separate cells, each with the option to give for it.
-DELIMITERS = {
+OPTIONS = {
     "\t": f"{FORMAT_OPTION} tsv",
     ";": "--delimiter ';'",
     "|": "--delimiter '|'",
@@ -62,102 +62,81 @@ def check_is_text(source: Source) -> None:
     with reading(source.name):
         start = source.stream.peek(16)
     for suffix, compression in COMPRESSIONS.items():
-        if compression.magic.match(start):
+        if re.match(compression.magic, start):
             remedy = f"Give it a name that ends in .{suffix}."
             if source.name == STANDARD_INPUT:
                 remedy = f"Decompress it first, for example: {compression.name} -dc FILE | ..."
-            raise TableError(f"{source.name} is compressed by {compression.name}. {remedy}")
+            raise InputError(f"{source.name} is compressed by {compression.name}. {remedy}")
     for magic, what, remedy in OTHERS:
         if re.match(magic, start):
-            raise TableError(f"{source.name} is {what}. {remedy}")
+            raise InputError(f"{source.name} is {what}. {remedy}")
 
 
 class RowError(Exception):
     """A row cannot be split into cells. The text says why, and what to do."""
 
 
-class RowBlocks:
-    """Cuts the bytes of a table into blocks of whole rows.
+def row_blocks(source: Source, delimiter: str) -> Iterator[bytes]:
+    """The first row of a table, then blocks of whole rows, with blank lines before rows.
 
-    Parameters
-    ----------
-    source : Source
-    delimiter : str
-        One character between cells.
+    A `RowError` is about the first row that was not yielded.
     """
+    # A quote opens a cell only at its start, and closes it only at its end.
+    mark = re.escape(delimiter)
+    quoted = rf'(?:(?<={mark})|(?<![^\r\n]))"[^"]*+(?:""[^"]*+)*+"'
+    quote_inside = rf'(?<!{mark})(?<=[^\r\n])"'
+    other = r'[^"\r\n]*+'
+    cells = rf"{other}(?>(?>{quoted}(?={mark}|[\r\n])|{quote_inside}){other})*+"
+    row = rf"[\r\n]*+{cells}(?:\r\n?|\n)"
+    # The bytes that were read may end in the middle of a delimiter of several bytes.
+    after = rf"(?=[\s\S]{{{len(delimiter.encode())}}})"
+    all_rows = re.compile(rf"(?>{row})++".encode())
+    broken_row = re.compile(rf"[\r\n]*+{cells}{quoted}(?!{mark}|[\r\n]){after}".encode())
 
-    def __init__(self, source: Source, delimiter: str) -> None:
-        self._source = source
-        self._delimiter = delimiter
-        self._ahead = b""  # bytes that were read but not returned; they begin with a row
-        self._ended = False
-        # A quote opens a cell only at its start, and closes it only at its end.
-        mark = re.escape(delimiter)
-        quoted = rf'(?:(?<={mark})|(?<![^\r\n]))"[^"]*+(?:""[^"]*+)*+"'
-        quote_inside = rf'(?<!{mark})(?<=[^\r\n])"'
-        other = r'[^"\r\n]*+'
-        cells = rf"{other}(?>(?>{quoted}(?={mark}|[\r\n])|{quote_inside}){other})*+"
-        row = rf"[\r\n]*+{cells}(?:\r\n?|\n)"
-        # The bytes that were read may end in the middle of a delimiter of several bytes.
-        after = rf"(?=[\s\S]{{{len(delimiter.encode())}}})"
-        self._one_row = re.compile(row.encode())
-        self._all_rows = re.compile(rf"(?>{row})++".encode())
-        self._broken_row = re.compile(
-            rf"[\r\n]*+{cells}{quoted}(?!{mark}|[\r\n]){after}".encode()
-        )
+    ahead = b""  # bytes that were read but not yielded; they begin with a row
+    ended = False
 
-    def header(self) -> bytes:
-        """The first row, without the byte order mark of UTF-8."""
-        self._read(len(UTF8_MARK))
-        self._ahead = self._ahead.removeprefix(UTF8_MARK)
-        # A pipe may have no more than the first row for a while, so only one row is awaited.
-        return self._next(self._one_row, size=1)
-
-    def next(self) -> bytes:
-        """One or more rows, with blank lines before and between them; empty at the end.
-
-        Raises
-        ------
-        RowError
-            If the first of the next rows cannot be split into cells.
-        """
-        return self._next(self._all_rows, BLOCK_BYTES)
-
-    def _next(self, rows: re.Pattern[bytes], size: int) -> bytes:
-        while True:
-            self._read(min(size, LONGEST_ROW))
-            if found := rows.match(self._ahead):
-                block, self._ahead = found[0], self._ahead[found.end() :]
-                return block
-            if self._ended and not self._ahead.strip(b"\r\n"):
-                return b""
-            if self._broken_row.match(self._ahead):
-                raise RowError(
-                    f"a quoted cell goes on after its closing quote. {DOUBLED} If the cells "
-                    f"are not separated by {self._delimiter!r}, give --delimiter."
-                )
-            if self._ended:
-                raise RowError(f"a quote that opens here is never closed. Close it. {DOUBLED}")
-            if len(self._ahead) >= LONGEST_ROW:
-                raise RowError(
-                    f"it does not end within {LONGEST_ROW:,} bytes, the most that a row may "
-                    "have. Write each row on a line of its own, and leave long cells out. If "
-                    f"a quote opens here and is never closed, close it. {DOUBLED}"
-                )
-            size = 2 * len(self._ahead)
-
-    def _read(self, size: int) -> None:
+    def read(size: int) -> None:
         """Read until `size` bytes or all bytes are ahead. The last row gets a line end."""
+        nonlocal ahead, ended
         most = max(size, min(BLOCK_BYTES, LONGEST_ROW))
-        pieces = [self._ahead]
-        length = len(self._ahead)
-        while length < size and not self._ended:
-            with reading(self._source.name):
-                piece = self._source.stream.read1(most - length)
-            self._ended = not piece
+        pieces, length = [ahead], len(ahead)
+        while length < size and not ended:
+            with reading(source.name):
+                piece = source.stream.read1(most - length)
+            ended = not piece
             pieces.append(piece or b"\n")
             length += len(piece)
-        self._ahead = b"".join(pieces)
+        ahead = b"".join(pieces)
+
+    read(len(UTF8_MARK))
+    ahead = ahead.removeprefix(UTF8_MARK)
+    # A pipe may have no more than the first row for a while, so only one row is awaited.
+    rows, size = re.compile(row.encode()), 1
+    while True:
+        read(min(size, LONGEST_ROW))
+        if found := rows.match(ahead):
+            block, ahead = found[0], ahead[found.end() :]
+            found = None  # a match keeps the bytes in memory
+            yield block
+            rows, size = all_rows, BLOCK_BYTES
+            continue
+        if ended and not ahead.strip(b"\r\n"):
+            return
+        if broken_row.match(ahead):
+            raise RowError(
+                f"a quoted cell goes on after its closing quote. {DOUBLED} If the cells "
+                f"are not separated by {delimiter!r}, give --delimiter."
+            )
+        if ended:
+            raise RowError(f"a quote that opens here is never closed. Close it. {DOUBLED}")
+        if len(ahead) >= LONGEST_ROW:
+            raise RowError(
+                f"it does not end within {LONGEST_ROW:,} bytes, the most that a row may "
+                "have. Write each row on a line of its own, and leave long cells out. If "
+                f"a quote opens here and is never closed, close it. {DOUBLED}"
+            )
+        size = 2 * len(ahead)
 
 
 class CsvTable(Table):
@@ -176,27 +155,27 @@ class CsvTable(Table):
     """
 
     def __init__(
-        self, source: Source, delimiter: str, missing: Sequence[str], marks: Marks = PLAIN
+        self, source: Source, delimiter: str, missing: Sequence[str], marks: Marks
     ) -> None:
         check_is_text(source)
         self.name = source.name
         self._source = source
         self._delimiter = delimiter
-        self._blocks = RowBlocks(source, delimiter)
-        self._n_rows = 0  # number of rows that have been split
+        self._blocks = row_blocks(source, delimiter)
+        self._row = 0  # the next row, 0 for the header
         super().__init__(source.name, self._header(), missing, MISSING, marks)
 
     @property
     def done(self) -> float | None:
         return self._source.done()
 
+    def _type_of(self, column: str) -> Any:
+        return TEXT
+
     def _header(self) -> list[str]:
-        try:
-            block = self._blocks.header()
-        except RowError as error:
-            raise self._error(str(error), row=0) from error
+        block = self._next_block()
         if not block:
-            raise TableError(
+            raise InputError(
                 f"{self.name} is empty. A table needs a header with the names of its columns."
             )
         try:
@@ -209,20 +188,28 @@ class CsvTable(Table):
                 "Leave columns out.",
                 row=0,
             )
+        self._row = 1
         # pandas gives such names to columns without a name, such as its index.
         return [name or f"Unnamed: {place}" for place, name in enumerate(names)]
 
-    def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Batch]:
+    def _next_block(self) -> bytes:
+        """The next rows, or b"" at the end."""
+        try:
+            return next(self._blocks, b"")
+        except RowError as error:
+            raise self._error(str(error), self._row) from error
+
+    def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         # If no column is wanted, the first one is read to count the rows.
         wanted = list(columns) or self.names[:1]
-        held = pa.table({name: pa.chunked_array([], TEXT) for name in wanted})
+        held = self.no_rows(wanted).cells
         for table in self._tables(wanted):
             held = pa.concat_tables([held, table])
             while held.num_rows >= n_rows or held.nbytes > CHUNK_BYTES:
-                chunk, held = held[:n_rows], held[n_rows:]
-                yield Batch(chunk.num_rows, {name: chunk[name] for name in columns})
+                yield held[:n_rows].select(columns)
+                held = held[n_rows:]
         if held.num_rows:
-            yield Batch(held.num_rows, {name: held[name] for name in columns})
+            yield held.select(columns)
 
     def _tables(self, columns: list[str]) -> Iterator[Any]:
         """The cells of some columns, as a pyarrow.Table of `TEXT` for each block of rows."""
@@ -240,18 +227,12 @@ class CsvTable(Table):
                     raise self._not_utf8(block, columns) from error
                 table = None
             if ragged:
+                number, n_cells = ragged[0].number, ragged[0].actual_columns
                 if table is not None:  # the rows before the mistake can be used
-                    yield table[: ragged[0].number - 1]
-                row = self._n_rows + ragged[0].number
-                raise self._ragged(ragged[0].actual_columns, row)
-            self._n_rows += table.num_rows
+                    yield table[: number - 1]
+                raise self._ragged(n_cells, self._row + number - 1)
+            self._row += table.num_rows
             yield table
-
-    def _next_block(self) -> bytes:
-        try:
-            return self._blocks.next()
-        except RowError as error:
-            raise self._error(str(error), self._n_rows + 1) from error
 
     def _typed(self, column: Any) -> Any:
         return typed(with_holes(column, self._markers), self._marks)
@@ -261,17 +242,15 @@ class CsvTable(Table):
 
     def _delimiter_hint(self) -> str:
         """A hint about the delimiter, if the header is one cell that contains another one."""
-        if len(self.names) > 1:
-            return ""
-        for other, option in DELIMITERS.items():
-            if other in self.names[0]:
+        for other, option in OPTIONS.items():
+            if len(self.names) == 1 and other in self.names[0]:
                 return (
                     f"Its header is a single column {shown(self.names[0])}: give {option} if "
                     "that separates the cells."
                 )
         return ""
 
-    def _ragged(self, n_cells: int, row: int) -> TableError:
+    def _ragged(self, n_cells: int, row: int) -> InputError:
         remedy = self._delimiter_hint() or (
             f"Mend the row: a cell that contains {self._delimiter!r} must be in quotes."
         )
@@ -280,13 +259,13 @@ class CsvTable(Table):
             f"it has {cells}, but the header has {len(self.names)}. {remedy}", row
         )
 
-    def _not_utf8(self, block: bytes, columns: list[str]) -> TableError:
+    def _not_utf8(self, block: bytes, columns: list[str]) -> InputError:
         """The error for the first cell that is not UTF-8, in a block that has such a cell."""
         table = split(block, self._delimiter, self.names, columns, pa.large_binary())
         row, column = next(
             (row, name)
             for name in columns
-            for row, cell in enumerate(table[name].to_pylist(), start=self._n_rows + 1)
+            for row, cell in enumerate(table[name].to_pylist(), start=self._row)
             if not is_utf8(cell.decode(errors="surrogateescape"))
         )
         return self._error(f"the cell is not UTF-8 text. {TO_UTF8}", row, column)
@@ -300,13 +279,10 @@ def split(
     kind: Any = None,
     note_ragged: Any = None,
 ) -> Any:
-    """Split rows of text into a pyarrow.Table.
+    """Split whole rows of text into a pyarrow.Table.
 
     Parameters
     ----------
-    block : bytes
-        Whole rows.
-    delimiter : str
     names : list of str, optional
         The names of all columns. By default the first row holds the names.
     columns : sequence of str

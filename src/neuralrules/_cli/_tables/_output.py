@@ -1,12 +1,14 @@
-"""Writing of frames, one after the other, into a table file."""
+"""Writing of frames, one after the other, into a table file.
+
+The first frame sets the columns, and may have no rows. A writer leaves its stream open.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, BinaryIO, Protocol
+from types import SimpleNamespace
+from typing import Any, BinaryIO
 
 import pandas as pd
 import pyarrow as pa
@@ -18,37 +20,18 @@ from neuralrules._data._cells import NUMBER
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-class TableWriter(Protocol):
-    """A table file that is open for writing."""
-
-    def write(self, frame: pd.DataFrame) -> None:
-        """Add a frame's rows. The first frame sets the columns, and may have no rows."""
-
-
-class UnixLines:
-    r"""Replaces the row ending \r\n of a csv writer by \n.
-
-    The csv writer itself must write \r\n: some versions of Python quote a cell that contains
-    a carriage return only if rows end with one.
-    """
-
-    def __init__(self, lines: io.TextIOBase) -> None:
-        self._lines = lines
-
-    def write(self, row: str) -> int:
-        return self._lines.write(row[:-2] + "\n")
-
-
 class CsvWriter:
     """Writes text, with all digits of numbers and with quotes only around cells that need them.
 
     With `spreadsheet_safe`, texts that look like formulas get an apostrophe in front.
     """
 
-    def __init__(
-        self, lines: io.TextIOBase, delimiter: str, *, spreadsheet_safe: bool = False
-    ) -> None:
-        self._writer = csv.writer(UnixLines(lines), delimiter=delimiter, lineterminator="\r\n")
+    def __init__(self, stream: BinaryIO, delimiter: str, *, spreadsheet_safe: bool) -> None:
+        self._lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        # Some versions of Python quote a cell that contains a carriage return only if rows end
+        # with one. So the csv writer ends rows with \r\n, which is replaced by \n.
+        unix: Any = SimpleNamespace(write=lambda row: self._lines.write(row[:-2] + "\n"))
+        self._writer = csv.writer(unix, delimiter=delimiter, lineterminator="\r\n")
         self._started = False
         self._safe = spreadsheet_safe
 
@@ -62,6 +45,9 @@ class CsvWriter:
             self._writer.writerow(names)
             self._started = True
         self._writer.writerows(zip(*columns, strict=True))
+
+    def close(self) -> None:
+        self._lines.detach()  # this also flushes
 
 
 def cells(column: pd.Series) -> list[Any]:
@@ -89,42 +75,14 @@ class ParquetWriter:
     def write(self, frame: pd.DataFrame) -> None:
         table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
         if self._writer is None:
-            self._writer = pq.ParquetWriter(self._stream, with_types(table.schema))
-        # A column of objects has no type if all of its cells are missing.
+            # A column of objects has no type if all of its cells are missing.
+            fields = [
+                field.with_type(pa.string()) if pa.types.is_null(field.type) else field
+                for field in table.schema
+            ]
+            self._writer = pq.ParquetWriter(self._stream, pa.schema(fields))
         self._writer.write_table(table.cast(self._writer.schema))
 
     def close(self) -> None:
         if self._writer is not None:
             self._writer.close()
-
-
-def with_types(schema: Any) -> Any:
-    """A schema in which columns without any value have a text type."""
-    return pa.schema(
-        [
-            field.with_type(pa.string()) if pa.types.is_null(field.type) else field
-            for field in schema
-        ]
-    )
-
-
-@contextmanager
-def csv_writer(
-    stream: BinaryIO, delimiter: str, *, spreadsheet_safe: bool = False
-) -> Iterator[TableWriter]:
-    """A writer of text into a stream. The stream stays open."""
-    lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-    try:
-        yield CsvWriter(lines, delimiter, spreadsheet_safe=spreadsheet_safe)
-    finally:
-        lines.detach()  # this also flushes
-
-
-@contextmanager
-def parquet_writer(stream: BinaryIO) -> Iterator[TableWriter]:
-    """A writer of Parquet into a stream. The stream stays open."""
-    writer = ParquetWriter(stream)
-    try:
-        yield writer
-    finally:
-        writer.close()
