@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +12,7 @@ import numpy as np
 from neuralrules._cli._errors import InputError, listed
 from neuralrules._cli._models import notes_of
 from neuralrules._cli._options import Callback, option
-from neuralrules._cli._table_format import TableFormat, table_format_options
+from neuralrules._cli._table_format import TableFormat, gathered, table_format_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,13 +37,10 @@ class ModelRows(NamedTuple):
     n_rows : int
     """
 
-    X: Any
-    y: np.ndarray | None
-    weights: np.ndarray | None
-    n_rows: int
-
-
-NO_ROWS = ModelRows(None, None, None, 0)
+    X: Any = None
+    y: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    n_rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,8 +57,8 @@ class LabelledTable:
     """
 
     table_format: TableFormat
-    target: Sequence[str] = ()
-    weight: str | None = None
+    target: Sequence[str]
+    weight: str | None
 
     def read(
         self,
@@ -79,55 +75,40 @@ class LabelledTable:
         """
         import pandas as pd
 
-        weight = self.weight
         if path is None:
-            for option_name, value in (("--target", self.target), ("--weight", weight)):
-                if value:
-                    raise click.UsageError(
-                        f"{option_name} needs DATA, the table that it is about."
-                    )
-            return NO_ROWS
+            for name, given in (("--target", self.target), ("--weight", self.weight)):
+                if given:
+                    raise click.UsageError(f"{name} needs DATA, the table that it is about.")
+            return ModelRows()
+        weights = [] if self.weight is None else [self.weight]
         with self.table_format.open(path, model) as table:
-            if weight is not None and weight not in table.names:
-                raise no_column(table, weight, "--weight")
-            noted = list(self.target) or notes_of(model, "targets")
-            others = [*noted, *([] if weight is None else [weight])]
-            columns = find_columns(model, table, others)
-            kinds = dict(columns.kinds)
-            targets: list[str] = []
-            needed = target_needed or weight is not None or bool(self.target)
-            if needed or (noted and set(noted) <= set(table.names)):
-                targets = target_names(model, self.target, table, list(columns.kinds))
-                kinds |= dict.fromkeys(targets, target_kind(model))
-            if weight is not None:
-                kinds[weight] = "number"
+            for name in weights:
+                table.check_column(name, "--weight")
+            targets = list(self.target) or notes_of(model, "targets")
+            columns = find_columns(model, table, [*targets, *weights])
+            there = bool(targets) and set(targets) <= set(table.names)
+            if target_needed or weights or self.target or there:
+                check_targets(model, targets, table, columns)
+            else:
+                targets = []
+            kinds = columns.kinds | dict.fromkeys(targets, target_kind(model))
+            kinds |= dict.fromkeys(weights, "number")
             with console.progress(f"Reading {table.name}", lambda: table.done):
                 pieces = list(table.chunks(kinds))
             if not sum(map(len, pieces)):
-                raise InputError(f"{table.name} has no rows. Give a table with at least one.")
+                raise without_rows(table)
             frame = pd.concat(pieces, ignore_index=True)
             return ModelRows(
                 columns.of(frame),
                 known_targets(model, frame, targets, table.name) if targets else None,
-                None if weight is None else checked_weights(frame[weight], table.name),
+                checked_weights(frame[self.weight], table.name) if weights else None,
                 len(frame),
             )
 
 
 def labelled_table_options(function: Callback) -> Callback:
     """Add the options about a table with a target; the command gets its `table`."""
-
-    @functools.wraps(function)
-    def command(
-        *args: Any,
-        target: Sequence[str],
-        weight: str | None,
-        table_format: TableFormat,
-        **options: Any,
-    ) -> Any:
-        return function(*args, table=LabelledTable(table_format, target, weight), **options)
-
-    target_option = option(
+    target = option(
         "--target",
         "-t",
         metavar="COL",
@@ -135,10 +116,8 @@ def labelled_table_options(function: Callback) -> Callback:
         help="The target column, if it is not called as in the fit, or if the model notes no "
         "target.",
     )
-    weight_option = option(
-        "--weight", metavar="COL", help="A column with the weight of each row."
-    )
-    return target_option(weight_option(table_format_options(command)))
+    weight = option("--weight", metavar="COL", help="A column with the weight of each row.")
+    return gathered(function, "table", LabelledTable, [target, weight, table_format_options])
 
 
 class ModelColumns(NamedTuple):
@@ -165,42 +144,36 @@ class ModelColumns(NamedTuple):
         return columns if self.named else columns.to_numpy()
 
 
-def no_column(table: Table, name: str, option: str) -> InputError:
-    """The error for an option that names a column that the table lacks."""
-    return InputError(
-        f"{option}: {table.name} has no column {name!r}. {table.similar_column(name)}"
-    )
-
-
 def find_columns(
     model: NeuralRuleModel | StoredModel, table: Table, others: Sequence[str] = ()
 ) -> ModelColumns:
     """Find a model's columns in a table: by name, or by place if it knows no names.
 
-    Parameters
-    ----------
-    model : fitted estimator
-    table : Table
-    others : sequence of str
-        The table's columns that are not columns of the model: identifiers, target, weight.
+    The columns `others` are not columns of the model: identifiers, target, weight.
     """
     encoder = model.encoder_
-    kinds = [kind_of(encoder.columns_of(source)[0]) for source in range(len(encoder.names))]
-    named = encoder.named
-    lacking = [name for name in encoder.names if name not in table.names]
-    if not lacking:
-        return ModelColumns(dict(zip(encoder.names, kinds, strict=True)), named, table.name)
-    if named:
-        taken = [*encoder.names, *notes_of(model, "targets"), *others]
-        raise lacking_columns(table, lacking, taken)
-    places = [name for name in table.names if name not in others]
-    if len(places) != len(kinds):
+    names = encoder.names
+    kinds = [kind_of(encoder.columns_of(source)[0]) for source in range(len(names))]
+    lacking = [name for name in names if name not in table.names]
+    if lacking and encoder.named:
+        what = f"column {lacking[0]!r}"
+        if len(lacking) > 1:
+            what = f"{len(lacking)} columns {listed(lacking)}"
+        # Columns that have another use are not suggested.
+        taken = [*names, *notes_of(model, "targets"), *others]
         raise InputError(
-            f"{table.name} has {len(places)} columns to predict from, but the model was fitted "
+            f"{table.name} lacks the {what}, which the model was fitted on. "
+            f"{table.similar_column(lacking[0], taken)}"
+        )
+    if lacking:
+        names = [name for name in table.names if name not in others]
+    if len(names) != len(kinds):
+        raise InputError(
+            f"{table.name} has {len(names)} columns to predict from, but the model was fitted "
             f"on {len(kinds)} columns without names. Give exactly these, in their order, or "
             f"name them {encoder.names[0]}{', …' * (len(kinds) > 1)}."
         )
-    return ModelColumns(dict(zip(places, kinds, strict=True)), named, table.name)
+    return ModelColumns(dict(zip(names, kinds, strict=True)), encoder.named, table.name)
 
 
 def kind_of(column: EncodedColumn) -> str:
@@ -212,37 +185,18 @@ def kind_of(column: EncodedColumn) -> str:
     return "number" if isinstance(column, Number) else "category"
 
 
-def lacking_columns(
-    table: Table, lacking: Sequence[str], taken: Sequence[str] = ()
-) -> InputError:
-    """The error for columns that a model needs and a table lacks.
-
-    The message does not suggest the columns `taken`, which have another use: targets and the
-    model's other columns.
-    """
-    what = f"column {lacking[0]!r}"
-    if len(lacking) > 1:
-        what = f"{len(lacking)} columns {listed(lacking)}"
-    return InputError(
-        f"{table.name} lacks the {what}, which the model was fitted on. "
-        f"{table.similar_column(lacking[0], taken)}"
-    )
-
-
-def target_names(
-    model: NeuralRuleModel, given: Sequence[str], table: Table, columns: Sequence[str]
-) -> list[str]:
-    """The target columns that the user gives, or those that `fit` noted in the model."""
-    targets = list(given) or notes_of(model, "targets")
+def check_targets(
+    model: NeuralRuleModel, targets: Sequence[str], table: Table, columns: ModelColumns
+) -> None:
+    """Refuse target columns that are not there, or that do not fit the model."""
     if not targets:
         raise InputError(
             "The model does not say which column is its target, since it was not made by "
             "`neuralrules fit`. Name it with --target."
         )
     for name in targets:
-        if name not in table.names:
-            raise no_column(table, name, "--target")
-        if name in columns:
+        table.check_column(name, "--target")
+        if name in columns.kinds:
             raise InputError(
                 f"The target {name!r} is one of the columns that the model predicts from. "
                 "Name another one with --target."
@@ -253,7 +207,6 @@ def target_names(
             f"The model has {expected} target(s), but {len(targets)} are named: "
             f"{listed(targets)}. Give --target once for each."
         )
-    return targets
 
 
 def rows_by_number(
@@ -269,24 +222,27 @@ def rows_by_number(
     read, with the columns of the model in the model's order.
     """
     columns = find_columns(model, table, notes_of(model, "targets"))
-    first = 1
+    n_rows = 0
     with console.progress(f"Reading {table.name}", lambda: table.done):
         for chunk in table.chunks(columns.kinds):
             if look_at is not None:
-                look_at(chunk[list(columns.kinds)])
+                look_at(chunk)
             for number in set(numbers):
-                if first <= number < first + len(chunk):
-                    yield number, columns.of(chunk.iloc[[number - first]])
-            first += len(chunk)
-            if first > max(numbers):
+                if n_rows < number <= n_rows + len(chunk):
+                    yield number, columns.of(chunk.iloc[[number - n_rows - 1]])
+            n_rows += len(chunk)
+            if n_rows >= max(numbers):
                 return
-    n_rows = first - 1
+    if not n_rows:
+        raise without_rows(table)
     raise InputError(
         f"--row {max(numbers)}: {table.name} has {n_rows:,} rows. Give a number from 1 to "
         f"{n_rows:,}."
-        if n_rows
-        else f"{table.name} has no rows. Give a table with at least one."
     )
+
+
+def without_rows(table: Table) -> InputError:
+    return InputError(f"{table.name} has no rows. Give a table with at least one.")
 
 
 def target_kind(model: NeuralRuleModel) -> str:
@@ -307,15 +263,15 @@ def known_targets(
         numbers = frame[list(targets)].to_numpy(np.float64)
         return numbers[:, 0] if model.fitted_.task.flat else numbers
     cells = frame[targets[0]]
+    labels: dict[Any, Any]
     if classes.dtype.kind == "b":
-        labels: dict[Any, Any] = {
-            cell: BOOLEANS.get(cell.casefold()) for cell in cells.unique()
-        }
+        texts = [cell for cell in cells.unique() if cell.casefold() in BOOLEANS]
+        labels = {cell: BOOLEANS[cell.casefold()] for cell in texts}
     elif classes.dtype.kind in "iuf":
         labels = {label: label for label in classes.tolist()}
     else:
         labels = {str(label): label for label in classes.tolist()}
-    known = cells.isin([cell for cell, label in labels.items() if label is not None])
+    known = cells.isin(labels)
     if not known.all():
         row = int(np.argmin(known.to_numpy()))
         cell = cells.iloc[row]
@@ -348,10 +304,9 @@ def check_complete(column: pd.Series, name: str, what: str) -> None:
     """Refuse a column with missing cells."""
     holes = column.isna().to_numpy()
     if holes.any():
-        count = int(holes.sum())
         raise InputError(
-            f"The {what} {column.name!r} is missing in {count} of {len(holes)} rows of {name}, "
-            f"first in row {int(np.argmax(holes)) + 1}. Remove or complete such rows."
+            f"The {what} {column.name!r} is missing in {holes.sum()} of {len(holes)} rows of "
+            f"{name}, first in row {np.argmax(holes) + 1}. Remove or complete such rows."
         )
 
 
