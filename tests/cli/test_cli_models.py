@@ -145,7 +145,7 @@ def test_a_target_must_not_be_a_column_of_the_model_and_there_must_be_rows(here)
     )
     (here / "none.csv").write_text((here / "iris.csv").read_text().splitlines()[0])
     assert refused("evaluate", "iris.nrules", "none.csv") == (
-        "none.csv has no rows. Give a table with at least one."
+        "none.csv has columns but no rows. Give a table with rows."
     )
 
 
@@ -279,8 +279,8 @@ def test_a_row_that_is_not_there():
 
 
 def test_explain_reads_no_further_than_the_row(here, monkeypatch):
-    chunks = Table.chunks
-    monkeypatch.setattr(Table, "chunks", lambda self, kinds: chunks(self, kinds, n_rows=10))
+    batches = Table.batches
+    monkeypatch.setattr(Table, "batches", lambda self, names: batches(self, names, n_rows=10))
     (here / "late.csv").write_text((here / "iris.csv").read_text() + "broken\n")
     assert "Row 7: setosa" in done("explain", "iris.nrules", "late.csv", "--row", 7).out
     assert refused("explain", "iris.nrules", "late.csv", "--row", 200).startswith(

@@ -187,7 +187,9 @@ def test_long_rows_come_in_smaller_blocks_and_chunks(monkeypatch):
 
     monkeypatch.setattr(_csv, "row_blocks", noted)
     with open_table("data.csv") as table:
-        chunks = list(table.chunks({"a": "number", "b": "text"}))
+        kinds, chunks = {"a": "number", "b": "text"}, []
+        for batch in table.batches(list(kinds)):
+            chunks.append(table.frame(batch, kinds, sum(map(len, chunks))))
     assert max(block.count(b"\n") for block in blocks) <= 4
     assert 4 <= len(chunks) <= 10
     assert [row for chunk in chunks for row in chunk["a"]] == whole["a"].tolist()

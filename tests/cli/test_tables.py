@@ -64,9 +64,17 @@ def read(path, columns=None, **options):
         return table.read(columns)
 
 
+def frames(table, kinds, n_rows=50_000):
+    """The rows of an open table, a number of rows at a time."""
+    first = 0
+    for batch in table.batches(list(kinds), n_rows=n_rows):
+        yield table.frame(batch, kinds, first)
+        first += batch.num_rows
+
+
 def chunks(path, kinds, n_rows=50_000, **options):
     with open_table(path, **options) as table:
-        return list(table.chunks(kinds, n_rows=n_rows))
+        return list(frames(table, kinds, n_rows))
 
 
 def rows(path, kinds, n_rows=50_000, **options):
@@ -297,7 +305,7 @@ def test_a_cell_that_is_no_number_is_named():
     path = saved("".join(lines))
     for n_rows in (1, 100, 1017, 5000):
         with open_table(path) as table, pytest.raises(InputError) as caught:
-            list(table.chunks({"age": "number"}, n_rows=n_rows))
+            list(frames(table, {"age": "number"}, n_rows=n_rows))
         assert str(caught.value) == (
             "data.csv, row 1017, column 'age': 'abc' is not a number. Correct the cell, or "
             "give --missing 'abc' if it means missing."
@@ -324,7 +332,7 @@ def test_done_grows_to_one(monkeypatch):
     path = saved("a,b\n" + "123456,abcdef\n" * 20_000)
     for name in (path, saved(compress(Path(path).read_bytes(), ".gz"), "data.csv.gz")):
         with open_table(name) as table:
-            shares = [table.done for _ in table.chunks({"a": "number"}, n_rows=1000)]
+            shares = [table.done for _ in frames(table, {"a": "number"}, n_rows=1000)]
         assert 0 < shares[0] <= shares[10] <= 1
         assert shares[-1] == 1
     assert shares[0] < 1 or name.endswith(".gz")
@@ -345,7 +353,7 @@ def peak_of_scoring(path):
     arrow = 0
     tracemalloc.start()
     with open_table(path) as table, open_output("out.csv.gz") as writer:
-        for frame in table.chunks(kinds, n_rows=500):
+        for frame in frames(table, kinds, n_rows=500):
             arrow = max(arrow, pa.total_allocated_bytes())
             writer.write(frame)
     peak = tracemalloc.get_traced_memory()[1] + arrow
@@ -750,7 +758,7 @@ def test_a_column_that_is_not_there():
     text = "data.csv has no column 'aeg'. Did you mean 'age'?"
     assert message(path, ["id", "aeg"]) == text
     with open_table(path) as table, pytest.raises(InputError) as caught:
-        table.chunks({"aeg": "number"})
+        table.batches(["aeg"])
     assert str(caught.value) == text
     assert message(path, ["zzz"]) == (
         "data.csv has no column 'zzz'. Its columns are 'id', 'age', 'city'."
@@ -907,7 +915,7 @@ def test_parquet_text_as_numbers():
 def test_parquet_progress():
     path = saved(pa.table({"a": range(10)}), "data.parquet")
     with open_table(path) as table:
-        assert [table.done for _ in table.chunks({"a": "number"}, n_rows=5)] == [0.5, 1]
+        assert [table.done for _ in frames(table, {"a": "number"}, n_rows=5)] == [0.5, 1]
 
 
 def test_parquet_types_that_no_rule_can_use():
@@ -1057,7 +1065,7 @@ def test_identifiers_with_holes_pass_from_parquet_to_any_file(target):
     ids = [None, None, 2**60 + 1, None]
     path = saved(pa.table({"id": pa.array(ids, pa.int64())}), "data.parquet")
     with open_table(path) as table, open_output(target) as writer:
-        for frame in table.chunks({"id": "as is"}, n_rows=1):
+        for frame in frames(table, {"id": "as is"}, n_rows=1):
             writer.write(frame.assign(p=0.5))
     if target == "out.csv":
         cells = [f"{'' if cell is None else cell},0.5\n" for cell in ids]

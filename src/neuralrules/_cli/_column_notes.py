@@ -88,17 +88,17 @@ def other_numbers_note(cells: pd.Series, used: Marks) -> str | None:
     def are_numbers(marks: Marks) -> pd.Series:
         return texts.map(lambda text: is_number(text, marks)).astype(bool)
 
-    now = are_numbers(used)
     # Marks with the user's decimal mark come first, and so win if several marks fit equally.
     others = sorted((*OTHER_MARKS, PLAIN), key=lambda marks: marks.decimal != used.decimal)
     by_marks = {marks: are_numbers(marks) for marks in others if marks != used}
     marks, read = max(by_marks.items(), key=lambda item: item[1].sum())
-    if 2 * read.sum() <= len(read) or not (read & ~now).any():
+    new = texts[read & ~are_numbers(used)]
+    if 2 * read.sum() <= len(read) or new.empty:
         return None
     rest = "" if read.all() else f" {texts[~read].iloc[0]!r} stays text: it is no number."
     return (
-        f"the column {cells.name!r} holds numbers such as {texts[read & ~now].iloc[0]!r}, "
-        f"which are taken for categories: give {marks.options} to read them.{rest}"
+        f"the column {cells.name!r} holds numbers such as {new.iloc[0]!r}, which are taken for "
+        f"categories: give {marks.options} to read them.{rest}"
     )
 
 
@@ -123,8 +123,8 @@ def almost_numbers_note(cells: pd.Series) -> str | None:
         return None
     others = cells[~is_number]
     return (
-        f"{int(is_number.sum()):,} of {len(cells):,} cells of {cells.name!r} are numbers, but "
-        f"row {int(others.index[0]) + 1} holds {others.iloc[0]!r}, so that all are taken for "
+        f"{is_number.sum():,} of {len(cells):,} cells of {cells.name!r} are numbers, but "
+        f"row {others.index[0] + 1} holds {others.iloc[0]!r}, so that all are taken for "
         f"categories: correct them, or give --missing {others.iloc[0]!r} if it means missing."
     )
 

@@ -31,14 +31,8 @@ SECONDS_BETWEEN = 0.1
 class Console:
     """Prints the texts of one command.
 
-    The result goes to standard output. Notes, progress and warnings go to standard error.
-
-    Parameters
-    ----------
-    quiet : bool
-        Print only the result and errors.
-    as_json : bool
-        Print the result as one JSON document.
+    The result goes to standard output, with `as_json` as one JSON document. Notes, progress
+    and warnings go to standard error. With `quiet`, only the result and errors are printed.
     """
 
     def __init__(self, *, quiet: bool, as_json: bool) -> None:
@@ -94,21 +88,15 @@ class Console:
     ) -> Iterator[None]:
         """Show a line on the terminal while the work in the block goes on.
 
-        Parameters
-        ----------
-        label : str
-        share : callable
-            Returns the share of the work that is done, from 0 to 1, or None if it is unknown.
-        detail : callable
-            Returns a text to show after the share.
+        `share` returns the share of the work that is done, from 0 to 1, or None if it is
+        unknown. `detail` returns a text to show after the share.
         """
         if not self.shows_progress:
             yield
             return
         done = threading.Event()
-        drawing = threading.Thread(
-            target=draw, args=(label, share, detail, done, sys.stderr), daemon=True
-        )
+        arguments = (label, share, detail, done, sys.stderr)
+        drawing = threading.Thread(target=draw, args=arguments, daemon=True)
         drawing.start()
         try:
             yield

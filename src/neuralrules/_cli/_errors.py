@@ -39,7 +39,6 @@ SAME = (
     "max_changes",
     "time_limit",
 )
-SHOWN_NAMES = 5
 
 
 class InputError(Exception):
@@ -56,12 +55,7 @@ def in_options(message: str, parameters: Iterable[str] = ()) -> str:
 
     Texts in quotes come from the user and stay as they are. A parameter without an underscore
     in its name may be a common word, so it is replaced only if an equals sign follows.
-
-    Parameters
-    ----------
-    message : str
-    parameters : collection of str, or mapping of str to str
-        Parameters that have options, or a mapping from parameters to options.
+    `parameters` may be a mapping from parameters to options.
     """
     named = parameters if isinstance(parameters, Mapping) else {}
     for name in (*parameters, *RENAMED, *SAME):
@@ -85,10 +79,10 @@ def library_errors(parameters: Iterable[str] = ()) -> Iterator[None]:
 
 def exit_code(error: BaseException) -> int:
     """Print one line that says what went wrong, and return the exit code for this error."""
-    if os.environ.get(TRACEBACK) and not isinstance(error, click.exceptions.Exit):
-        traceback.print_exception(error)
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
+    if os.environ.get(TRACEBACK):
+        traceback.print_exception(error)
     if isinstance(error, KeyboardInterrupt):
         say("interrupted")
         return 130
@@ -109,12 +103,15 @@ def error_text(error: BaseException) -> str:
     """The message for any error other than a wrong use of the command line."""
     if isinstance(error, InputError):
         return str(error)
+    if isinstance(error, OSError) and error.strerror is None:
+        return in_options(str(error))
     if isinstance(error, OSError):
-        return os_error_text(error)
+        if error.filename is None:  # no file was opened, so writing has failed
+            return f"writing failed: {error.strerror}. Make room, or write elsewhere."
+        return f"{os.fsdecode(error.filename)!r}: {error.strerror}."
     if isinstance(error, ImportError):
-        if "pip install" in str(error):
-            return str(error)
-        return f'{error}. Install what is missing with: pip install "neuralrules[cli]"'
+        remedy = '. Install what is missing with: pip install "neuralrules[cli]"'
+        return str(error) if "pip install" in str(error) else f"{error}{remedy}"
     kind = type(error).__name__
     return (
         f"internal error, {kind}: {error}. This should not happen; set {TRACEBACK}=1 to see "
@@ -122,37 +119,22 @@ def error_text(error: BaseException) -> str:
     )
 
 
-def os_error_text(error: OSError) -> str:
-    """The message for an error of the system. Without a file name, writing has failed."""
-    if error.strerror is None:
-        return in_options(str(error))
-    if error.filename is None:
-        return f"writing failed: {error.strerror}. Make room, or write elsewhere."
-    return f"{os.fsdecode(error.filename)!r}: {error.strerror}."
-
-
 def say(text: str) -> None:
-    """Print one line on standard error. Unprintable characters are escaped."""
-    line = " ".join(text.split("\n"))
-    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
-    print(folded_line(f"{NAME}: {shown}"), file=sys.stderr, flush=True)
+    """Print one line on standard error, folded between words if that is a terminal.
 
-
-def folded_line(line: str) -> str:
-    """A line for standard error, folded between words if standard error is a terminal."""
-    width = terminal_width(sys.stderr)
-    if width is None:
-        return line
-    return "\n".join(
-        textwrap.wrap(
+    Unprintable characters are escaped.
+    """
+    words = text.replace("\n", " ")
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in words)
+    line, width = f"{NAME}: {shown}", terminal_width(sys.stderr)
+    if width is not None:
+        line = textwrap.fill(
             line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
         )
-    )
+    print(line, file=sys.stderr, flush=True)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names in quotes. Of many names, only the first few are listed."""
-    shown = ", ".join(repr(name) for name in names[:SHOWN_NAMES])
-    return (
-        shown if len(names) <= SHOWN_NAMES else f"{shown} and {len(names) - SHOWN_NAMES} more"
-    )
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Names in quotes, at most this many of them."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -66,16 +66,11 @@ def evaluate(
 
 def confusion_text(labels: Sequence[str], cells: np.ndarray) -> str:
     """The confusion matrix as text: a line for each true class, a column for each predicted."""
-    texts = [[f"{cell:,.6g}" for cell in row] for row in cells.tolist()]
-    first = max(len(label) for label in ["true class", *labels])
-    widths = [
-        max(len(label), *(len(row[k]) for row in texts)) for k, label in enumerate(labels)
-    ]
-
-    def line(name: str, cells: Sequence[str]) -> str:
-        numbers = "".join(f"  {cell:>{w}}" for cell, w in zip(cells, widths, strict=True))
-        return f"  {name:<{first}}{numbers}"
-
-    over = f"  {'':<{first}}  predicted"
-    rows = [line(label, row) for label, row in zip(labels, texts, strict=True)]
-    return "\n".join([over, line("true class", labels), *rows])
+    rows = [["true class", *labels]]
+    for label, row in zip(labels, cells.tolist(), strict=True):
+        rows.append([label, *(f"{cell:,.6g}" for cell in row)])
+    first, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [f"{'':<{first}}  predicted"]
+    for name, *row in rows:
+        lines.append("  ".join([name.ljust(first), *map(str.rjust, row, widths)]))
+    return "\n".join(f"  {line}" for line in lines)

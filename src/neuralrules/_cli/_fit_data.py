@@ -61,31 +61,16 @@ class FoundTask(NamedTuple):
 
 
 class FitData(NamedTuple):
-    """The data of a fit, in the form that the method `fit` of an estimator takes.
+    """The data of a fit, in the form that the method `fit` of an estimator takes."""
 
-    Attributes
-    ----------
-    X : DataFrame or ParquetTable of shape (n_rows, n_columns)
-    y : ndarray of shape (n_rows,) or (n_rows, n_targets), or the names of columns of X
-    weights : ndarray of shape (n_rows,), the name of a column of X, or None
-    labels : ndarray
-        The targets of all rows. For files, the different targets that occur.
-    task : FoundTask
-    table : str
-        The name of the table.
-    n_rows : int
-    noted : set of str
-        The columns that have a note about many different texts.
-    """
-
-    X: Any
-    y: Any
-    weights: Any
-    labels: np.ndarray
+    X: Any  # DataFrame or ParquetTable, (n_rows, n_columns)
+    y: Any  # (n_rows,) or (n_rows, n_targets); for files, names of columns of X
+    weights: Any  # (n_rows,) or None; for files, the name of a column of X
+    labels: np.ndarray  # the targets of all rows; for files, the different targets that occur
     task: FoundTask
-    table: str
+    table: str  # the table's name
     n_rows: int
-    noted: set[str]
+    noted: set[str]  # the columns that have a note about many different texts
 
 
 def data_in_memory(
@@ -97,16 +82,10 @@ def data_in_memory(
     kinds: Mapping[str, str],
     console: Console,
 ) -> FitData:
-    """Read a whole table, and find the task to learn from it.
+    """Read a whole table, and find the task to learn, unless the user asked for one.
 
-    Parameters
-    ----------
-    asked : {"classification", "regression"}, optional
-        The task that the user asks for.
-    named : mapping of str to sequence of str
-        Options, each with the features that it names.
-    kinds : mapping of str to {"date", "text"}
-        The columns whose type the user gives, each with its type.
+    `named` are options, each with the features that it names. `kinds` are the columns whose
+    type the user gives: "date" or "text".
     """
     with table_format.open(path) as table:
         others = {name for names in roles.options.values() for name in names}
@@ -170,12 +149,12 @@ def is_streamed(
     checkpoint, a Parquet file is always read piece by piece. `in_memory` are the options that
     need the whole table in memory, each with the value that was given.
     """
-    whole = [option for option, given in in_memory.items() if given]
+    whole = next((option for option, given in in_memory.items() if given), None)
     if os.path.isdir(path):
         if whole:
             raise click.UsageError(
-                f"{whole[0]} needs the whole table in memory, and {path!r} is a folder, which "
-                "is read piece by piece. Leave it out, or give one file."
+                f"{whole} needs the whole table in memory, and {path!r} is a folder, which is "
+                "read piece by piece. Leave it out, or give one file."
             )
         return True
     suffix = os.path.splitext(path)[1].lstrip(".").lower()
@@ -184,9 +163,9 @@ def is_streamed(
         most = parameters.get("n_sample_rows", SAMPLE_ROWS)
         return is_parquet and not whole and parquet_rows(path) > most
     if whole or not is_parquet:
+        reason = f", and {whole} needs the whole table in memory" if whole else ""
         raise click.UsageError(
-            "--checkpoint is for Parquet files that are read piece by piece"
-            + (f", and {whole[0]} needs the whole table in memory." if whole else ".")
+            f"--checkpoint is for Parquet files that are read piece by piece{reason}."
         )
     return True
 

@@ -27,38 +27,21 @@ BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 
 
 class ModelRows(NamedTuple):
-    """The rows of a whole table, in the form that a model needs.
+    """The rows of a whole table, in the form that a model needs."""
 
-    Attributes
-    ----------
-    X : frame or array of shape (n_rows, n_columns)
-    y : ndarray of shape (n_rows,) or (n_rows, n_targets), or None
-    weights : ndarray of shape (n_rows,) or None
-    n_rows : int
-    """
-
-    X: Any = None
-    y: np.ndarray | None = None
-    weights: np.ndarray | None = None
+    X: Any = None  # frame or array, (n_rows, n_columns)
+    y: np.ndarray | None = None  # (n_rows,) or (n_rows, n_targets)
+    weights: np.ndarray | None = None  # (n_rows,)
     n_rows: int = 0
 
 
 @dataclass(frozen=True)
 class LabelledTable:
-    """How to read a table to measure a model on.
-
-    Attributes
-    ----------
-    table_format : TableFormat
-    target : sequence of str
-        The target columns. If empty, the model's own note says which columns they are.
-    weight : str or None
-        The column of weights.
-    """
+    """How to read a table to measure a model on."""
 
     table_format: TableFormat
-    target: Sequence[str]
-    weight: str | None
+    target: Sequence[str]  # if empty, the model's own note says which columns they are
+    weight: str | None  # the column of weights
 
     def read(
         self,
@@ -73,8 +56,6 @@ class LabelledTable:
         A table without the target is refused if `target_needed` is true or if there is a
         column of weights.
         """
-        import pandas as pd
-
         if path is None:
             for name, given in (("--target", self.target), ("--weight", self.weight)):
                 if given:
@@ -94,10 +75,7 @@ class LabelledTable:
             kinds = columns.kinds | dict.fromkeys(targets, target_kind(model))
             kinds |= dict.fromkeys(weights, "number")
             with console.progress(f"Reading {table.name}", lambda: table.done):
-                pieces = list(table.chunks(kinds))
-            if not sum(map(len, pieces)):
-                raise without_rows(table)
-            frame = pd.concat(pieces, ignore_index=True)
+                frame = table.read(list(kinds), kinds)
             return ModelRows(
                 columns.of(frame),
                 known_targets(model, frame, targets, table.name) if targets else None,
@@ -121,21 +99,11 @@ def labelled_table_options(function: Callback) -> Callback:
 
 
 class ModelColumns(NamedTuple):
-    """The columns of a table that are the columns of a model.
+    """The columns of a table that are the columns of a model."""
 
-    Attributes
-    ----------
-    kinds : dict of str to str
-        The names of these columns, in the order of the model, each with the kind of its cells.
-    named : bool
-        Whether the model knows its columns by name, and not only by place.
-    table : str
-        The table's name.
-    """
-
-    kinds: dict[str, str]
-    named: bool
-    table: str
+    kinds: dict[str, str]  # their names, in the order of the model, each with its kind of cells
+    named: bool  # whether the model knows its columns by name, and not only by place
+    table: str  # the table's name
 
     def of(self, frame: pd.DataFrame) -> Any:
         """The model's columns of some rows, as a frame or array that the model takes."""
@@ -224,7 +192,8 @@ def rows_by_number(
     columns = find_columns(model, table, notes_of(model, "targets"))
     n_rows = 0
     with console.progress(f"Reading {table.name}", lambda: table.done):
-        for chunk in table.chunks(columns.kinds):
+        for batch in table.batches(list(columns.kinds)):
+            chunk = table.frame(batch, columns.kinds, n_rows)
             if look_at is not None:
                 look_at(chunk)
             for number in set(numbers):
@@ -234,15 +203,11 @@ def rows_by_number(
             if n_rows >= max(numbers):
                 return
     if not n_rows:
-        raise without_rows(table)
+        raise table.without_rows()
     raise InputError(
         f"--row {max(numbers)}: {table.name} has {n_rows:,} rows. Give a number from 1 to "
         f"{n_rows:,}."
     )
-
-
-def without_rows(table: Table) -> InputError:
-    return InputError(f"{table.name} has no rows. Give a table with at least one.")
 
 
 def target_kind(model: NeuralRuleModel) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from neuralrules._estimators._base import NeuralRuleModel
     from neuralrules._files import StoredModel
 
+Model = TypeVar("Model")
+
 
 def load_model(path: str) -> NeuralRuleModel:
     """Load a model file as a fitted estimator."""
     from neuralrules._estimators._load import load
 
-    model: NeuralRuleModel = opened(path, load)
-    return model
+    return opened(path, load)
 
 
 def load_stored(path: str) -> StoredModel:
     """Load a model file only to predict, in a fraction of the time that an estimator takes."""
     from neuralrules._files import stored_model
 
-    model: StoredModel = opened(path, stored_model)
-    return model
+    return opened(path, stored_model)
 
 
-def opened(path: str, load: Callable[[str], Any]) -> Any:
+def opened(path: str, load: Callable[[str], Model]) -> Model:
     """The result of `load` for a model file. If the file is a table, the error says so."""
     if os.path.isdir(path):
         raise InputError(f"MODEL {path!r} is a folder. Give a file that `fit` wrote.")

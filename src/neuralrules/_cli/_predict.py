@@ -117,15 +117,15 @@ def predict(
             ),
         ):
             for batch in table.batches([*(columns.kinds | copied)]):
-                rows = columns.of(table.frame(batch, columns.kinds))
+                rows = columns.of(table.frame(batch, columns.kinds, n_rows))
                 unseen.look_at(rows)
                 with library_errors():
                     outputs = fitted.decide(rows, engine)
                 scores = predictions(fitted, outputs, proba=proba, decision=decision)
-                writer.write(table.frame(batch, copied).assign(**scores))
+                writer.write(table.frame(batch, copied, n_rows).assign(**scores))
                 n_rows += len(rows)
             if not n_rows:  # then the output has a header and no rows
-                writer.write(table.frame(table.no_rows(ids), copied).assign(**no_scores))
+                writer.write(table.frame(table.no_rows(ids), copied, 0).assign(**no_scores))
     for text in unseen.texts():
         console.note(text)
     if out == "-":

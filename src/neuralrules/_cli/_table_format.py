@@ -23,25 +23,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class TableFormat:
-    """The format of a table file, as the options of the command line give it.
+    """The format of a table file. What is None was not given: the name or a model says it."""
 
-    Attributes
-    ----------
-    file_format : {"csv", "tsv", "parquet"} or None
-        None means the format that the file's name says.
-    delimiter : str or None
-        The character between cells.
-    missing : tuple of str
-        Texts that mean missing, besides the usual ones.
-    decimal, thousands : str or None
-        The marks before the decimals and between the thousands of numbers.
-    """
-
-    file_format: str | None
-    delimiter: str | None
-    missing: tuple[str, ...]
-    decimal: str | None
-    thousands: str | None
+    file_format: str | None  # csv, tsv or parquet
+    delimiter: str | None  # the character between cells
+    missing: tuple[str, ...]  # texts that mean missing, besides the usual ones
+    decimal: str | None  # the mark before the decimals of numbers
+    thousands: str | None  # the mark between their thousands
 
     def open(self, path: str, model: Any = None) -> AbstractContextManager[Table]:
         """Open a table, for a model that remembers how the table of its fit was written."""

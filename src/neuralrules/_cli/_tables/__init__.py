@@ -38,21 +38,12 @@ def open_table(
     missing: Sequence[str] = (),
     marks: Marks | None = None,
 ) -> Iterator[Table]:
-    """Open a table file for reading.
+    """Open a table file, or standard input if the path is "-", for reading.
 
-    Parameters
-    ----------
-    path : str
-        A file, or "-" for standard input.
-    file_format : {"csv", "tsv", "parquet"}, optional
-        By default the format that the file's name says, and CSV for standard input.
-    delimiter : str, optional
-        The character between two cells of text. By default a comma for CSV, a tab for TSV.
-    missing : sequence of str
-        More texts that mean missing. In CSV and TSV, empty cells and the texts that pandas
-        takes for missing always mean missing. In Parquet, its own missing values do.
-    marks : Marks, optional
-        The marks in numbers that are text. By default numbers are written as in Python.
+    By default the file's name says the format, and standard input is CSV. `delimiter` is the
+    character between two cells, by default a comma for CSV and a tab for TSV. In CSV and TSV,
+    empty cells and the texts that pandas takes for missing mean missing, besides `missing`.
+    In Parquet, its own missing values do. `marks` are by default those of Python.
     """
     import_packages()
     check_is_file(path)
@@ -75,21 +66,11 @@ def open_table(
 def open_output(
     path: str, *, file_format: str | None = None, spreadsheet_safe: bool = False
 ) -> Iterator[CsvWriter | ParquetWriter]:
-    """Open a table file for writing. The file is written whole or not at all.
+    """Open a table file, or standard output if the path is "-", for writing.
 
-    Parameters
-    ----------
-    path : str
-        A file, or "-" for standard output.
-    file_format : {"csv", "tsv", "parquet"}, optional
-        By default the format that the file's name says, and CSV for standard output.
-    spreadsheet_safe : bool
-        Put an apostrophe before texts that a spreadsheet would take for formulas.
-
-    Raises
-    ------
-    InputError, OSError, ValueError, TypeError
-        If the file cannot be written. The error comes before any work.
+    The file is written whole or not at all. If it cannot be written, the error comes before
+    any work. By default the file's name says the format, and standard output is CSV. With
+    `spreadsheet_safe`, texts that a spreadsheet would take for formulas get an apostrophe.
     """
     import_packages()
     kind, compression = format_and_compression(path, file_format)

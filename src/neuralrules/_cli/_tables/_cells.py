@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,14 +122,12 @@ def numbers(texts: Any, names: Mapping[str, float], marks: Marks = PLAIN) -> np.
     Each lowercase name in `names`, such as those in `TRUTHS`, stands for a number. An
     `UnreadableError` names the first text that is no number.
     """
-    try:
-        bare = pc.ascii_trim_whitespace(texts)
-        values = pc.cast(bare, pa.float64()) if marks == PLAIN else None
-    except pa.ArrowInvalid:
-        values = None
-    # Arrow takes any spelling of NaN for a number. pandas and this module do not.
-    if values is not None and not pc.any(pc.is_nan(values)).as_py():
-        return values.to_numpy()
+    if marks == PLAIN:
+        with suppress(pa.ArrowInvalid):
+            values = pc.cast(pc.ascii_trim_whitespace(texts), pa.float64())
+            # Arrow takes any spelling of NaN for a number. pandas and this module do not.
+            if not pc.any(pc.is_nan(values)).as_py():
+                return values.to_numpy()
     return by_text(texts, lambda text: number(text, names, marks))
 
 
@@ -197,11 +196,7 @@ def without_dictionary(column: Any) -> Any:
 
 def is_text(kind: Any) -> bool:
     """Whether an Arrow type is one of the text types."""
-    return (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_string_view(kind)
-    )
+    return kind in (TEXT, pa.string(), pa.string_view())
 
 
 def is_date(kind: Any) -> bool:

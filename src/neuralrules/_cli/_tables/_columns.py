@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neuralrules._cli._errors import InputError
+from neuralrules._cli._errors import InputError, listed
 from neuralrules._cli._tables._cells import (
     OTHER_MARKS,
     PLAIN,
@@ -30,34 +30,16 @@ from neuralrules._cli._tables._cells import (
 from neuralrules._data._categories import all_spellings, category_name
 from neuralrules._data._cells import TRUTHS
 
-CHUNK_ROWS = 50_000
-CHUNK_CELLS = 2**22  # most cells in a chunk: chunks of a wide table have fewer rows
+CHUNK_CELLS = 2**22  # most cells in a batch: batches of a wide table have fewer rows
 SHOWN_CHARACTERS = 40  # most characters of a cell that a message shows
-SHOWN_NAMES = 10  # most columns that a message lists
-
-
-class Batch(NamedTuple):
-    """Some rows of a table, as a pyarrow.Table in the types of the file."""
-
-    first: int  # the place of the first row in the table, from 0
-    cells: Any
 
 
 class Table(ABC):
     """A table file that is open for reading. It can be read once, from the first row on.
 
-    Parameters
-    ----------
-    name : str
-        Name of the table in messages: the path that the user gave, or "standard input".
-    names : list of str
-        The names of the columns.
-    missing : texts
-        Texts that mean missing because the user says so.
-    usual : texts
-        Texts that mean missing in every file of this format.
-    marks : Marks
-        How numbers are written in columns of text.
+    Its name in messages is the path that the user gave, or "standard input". The texts
+    `missing` mean missing because the user says so, and the texts `usual` in every file of this
+    format.
     """
 
     def __init__(
@@ -65,8 +47,8 @@ class Table(ABC):
         name: str,
         names: list[str],
         missing: Iterable[str],
-        usual: Iterable[str] = (),
-        marks: Marks = PLAIN,
+        usual: Iterable[str],
+        marks: Marks,
     ) -> None:
         self.name = name
         self.names = names
@@ -81,29 +63,19 @@ class Table(ABC):
     def read(
         self, columns: Sequence[str] | None = None, kinds: Mapping[str, str] | None = None
     ) -> pd.DataFrame:
-        """Read all rows of some columns. The type of a column depends on all of its rows.
+        """Read all rows of some columns, by default of all columns.
 
-        Parameters
-        ----------
-        columns : sequence of str, optional
-            The columns to read, by default all.
-        kinds : mapping of str to {"date", "text"}, optional
-            Columns whose kind is known. "date" means dates, as text of ISO 8601 or in a type
-            of dates. "text" means categories, even if they look like numbers.
-
-        Returns
-        -------
-        frame : DataFrame of shape (n_rows, n_columns)
-            A column of numbers is int64 if all numbers are whole and none is missing, and
-            float64 with NaN otherwise. Text is an object column with None for missing. Dates
-            are datetime64. Other types of Parquet stay as they are.
+        The type of a column depends on all of its rows. Numbers are int64 if all are whole and
+        none is missing, and float64 with NaN otherwise. Text is an object column with None for
+        missing. Other types of Parquet stay as they are. Columns whose kind is known are in
+        `kinds`, as for `frame`.
         """
         wanted = self.names if columns is None else columns
         self._begin(wanted)
         pieces = list(self._batches(wanted, CHUNK_CELLS))
         n_rows = sum(piece.num_rows for piece in pieces)
         if n_rows == 0:
-            raise InputError(f"{self.name} has columns but no rows. Give a table with rows.")
+            raise self.without_rows()
         whole = pa.concat_tables(pieces)
         cells = {name: whole[name] for name in wanted}
         # Columns are typed one after the other, so that the cells that were read from the file
@@ -118,51 +90,29 @@ class Table(ABC):
             )
         return pd.DataFrame(typed, index=range(n_rows))
 
-    def chunks(
-        self, kinds: Mapping[str, str], *, n_rows: int = CHUNK_ROWS
-    ) -> Iterator[pd.DataFrame]:
-        """Read some columns, a number of rows at a time, as frames of these kinds.
-
-        See `batches` and `frame`. A table without rows gives no frame.
-        """
-        batches = self.batches(list(kinds), n_rows=n_rows)
-        return (self.frame(batch, kinds) for batch in batches)
-
-    def batches(self, columns: Sequence[str], *, n_rows: int = CHUNK_ROWS) -> Iterator[Batch]:
+    def batches(self, columns: Sequence[str], *, n_rows: int = 50_000) -> Iterator[Any]:
         """Read some columns, a number of rows at a time, in constant memory.
 
-        The last batch and batches of wide tables have fewer rows.
+        A batch is a pyarrow.Table in the types of the file. The last batch and batches of wide
+        tables have fewer rows. A table without rows gives no batch.
         """
         self._begin(columns)
         most = max(1, min(n_rows, CHUNK_CELLS // max(1, len(columns))))
+        return self._batches(columns, most)
 
-        def numbered() -> Iterator[Batch]:
-            first = 0
-            for cells in self._batches(columns, most):
-                yield Batch(first, cells)
-                first += cells.num_rows
-
-        return numbered()
-
-    def no_rows(self, columns: Sequence[str]) -> Batch:
+    def no_rows(self, columns: Sequence[str]) -> Any:
         """A batch of some columns, without rows."""
-        types = pa.schema([(name, self._type_of(name)) for name in columns])
-        return Batch(0, types.empty_table())
+        return pa.schema([(name, self._type_of(name)) for name in columns]).empty_table()
 
-    def frame(self, batch: Batch, kinds: Mapping[str, str]) -> pd.DataFrame:
-        """Some columns of a batch as a frame, whose index counts the table's rows from 0.
+    def frame(self, cells: Any, kinds: Mapping[str, str], first: int) -> pd.DataFrame:
+        """Some columns of a batch, whose first row has this place in the table, as a frame.
 
-        Parameters
-        ----------
-        batch : Batch
-        kinds : mapping of str to {"number", "date", "text", "category", "as is"}
-            The columns, in the order that the frame will have. "number" gives float64 with
-            NaN. "date" gives datetime64. "text" gives objects with None. "category" gives
-            objects with None too, but only the user's texts mean missing. "as is" gives the
-            cells of the file in an Arrow type of pandas. For CSV, these are texts, even if
-            they mean missing.
+        `kinds` are the columns in the order of the frame. "number" gives float64 with NaN,
+        "date" datetime64 (from text in ISO 8601 or from a type of dates), and "text" objects
+        with None. "category" gives objects with None too, but only the user's texts mean
+        missing. "as is" gives the cells of the file in an Arrow type of pandas. For CSV, these
+        are texts, even if they mean missing. The index counts the table's rows from 0.
         """
-        first, cells = batch
         columns = {
             name: self._converted(cells[name], kind, name, first)
             for name, kind in kinds.items()
@@ -264,9 +214,7 @@ class Table(ABC):
         similar = get_close_matches(column.casefold(), free, n=1)
         if similar:
             return f"Did you mean {free[similar[0]]!r}?"
-        listed = ", ".join(repr(name) for name in self.names[:SHOWN_NAMES])
-        more = len(self.names) - SHOWN_NAMES
-        return f"Its columns are {listed}{f' and {more} more' if more > 0 else ''}."
+        return f"Its columns are {listed(self.names, most=10)}."
 
     def _check_names(self) -> None:
         first: dict[str, int] = {}
@@ -284,6 +232,9 @@ class Table(ABC):
                     row=0,
                 )
             first[name] = place
+
+    def without_rows(self) -> InputError:
+        return InputError(f"{self.name} has columns but no rows. Give a table with rows.")
 
     def _error(
         self, text: str, row: int | None = None, column: str | None = None

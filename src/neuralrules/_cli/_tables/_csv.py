@@ -140,18 +140,10 @@ def row_blocks(source: Source, delimiter: str) -> Iterator[bytes]:
 
 
 class CsvTable(Table):
-    """A table of text. Its columns have Arrow's text type until they are typed.
+    """A table of text, whose first row names the columns.
 
-    Parameters
-    ----------
-    source : Source
-        Text whose first row names the columns.
-    delimiter : str
-        One character between cells.
-    missing : sequence of str
-        Texts that mean missing, besides those that pandas takes for missing.
-    marks : Marks
-        How numbers are written.
+    The columns have Arrow's text type until they are typed. Besides `missing`, the texts that
+    pandas takes for missing mean missing.
     """
 
     def __init__(
@@ -202,7 +194,7 @@ class CsvTable(Table):
     def _batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         # If no column is wanted, the first one is read to count the rows.
         wanted = list(columns) or self.names[:1]
-        held = self.no_rows(wanted).cells
+        held = self.no_rows(wanted)
         for table in self._tables(wanted):
             held = pa.concat_tables([held, table])
             while held.num_rows >= n_rows or held.nbytes > CHUNK_BYTES:
@@ -227,10 +219,17 @@ class CsvTable(Table):
                     raise self._not_utf8(block, columns) from error
                 table = None
             if ragged:
-                number, n_cells = ragged[0].number, ragged[0].actual_columns
+                n_good, n_cells = ragged[0].number - 1, ragged[0].actual_columns
                 if table is not None:  # the rows before the mistake can be used
-                    yield table[: number - 1]
-                raise self._ragged(n_cells, self._row + number - 1)
+                    yield table[:n_good]
+                remedy = self._delimiter_hint() or (
+                    f"Mend the row: a cell that contains {self._delimiter!r} must be in quotes."
+                )
+                raise self._error(
+                    f"it has {n_cells} cell{'s' * (n_cells != 1)}, but the header has "
+                    f"{len(self.names)}. {remedy}",
+                    self._row + n_good,
+                )
             self._row += table.num_rows
             yield table
 
@@ -249,15 +248,6 @@ class CsvTable(Table):
                     "that separates the cells."
                 )
         return ""
-
-    def _ragged(self, n_cells: int, row: int) -> InputError:
-        remedy = self._delimiter_hint() or (
-            f"Mend the row: a cell that contains {self._delimiter!r} must be in quotes."
-        )
-        cells = "1 cell" if n_cells == 1 else f"{n_cells} cells"
-        return self._error(
-            f"it has {cells}, but the header has {len(self.names)}. {remedy}", row
-        )
 
     def _not_utf8(self, block: bytes, columns: list[str]) -> InputError:
         """The error for the first cell that is not UTF-8, in a block that has such a cell."""
@@ -279,19 +269,11 @@ def split(
     kind: Any = None,
     note_ragged: Any = None,
 ) -> Any:
-    """Split whole rows of text into a pyarrow.Table.
+    """Split whole rows of text into a pyarrow.Table of some columns, or of all columns.
 
-    Parameters
-    ----------
-    names : list of str, optional
-        The names of all columns. By default the first row holds the names.
-    columns : sequence of str
-        The columns of the result; if empty, all columns.
-    kind : pyarrow.DataType
-        The type of these columns: text or binary.
-    note_ragged : callable, optional
-        A function that gets pyarrow's record of each row with too few or too many cells, and
-        returns "skip".
+    Without `names`, the first row holds the names of all columns. `kind` is the Arrow type of
+    the columns: text or binary. `note_ragged` gets pyarrow's record of each row with too few or
+    too many cells, and returns "skip".
     """
     # pyarrow takes only ASCII delimiters. Any other delimiter is replaced by an unused
     # character before the rows are split.

@@ -84,7 +84,7 @@ class ParquetTable(Table):
             self._schema = self._file.schema_arrow
             names = self._schema.names
         self._n_rows = 0
-        super().__init__(name, names, missing, marks=marks)
+        super().__init__(name, names, missing, (), marks)
 
     @property
     def done(self) -> float | None:
