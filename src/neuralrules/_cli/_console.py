@@ -137,6 +137,8 @@ def without_c_output() -> Iterator[None]:
     Standard output may hold only the result. `discarded_c_output` does not work on Windows,
     so this function redirects the file descriptor itself. Nothing else may print meanwhile.
     """
+    import ctypes
+
     try:
         kept, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     except OSError:  # standard output is closed
@@ -148,30 +150,20 @@ def without_c_output() -> Iterator[None]:
     try:
         yield
     finally:
-        flush_c_output()
+        # Otherwise C would write its buffered output when the process ends. On some systems,
+        # the library of C is not found like this.
+        with contextlib.suppress(OSError, TypeError, AttributeError):
+            ctypes.CDLL(None).fflush(None)
         os.dup2(kept, 1)
         os.close(kept)
         os.close(nothing)
 
 
-def flush_c_output() -> None:
-    """Let C write its buffered output now. Otherwise C writes it when the process ends."""
-    import ctypes
-
-    # On some systems, the library of C is not found like this.
-    with contextlib.suppress(OSError, TypeError, AttributeError):
-        ctypes.CDLL(None).fflush(None)
-
-
-def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning in one line. Python would print two, with a file and a line number."""
-    say(f"warning: {message}")
-
-
 @contextmanager
 def warnings_in_one_line() -> Iterator[None]:
+    """Print each warning in one line. Python would print two, with a file and a line number."""
     with warnings.catch_warnings():
-        warnings.showwarning = show_warning
+        warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
         yield
 
 

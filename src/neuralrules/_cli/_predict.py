@@ -220,9 +220,8 @@ def predictions(
     names = ["prediction"]
     values = [predicted] if predicted.ndim == 1 else list(predicted.T)
     if not task.are_classes and task.n_outputs > 1:
-        names = fitted.notes.get("targets") or [
-            f"prediction_{place}" for place in range(task.n_outputs)
-        ]
+        numbered = [f"prediction_{place}" for place in range(task.n_outputs)]
+        names = list(fitted.notes.get("targets") or numbered)
     if proba:
         names += [f"probability_{label}" for label in task.labels]
         values += list(task.probabilities(outputs).T)

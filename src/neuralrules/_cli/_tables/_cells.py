@@ -32,7 +32,7 @@ class Marks(NamedTuple):
         """A number in Python's spelling. For any other text, the result is no number either."""
         if self == PLAIN:
             return text
-        thousands = "" if self.thousands is None else re.escape(self.thousands)
+        thousands = re.escape(self.thousands or "")
         grouped = rf"\d{{1,3}}(?:{thousands}\d{{3}})+|" if thousands else ""
         match = re.fullmatch(
             rf"([+-]?)({grouped}\d*)(?:{re.escape(self.decimal)}(\d*))?(e[+-]?\d+)?",

@@ -38,13 +38,7 @@ ICONV = "Convert the file to UTF-8, for example: iconv -f {} -t UTF-8 OLD > NEW"
 TO_UTF8 = ICONV.format("WINDOWS-1252")
 UTF8_MARK = b"\xef\xbb\xbf"
 DOUBLED = 'A quote inside a quoted cell must be doubled ("").'
-# Characters that often separate cells, each with the option to give for it.
-OPTIONS = {
-    "\t": f"{FORMAT_OPTION} tsv",
-    ";": "--delimiter ';'",
-    "|": "--delimiter '|'",
-    ",": "--delimiter ','",
-}
+USUAL_DELIMITERS = "\t;|,"
 # Files that are not plain text: the pattern of their first bytes, what they are, what to do.
 OTHERS = [
     (rb"PAR1[\x00-\x08\x0e-\x1f]", "a Parquet file", f"Give {FORMAT_OPTION} parquet."),
@@ -76,11 +70,8 @@ class RowError(Exception):
     """A row cannot be split into cells. The text says why, and what to do."""
 
 
-def row_blocks(source: Source, delimiter: str) -> Iterator[bytes]:
-    """The first row of a table, then blocks of whole rows, with blank lines before rows.
-
-    A `RowError` is about the first row that was not yielded.
-    """
+def row_patterns(delimiter: str) -> list[re.Pattern[bytes]]:
+    """Patterns of one row, of several rows, and of a row that goes on after a quoted cell."""
     # A quote opens a cell only at its start, and closes it only at its end.
     mark = re.escape(delimiter)
     quoted = rf'(?:(?<={mark})|(?<![^\r\n]))"[^"]*+(?:""[^"]*+)*+"'
@@ -90,9 +81,16 @@ def row_blocks(source: Source, delimiter: str) -> Iterator[bytes]:
     row = rf"[\r\n]*+{cells}(?:\r\n?|\n)"
     # The bytes that were read may end in the middle of a delimiter of several bytes.
     after = rf"(?=[\s\S]{{{len(delimiter.encode())}}})"
-    all_rows = re.compile(rf"(?>{row})++".encode())
-    broken_row = re.compile(rf"[\r\n]*+{cells}{quoted}(?!{mark}|[\r\n]){after}".encode())
+    broken_row = rf"[\r\n]*+{cells}{quoted}(?!{mark}|[\r\n]){after}"
+    return [re.compile(text.encode()) for text in (row, rf"(?>{row})++", broken_row)]
 
+
+def row_blocks(source: Source, delimiter: str) -> Iterator[bytes]:
+    """The first row of a table, then blocks of whole rows, with blank lines before rows.
+
+    A `RowError` is about the first row that was not yielded.
+    """
+    rows, several_rows, broken_row = row_patterns(delimiter)
     ahead = b""  # bytes that were read but not yielded; they begin with a row
     ended = False
 
@@ -112,14 +110,14 @@ def row_blocks(source: Source, delimiter: str) -> Iterator[bytes]:
     read(len(UTF8_MARK))
     ahead = ahead.removeprefix(UTF8_MARK)
     # A pipe may have no more than the first row for a while, so only one row is awaited.
-    rows, size = re.compile(row.encode()), 1
+    size = 1
     while True:
         read(min(size, LONGEST_ROW))
         if found := rows.match(ahead):
             block, ahead = found[0], ahead[found.end() :]
             found = None  # a match keeps the bytes in memory
             yield block
-            rows, size = all_rows, BLOCK_BYTES
+            rows, size = several_rows, BLOCK_BYTES
             continue
         if ended and not ahead.strip(b"\r\n"):
             return
@@ -241,8 +239,9 @@ class CsvTable(Table):
 
     def _delimiter_hint(self) -> str:
         """A hint about the delimiter, if the header is one cell that contains another one."""
-        for other, option in OPTIONS.items():
+        for other in USUAL_DELIMITERS:
             if len(self.names) == 1 and other in self.names[0]:
+                option = f"{FORMAT_OPTION} tsv" if other == "\t" else f"--delimiter {other!r}"
                 return (
                     f"Its header is a single column {shown(self.names[0])}: give {option} if "
                     "that separates the cells."
