@@ -27,9 +27,8 @@ from neuralrules._fitting._table import TableSource
 from neuralrules._fitting._targets import (
     check_weights,
     check_y,
-    encode_targets,
     further_task,
-    weigh_classes,
+    rows_with_targets,
 )
 from neuralrules._network._network import NetworkInUnits
 from neuralrules._rules._rules import Rules
@@ -197,12 +196,10 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
     def _rows(self, X: Any, y: Any, sample_weight: Any, task: Task | None = None) -> Rows:
         """A checked table with targets and weights, encoded as in the fit."""
         weights = check_weights(X, y, sample_weight, type(self).__name__)
-        task = self.fitted_.task if task is None else task
-        targets = encode_targets(task, self._check_y(y))
-        class_weight = getattr(self, "class_weight", None)
-        training_weights = weigh_classes(task, targets, weights, class_weight)
+        y, task = self._check_y(y), self.fitted_.task if task is None else task
         encoded = self.fitted_.encoder.transform(X)
-        return Rows(encoded, targets, weights, training_weights, task)
+        class_weight = getattr(self, "class_weight", None)
+        return rows_with_targets(encoded, y, weights, task, class_weight)
 
     def _engine(self) -> Engine:
         """The engine that the estimator computes with."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -16,22 +18,21 @@ from joblib.parallel import get_active_backend
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold, check_cv
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 
-from neuralrules._data._encoder import warn_of_rare
+from neuralrules._data._encoder import Encoder, warn_of_rare
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import NeuralRuleModel, settings_of, unchanged_on_error
 from neuralrules._estimators._candidates import default_candidates
 from neuralrules._estimators._parameters import SearchParameters
+from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitting._fit import measured, train_rules
-from neuralrules._fitting._folds import Member, ScaledTable, Scoring, joined, train_member
-from neuralrules._fitting._gain import mean_of, warn_of_few_counts, warn_of_no_gain
+from neuralrules._fitting._folds import Member, joined, train_member
+from neuralrules._fitting._gain import mean_of, warn_of_no_gain
 from neuralrules._fitting._settings import Settings
-from neuralrules._fitting._table import TableSource
-from neuralrules._fitting._targets import encode_targets, learn_task, weigh_classes
+from neuralrules._fitting._table import EncodedTable, TableSource
 from neuralrules._io._progress import SearchProgress
 from neuralrules._io._warn import warn
-from neuralrules._task._task import Task
 
 # Parameters of a search that its candidates do not have.
 OWN_PARAMETERS = ("candidates", "cv", "scoring", "refit")
@@ -86,17 +87,20 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
             settings = self._settings()
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             source = self._source(X, y, sample_weight, settings)
-            task = learn_task(source.y, source.weights, settings)
-            self.candidates_ = self._check_candidates(task.n_outputs)
+            rows = source.without_columns(settings)
+            self.candidates_ = self._check_candidates(rows.task.n_outputs)
             self._check_refit()
-            tables = self._encode(source, task, settings)
+            tables = self._encode(source, rows, settings)
             splits = with_weighted_rows(self._splits(source.X, source.y, seed), source.weights)
-            members, interrupted = self._compare(tables, splits, seed)
+            members, interrupted = self._compare(source, tables, splits, seed)
             self.cv_scores_ = scores_of(members, len(splits))
             self.best_index_ = self._choose(interrupted)
+            best = members[self.best_index_]
+            if any(member.outcome.n_epochs for member in best):
+                compared = mean_of([member.compared for member in best])
+                warn_of_no_gain(compared, "rows of the folds", rows, settings)
             table = tables[self.best_params_.get("scaling", self.scaling)]
-            self._compare_with_constants(members[self.best_index_], table.rows, settings)
-            self._keep(table, members[self.best_index_], seed, settings)
+            self._keep(*table, best, seed, settings)
             if interrupted:
                 self.fitted_ = replace(self.fitted_, interrupted=True)
         return self
@@ -155,25 +159,22 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         return self._base(**{**common, **candidate, **one_thread, **changes})
 
     def _encode(
-        self, source: TableSource, task: Task, settings: Settings
-    ) -> dict[str, ScaledTable]:
+        self, source: TableSource, rows: Rows, settings: Settings
+    ) -> dict[str, tuple[Encoder, Rows]]:
         """The table, encoded once for each scaling that a candidate uses.
 
         This encoding is learned from all rows. All folds share it if their models are joined,
         because joined models must look at the same columns. Otherwise each fold learns its own
-        encoding.
+        encoding. `rows` are the rows of the table without columns.
         """
-        targets = encode_targets(task, source.y)
-        weights = weigh_classes(task, targets, source.weights, settings.class_weight)
-        no_columns = np.empty((len(targets), 0), np.float32)  # each scaling makes its own
-        rows = Rows(no_columns, targets, source.weights, weights, task)
-        scalings = {found.get("scaling", self.scaling) for found in self.candidates_}
         tables = {
-            scaling: ScaledTable.of(source, rows, scaling, settings.missing)
-            for scaling in scalings
+            scaling: source.with_columns(
+                rows, rows.training_weights, replace(settings, scaling=scaling)
+            )
+            for scaling in {found.get("scaling", self.scaling) for found in self.candidates_}
         }
-        # Warn once, because every scaling has the same categories.
-        warn_of_rare(next(iter(tables.values())).encoder)
+        encoder, _ = next(iter(tables.values()))
+        warn_of_rare(encoder)  # once, because every scaling has the same categories
         return tables
 
     def _splits(self, X: Any, y: Any, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -202,7 +203,8 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
 
     def _compare(
         self,
-        tables: dict[str, ScaledTable],
+        source: TableSource,
+        tables: dict[str, tuple[Encoder, Rows]],
         splits: list[tuple[np.ndarray, np.ndarray]],
         seed: int,
     ) -> tuple[list[list[Member]], bool]:
@@ -226,7 +228,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
                 now = folds[:1] if drops else folds
                 folds = folds[len(now) :]
                 jobs = [(place, fold) for fold in now for place in running]
-                trained = self._members(tables, splits, jobs, seed)
+                trained = self._members(source, tables, splits, jobs, seed)
                 for (place, fold), member in zip(jobs, trained, strict=True):
                     self._check_score(member.score)
                     members[place].append(member)
@@ -234,9 +236,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
                     bar.update(place, fold, scores)
                 if not drops:
                     break
-                means = [
-                    -np.mean([member.score for member in members[place]]) for place in running
-                ]
+                means = [-np.mean(scores[place]) for place in running]
                 n_kept = math.ceil(len(running) / 2)
                 running = sorted(running[i] for i in np.argsort(means, kind="stable")[:n_kept])
             return members, False
@@ -252,7 +252,8 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
 
     def _members(
         self,
-        tables: dict[str, ScaledTable],
+        source: TableSource,
+        tables: dict[str, tuple[Encoder, Rows]],
         splits: list[tuple[np.ndarray, np.ndarray]],
         jobs: list[tuple[int, int]],
         seed: int,
@@ -265,10 +266,11 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         tasks = (
             delayed(train_member)(
                 settings_of(model),
-                tables[model.scaling],
+                source,
+                *tables[model.scaling],
                 *splits[fold],
-                None if scorer is None else Scoring(scorer, model._with),
                 self._averages,
+                None if scorer is None else partial(score_on, scorer, model, source),
             )
             for model, (_, fold) in zip(models, jobs, strict=True)
         )
@@ -293,21 +295,18 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
             )
         return best
 
-    def _compare_with_constants(
-        self, members: list[Member], rows: Rows, settings: Settings
-    ) -> None:
-        """Warn if even the best candidate is no better than a constant on the folds."""
-        if members and any(member.outcome.n_epochs for member in members):
-            compared = mean_of([member.compared for member in members])
-            if compared.is_worse:
-                warn_of_no_gain(compared, "rows of the folds", settings)
-            else:
-                warn_of_few_counts(rows, settings)
-
     def _keep(
-        self, table: ScaledTable, members: list[Member], seed: int, settings: Settings
+        self,
+        encoder: Encoder,
+        rows: Rows,
+        members: list[Member],
+        seed: int,
+        settings: Settings,
     ) -> None:
         """Learn the mean of the members, or train a model like them on all rows."""
+        training = np.flatnonzero(rows.training_weights).astype(np.int32)
+        random_state = np.random.RandomState(seed)
+        table = EncodedTable(encoder, rows, training, training[:0], random_state)
         engine = settings.new_engine()
         if self._averages and members:
             rules, outcome = joined(members)
@@ -319,12 +318,10 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
                 # Train as many epochs as were best for the members. Then no row is held out.
                 n_epochs = round(np.mean([member.outcome.best_epoch for member in members]))
                 best = replace(best, early_stopping=False, stop_after=n_epochs)
-            rules, outcome = train_rules(table.all_rows(best), best, engine)
+            rules, outcome = train_rules(table, best, engine)
         n_candidates = len(self.candidates_)
         compared = f", the best of {n_candidates} candidates" if n_candidates > 1 else ""
-        self.fitted_ = measured(
-            table.encoder, rules, outcome, table.rows, settings, engine, remark=compared
-        )
+        self.fitted_ = measured(table, rules, outcome, settings, engine, remark=compared)
 
     def _chosen(self) -> NeuralRuleModel:
         return self._model(self.best_params_, 0)
@@ -347,6 +344,24 @@ def with_weighted_rows(
                 "be measured on it. Leave such rows out, or give cv fewer or shuffled folds."
             )
     return measured
+
+
+def score_on(
+    scorer: Callable[..., float],
+    model: NeuralRuleModel,
+    source: TableSource,
+    fitted: Fitted,
+    test: np.ndarray,
+) -> float:
+    """scikit-learn's score of a fitted model, as an estimator like `model`, on some rows."""
+    weights: dict[str, Any] = {}
+    takes_weights = "sample_weight" in inspect.signature(scorer).parameters
+    if takes_weights and np.ptp(source.weights) > 0:
+        weights["sample_weight"] = source.weights[test]
+    X, y = _safe_indexing(source.X, test), _safe_indexing(source.y, test)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="R.* score is not well-defined")
+        return float(scorer(model._with(fitted), X, y, **weights))
 
 
 def scores_of(members: list[list[Member]], n_folds: int) -> np.ndarray:

@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 from sklearn.utils import check_random_state
 
-from neuralrules._data._encoder import Encoder
 from neuralrules._data._restrictions import Restrictions
 from neuralrules._data._rows import Rows
 from neuralrules._engine import Engine
@@ -16,102 +15,44 @@ from neuralrules._fitted._activity import measure
 from neuralrules._fitted._fitted import Fitted, in_target_units, remembered_rows
 from neuralrules._fitted._lineage import GROWN, counted
 from neuralrules._fitted._performance import perform
-from neuralrules._fitting._gain import (
-    beside_a_constant,
-    no_worse_than_constant,
-    warn_of_few_counts,
-    warn_of_no_gain,
-)
+from neuralrules._fitting._gain import check_gain, no_worse_than_constant
 from neuralrules._fitting._settings import EXPERT, Settings
-from neuralrules._fitting._table import split
+from neuralrules._fitting._table import EncodedTable, split
 from neuralrules._io._warn import warn
 from neuralrules._network._network import Network
 from neuralrules._network._restricted import restricted
 from neuralrules._rules._expert import expert_rules
 from neuralrules._rules._rules import Rules, select
 from neuralrules._rules._sources import SOURCES
-from neuralrules._training._training import (
-    State,
-    Training,
-    TrainingOutcome,
-    train,
-    train_sparse,
-    within_terms,
-)
+from neuralrules._training._training import State, TrainingOutcome, train_sparse, within_terms
 
 # If the first call of `partial_fit` has fewer rows for each rule, its rules overfit these rows
 # and suit later rows badly. A common rule of thumb asks for ten observations per parameter.
 ROWS_PER_RULE = 10
 
 
-class EncodedRows(Protocol):
-    """The encoded rows of a source, ready for a fit.
-
-    Attributes
-    ----------
-    encoder : Encoder
-    rows : Rows
-        The rows in memory. If the table is not in memory, they are a sample of its rows.
-    training, validation : (n,) int
-        Indices into `rows`: the rows to train on, and the rows that decide when to stop early.
-    random_state : RandomState
-    """
-
-    @property
-    def encoder(self) -> Encoder: ...
-
-    @property
-    def rows(self) -> Rows: ...
-
-    @property
-    def training(self) -> np.ndarray: ...
-
-    @property
-    def validation(self) -> np.ndarray: ...
-
-    @property
-    def random_state(self) -> np.random.RandomState: ...
-
-    @property
-    def measured_rows(self) -> Rows:
-        """The rows that the fitted model is measured on."""
-
-    def counted(self, rules: Rules, network: Network) -> Rules:
-        """The rules with counts of all training rows; `network` is not trained yet."""
-
-    def n_training(self, order: np.ndarray) -> int:
-        """The number of rows to train on, including rows that are not in memory."""
-
-    def trainer(self, order: np.ndarray, engine: Engine) -> Training:
-        """A function that trains networks on all training rows.
-
-        `order` holds the indices of the training rows in memory, in the order of training.
-        """
-
-
 class Source(Protocol):
     """A table that can encode its rows for a fit."""
 
-    def encoded(self, settings: Settings) -> EncodedRows:
+    def encoded(self, settings: Settings) -> EncodedTable:
         """The rows of the table, encoded for a fit."""
 
 
 def fit(source: Source, settings: Settings) -> Fitted:
     """Fit a model on the rows of a source."""
     # 1. Encode the table and the targets, both scaled by the training rows.
-    table = source.encoded(settings)
-    engine = settings.new_engine()
+    table, engine = source.encoded(settings), settings.new_engine()
     rules, outcome = train_rules(table, settings, engine)
     if settings.in_parts:
         warn_of_few_rows(rules, len(table.training))
     else:
-        check_gain(outcome, table.rows, table.training, table.validation, settings, engine)
+        check_gain(outcome, table, settings, engine)
     # 5. Measure the model on its rows, because it does not keep them.
-    return measured(table.encoder, rules, outcome, table.measured_rows, settings, engine)
+    return measured(table, rules, outcome, settings, engine)
 
 
 def train_rules(
-    table: EncodedRows, settings: Settings, engine: Engine
+    table: EncodedTable, settings: Settings, engine: Engine
 ) -> tuple[Rules, TrainingOutcome]:
     """Grow rules from encoded rows and train their network: steps 2 to 4 of a fit."""
     restrictions = settings.restrictions(table.encoder, table.rows.task)
@@ -145,7 +86,7 @@ def train_rules(
 
 
 def grow(
-    table: EncodedRows, rows: Rows, settings: Settings, restrictions: Restrictions | None
+    table: EncodedTable, rows: Rows, settings: Settings, restrictions: Restrictions | None
 ) -> tuple[Rules, np.ndarray]:
     """Grow rules from the rows that have training weight.
 
@@ -159,75 +100,41 @@ def grow(
         grown, order = SOURCES[settings.rule_source](rows, options)
         grown = select(grown, settings.max_rules)
     texts = [] if settings.expert_rules is None else settings.expert_rules
-    if not len(texts):
-        if grown is None:
-            raise ValueError(
-                "rule_source='expert' needs rules: give expert_rules a list of them, such "
-                f"as ['{table.encoder.names[0]} > 0'], or another rule_source, one of "
-                f"{sorted(SOURCES)}."
-            )
-        return grown, order
-    written = expert_rules(texts, table.encoder, rows)
-    return written if grown is None else Rules.join([written, grown]), order
+    if len(texts):
+        written = expert_rules(texts, table.encoder, rows)
+        return written if grown is None else Rules.join([written, grown]), order
+    if grown is None:
+        raise ValueError(
+            "rule_source='expert' needs rules: give expert_rules a list of them, such "
+            f"as ['{table.encoder.names[0]} > 0'], or another rule_source, one of "
+            f"{sorted(SOURCES)}."
+        )
+    return grown, order
 
 
 def train_further(fitted: Fitted, rows: Rows, settings: Settings, what: str) -> Fitted:
-    """Train the rules of a model further on encoded rows.
+    """Train the rules of a model further on rows that its encoder encoded.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    rows : Rows
-        Encoded by the encoder of `fitted`.
-    settings : Settings
-    what : str
-        What the lineage of the model calls this training: see `Event`.
+    `what` is the name of this training in the lineage of the model: see `Event`.
     """
     random_state, engine = check_random_state(settings.random_state), settings.new_engine()
-    training, validation = split(
-        rows.task, rows.targets, rows.training_weights, random_state, settings
-    )
-    restrictions = settings.restrictions(fitted.encoder, rows.task)
+    training, validation = split(rows, random_state, settings)
+    encoder = fitted.encoder.covering(rows.X)
+    table = EncodedTable(encoder, rows, training, validation, random_state)
+    restrictions = settings.restrictions(encoder, rows.task)
     network = restricted(fitted.state.network, restrictions, fitted.rules.frozen)
     # New restrictions may change the network. Then training starts anew from the changed one.
     unchanged = network is fitted.state.network
     state = fitted.state if unchanged else State.start(network)
     state = within_terms(state, settings.max_terms)
-    outcome = train(
+    outcome = table.trainer(training, engine)(
         state,
-        rows,
-        training,
-        validation,
         settings.plan(rows.task, len(training)),
-        engine,
-        random_state,
         settings.constraints(state.network, fitted.rules, restrictions, trained=True),
     )
     if not settings.in_parts:
-        check_gain(outcome, rows, training, validation, settings, engine)
-    encoder = fitted.encoder.covering(rows.X)
-    return measured(encoder, fitted.rules, outcome, rows, settings, engine, fitted, what)
-
-
-def check_gain(
-    outcome: TrainingOutcome,
-    rows: Rows,
-    training: np.ndarray,
-    validation: np.ndarray,
-    settings: Settings,
-    engine: Engine,
-) -> None:
-    """Warn if the trained network predicts worse than a constant."""
-    if outcome.interrupted or not outcome.n_epochs:
-        return  # the user ended training, or asked for no training
-    network = outcome.state.network
-    chosen = validation if validation.size else training
-    compared = beside_a_constant(network, rows, training, chosen, engine)
-    if compared.is_worse:
-        where = "rows held out to stop on" if validation.size else "training rows"
-        warn_of_no_gain(compared, f"{len(chosen)} {where}", settings)
-    else:
-        warn_of_few_counts(rows, settings)
+        check_gain(outcome, table, settings, engine)
+    return measured(table, fitted.rules, outcome, settings, engine, fitted, what)
 
 
 def warn_of_few_rows(rules: Rules, n_rows: int) -> None:
@@ -241,10 +148,9 @@ def warn_of_few_rows(rules: Rules, n_rows: int) -> None:
 
 
 def measured(
-    encoder: Encoder,
+    table: EncodedTable,
     rules: Rules,
     outcome: TrainingOutcome,
-    rows: Rows,
     settings: Settings,
     engine: Engine,
     before: Fitted | None = None,
@@ -255,14 +161,6 @@ def measured(
 
     Parameters
     ----------
-    encoder : Encoder
-    rules : Rules
-    outcome : TrainingOutcome
-        The result of training.
-    rows : Rows
-        The rows to measure the model on.
-    settings : Settings
-    engine : Engine
     before : Fitted, optional
         The model before it was trained further. Its notes and its lineage are kept.
     what : str
@@ -270,11 +168,12 @@ def measured(
     remark : str
         A text that the lineage adds to the size of the model and the number of epochs.
     """
+    rows = table.measured_rows
     network = in_target_units(outcome.state.network, rows.task)
     shown = remembered_rows(rows, outcome.n_epochs)
     model = Fitted(
         estimator=settings.estimator,
-        encoder=encoder,
+        encoder=table.encoder,
         rules=rules,
         task=rows.task,
         state=outcome.state,

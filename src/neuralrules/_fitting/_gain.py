@@ -13,9 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitting._settings import Settings
+from neuralrules._fitting._table import EncodedTable
 from neuralrules._io._warn import warn
 from neuralrules._network._network import Network
-from neuralrules._training._training import mean_loss_on
+from neuralrules._training._training import TrainingOutcome, mean_loss_on
 
 # The start of training is judged on at most START_ROWS rows, and the values of its rules are
 # halved at most HALVINGS times.
@@ -42,20 +43,12 @@ def no_worse_than_constant(
     Boosting with a high learning rate can give huge values to leaves with few rows. Inside a
     leaf, the values of several trees make up for each other. But the outputs of neural
     rules keep growing far beyond the rows of their leaves, and training takes long to correct
-    them there.
-
-    Parameters
-    ----------
-    network : Network
-    rows : Rows
-    chosen : (n,) int32
-        Indices of the rows to judge by.
-    engine : Engine
+    them there. `chosen` (n,) int32 are the indices of the rows to judge by.
     """
     some = rows.take(chosen[:: -(-len(chosen) // START_ROWS)])
     intercept_alone = replace(network, values=np.zeros_like(network.values))
-    highest = mean_loss_on(some, Silent())(intercept_alone)
     mean_loss = mean_loss_on(some, engine)
+    highest = mean_loss(intercept_alone)
     for _ in range(HALVINGS):
         if mean_loss(network) <= highest:
             return network
@@ -63,21 +56,10 @@ def no_worse_than_constant(
     return intercept_alone
 
 
-class Silent:
-    """Implements `Decider` for a network whose rules add nothing to the outputs."""
-
-    def decide(self, network: Network, X: np.ndarray) -> np.ndarray:
-        return np.zeros((len(X), network.n_outputs))
-
-
 class ConstantComparison(NamedTuple):
     """The mean losses of a model and of the best constant on the same rows.
 
-    Attributes
-    ----------
-    loss, constant : float
-    error : float
-        The standard error of the difference of the losses; 0 for training rows.
+    `error` is the standard error of the difference of the losses; 0 for training rows.
     """
 
     loss: float
@@ -99,13 +81,10 @@ def beside_a_constant(
 
     Parameters
     ----------
-    network : Network
-    rows : Rows
     training : (n,) int
         Indices of the rows that the best constant is computed from.
     measured : (n,) int
         Indices of the rows to compare on: the array `training` itself, or held-out rows.
-    engine : Engine
     """
     constant = rows.take(some_of(training)).best_constant()
     some = rows.take(some_of(measured))
@@ -117,50 +96,11 @@ def beside_a_constant(
     return ConstantComparison(loss, constant_loss, error)
 
 
-def deciding_rows(rows: Rows) -> float | None:
-    """The number of rows that decide the mean loss, if this number is very small.
-
-    If it is not very small, returns None.
-
-    With a loss such as Poisson's, the loss of a row grows with its target. So we count the rows
-    by Kish's effective sample size, (sum of y)² / sum of y². Counts that are rare but equal are
-    no problem.
-    """
-    if not rows.task.loss.few_rows_may_decide:
-        return None
-    counts = rows.training_weights * rows.targets.sum(axis=1, dtype=np.float64)
-    n_positive = np.count_nonzero(counts)
-    if not n_positive:
-        return None
-    n_deciding = float(counts.sum() ** 2 / (counts @ counts))
-    few = n_deciding < min(FEWEST_DECIDING, FEWEST_SHARE * n_positive)
-    return n_deciding if few else None
-
-
-def warn_of_no_gain(compared: ConstantComparison, where: str, settings: Settings) -> None:
-    """Warn that a model predicts worse than a constant on rows that `where` names."""
-    warn(
-        f"This {settings.estimator} predicts worse than a constant: on the {where} its "
-        f"mean loss is {compared.loss:.4g}, that of the best constant "
-        f"{compared.constant:.4g}. Check that the columns of X say something about y; if "
-        f"they do, train longer (n_epochs={settings.n_epochs}), by other steps "
-        f"(learning_rate={settings.learning_rate}) or with less shrinkage (l2={settings.l2}).",
-        ConvergenceWarning,
-    )
-
-
-def warn_of_few_counts(rows: Rows, settings: Settings) -> None:
-    """Warn if a few rows with large counts decide what the model learns."""
-    n_deciding = deciding_rows(rows)
-    if n_deciding is not None:
-        warn(
-            f"About {n_deciding:.0f} of {np.count_nonzero(rows.weights)} rows decide the "
-            f"loss {settings.loss!r}, because their y is far larger than that of the other "
-            f"rows. On new rows, this {settings.estimator} may predict worse than a "
-            "constant. Check the largest numbers of y, limit them (np.minimum), or add "
-            "rows. Then compare the model with a constant on rows that it has not seen.",
-            ConvergenceWarning,
-        )
+def some_of(numbers: np.ndarray) -> np.ndarray:
+    """The row indices (n,) or, if there are more than MOST_ROWS, evenly spread ones."""
+    if len(numbers) <= MOST_ROWS:
+        return numbers
+    return numbers[np.linspace(0, len(numbers) - 1, MOST_ROWS).astype(int)]
 
 
 def standard_error(values: np.ndarray, weights: np.ndarray) -> float:
@@ -176,8 +116,63 @@ def mean_of(comparisons: Sequence[ConstantComparison]) -> ConstantComparison:
     return ConstantComparison(loss, constant, math.hypot(*errors) / len(errors))
 
 
-def some_of(numbers: np.ndarray) -> np.ndarray:
-    """The row indices (n,) or, if there are more than MOST_ROWS, evenly spread ones."""
-    if len(numbers) <= MOST_ROWS:
-        return numbers
-    return numbers[np.linspace(0, len(numbers) - 1, MOST_ROWS).astype(int)]
+def check_gain(
+    outcome: TrainingOutcome, table: EncodedTable, settings: Settings, engine: Engine
+) -> None:
+    """Warn if the trained network predicts worse than a constant."""
+    if outcome.interrupted or not outcome.n_epochs:
+        return  # the user ended training, or asked for no training
+    held_out = table.validation.size > 0
+    chosen = table.validation if held_out else table.training
+    compared = beside_a_constant(
+        outcome.state.network, table.rows, table.training, chosen, engine
+    )
+    where = "rows held out to stop on" if held_out else "training rows"
+    warn_of_no_gain(compared, f"{len(chosen)} {where}", table.rows, settings)
+
+
+def warn_of_no_gain(
+    compared: ConstantComparison, where: str, rows: Rows, settings: Settings
+) -> None:
+    """Warn that a model predicts worse than a constant, or that it may on new rows.
+
+    `where` names the rows of the comparison, and `rows` are those that the model learned from.
+    """
+    n_deciding = deciding_rows(rows)
+    if compared.is_worse:
+        warn(
+            f"This {settings.estimator} predicts worse than a constant: on the {where} its "
+            f"mean loss is {compared.loss:.4g}, that of the best constant "
+            f"{compared.constant:.4g}. Check that the columns of X say something about y; if "
+            f"they do, train longer (n_epochs={settings.n_epochs}), by other steps "
+            f"(learning_rate={settings.learning_rate}) or with less shrinkage "
+            f"(l2={settings.l2}).",
+            ConvergenceWarning,
+        )
+    elif n_deciding is not None:
+        warn(
+            f"About {n_deciding:.0f} of {np.count_nonzero(rows.weights)} rows decide the "
+            f"loss {settings.loss!r}, because their y is far larger than that of the other "
+            f"rows. On new rows, this {settings.estimator} may predict worse than a "
+            "constant. Check the largest numbers of y, limit them (np.minimum), or add "
+            "rows. Then compare the model with a constant on rows that it has not seen.",
+            ConvergenceWarning,
+        )
+
+
+def deciding_rows(rows: Rows) -> float | None:
+    """The number of rows that decide the mean loss if it is very small, otherwise None.
+
+    With a loss such as Poisson's, the loss of a row grows with its target. So we count the rows
+    by Kish's effective sample size, (sum of y)² / sum of y². Counts that are rare but equal are
+    no problem.
+    """
+    if not rows.task.loss.few_rows_may_decide:
+        return None
+    counts = rows.training_weights * rows.targets.sum(axis=1, dtype=np.float64)
+    n_positive = np.count_nonzero(counts)
+    if not n_positive:
+        return None
+    n_deciding = float(counts.sum() ** 2 / (counts @ counts))
+    few = n_deciding < min(FEWEST_DECIDING, FEWEST_SHARE * n_positive)
+    return n_deciding if few else None

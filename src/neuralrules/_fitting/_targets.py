@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 
 from neuralrules._data._cells import missing_cells
 from neuralrules._data._restrictions import warn_of_unnamed_class
+from neuralrules._data._rows import Rows
 from neuralrules._fitting._settings import Settings
 from neuralrules._task._task import Task
 
@@ -83,10 +84,12 @@ def check_numbers(y: Any, estimator: str) -> np.ndarray:
             y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator
         )
     except ValueError:
-        for row, item in enumerate(np.asarray(y, dtype=object).ravel()):
-            if isinstance(item, str) and not is_number(item):
+        for cell, item in enumerate(np.asarray(y, dtype=object).ravel()):
+            try:
+                float(item if isinstance(item, str) else 0)
+            except ValueError:
                 raise ValueError(
-                    f"y holds the text {str(item)!r} (cell {row}), but {estimator} predicts "
+                    f"y holds the text {str(item)!r} (cell {cell}), but {estimator} predicts "
                     "numbers. Convert y to numbers, or use "
                     f"{estimator.replace('Regressor', 'Classifier')} to predict classes."
                 ) from None
@@ -94,27 +97,13 @@ def check_numbers(y: Any, estimator: str) -> np.ndarray:
     return numbers
 
 
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def learn_task(
     y: np.ndarray, weights: np.ndarray, settings: Settings, classes: Any = None
 ) -> Task:
-    """The task that a checked y defines.
+    """The task that a checked y (n_rows,) or (n_rows, n_targets) defines.
 
-    Parameters
-    ----------
-    y : (n_rows,) or (n_rows, n_targets)
-    weights : (n_rows,) float32
-        The weights of the rows for the centre and the scale of numbers.
-    settings : Settings
-    classes : array-like, optional
-        All classes that will ever occur. The first call of `partial_fit` may name them.
+    `weights` (n_rows,) float32 are for the centre and the scale of numbers. `classes` are all
+    classes that will ever occur, which the first call of `partial_fit` may name.
     """
     if settings.predicts_classes:
         return class_task(y, settings, classes)
@@ -160,7 +149,7 @@ def number_task(y: np.ndarray, weights: np.ndarray, settings: Settings) -> Task:
     if largest > LARGEST_TARGET:
         raise ValueError(
             f"y holds {largest:.3g}, too large for float32. Give the target in a larger "
-            "unit, so that no number exceeds 1e+37."
+            f"unit, so that no number exceeds {LARGEST_TARGET:g}."
         )
     task = Task.of_numbers(columns, weights, settings.loss, flat=y.ndim == 1)
     check_lowest(columns, task)
@@ -180,16 +169,8 @@ def further_task(task: Task, settings: Settings) -> Task:
     return task
 
 
-def scaled_by_rows(task: Task, y: np.ndarray, weights: np.ndarray) -> Task:
-    """The task, standardising numbers by the rows that have weight. Classes need none."""
-    return task if task.are_classes else task.scaled_by(y.reshape(len(y), -1), weights)
-
-
 def encode_targets(task: Task, y: np.ndarray) -> np.ndarray:
-    """Encode y as class codes (n_rows, 1) or standardised numbers (n_rows, n_targets).
-
-    Both are float32.
-    """
+    """Encode y as float32: class codes (n_rows, 1) or scaled numbers (n_rows, n_targets)."""
     if task.classes is not None:
         check_known(np.unique(y), task)
         return np.searchsorted(task.classes, y).astype(np.float32)[:, None]
@@ -223,14 +204,19 @@ def check_lowest(columns: np.ndarray, task: Task) -> None:
         )
 
 
+def rows_with_targets(
+    X: np.ndarray, y: np.ndarray, weights: np.ndarray, task: Task, class_weight: Any
+) -> Rows:
+    """Rows of encoded columns X, a checked y, and weights, which are checked too."""
+    targets = encode_targets(task, y)
+    training_weights = weigh_classes(task, targets, weights, class_weight)
+    return Rows(X, targets, weights, training_weights, task)
+
+
 def weigh_classes(
     task: Task, targets: np.ndarray, weights: np.ndarray, class_weight: Any
 ) -> np.ndarray:
-    """The training weight of each row, (n_rows,) float32: its weight times its class weight.
-
-    `targets` (n_rows, 1) are the codes of the classes. For a regression the weights are
-    returned unchanged.
-    """
+    """The training weight of each row, (n_rows,) float32: its weight times its class weight."""
     if class_weight is None or not task.are_classes:
         return weights
     codes = targets[:, 0].astype(int)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from neuralrules._engine import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitting._fit import fit
 from neuralrules._fitting._settings import Settings, epochs
+from neuralrules._fitting._table import EncodedTable
 from neuralrules._fitting._targets import check_y, class_factors, learn_task
 from neuralrules._io._progress import RowProgress
 from neuralrules._network._network import Network
@@ -145,54 +146,33 @@ class StreamSource:
 
     def encoded(self, settings: Settings) -> StreamTable:
         """Encode the rows for a fit, in two passes over the table."""
-        encoded = encoded_stream(self.stream, settings, self.machines)
-        warn_of_rare(encoded.encoder)
-        kept = self.machines.gathered(encoded, settings.n_sample_rows)
+        stream = encoded_stream(self.stream, settings, self.machines)
+        warn_of_rare(stream.encoder)
+        kept = self.machines.gathered(stream, settings.n_sample_rows)
         check_held(kept, settings)
-        return StreamTable(encoded, kept, self.machines, self.checkpoint, settings)
+        return StreamTable(
+            stream.encoder,
+            kept.sample,
+            np.flatnonzero(~kept.held).astype(np.int32),
+            np.flatnonzero(kept.held).astype(np.int32),
+            np.random.RandomState(stream.stream.seed),
+            stream,
+            kept,
+            self.machines,
+            self.checkpoint,
+            settings,
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class StreamTable:
-    """A table that is not in memory, ready to grow rules from and to train on.
+class StreamTable(EncodedTable):
+    """A table that is not in memory. Its rules grow from a sample of the rows."""
 
-    Implements `neuralrules._fitting._fit.EncodedRows`. Rules grow from a sample of the rows.
-
-    Attributes
-    ----------
-    encoded : EncodedStream
-    kept : Gathered
-        The rows in memory.
-    machines : Machines
-    checkpoint : Checkpoint
-    settings : Settings
-    """
-
-    encoded: EncodedStream
+    stream: EncodedStream
     kept: Gathered
     machines: Machines
     checkpoint: Checkpoint
     settings: Settings
-
-    @property
-    def encoder(self) -> Encoder:
-        return self.encoded.encoder
-
-    @property
-    def rows(self) -> Rows:
-        return self.kept.sample
-
-    @property
-    def training(self) -> np.ndarray:
-        return np.flatnonzero(~self.kept.held).astype(np.int32)
-
-    @property
-    def validation(self) -> np.ndarray:
-        return np.flatnonzero(self.kept.held).astype(np.int32)
-
-    @cached_property
-    def random_state(self) -> np.random.RandomState:
-        return np.random.RandomState(self.encoded.stream.seed)
 
     @property
     def measured_rows(self) -> Rows:
@@ -203,18 +183,16 @@ class StreamTable:
 
     def counted(self, rules: Rules, network: Network) -> Rules:
         """The rules with counts of all training rows, in one more pass over the table."""
-        rules = self.machines.counted(rules, self.encoded, self.kept)
-        started = digest(self.settings, self.encoded.stream, self.encoder, rules, network)
+        rules = self.machines.counted(rules, self.stream, self.kept)
+        started = digest(self.settings, self.stream.stream, self.encoder, rules, network)
         self.checkpoint.begin(started)
         return rules
 
     def n_training(self, order: np.ndarray) -> int:
-        """The number of rows to train on, including rows that are not in memory."""
         return self.kept.n_training
 
     def trainer(self, order: np.ndarray, engine: Engine) -> Training:
-        """A function that trains networks on all training rows."""
-        return self.machines.training(self.encoded, self.kept, engine, self.checkpoint)
+        return self.machines.training(self.stream, self.kept, engine, self.checkpoint)
 
 
 def encoded_stream(stream: RowStream, settings: Settings, machines: Machines) -> EncodedStream:
