@@ -26,6 +26,7 @@ from sklearn.metrics import log_loss
 
 from benchmarks.pages import DOCS, environment, write_page
 from neuralrules import NeuralRuleClassifier
+from neuralrules._estimators._base import encoded_rows
 
 POOLS = (128, 480)
 BATCHES = (256, 1024, 4096, 16_384, 65_536)  # rows of a batch, over all workers together
@@ -53,7 +54,7 @@ def networks() -> list[tuple[Any, Any]]:
             n_epochs=0, n_trees=n_rules // 8 + 4, max_depth=3, max_rules=n_rules, random_state=0
         ).fit(X[:50_000], y[:50_000])
         assert model.network_.n_rules == n_rules
-        made.append((model.fitted_.state.network, model._rows(X, y, None)))
+        made.append((model.fitted_.state.network, encoded_rows(model, X, y)))
     return made
 
 

@@ -8,13 +8,15 @@ from neuralrules._cluster._connection import Workers, connected
 from neuralrules._cluster._passes import Cluster
 from neuralrules._cluster._table import read
 from neuralrules._estimators._base import (
-    check_can_begin,
-    fit_on_machines,
+    check_begins_anew,
+    give,
+    settings_of,
     unchanged_on_error,
 )
 from neuralrules._estimators._classifier import NeuralRuleClassifier
 from neuralrules._estimators._regressor import NeuralRuleRegressor
 from neuralrules._io._checks import check_whole
+from neuralrules._stream._source import fit_by_machines
 
 __all__ = ["fit"]
 
@@ -120,10 +122,12 @@ def fit_with_costs(
             'inside joblib.parallel_config("ray").'
         )
     with unchanged_on_error(estimator), connected(address):
-        check_can_begin(estimator)
+        estimator._validate_params()
+        check_begins_anew(estimator)
         workers.check_room()
         table, blocks = read(dataset, workers.number)
         cluster = Cluster(blocks, workers)
         del blocks
-        fit_on_machines(estimator, table, target, sample_weight, cluster)
+        settings = settings_of(estimator)
+        give(estimator, fit_by_machines(table, target, sample_weight, settings, cluster))
     return estimator, cluster

@@ -16,6 +16,7 @@ from neuralrules._data._survey import Survey
 from neuralrules._engine._numba import NumbaEngine
 from neuralrules._engine._protocol import Batches
 from neuralrules._engine._torch._engine import TorchEngine
+from neuralrules._estimators._base import encoded_rows
 from neuralrules._network._constraints import Constraints
 from neuralrules._rules._rules import ALL_FROZEN
 from neuralrules._stream import _parquet
@@ -119,7 +120,7 @@ def start(n_rows):
     frame = plain(n_rows)
     model = NeuralRuleClassifier(n_epochs=0, random_state=0, early_stopping=False)
     model.fit(frame.drop(columns="y"), frame["y"])
-    rows = model._rows(frame.drop(columns="y"), frame["y"], None)
+    rows = encoded_rows(model, frame.drop(columns="y"), frame["y"])
     return model.fitted_.state.network, rows, rows.task.loss
 
 

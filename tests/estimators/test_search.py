@@ -329,6 +329,12 @@ def test_the_bar_of_a_search_that_drops_candidates_is_full_at_its_end(monkeypatc
     assert line.startswith("█" * 24 + " fold 4/4 · candidate 3/3 · best so far candidate 3, ")
 
 
+def test_models_that_are_scored_know_the_names_of_columns():
+    """Otherwise scikit-learn warns that they were fitted without names."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    NeuralRuleClassifierCV([{}], cv=2, scoring="accuracy", n_epochs=1, random_state=0).fit(X, y)
+
+
 def test_folds_of_one_row():
     message = "cv=LeaveOneOut() makes a fold on which scoring='r2' is nan: it may need two rows"
     with pytest.raises(ValueError, match=re.escape(message)):

@@ -5,7 +5,7 @@ import pytest
 from models import EVERY_MODEL, fitted
 
 from neuralrules import ModelFileError
-from neuralrules._estimators._base import checked_table
+from neuralrules._estimators._base import checked_table, engine_of
 from neuralrules._files import stored_model
 
 
@@ -16,7 +16,7 @@ def test_it_predicts_as_the_model_does(kind, deep, tmp_path):
     assert stored.encoder_ == model.encoder_
     table = checked_table(model, X)
     outputs = stored.fitted_.decide(table, stored.deciding_engine())
-    expected = model.fitted_.decide(table, model._engine())
+    expected = model.fitted_.decide(table, engine_of(model))
     np.testing.assert_allclose(outputs, expected, rtol=1e-4, atol=1e-4)
 
 
@@ -26,7 +26,7 @@ def test_the_engine_of_the_model_is_kept(tmp_path):
     stored = stored_model(plain.save(tmp_path / "model.nrules"))
     assert (stored.engine, stored.n_jobs) == ("numpy", 2)
     outputs = stored.fitted_.decide(X, stored.deciding_engine())
-    np.testing.assert_array_equal(outputs, plain.fitted_.decide(X, plain._engine()))
+    np.testing.assert_array_equal(outputs, plain.fitted_.decide(X, engine_of(plain)))
 
 
 def test_a_damaged_file_is_refused_with_its_name(tmp_path):

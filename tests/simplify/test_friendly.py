@@ -12,6 +12,7 @@ from models import EVERY_MODEL, credit_table, fitted
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._data._columns import Date
+from neuralrules._estimators._base import encoded_rows
 from neuralrules._simplify._rounding import Seen, roundest, roundest_day
 
 NUMBERS = st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-3)
@@ -102,7 +103,7 @@ def test_what_is_printed_is_what_is_computed_and_costs_little(kind, deep):
     model, X, y = fitted(kind, deep)
     rounding = model.round_numbers(X, y, precision="friendly")
     rounded = rounding.model
-    rows = model._rows(model._check_columns(X, reset=False), y, None)
+    rows = encoded_rows(model, X, y)
     gain = rows.mean_loss(rows.best_constant()) - rounding.loss_before
     # A float32 may lose a little in summing up.
     assert rounding.loss <= rounding.loss_before + 0.02 * max(gain, 0) + 1e-5

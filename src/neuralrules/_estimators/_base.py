@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -18,7 +18,6 @@ from neuralrules._data._rows import Rows
 from neuralrules._data._table import check_table
 from neuralrules._engine import Engine, get_engine
 from neuralrules._estimators._parameters import RuleParameters, RunParameters
-from neuralrules._estimators._sklearn import BaseEstimator, ClassifierMixin
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import IN_PARTS, REFITTED, TRAINED
 from neuralrules._fitting._fit import fit, train_further
@@ -32,9 +31,41 @@ from neuralrules._fitting._targets import (
 )
 from neuralrules._network._network import NetworkInUnits
 from neuralrules._rules._rules import Rules
-from neuralrules._stream._parquet import NamedTable, is_files
-from neuralrules._stream._source import Machines, fit_by_machines, fit_files
+from neuralrules._stream._parquet import is_files
+from neuralrules._stream._source import fit_files
 from neuralrules._task._task import Task
+
+Model = TypeVar("Model", bound="NeuralRuleModel")
+
+if TYPE_CHECKING:
+    # scikit-learn has no types. A type checker takes a class with an untyped base for one that
+    # may have any parameter, and would not report a misspelled parameter of an estimator.
+    class BaseEstimator:
+        """See `sklearn.base.BaseEstimator`."""
+
+        _parameter_constraints: ClassVar[dict[str, list[Any]]]
+        n_features_in_: int
+        feature_names_in_: np.ndarray
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        def set_fit_request(self, **requests: Any) -> Self: ...
+        def _validate_params(self) -> None: ...
+        def __sklearn_tags__(self) -> Any: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+    class ClassifierMixin:
+        """See `sklearn.base.ClassifierMixin`."""
+
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+
+    class RegressorMixin(ClassifierMixin):
+        """See `sklearn.base.RegressorMixin`."""
+
+else:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+__all__ = ["BaseEstimator", "ClassifierMixin", "NeuralRuleModel", "RegressorMixin"]
 
 
 class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
@@ -75,10 +106,10 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
         """
         with unchanged_on_error(self):
             self._validate_params()
-            settings = self._settings()
+            settings = settings_of(self)
             if is_files(X):
-                self._check_no_warm_start()
-                self._learn_with_names(fit_files(X, y, sample_weight, settings))
+                check_begins_anew(self)
+                give(self, fit_files(X, y, sample_weight, settings))
             elif self.warm_start and hasattr(self, "fitted_"):
                 self._train_further(X, y, sample_weight, settings, TRAINED)
             else:
@@ -90,21 +121,13 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
         marker_texts(self.missing)  # refuses all but numbers and texts
         check_batch_size(self.batch_size)
 
-    def _settings(self) -> Settings:
-        """The settings of a fit, from the parameters of this estimator."""
-        return Settings.of(
-            type(self).__name__,
-            self.get_params(deep=False),
-            predicts_classes=isinstance(self, ClassifierMixin),
-        )
-
     def _source(
         self, X: Any, y: Any, sample_weight: Any, settings: Settings, classes: Any = None
     ) -> TableSource:
         """Check a table in memory, and make it a source of rows."""
         X = self._check_columns(X, reset=True)
         weights = check_weights(X, y, sample_weight, settings.estimator)
-        y = self._check_y(y)
+        y = check_y(y, settings)
         return TableSource(X, y, weights, hasattr(self, "feature_names_in_"), classes)
 
     def _train_further(
@@ -118,22 +141,8 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
                 f"{list(encoder.missing)}, and further training keeps the encoding of "
                 "the table. Set missing as it was, or fit anew with warm_start=False."
             )
-        rows = self._rows(self._check_columns(X, reset=False), y, sample_weight, task)
+        rows = encoded_rows(self, X, y, sample_weight, task)
         self.fitted_ = train_further(self.fitted_, rows, settings, what)
-
-    def _learn_with_names(self, fitted: Fitted) -> None:
-        """Take over a model that was fitted on a table outside memory, and its column names."""
-        self.n_features_in_ = len(fitted.encoder.names)
-        self.feature_names_in_ = np.array(fitted.encoder.names, object)
-        self.fitted_ = fitted
-
-    def _check_no_warm_start(self) -> None:
-        """Refuse to train a fitted model further with a table that is not in memory."""
-        if self.warm_start and hasattr(self, "fitted_"):
-            raise ValueError(
-                "warm_start=True does not go on from files. Fit with warm_start=False, or give "
-                "a table in memory."
-            )
 
     @property
     def rules_(self) -> Rules:
@@ -162,7 +171,7 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Any:
         with unchanged_on_error(self):
             self._validate_params()
-            settings = self._settings().of_one_part()
+            settings = settings_of(self).of_one_part()
             if self.early_stopping is True:
                 raise ValueError(
                     "partial_fit does not support early_stopping=True: it trains one epoch. "
@@ -179,7 +188,7 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
         check_is_fitted(self)
         with unchanged_on_error(self):
             self._validate_params()
-            self._train_further(X, y, sample_weight, self._settings(), REFITTED)
+            self._train_further(X, y, sample_weight, settings_of(self), REFITTED)
         return self
 
     def _check_columns(self, X: Any, *, reset: bool) -> Any:
@@ -188,33 +197,13 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
         validate_data(self, X, skip_check_array=True, reset=reset)
         return X
 
-    def _check_y(self, y: Any) -> np.ndarray:
-        """Labels, or numbers, as an array."""
-        classes = isinstance(self, ClassifierMixin)
-        return check_y(y, predicts_classes=classes, estimator=type(self).__name__)
-
-    def _rows(self, X: Any, y: Any, sample_weight: Any, task: Task | None = None) -> Rows:
-        """A checked table with targets and weights, encoded as in the fit."""
-        weights = check_weights(X, y, sample_weight, type(self).__name__)
-        y, task = self._check_y(y), self.fitted_.task if task is None else task
-        encoded = self.fitted_.encoder.transform(X)
-        class_weight = getattr(self, "class_weight", None)
-        return rows_with_targets(encoded, y, weights, task, class_weight)
-
-    def _engine(self) -> Engine:
-        """The engine that the estimator computes with."""
-        return get_engine(self.engine, n_threads(self.n_jobs), self.device)
-
     def _decide(self, X: Any) -> np.ndarray:
         """Outputs of the network, (n_rows, n_outputs) float64."""
-        check_is_fitted(self)
-        return self.fitted_.decide(self._check_columns(X, reset=False), self._engine())
+        return fitted_of(self).decide(checked_table(self, X), engine_of(self))
 
-    def _with(self, fitted: Fitted) -> Any:
+    def _with(self, fitted: Fitted) -> Self:
         """A copy of this estimator with another fitted model."""
-        other = copy.copy(self)
-        other.fitted_ = fitted
-        return other
+        return give(copy.copy(self), fitted)
 
     def _chosen(self) -> NeuralRuleModel:
         """An estimator with the parameters that the present rules were trained with."""
@@ -250,9 +239,18 @@ def table_or_row(model: NeuralRuleModel, X: Any) -> Any:
     return checked_table(model, fitted_of(model).encoder.as_table(X))
 
 
-def encoded_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = None) -> Rows:
-    """A table with targets and weights, encoded as in the estimator's fit."""
-    return model._rows(checked_table(model, X), y, sample_weight)
+def encoded_rows(
+    model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = None, task: Task | None = None
+) -> Rows:
+    """A table with targets and weights, encoded as in the estimator's fit.
+
+    Without `task`, the targets are encoded as in the fit, too.
+    """
+    X, settings = checked_table(model, X), settings_of(model)
+    weights = check_weights(X, y, sample_weight, settings.estimator)
+    y, task = check_y(y, settings), task or model.fitted_.task
+    encoded = model.fitted_.encoder.transform(X)
+    return rows_with_targets(encoded, y, weights, task, settings.class_weight)
 
 
 def measured_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any) -> Rows | None:
@@ -270,26 +268,34 @@ def measured_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any) ->
 
 def engine_of(model: NeuralRuleModel) -> Engine:
     """The engine that an estimator computes with."""
-    return model._engine()
+    return get_engine(model.engine, n_threads(model.n_jobs), model.device)
 
 
 def settings_of(model: NeuralRuleModel) -> Settings:
     """The settings of a fit, from the parameters of an estimator."""
-    return model._settings()
+    return Settings.of(
+        type(model).__name__,
+        model.get_params(deep=False),
+        predicts_classes=isinstance(model, ClassifierMixin),
+    )
 
 
-def fit_on_machines(
-    model: NeuralRuleModel, table: NamedTable, y: Any, sample_weight: Any, machines: Machines
-) -> None:
-    """Fit an estimator on a table that several machines read together."""
-    fitted = fit_by_machines(table, y, sample_weight, model._settings(), machines)
-    model._learn_with_names(fitted)
+def give(model: Model, fitted: Fitted) -> Model:
+    """Give an estimator a fitted model, and the names of the columns of its table."""
+    model.n_features_in_ = len(fitted.encoder.names)
+    if fitted.encoder.named:
+        model.feature_names_in_ = np.array(fitted.encoder.names, object)
+    model.fitted_ = fitted
+    return model
 
 
-def check_can_begin(model: NeuralRuleModel) -> None:
-    """Refuse invalid parameters, and a warm start: the table to fit on is not in memory."""
-    model._validate_params()
-    model._check_no_warm_start()
+def check_begins_anew(model: NeuralRuleModel) -> None:
+    """Refuse to train a fitted model further with a table that is not in memory."""
+    if model.warm_start and hasattr(model, "fitted_"):
+        raise ValueError(
+            "warm_start=True does not go on from files. Fit with warm_start=False, or give "
+            "a table in memory."
+        )
 
 
 @contextmanager

@@ -287,9 +287,6 @@ def edited_model(model: Any, edits: Edits, text: str | None) -> Any:
         changed, summary = edited_text(origin, text)
     result = chosen._with(changed.after(EDITED, summary))
     result.set_params(loss=changed.task.loss.name, deep=changed.network.deep)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(result, name, getattr(model, name))
     if edits.replace or edits.values or text is not None:
         check_promises(result)
     return result

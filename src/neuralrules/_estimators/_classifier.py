@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from neuralrules._estimators._answers import Answers
+from neuralrules._estimators._base import ClassifierMixin
 from neuralrules._estimators._changes import Changes
 from neuralrules._estimators._docs import estimator
 from neuralrules._estimators._documents import Documents
 from neuralrules._estimators._paper import DEPTHS, PAPER
 from neuralrules._estimators._parameters import ClassParameters, OneModelParameters
 from neuralrules._estimators._search import RuleSearch
-from neuralrules._estimators._sklearn import ClassifierMixin
 from neuralrules._task._class_losses import CLASS_LOSSES
 
 

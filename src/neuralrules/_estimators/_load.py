@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
+from neuralrules._estimators._base import give
 from neuralrules._estimators._classifier import (
     ClassRules,
     NeuralRuleClassifier,
@@ -135,24 +136,16 @@ def read_rules(text: str, *, estimator: bool = False) -> Any:
     named = names != numbered if exact.named is None else exact.named
     fitted = fitted_from_text(exact, kind.__name__, named=named)
     model = kind(loss=exact.task.loss.name, deep=fitted.network.deep)
-    model.fitted_ = fitted.after(READ, fitted.size_text)
-    model.n_features_in_ = len(names)
-    if fitted.encoder.named:
-        model.feature_names_in_ = np.array(names, object)
-    return model
+    return give(model, fitted.after(READ, fitted.size_text))
 
 
 def model_from(contents: Contents) -> Any:
     """Check the contents of a file, and make a fitted estimator of them."""
     model = estimator_from(contents)
     classes = isinstance(model, ClassRules)
-    model.fitted_ = fitted_from(contents, type(model).__name__, classes=classes)
+    give(model, fitted_from(contents, type(model).__name__, classes=classes))
     search_from(contents, model)
     contents.nothing_left()
-    encoder = model.fitted_.encoder
-    model.n_features_in_ = len(encoder.names)
-    if encoder.named:
-        model.feature_names_in_ = np.array(encoder.names, object)
     return model
 
 

@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from neuralrules._estimators._answers import Answers
+from neuralrules._estimators._base import RegressorMixin
 from neuralrules._estimators._changes import Changes
 from neuralrules._estimators._docs import estimator
 from neuralrules._estimators._documents import Documents
 from neuralrules._estimators._paper import DEPTHS, PAPER
 from neuralrules._estimators._parameters import OneModelParameters
 from neuralrules._estimators._search import RuleSearch
-from neuralrules._estimators._sklearn import RegressorMixin
 
 
 class NumberRules(RegressorMixin, Answers, Changes, Documents):

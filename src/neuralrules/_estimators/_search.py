@@ -84,7 +84,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         """
         with unchanged_on_error(self):
             self._validate_params()
-            settings = self._settings()
+            settings = settings_of(self)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             source = self._source(X, y, sample_weight, settings)
             rows = source.without_columns(settings)

@@ -41,9 +41,10 @@ def check_weights(X: Any, y: Any, sample_weight: Any, estimator: str) -> np.ndar
     return weights
 
 
-def check_y(y: Any, *, predicts_classes: bool, estimator: str) -> np.ndarray:
+def check_y(y: Any, settings: Settings) -> np.ndarray:
     """Check y; return labels (n_rows,), or float64 numbers (n_rows,) or (n_rows, n_targets)."""
-    return check_labels(y, estimator) if predicts_classes else check_numbers(y, estimator)
+    check = check_labels if settings.predicts_classes else check_numbers
+    return check(y, settings.estimator)
 
 
 def check_labels(y: Any, estimator: str) -> np.ndarray:

@@ -115,9 +115,7 @@ def fit_by_machines(
     """Fit on a table whose columns have names, on one machine or on several."""
     seed = int(check_random_state(settings.random_state).randint(2**31 - 1))
     checkpoint = Checkpoint.at(settings.checkpoint, seed)
-    checked = partial(
-        check_y, predicts_classes=settings.predicts_classes, estimator=settings.estimator
-    )
+    checked = partial(check_y, settings=settings)
     stream = RowStream.of(table, y, sample_weight, checked, checkpoint.seed)
     stream = replace(stream, missing=settings.missing)
     if settings.stops_early(table.n_rows):
