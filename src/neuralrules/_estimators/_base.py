@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -17,7 +16,12 @@ from neuralrules._data._markers import marker_texts
 from neuralrules._data._rows import Rows
 from neuralrules._data._table import check_table
 from neuralrules._engine import Engine, get_engine
-from neuralrules._estimators._parameters import RuleParameters, RunParameters
+from neuralrules._estimators._candidates import PAPER
+from neuralrules._estimators._parameters import (
+    OneModelParameters,
+    RuleParameters,
+    RunParameters,
+)
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import IN_PARTS, REFITTED, TRAINED
 from neuralrules._fitting._fit import fit, train_further
@@ -71,11 +75,97 @@ __all__ = ["BaseEstimator", "ClassifierMixin", "NeuralRuleModel", "RegressorMixi
 class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
     """What the classifier and the regressor share: everything except their targets."""
 
-    # Only estimators that can be trained further and fitted on files have these parameters. The
-    # other estimators always use these values.
-    warm_start = False
-    n_sample_rows = 1_000_000
-    checkpoint: str | os.PathLike[str] | None = None
+    fitted_: Fitted
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        marker_texts(self.missing)  # refuses all but numbers and texts
+        check_batch_size(self.batch_size)
+
+    def _source(
+        self, X: Any, y: Any, sample_weight: Any, settings: Settings, classes: Any = None
+    ) -> TableSource:
+        """Check a table in memory, and make it a source of rows."""
+        X = self._check_columns(X, reset=True)
+        weights = check_weights(X, y, sample_weight, settings.estimator)
+        y = check_y(y, settings)
+        return TableSource(X, y, weights, hasattr(self, "feature_names_in_"), classes)
+
+    @property
+    def rules_(self) -> Rules:
+        return self.fitted_.rules
+
+    @property
+    def network_(self) -> NetworkInUnits:
+        return self.fitted_.network
+
+    @property
+    def encoder_(self) -> Encoder:
+        return self.fitted_.encoder
+
+    @property
+    def history_(self) -> dict[str, list[float]]:
+        return self.fitted_.history
+
+    @property
+    def n_iter_(self) -> int:
+        return self.fitted_.n_epochs
+
+    @property
+    def interrupted_(self) -> bool:
+        return self.fitted_.interrupted
+
+    def _check_columns(self, X: Any, *, reset: bool) -> Any:
+        """Check a table. It must have the columns of the fit; with `reset` it defines them."""
+        X = check_table(X)
+        validate_data(self, X, skip_check_array=True, reset=reset)
+        return X
+
+    def _decide(self, X: Any) -> np.ndarray:
+        """Outputs of the network, (n_rows, n_outputs) float64."""
+        return fitted_of(self).decide(checked_table(self, X), engine_of(self))
+
+    def _with(self, fitted: Fitted) -> Self:
+        """A copy of this estimator with another fitted model."""
+        return give(copy.copy(self), fitted)
+
+    def _chosen(self) -> NeuralRuleModel:
+        """An estimator with the parameters that the present rules were trained with."""
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.sparse = False
+        return tags
+
+
+class OneModel(NeuralRuleModel, OneModelParameters):
+    """What the estimators share that train one model and do not search."""
+
+    @classmethod
+    def paper(cls, max_depth: int | None = 6, **parameters: Any) -> Self:
+        """The paper's method: the leaves of one tree, trained on all rows.
+
+        Every literal may lean on every column of the tree, outputs start at zero, and nothing
+        stops early.
+
+        Parameters
+        ----------
+        max_depth : int or None, default=6
+        parameters
+            Others than the paper's.
+
+        Examples
+        --------
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> model = NeuralRuleClassifier.paper(max_depth=4)
+        >>> model.rule_source, model.literal_columns
+        ('tree', 'tree')
+        """
+        return cls(**{"max_depth": max_depth, **PAPER, **parameters})
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow trees on a table, turn their leaves into neural rules and train them.
@@ -116,59 +206,39 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
                 self.fitted_ = fit(self._source(X, y, sample_weight, settings), settings)
         return self
 
-    def _validate_params(self) -> None:
-        super()._validate_params()
-        marker_texts(self.missing)  # refuses all but numbers and texts
-        check_batch_size(self.batch_size)
+    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the present rules further, but for those that are frozen.
 
-    def _source(
-        self, X: Any, y: Any, sample_weight: Any, settings: Settings, classes: Any = None
-    ) -> TableSource:
-        """Check a table in memory, and make it a source of rows."""
-        X = self._check_columns(X, reset=True)
-        weights = check_weights(X, y, sample_weight, settings.estimator)
-        y = check_y(y, settings)
-        return TableSource(X, y, weights, hasattr(self, "feature_names_in_"), classes)
+        As `fit` does with ``warm_start=True``: none grow, the columns and the targets keep
+        their scale, and frozen rules keep their bits.
 
-    def _train_further(
-        self, X: Any, y: Any, sample_weight: Any, settings: Settings, what: str
-    ) -> None:
-        """Train the present rules further. `what` names this training in the lineage."""
-        task, encoder = further_task(self.fitted_.task, settings), self.fitted_.encoder
-        if self.missing is not None and settings.missing != encoder.missing:
-            raise ValueError(
-                f"missing={self.missing!r} is not what the model was fitted with, "
-                f"{list(encoder.missing)}, and further training keeps the encoding of "
-                "the table. Set missing as it was, or fit anew with warm_start=False."
-            )
-        rows = encoded_rows(self, X, y, sample_weight, task)
-        self.fitted_ = train_further(self.fitted_, rows, settings, what)
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+        sample_weight : array-like of shape (n_rows,), optional
 
-    @property
-    def rules_(self) -> Rules:
-        return self.fitted_.rules
+        Returns
+        -------
+        self
 
-    @property
-    def network_(self) -> NetworkInUnits:
-        return self.fitted_.network
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from neuralrules import NeuralRuleClassifier
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = NeuralRuleClassifier(1, n_epochs=5, random_state=0).fit(X, X[:, 0] > 19.5)
+        >>> changed = model.edit(replace={0: "x0 > 25"}, freeze=[0]).refit(X, X[:, 0] > 19.5)
+        >>> changed.rules_table().loc[0, "text"]
+        'x0 > 25'
+        """
+        check_is_fitted(self)
+        with unchanged_on_error(self):
+            self._validate_params()
+            self._train_further(X, y, sample_weight, settings_of(self), REFITTED)
+        return self
 
-    @property
-    def encoder_(self) -> Encoder:
-        return self.fitted_.encoder
-
-    @property
-    def history_(self) -> dict[str, list[float]]:
-        return self.fitted_.history
-
-    @property
-    def n_iter_(self) -> int:
-        return self.fitted_.n_epochs
-
-    @property
-    def interrupted_(self) -> bool:
-        return self.fitted_.interrupted
-
-    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Any:
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         with unchanged_on_error(self):
             self._validate_params()
             settings = settings_of(self).of_one_part()
@@ -184,42 +254,23 @@ class NeuralRuleModel(BaseEstimator, RunParameters, RuleParameters):
                 self.fitted_ = fit(source, settings)
         return self
 
-    def _refit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        check_is_fitted(self)
-        with unchanged_on_error(self):
-            self._validate_params()
-            self._train_further(X, y, sample_weight, settings_of(self), REFITTED)
-        return self
-
-    def _check_columns(self, X: Any, *, reset: bool) -> Any:
-        """Check a table. It must have the columns of the fit; with `reset` it defines them."""
-        X = check_table(X)
-        validate_data(self, X, skip_check_array=True, reset=reset)
-        return X
-
-    def _decide(self, X: Any) -> np.ndarray:
-        """Outputs of the network, (n_rows, n_outputs) float64."""
-        return fitted_of(self).decide(checked_table(self, X), engine_of(self))
-
-    def _with(self, fitted: Fitted) -> Self:
-        """A copy of this estimator with another fitted model."""
-        return give(copy.copy(self), fitted)
-
-    def _chosen(self) -> NeuralRuleModel:
-        """An estimator with the parameters that the present rules were trained with."""
-        return self
+    def _train_further(
+        self, X: Any, y: Any, sample_weight: Any, settings: Settings, what: str
+    ) -> None:
+        """Train the present rules further. `what` names this training in the lineage."""
+        task, encoder = further_task(self.fitted_.task, settings), self.fitted_.encoder
+        if self.missing is not None and settings.missing != encoder.missing:
+            raise ValueError(
+                f"missing={self.missing!r} is not what the model was fitted with, "
+                f"{list(encoder.missing)}, and further training keeps the encoding of "
+                "the table. Set missing as it was, or fit anew with warm_start=False."
+            )
+        rows = encoded_rows(self, X, y, sample_weight, task)
+        self.fitted_ = train_further(self.fitted_, rows, settings, what)
 
     def _unfitted_twin(self) -> NeuralRuleModel:
         """An estimator that, fitted on the same rows, would become this one."""
         return clone(self).set_params(warm_start=False, verbose=0)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.sparse = False
-        return tags
 
 
 def fitted_of(model: NeuralRuleModel) -> Fitted:
@@ -289,7 +340,7 @@ def give(model: Model, fitted: Fitted) -> Model:
     return model
 
 
-def check_begins_anew(model: NeuralRuleModel) -> None:
+def check_begins_anew(model: OneModel) -> None:
     """Refuse to train a fitted model further with a table that is not in memory."""
     if model.warm_start and hasattr(model, "fitted_"):
         raise ValueError(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from neuralrules._estimators._answers import Answers
-from neuralrules._estimators._base import ClassifierMixin
+from neuralrules._estimators._base import ClassifierMixin, OneModel
 from neuralrules._estimators._changes import Changes
 from neuralrules._estimators._docs import estimator
 from neuralrules._estimators._documents import Documents
-from neuralrules._estimators._paper import DEPTHS, PAPER
-from neuralrules._estimators._parameters import ClassParameters, OneModelParameters
+from neuralrules._estimators._parameters import ClassParameters
 from neuralrules._estimators._search import RuleSearch
 from neuralrules._task._class_losses import CLASS_LOSSES
 
@@ -110,7 +108,7 @@ class ClassRules(ClassifierMixin, Answers, Changes, Documents, ClassParameters):
 
 
 @estimator
-class NeuralRuleClassifier(ClassRules, OneModelParameters):
+class NeuralRuleClassifier(ClassRules, OneModel):
     """Neural rule ensemble for two or more classes.
 
     {mathematics}
@@ -138,56 +136,6 @@ class NeuralRuleClassifier(ClassRules, OneModelParameters):
     >>> model.score(X[400:], y[400:]) > 0.95
     True
     """
-
-    @classmethod
-    def paper(cls, max_depth: int | None = 6, **parameters: Any) -> NeuralRuleClassifier:
-        """The paper's method: the leaves of one tree, trained on all rows.
-
-        Every literal may lean on every column of the tree, outputs start at zero, and nothing
-        stops early.
-
-        Parameters
-        ----------
-        max_depth : int or None, default=6
-        parameters
-            Others than the paper's.
-
-        Examples
-        --------
-        >>> from neuralrules import NeuralRuleClassifier
-        >>> model = NeuralRuleClassifier.paper(max_depth=4)
-        >>> model.rule_source, model.literal_columns
-        ('tree', 'tree')
-        """
-        return cls(max_depth, **{**PAPER, **parameters})
-
-    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the present rules further, but for those that are frozen.
-
-        As `fit` does with ``warm_start=True``: none grow, the columns keep their scale, and
-        frozen rules keep their bits.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_rows, n_columns)
-        y : array-like of shape (n_rows,)
-        sample_weight : array-like of shape (n_rows,), optional
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from neuralrules import NeuralRuleClassifier
-        >>> X = np.arange(40.0)[:, None]
-        >>> model = NeuralRuleClassifier(1, n_epochs=5, random_state=0).fit(X, X[:, 0] > 19.5)
-        >>> changed = model.edit(replace={0: "x0 > 25"}, freeze=[0]).refit(X, X[:, 0] > 19.5)
-        >>> changed.rules_table().loc[0, "text"]
-        'x0 > 25'
-        """
-        return self._refit(X, y, sample_weight)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -261,29 +209,4 @@ class NeuralRuleClassifierCV(RuleSearch, ClassRules):
     """
 
     _base = NeuralRuleClassifier
-
-    @classmethod
-    def paper(
-        cls, max_depths: Sequence[int] = DEPTHS, **parameters: Any
-    ) -> NeuralRuleClassifierCV:
-        """The paper's method: one tree, whose depth is chosen by accuracy.
-
-        Parameters
-        ----------
-        max_depths : sequence of int, default=(2, 4, 6, 8, 10)
-            Depths to choose from; of equally good ones the first wins.
-        parameters
-            Others than the paper's.
-
-        Examples
-        --------
-        >>> from neuralrules import NeuralRuleClassifierCV
-        >>> NeuralRuleClassifierCV.paper(max_depths=[2, 4]).candidates
-        [{'max_depth': 2}, {'max_depth': 4}]
-        """
-        search = {
-            "candidates": [{"max_depth": depth} for depth in max_depths],
-            "scoring": "accuracy",
-            "refit": "single",
-        }
-        return cls(**{**search, **PAPER, **parameters})
+    _paper_scoring = "accuracy"

@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -22,8 +22,13 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from neuralrules._data._encoder import Encoder, warn_of_rare
 from neuralrules._data._rows import Rows
-from neuralrules._estimators._base import NeuralRuleModel, settings_of, unchanged_on_error
-from neuralrules._estimators._candidates import default_candidates
+from neuralrules._estimators._base import (
+    NeuralRuleModel,
+    OneModel,
+    settings_of,
+    unchanged_on_error,
+)
+from neuralrules._estimators._candidates import DEPTHS, PAPER, default_candidates
 from neuralrules._estimators._parameters import SearchParameters
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitting._fit import measured, train_rules
@@ -57,7 +62,32 @@ DROPPING_ROWS = 1_500
 class RuleSearch(NeuralRuleModel, SearchParameters):
     """Compare candidates by cross-validation. Keep the best one's fold models, or refit it."""
 
-    _base: ClassVar[type[NeuralRuleModel]]
+    _base: ClassVar[type[OneModel]]
+    _paper_scoring: ClassVar[str]
+
+    @classmethod
+    def paper(cls, max_depths: Sequence[int] = DEPTHS, **parameters: Any) -> Self:
+        """The paper's method: one tree, whose depth is chosen by accuracy, for numbers by R^2.
+
+        Parameters
+        ----------
+        max_depths : sequence of int, default=(2, 4, 6, 8, 10)
+            Depths to choose from; of equally good ones the first wins.
+        parameters
+            Others than the paper's.
+
+        Examples
+        --------
+        >>> from neuralrules import NeuralRuleClassifierCV
+        >>> NeuralRuleClassifierCV.paper(max_depths=[2, 4]).candidates
+        [{'max_depth': 2}, {'max_depth': 4}]
+        """
+        search = {
+            "candidates": [{"max_depth": depth} for depth in max_depths],
+            "scoring": cls._paper_scoring,
+            "refit": "single",
+        }
+        return cls(**{**search, **PAPER, **parameters})
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compare the candidates on held-out folds and keep the best.
