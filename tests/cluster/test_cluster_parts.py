@@ -21,7 +21,7 @@ from neuralrules._network._constraints import Constraints
 from neuralrules._rules._rules import ALL_FROZEN
 from neuralrules._stream import _parquet
 from neuralrules._stream._parquet import ParquetTable
-from neuralrules._stream._targets import ClassSurvey, NumberSurvey
+from neuralrules._stream._passes import ClassSurvey, NumberSurvey
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e-200, 1e150])

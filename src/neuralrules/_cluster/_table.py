@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from neuralrules._cluster._connection import load_ray, plain_cluster_errors
 from neuralrules._stream import _parquet
 from neuralrules._stream._parquet import Chunk, NamedTable, frame_of
@@ -28,28 +26,8 @@ class Part(NamedTuple):
     stop: int
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Consecutive rows: the position of the first row, and the number of rows."""
-
-    first: int
-    n_rows: int
-
-    @property
-    def name(self) -> str:
-        return f"rows {self.first + 1:,} to {self.first + self.n_rows:,} of the dataset"
-
-
 class DatasetTable(NamedTable):
-    """The names, types and length of a dataset, without its rows. Every worker gets a copy.
-
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-    n_rows : int
-    n_workers : int
-        The number of workers that share the rows.
-    """
+    """The names, types and length of a dataset, without its rows. Every worker gets a copy."""
 
     where = "in a dataset"
 
@@ -66,35 +44,33 @@ class DatasetTable(NamedTable):
         """The rows of a piece, from the pyarrow tables that hold them."""
         import pyarrow as pa
 
-        whole = pa.concat_tables(tables, promote_options="permissive")
+        parts = [
+            table.slice(cut.start, cut.stop - cut.start)
+            for table, cut in zip(tables, piece.cuts, strict=True)
+        ]
+        whole = pa.concat_tables(parts, promote_options="permissive")
         (batch,) = whole.unify_dictionaries().combine_chunks().to_batches()
-        return Chunk(piece, piece.first, frame_of(batch, columns, self.schema, {}))
+        place = f"rows {piece.first + 1:,} to {piece.first + len(whole):,} of the dataset"
+        return Chunk(place, piece.first, frame_of(batch, columns, self.schema, {}))
 
-    def chunks(self, columns: Sequence[str]) -> Iterator[Chunk]:
-        raise NotImplementedError  # no machine has all rows
 
-    def mixed_chunks(
-        self, columns: Sequence[str], random: np.random.RandomState
-    ) -> Iterator[Chunk]:
-        raise NotImplementedError
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive rows: the position of the first row, and the rows in each of their blocks."""
+
+    first: int
+    cuts: list[slice]
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """The rows of a dataset, as pyarrow tables in the object store.
-
-    Attributes
-    ----------
-    refs : list of ray.ObjectRef
-    lengths : list of int
-        The number of rows of each table.
-    """
+    """The rows of a dataset, as pyarrow tables of some lengths in the object store."""
 
     refs: list[Any]
     lengths: list[int]
 
-    def pieces(self, n_columns: int) -> Iterator[tuple[Piece, list[Part]]]:
-        """All rows in pieces, each with the parts of blocks that hold it.
+    def pieces(self, n_columns: int) -> Iterator[tuple[Piece, list[Any]]]:
+        """All rows in pieces, each with the references to the blocks that hold it.
 
         The pieces are as long as the chunks that one machine reads from files.
         """
@@ -102,7 +78,8 @@ class Blocks:
         n_rows = max(1, _parquet.CHUNK_CELLS // max(1, n_columns))
         for first in range(0, sum(self.lengths), n_rows):
             parts = parts_between(self.refs, self.lengths, first, first + n_rows)
-            yield Piece(first, sum(part.stop - part.start for part in parts)), parts
+            cuts = [slice(part.start, part.stop) for part in parts]
+            yield Piece(first, cuts), [part.ref for part in parts]
 
 
 def parts_between(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,9 @@ class Stage:
 
     Attributes
     ----------
-    state : State
-    outcome : TrainingOutcome or None
-        The result of the completed epochs; None before training begins.
-    best : Best or None
-        The best network so far; None before training begins.
+    outcome, best : TrainingOutcome, Best, or None
+        The result of the completed epochs, and the best network so far; None before training
+        begins.
     n_blocks : int
         How many blocks of rows of the current epoch are done.
     total : float
@@ -48,6 +46,14 @@ class Stage:
     n_blocks: int = 0
     total: float = 0.0
 
+    def with_epoch(self, outcome: TrainingOutcome, best: Best) -> Stage:
+        """The progress after one more epoch, before the first block of the next one."""
+        return replace(self, outcome=outcome, best=best, n_blocks=0, total=0.0)
+
+    def with_block(self, state: State, total: float) -> Stage:
+        """The progress after one more block; `total` is the sum of the losses of all blocks."""
+        return replace(self, state=state, n_blocks=self.n_blocks + 1, total=total)
+
 
 @dataclass
 class Checkpoint:
@@ -57,7 +63,6 @@ class Checkpoint:
     ----------
     path : Path or None
         None means that no file is written.
-    seed : int
     arrays, document : dict
         The numbers and the description of the stages so far.
     digest : str
@@ -105,13 +110,11 @@ class Checkpoint:
         said = self.document.get(str(number))
         if said is None:
             return Stage(start)
-        network = start.network.with_parameters(self._parameters(number, "now"))
-        moments = Moments(
-            self._parameters(number, "means"),
-            self._parameters(number, "squares"),
-            said["n_steps"],
+        now, means, squares = (
+            self._parameters(number, part) for part in ("now", "means", "squares")
         )
-        state, best = State(network, moments), Best()
+        moments = Moments(means, squares, said["n_steps"])
+        state, best = State(start.network.with_parameters(now), moments), Best()
         if said["has_best"]:
             best.loss, best.epoch = said["best_loss"], said["best_epoch"]
             best.network = start.network  # its intercept is not float32 yet

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -26,17 +26,10 @@ BUFFER_BYTES = 2**18
 
 
 class Group(NamedTuple):
-    """One row group of one file.
+    """One row group of a file.
 
-    Attributes
-    ----------
-    fragment : pyarrow.dataset.ParquetFileFragment
-        The file.
-    number : int
-        The number of the row group in its file.
-    first : int
-        The position of the first row of the group in the table.
-    n_rows : int
+    `fragment` is the file, a pyarrow.dataset.ParquetFileFragment. `number` is the number of the
+    group in it. `first` is the position of the group's first row in the table.
     """
 
     fragment: Any
@@ -44,18 +37,11 @@ class Group(NamedTuple):
     first: int
     n_rows: int
 
-    @property
-    def name(self) -> str:
-        return f"{self.fragment.path}, row group {self.number}"
-
 
 class Columns:
     """A minimal frame of some rows for an encoder. A pandas frame takes much longer to make.
 
-    Parameters
-    ----------
-    cells : dict of str to column
-        Arrays of numbers, dates or objects; texts are categoricals of pandas.
+    Columns are arrays of numbers, dates or objects; texts are categoricals of pandas.
     """
 
     def __init__(self, cells: dict[str, Any]) -> None:
@@ -76,17 +62,10 @@ class Columns:
         return Columns({name: self._cells[name] for name in names})
 
 
-class Place(Protocol):
-    """Where some rows come from, for messages: a row group, or a part of a dataset."""
-
-    @property
-    def name(self) -> str: ...
-
-
 class Chunk(NamedTuple):
-    """Some rows, the place they come from, and the position of the first row."""
+    """Some rows, the place they come from in words, and the position of the first row."""
 
-    place: Place
+    place: str
     first: int
     frame: Columns
 
@@ -101,12 +80,7 @@ def is_files(table: Any) -> bool:
 class NamedTable(ABC):
     """A table that is not in memory: the names of its columns, and its number of rows.
 
-    Attributes
-    ----------
-    names : list of str
-    n_rows : int
-    where : str
-        Where its rows are, in words for messages.
+    `where` says where its rows are, in words for messages.
     """
 
     where: ClassVar[str]
@@ -117,16 +91,6 @@ class NamedTable(ABC):
     @abstractmethod
     def identity(self) -> list[list[Any]]:
         """What distinguishes this table from others."""
-
-    @abstractmethod
-    def chunks(self, columns: Sequence[str]) -> Iterator[Chunk]:
-        """All rows from the first to the last, as frames of these columns."""
-
-    @abstractmethod
-    def mixed_chunks(
-        self, columns: Sequence[str], random: np.random.RandomState
-    ) -> Iterator[Chunk]:
-        """All rows as frames, mixed: several parts of the table are read in turns."""
 
     def check_column(self, name: Any, role: str) -> str:
         """The name of a column, or an error if the table has no such column."""
@@ -151,12 +115,7 @@ class NamedTable(ABC):
 
 
 class ParquetTable(NamedTable):
-    """A Parquet file, a folder of Parquet files or a pyarrow dataset.
-
-    Parameters
-    ----------
-    table : str, path or pyarrow.dataset.Dataset
-    """
+    """A Parquet file, a folder of Parquet files or a pyarrow dataset."""
 
     where = "in files"
 
@@ -211,9 +170,10 @@ class ParquetTable(NamedTable):
         import pyarrow.parquet as pq
 
         fragment, first = group.fragment, group.first
+        place = f"{fragment.path}, row group {group.number}"
         n_rows = max(1, CHUNK_CELLS // max(1, len(columns)))
         fixed = ds.get_partition_keys(fragment.partition_expression)
-        with reading(group.name):
+        with reading(place):
             if stamp(fragment) != self._stamps[fragment.path]:
                 raise OSError("the file has changed since the fit began")
             with fragment.filesystem.open_input_file(fragment.path) as stream:
@@ -229,7 +189,7 @@ class ParquetTable(NamedTable):
                     n_rows, row_groups=[group.number], columns=here, use_threads=False
                 )
                 for batch in batches:
-                    yield Chunk(group, first, frame_of(batch, columns, self._schema, fixed))
+                    yield Chunk(place, first, frame_of(batch, columns, self._schema, fixed))
                     first += batch.num_rows
             if first != group.first + group.n_rows:
                 raise OSError(

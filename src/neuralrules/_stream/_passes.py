@@ -1,22 +1,22 @@
-"""The passes over a table before training.
+"""What each pass over a table learns before training, piece by piece.
 
-Each pass uses a single BLAS thread. Its matrix products are so small that several threads
-would only wait for each other.
+The pieces are read on one machine, or by the tasks of a cluster. Each piece uses a single BLAS
+thread: its matrix products are so small that several threads would only wait for each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import MAX_ROWS
 from neuralrules._data._survey import Survey
-from neuralrules._io._progress import RowProgress
 from neuralrules._rules._rules import Rules, margin_scores
 from neuralrules._rules._sources import target_means
 from neuralrules._stream._rows import (
@@ -29,29 +29,19 @@ from neuralrules._stream._rows import (
     joined,
     naming,
 )
-from neuralrules._stream._targets import TargetSurvey
+from neuralrules._task._task import Task
 
-
-def surveyed(
-    stream: RowStream, targets: TargetSurvey, *, keeps: bool, bar: RowProgress
-) -> Survey:
-    """The first pass: learn what the columns and the targets hold.
-
-    With `keeps`, the numbers of a sample of rows are kept, to compute quantiles.
-    """
-    survey = Survey(stream.features, stream.missing)
-    bar.begin_pass(stream.table.n_rows)
-    for raw in stream.rows():
-        survey_piece(stream, raw, survey, targets, keeps=keeps)
-        bar.add(len(raw.weights), "Looking at columns")
-    return survey
+MOST_CLASSES = 10_000  # a column with more different labels is not a target of classes
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")
 def survey_piece(
     stream: RowStream, raw: RawRows, survey: Survey, targets: TargetSurvey, *, keeps: bool
 ) -> None:
-    """Add some rows to the surveys of the columns and of the targets."""
+    """The first pass: add some rows to the surveys of the columns and of the targets.
+
+    With `keeps`, the numbers of a sample of rows are kept, to compute quantiles.
+    """
     share = MAX_ROWS / stream.table.n_rows if keeps else 0.0
     kept = chosen(raw.first, len(raw.weights), share, stream.seed, QUANTILES)
     weights = raw.scaling_weights
@@ -59,6 +49,120 @@ def survey_piece(
     with naming(raw.place):
         survey.add(raw.X, weights, kept)
         targets.add(raw.y, weights, kept)
+
+
+class TargetSurvey(Protocol):
+    """What is known about the targets so far."""
+
+    def add(self, y: np.ndarray, weights: np.ndarray, kept: np.ndarray) -> None:
+        """Add rows with their training weights; keep the targets of rows marked in `kept`."""
+
+    def join(self, other: Self) -> None:
+        """Add the result of another survey, of other rows."""
+
+    def examples(self) -> np.ndarray:
+        """A few targets that give the same task as all targets: the classes, or the range."""
+
+    def scaled(self, task: Task) -> Task:
+        """The task with the centre and the scale of targets, from all rows with weight."""
+
+
+class ClassSurvey:
+    """The labels, and the number of rows of each label."""
+
+    def __init__(self) -> None:
+        self._labels: np.ndarray | None = None
+        self._counts: np.ndarray = np.zeros((0, 2))  # rows, and their weight in training
+
+    def add(self, y: np.ndarray, weights: np.ndarray, kept: np.ndarray) -> None:
+        found, codes = np.unique(y, return_inverse=True)
+        counts = np.stack([np.bincount(codes), np.bincount(codes, weights)], axis=1)
+        self._add_counts(found, counts)
+
+    def join(self, other: ClassSurvey) -> None:
+        if other._labels is not None:
+            self._add_counts(other._labels, other._counts)
+
+    def _add_counts(self, found: np.ndarray, counts: np.ndarray) -> None:
+        """Add sorted labels with the rows and the weight of each label."""
+        if self._labels is None:
+            self._labels, self._counts = found, counts
+            return
+        labels = np.unique(np.concatenate([self._labels, found]))
+        joined = np.zeros((len(labels), 2))
+        joined[np.searchsorted(labels, self._labels)] += self._counts
+        joined[np.searchsorted(labels, found)] += counts
+        self._labels, self._counts = labels, joined
+        if len(labels) > MOST_CLASSES:
+            raise ValueError(
+                f"y has more than {MOST_CLASSES:,} different labels, such as {labels[0]!r}. "
+                "Check that it is the target."
+            )
+
+    def examples(self) -> np.ndarray:
+        assert self._labels is not None  # every table has rows
+        return self._labels
+
+    def scaled(self, task: Task) -> Task:
+        return task
+
+    @property
+    def all_held(self) -> np.ndarray:
+        """The classes without a single row that has weight in training, (n,)."""
+        return self.examples()[self._counts[:, 1] == 0]
+
+    @property
+    def n_rows(self) -> np.ndarray:
+        """The number of rows of each class, (n_classes,) int64."""
+        return self._counts[:, 0].astype(np.int64)
+
+
+class NumberSurvey:
+    """The moments and the ranges of numbers."""
+
+    def __init__(self) -> None:
+        self._moments: ColumnMoments | None = None
+        self._kept: list[tuple[np.ndarray, np.ndarray]] = []
+        self._flat, self._n_rows = True, 0
+
+    def add(self, y: np.ndarray, weights: np.ndarray, kept: np.ndarray) -> None:
+        columns = y.reshape(len(y), -1)
+        if self._moments is None:
+            self._moments, self._flat = ColumnMoments(columns.shape[1]), y.ndim == 1
+        self._moments.add(columns, weights)
+        self._kept.append((columns[kept], weights[kept]))
+        self._n_rows += len(y)
+
+    def join(self, other: NumberSurvey) -> None:
+        if other._moments is None:
+            return
+        if self._moments is None:
+            self._moments, self._flat = ColumnMoments(len(other._moments.mean)), other._flat
+        self._moments.join(other._moments)
+        self._kept += other._kept
+        self._n_rows += other._n_rows
+
+    def examples(self) -> np.ndarray:
+        assert self._moments is not None  # every table has rows
+        lowest, highest = self._moments.ranges
+        constant = np.flatnonzero(lowest == highest)
+        if len(constant):
+            raise ValueError(
+                f"Target {constant[0]} of y has a single value, {lowest[constant[0]]}, in all "
+                f"{self._n_rows:,} rows: there is nothing to learn. Check that y is the target "
+                "and not filtered."
+            )
+        ends = np.stack([lowest, highest])
+        return ends[:, 0] if self._flat else ends
+
+    def scaled(self, task: Task) -> Task:
+        assert self._moments is not None
+        if not task.loss.standardises_by_moments:  # by the median of a sample of the rows
+            y, weights = (np.concatenate(part) for part in zip(*self._kept, strict=True))
+            return task.scaled_by(y, weights)
+        # These two numbers have the mean and the standard deviation of all targets.
+        mean, scale = self._moments.mean, self._moments.scale
+        return task.scaled_by(np.stack([mean - scale, mean + scale]), np.ones(2))
 
 
 class Gathered(NamedTuple):
@@ -88,18 +192,8 @@ class Gathered(NamedTuple):
     all_weight: float
 
 
-def gathered(encoded: EncodedStream, n_sample: int, bar: RowProgress) -> Gathered:
-    """The second pass: keep a sample of about `n_sample` rows, and the rows held out."""
-    bar.begin_pass(encoded.stream.table.n_rows)
-    pieces = []
-    for raw in encoded.stream.rows():
-        pieces.append(gathered_piece(encoded, raw, encoded.encoded(raw), n_sample))
-        bar.add(len(raw.weights), "Drawing a sample")
-    return joined_pieces(pieces)
-
-
 def gathered_piece(encoded: EncodedStream, raw: RawRows, rows: Rows, n_sample: int) -> Gathered:
-    """What is kept of some rows, given both before encoding (`raw`) and encoded (`rows`)."""
+    """The second pass: what is kept of some rows, given before and after encoding."""
     stream = encoded.stream
     share = n_sample / stream.table.n_rows
     counted = rows.training_weights > 0
@@ -128,49 +222,28 @@ def joined_pieces(pieces: Iterable[Gathered]) -> Gathered:
     )
 
 
-class Counts(NamedTuple):
-    """Sums over some training rows.
-
-    Attributes
-    ----------
-    inside : (n_rules, 1 + n_classes or n_targets) float64
-        For each rule: the weight of the rows that the rule covers, then the weighted sums of
-        the targets of these rows. Classes have one column each.
-    all : float
-        The weight of all rows, whether a rule covers them or not.
-    """
-
-    inside: np.ndarray
-    all: float
-
-
-def counted(rules: Rules, encoded: EncodedStream, kept: Gathered, bar: RowProgress) -> Rules:
-    """The third pass: count the training rows that each rule covers."""
-    bar.begin_pass(kept.n_training)
-
-    def pieces() -> Iterator[Counts]:
-        for rows in encoded.training_rows():
-            yield counted_piece(rules, rows)
-            bar.add(len(rows), "Counting rows of rules")
-
-    return with_counts(rules, pieces(), kept)
-
-
 @threadpool_limits.wrap(limits=1, user_api="blas")
-def counted_piece(rules: Rules, rows: Rows) -> Counts:
-    """Count the rows that each rule covers, among some training rows."""
+def counted_piece(rules: Rules, rows: Rows) -> tuple[np.ndarray, float]:
+    """The third pass: count the rows that each rule covers, among some training rows.
+
+    Returns an array (n_rules, 1 + n_classes or n_targets) float64 and the weight of all rows.
+    The array has for each rule the weight of the rows that the rule covers, then the weighted
+    sums of the targets of these rows. Classes have one column each.
+    """
     weights = rows.training_weights.astype(np.float64)
     sums = weights[:, None] * np.hstack([np.ones((len(rows), 1)), rows.one_column_each()])
     covered = rules.covers(rows.X).T
     inside = np.array([inside.astype(np.float64) @ sums for inside in covered])
-    return Counts(inside, float(weights.sum()))
+    return inside, float(weights.sum())
 
 
-def with_counts(rules: Rules, pieces: Iterable[Counts], kept: Gathered) -> Rules:
+def with_counts(
+    rules: Rules, pieces: Iterable[tuple[np.ndarray, float]], kept: Gathered
+) -> Rules:
     """The rules with the counts of all training rows, from the counts of each piece."""
     sums, n_training = np.zeros((rules.n_rules, 1 + rules.totals.shape[1])), 0.0
-    for piece in pieces:
-        sums, n_training = sums + piece.inside, n_training + piece.all
+    for inside, weight in pieces:
+        sums, n_training = sums + inside, n_training + weight
     n, totals = sums[:, 0].copy(), sums[:, 1:].copy()
     covering = n > 0
     scores = np.zeros(rules.n_rules)

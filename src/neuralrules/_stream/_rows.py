@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +13,7 @@ import numpy as np
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
 from neuralrules._fitting._targets import encode_targets
-from neuralrules._stream._parquet import Chunk, Columns, NamedTable, Place
+from neuralrules._stream._parquet import Chunk, Columns, NamedTable, ParquetTable
 from neuralrules._task._task import Task
 
 # The purposes of samples of rows. Each purpose has its own sample.
@@ -27,20 +27,8 @@ def chosen(first: int, n_rows: int, share: float, seed: int, purpose: int) -> np
 
     A hash of the position of a row decides whether the row is in the sample. So the sample is
     the same in every pass over the table and for pieces of any size, and nothing about it has
-    to be stored.
-
-    Parameters
-    ----------
-    first, n_rows : int
-    share : float
-        The share of all rows that are in the sample, from 0 to 1.
-    seed : int
-    purpose : int
-        Samples for different purposes are drawn independently.
-
-    Returns
-    -------
-    (n_rows,) bool
+    to be stored. `share` is the share of all rows that are in the sample. Samples for different
+    purposes are drawn independently. Returns (n_rows,) bool.
     """
     if share >= 1:
         return np.ones(n_rows, bool)
@@ -59,24 +47,19 @@ def mixed(numbers: np.ndarray) -> np.ndarray:
 
 
 class RawRows(NamedTuple):
-    """Some rows before they are encoded.
+    """Some rows before they are encoded: see also `Chunk`.
 
     Attributes
     ----------
-    place : Place
-        Where the rows come from.
-    first : int
-        The position of the first row in the table.
-    X : Columns
     y : (n_rows,) or (n_rows, n_targets)
     weights : (n_rows,) float32
     held : (n_rows,) bool
         Which rows are held out for early stopping.
     """
 
-    place: Place
+    place: str
     first: int
-    X: Any
+    X: Columns
     y: np.ndarray
     weights: np.ndarray
     held: np.ndarray
@@ -93,14 +76,10 @@ class RowStream:
 
     Attributes
     ----------
-    table : NamedTable
-    features : list of str
     targets : str or list of str
         With one name y has one dimension, with a list of names it has two.
-    weight : str or None
     check_y : callable
         Turns the cells of the targets into y, or refuses them.
-    seed : int
     held_share : float
         The share of the rows that is held out for early stopping.
     never_held : (n,) array
@@ -153,10 +132,12 @@ class RowStream:
 
     def rows(self) -> Iterator[RawRows]:
         """All rows in the order of the table."""
+        assert isinstance(self.table, ParquetTable)  # tasks read the pieces of a dataset
         return map(self.raw, self.table.chunks(self.columns))
 
     def mixed_rows(self, random: np.random.RandomState) -> Iterator[RawRows]:
         """All rows, mixed: row groups come in random order, and several are read in turns."""
+        assert isinstance(self.table, ParquetTable)
         return map(self.raw, self.table.mixed_chunks(self.columns, random))
 
     def raw(self, chunk: Chunk) -> RawRows:
@@ -187,13 +168,8 @@ class RowStream:
 class EncodedStream:
     """A table that is not in memory, and how its rows are encoded.
 
-    Attributes
-    ----------
-    stream : RowStream
-    encoder : Encoder
-    task : Task
-    factors : (n_classes,) float64 or None
-        The class weights: factors for the weights of rows. None means 1.
+    `factors` (n_classes,) float64 are the class weights: factors for the weights of rows. None
+    means 1.
     """
 
     stream: RowStream
@@ -251,23 +227,17 @@ def checked_weights(column: Any, name: str) -> np.ndarray:
 
 def joined(pieces: Sequence[Rows]) -> Rows:
     """The rows of several pieces of one table, one after the other."""
-
-    def all_of(arrays: Iterable[np.ndarray]) -> np.ndarray:
-        return np.concatenate(list(arrays))
-
-    return replace(
-        pieces[0],
-        X=all_of(rows.X for rows in pieces),
-        targets=all_of(rows.targets for rows in pieces),
-        weights=all_of(rows.weights for rows in pieces),
-        training_weights=all_of(rows.training_weights for rows in pieces),
-    )
+    names = ("X", "targets", "weights", "training_weights")
+    arrays: Any = {
+        name: np.concatenate([getattr(rows, name) for rows in pieces]) for name in names
+    }
+    return replace(pieces[0], **arrays)
 
 
 @contextmanager
-def naming(place: Place) -> Iterator[None]:
+def naming(place: str) -> Iterator[None]:
     """Let errors about cells say in which file and row group the cells are."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise type(error)(f"{place.name}: {error}") from error
+        raise type(error)(f"{place}: {error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Protocol
@@ -24,9 +25,18 @@ from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._stream._checkpoint import Checkpoint
 from neuralrules._stream._parquet import NamedTable, ParquetTable
-from neuralrules._stream._passes import Gathered, counted, gathered, surveyed
+from neuralrules._stream._passes import (
+    ClassSurvey,
+    Gathered,
+    NumberSurvey,
+    TargetSurvey,
+    counted_piece,
+    gathered_piece,
+    joined_pieces,
+    survey_piece,
+    with_counts,
+)
 from neuralrules._stream._rows import EncodedStream, RowStream
-from neuralrules._stream._targets import ClassSurvey, NumberSurvey, TargetSurvey
 from neuralrules._stream._training import StreamTraining
 from neuralrules._task._class_losses import CLASS_LOSSES
 from neuralrules._task._number_losses import NUMBER_LOSSES
@@ -67,23 +77,35 @@ class Machines(Protocol):
 
 @dataclass(frozen=True)
 class OneMachine:
-    """Implements `Machines` by reading the table from the first row to the last.
-
-    Attributes
-    ----------
-    bar : RowProgress
-    """
+    """Implements `Machines` by reading the table from the first row to the last."""
 
     bar: RowProgress
 
     def surveyed(self, stream: RowStream, targets: TargetSurvey, *, keeps: bool) -> Survey:
-        return surveyed(stream, targets, keeps=keeps, bar=self.bar)
+        survey = Survey(stream.features, stream.missing)
+        self.bar.begin_pass(stream.table.n_rows)
+        for raw in stream.rows():
+            survey_piece(stream, raw, survey, targets, keeps=keeps)
+            self.bar.add(len(raw.weights), "Looking at columns")
+        return survey
 
     def gathered(self, rows: EncodedStream, n_sample: int) -> Gathered:
-        return gathered(rows, n_sample, self.bar)
+        self.bar.begin_pass(rows.stream.table.n_rows)
+        pieces = []
+        for raw in rows.stream.rows():
+            pieces.append(gathered_piece(rows, raw, rows.encoded(raw), n_sample))
+            self.bar.add(len(raw.weights), "Drawing a sample")
+        return joined_pieces(pieces)
 
     def counted(self, rules: Rules, rows: EncodedStream, kept: Gathered) -> Rules:
-        return counted(rules, rows, kept, self.bar)
+        self.bar.begin_pass(kept.n_training)
+
+        def pieces() -> Iterator[tuple[np.ndarray, float]]:
+            for piece in rows.training_rows():
+                yield counted_piece(rules, piece)
+                self.bar.add(len(piece), "Counting rows of rules")
+
+        return with_counts(rules, pieces(), kept)
 
     def training(
         self, rows: EncodedStream, kept: Gathered, engine: Engine, checkpoint: Checkpoint
@@ -92,16 +114,9 @@ class OneMachine:
 
 
 def fit_files(table: Any, y: Any, sample_weight: Any, settings: Settings) -> Fitted:
-    """Fit on Parquet files, on this machine alone.
+    """Fit on Parquet files or a pyarrow dataset of them, on this machine alone.
 
-    Parameters
-    ----------
-    table : str, path, pyarrow.dataset.Dataset or ParquetTable
-    y : str or list of str
-        The column of the targets, or several columns.
-    sample_weight : str or None
-        The column of the weights.
-    settings : Settings
+    `y` and `sample_weight` are names of columns; `y` may be a list of names.
     """
     table = table if isinstance(table, ParquetTable) else ParquetTable(table)
     with RowProgress(shown=bool(settings.verbose)) as bar:
@@ -129,14 +144,7 @@ def fit_by_machines(
 
 @dataclass(frozen=True, eq=False)
 class StreamSource:
-    """A table that is read piece by piece, as a source of rows.
-
-    Attributes
-    ----------
-    stream : RowStream
-    machines : Machines
-    checkpoint : Checkpoint
-    """
+    """A table that is read piece by piece, as a source of rows."""
 
     stream: RowStream
     machines: Machines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -37,27 +37,20 @@ SECONDS_BETWEEN_CHECKPOINTS = 120
 class Buffer:
     """Rows that wait until they are drawn at random.
 
-    Parameters
-    ----------
-    like : Rows
-        Rows of the same table. They give the shapes and dtypes of the buffer's arrays.
-    capacity : int
-        The number of rows that the buffer can hold.
+    `like` are rows of the same table. They give the shapes and dtypes of the arrays.
     """
 
     def __init__(self, like: Rows, capacity: int) -> None:
         self._task = like.task
         self._arrays = [
-            np.empty((capacity, *array.shape[1:]), array.dtype)
-            for array in (like.X, like.targets, like.weights, like.training_weights)
+            np.empty((capacity, *array.shape[1:]), array.dtype) for array in arrays_of(like)
         ]
         self.capacity, self.n_rows = capacity, 0
 
     def put(self, rows: Rows, first: int) -> int:
         """Add rows from index `first` on until the buffer is full; return how many."""
         n = min(len(rows) - first, self.capacity - self.n_rows)
-        added = (rows.X, rows.targets, rows.weights, rows.training_weights)
-        for array, values in zip(self._arrays, added, strict=True):
+        for array, values in zip(self._arrays, arrays_of(rows), strict=True):
             array[self.n_rows : self.n_rows + n] = values[first : first + n]
         self.n_rows += n
         return n
@@ -76,6 +69,10 @@ class Buffer:
             array[holes] = array[movers]
         self.n_rows = left
         return rows
+
+
+def arrays_of(rows: Rows) -> tuple[np.ndarray, ...]:
+    return rows.X, rows.targets, rows.weights, rows.training_weights
 
 
 def shuffled(
@@ -105,16 +102,8 @@ def shuffled(
 class StreamTraining:
     """The training of networks on a table in files, one stage after the other.
 
-    Attributes
-    ----------
-    rows : EncodedStream
-    kept : Gathered
-        The rows in memory, and counts of all rows.
-    engine : Engine
-    seed : int
-    bar : RowProgress
-    checkpoint : Checkpoint
-        The progress of an earlier run that was killed. This run writes its progress there.
+    `kept` are the rows in memory, and counts of all rows. This run writes its progress into
+    `checkpoint`, which may hold the progress of an earlier run that was killed.
     """
 
     rows: EncodedStream
@@ -149,53 +138,51 @@ class StreamTraining:
         return list(self.rows.training_rows())
 
 
+@dataclass
 class StreamTrainer:
-    """Implements `neuralrules._training._training.EpochTrainer` on files."""
+    """Implements `neuralrules._training._training.EpochTrainer` on files, for one stage."""
 
-    def __init__(
-        self,
-        training: StreamTraining,
-        number: int,
-        stage: Stage,
-        plan: Plan,
-        constraints: Constraints | None,
-    ) -> None:
-        self._training, self._number, self._stage = training, number, stage
-        self._plan, self._constraints = plan, constraints
+    training: StreamTraining
+    number: int
+    stage: Stage
+    plan: Plan
+    constraints: Constraints | None
+
+    def __post_init__(self) -> None:
         self._last_kept = time.monotonic()
 
     def state(self) -> State:
-        return self._stage.state
+        return self.stage.state
 
     def keep(self, outcome: TrainingOutcome, best: Best) -> None:
-        self._stage = replace(self._stage, outcome=outcome, best=best, n_blocks=0, total=0.0)
+        self.stage = self.stage.with_epoch(outcome, best)
         self._write()
 
     def train_epoch(self, epoch: int, interrupted: Callable[[], bool]) -> float:
         """Train on all rows once, in random order; return their mean loss."""
-        training, plan = self._training, self._plan
+        training, plan = self.training, self.plan
         n_batches = math.ceil(training.kept.n_training / plan.batch_size)
         rates, step = plan.rates(epoch, n_batches), 0
         training.bar.begin_pass(training.kept.n_training)
-        done = self._stage.n_blocks
+        done = self.stage.n_blocks
         for number, block in enumerate(self._blocks(epoch)):
             n_steps = math.ceil(len(block) / plan.batch_size)
             # A continued epoch has the same blocks in the same order. Skip those that are done.
             if number >= done:
                 block_rates = rates[step : step + n_steps]
-                self._train_block(block, block_rates, [self._number, epoch, number])
+                self._train_block(block, block_rates, [self.number, epoch, number])
             step += n_steps
             training.bar.add(len(block), f"Epoch {epoch + 1}/{plan.n_run}")
             if interrupted():
                 break
-        if not math.isfinite(self._stage.total):
+        if not math.isfinite(self.stage.total):
             raise divergence(plan, epoch)
-        return self._stage.total / training.kept.weight
+        return self.stage.total / training.kept.weight
 
     def _blocks(self, epoch: int) -> Iterator[Rows]:
         """The training rows, in an order that depends on the seed and the epoch alone."""
-        training, size = self._training, self._plan.batch_size
-        places = [training.seed, self._number, epoch]
+        training, size = self.training, self.plan.batch_size
+        places = [training.seed, self.number, epoch]
         capacity = max(2 * size, BUFFER_BYTES // training.row_bytes)
         # All batches but the last one are whole.
         block = max(size, min(BLOCK_ROWS, capacity // 2) // size * size)
@@ -209,12 +196,12 @@ class StreamTrainer:
 
     def _train_block(self, block: Rows, rates: np.ndarray, places: list[int]) -> None:
         """Train on a block of rows, and count the block as done."""
-        training, plan, stage = self._training, self._plan, self._stage
+        training, plan, stage = self.training, self.plan, self.stage
         session = training.engine.start(
             stage.state.network,
             block,
             plan.loss,
-            self._constraints,
+            self.constraints,
             # The paper adds the penalty to the sum of the losses, the engine to their mean.
             l2=plan.l2 / training.kept.weight,
             moments=stage.state.moments,
@@ -228,10 +215,10 @@ class StreamTrainer:
         for batches in calls(rows, rates, plan, stage.state.network, random, per_call):
             total += session.run(batches)
         state = State(session.network(), session.moments())
-        self._stage = replace(stage, state=state, n_blocks=stage.n_blocks + 1, total=total)
+        self.stage = stage.with_block(state, total)
         if time.monotonic() - self._last_kept > SECONDS_BETWEEN_CHECKPOINTS:
             self._write()
 
     def _write(self) -> None:
-        self._training.checkpoint.write(self._number, self._stage)
+        self.training.checkpoint.write(self.number, self.stage)
         self._last_kept = time.monotonic()
