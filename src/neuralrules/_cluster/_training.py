@@ -1,4 +1,8 @@
-"""Training by the workers of a Ray cluster, one stage after the other."""
+"""Training by the workers of a Ray cluster, one stage after the other.
+
+The program that fits starts the workers and a keeper, which remembers their progress. Each
+worker trains on its own rows, in step with the other workers.
+"""
 
 from __future__ import annotations
 
@@ -6,97 +10,41 @@ import math
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from neuralrules._cluster._connection import Workers, load_ray, plain_cluster_errors
-from neuralrules._cluster._table import parts_between
-from neuralrules._cluster._worker import Job, SharingCost, work
+from neuralrules._cluster._table import Part, parts_between
+from neuralrules._data._rows import Rows
 from neuralrules._io._progress import Progress
 from neuralrules._network._constraints import Constraints
+from neuralrules._network._network import Network
 from neuralrules._stream._checkpoint import Checkpoint, Stage
 from neuralrules._stream._passes import Gathered
-from neuralrules._training._training import Plan, State, TrainingOutcome
+from neuralrules._stream._rows import joined
+from neuralrules._training._training import (
+    Best,
+    Plan,
+    State,
+    TrainingOutcome,
+    calls,
+    divergence,
+    run_epochs,
+    shuffled_batches,
+    total_loss_on,
+)
 
 # How often Ray tries again to start workers that found no room. Ray waits a minute before each
 # start, so that a lost machine can come back, or another machine can replace it.
 STARTS = 2
 SECONDS_BETWEEN_LOOKS = 0.5
-
-
-class StageReport(NamedTuple):
-    """The result of a stage of training.
-
-    Attributes
-    ----------
-    outcome : TrainingOutcome or None
-    cost : SharingCost or None
-    error : ValueError or None
-        The error that ended training, if there is no outcome.
-    begun : list of int
-        For each start of the workers, the number of epochs that were done before it.
-    checkpoint : Checkpoint
-        The checkpoint with this stage.
-    """
-
-    outcome: TrainingOutcome | None
-    cost: SharingCost | None
-    error: ValueError | None
-    begun: list[int]
-    checkpoint: Checkpoint
-
-
-class Keeper:
-    """An actor that remembers the progress of training while workers come and go.
-
-    The keeper runs on the machine of the program that fits. This machine is the only one that
-    must not be lost. A network is small, so the machines need no shared storage. If the
-    checkpoint has a path, the progress is also written there, in case this machine is lost too.
-
-    Parameters
-    ----------
-    checkpoint : Checkpoint
-    number : int
-        The number of the stage of training.
-    stage : Stage
-        The progress at the beginning of the stage.
-    """
-
-    def __init__(self, checkpoint: Checkpoint, number: int, stage: Stage) -> None:
-        self._checkpoint, self._number, self._stage = checkpoint, number, stage
-        self._outcome: TrainingOutcome | None = None
-        self._cost: SharingCost | None = None
-        self._error: ValueError | None = None
-        self._begun: list[int] = []
-
-    def begin(self, rank: int) -> Stage:
-        """The progress from which a worker, or its replacement, continues."""
-        if rank == 0:
-            outcome = self._stage.outcome
-            self._begun.append(0 if outcome is None else outcome.n_epochs)
-        return self._stage
-
-    def latest(self) -> TrainingOutcome | None:
-        """The result of the completed epochs; None before training begins."""
-        return self._stage.outcome
-
-    def keep(self, stage: Stage) -> None:
-        self._stage = stage
-        self._checkpoint.write(self._number, stage)
-
-    def finish(self, outcome: TrainingOutcome, cost: SharingCost) -> None:
-        self._outcome, self._cost = outcome, cost
-
-    def fail(self, error: ValueError) -> None:
-        self._error = error
-
-    def report(self) -> StageReport:
-        return StageReport(
-            self._outcome, self._cost, self._error, self._begun, self._checkpoint
-        )
+SECONDS_BETWEEN_CHECKPOINTS = 60
 
 
 @dataclass
@@ -109,10 +57,6 @@ class ClusterTraining:
         Encoded rows to train on, piece by piece.
     lengths : list of int
         The number of rows of each piece.
-    kept : Gathered
-    seed : int
-    workers : Workers
-    checkpoint : Checkpoint
     costs : list of SharingCost
         The cost of sharing gradients in each stage.
     begun : list of list of int
@@ -213,6 +157,66 @@ class ClusterTraining:
         return math.ceil(most_rows / math.ceil(plan.batch_size / n_workers))
 
 
+@dataclass
+class StageReport:
+    """What a keeper knows of a stage of training.
+
+    Attributes
+    ----------
+    checkpoint : Checkpoint
+        The checkpoint with this stage.
+    begun : list of int
+        For each start of the workers, the number of epochs that were done before it.
+    outcome, cost : TrainingOutcome, SharingCost, or None
+        The result of training, once it is complete.
+    error : ValueError or None
+        The error that ended training.
+    """
+
+    checkpoint: Checkpoint
+    begun: list[int] = field(default_factory=list)
+    outcome: TrainingOutcome | None = None
+    cost: SharingCost | None = None
+    error: ValueError | None = None
+
+
+class Keeper:
+    """An actor that remembers the progress of one stage while workers come and go.
+
+    The keeper runs on the machine of the program that fits. This machine is the only one that
+    must not be lost. A network is small, so the machines need no shared storage. If the
+    checkpoint has a path, the progress is also written there, in case this machine is lost too.
+    `stage` is the progress at the beginning.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, number: int, stage: Stage) -> None:
+        self._number, self._stage, self._report = number, stage, StageReport(checkpoint)
+
+    def begin(self, rank: int) -> Stage:
+        """The progress from which a worker, or its replacement, continues."""
+        if rank == 0:
+            outcome = self._stage.outcome
+            self._report.begun.append(0 if outcome is None else outcome.n_epochs)
+        return self._stage
+
+    def latest(self) -> TrainingOutcome | None:
+        """The result of the completed epochs; None before training begins."""
+        return self._stage.outcome
+
+    def keep(self, stage: Stage) -> None:
+        self._stage = stage
+        self._report.checkpoint.write(self._number, stage)
+
+    def finish(self, outcome: TrainingOutcome, cost: SharingCost) -> None:
+        self._report.outcome, self._report.cost = outcome, cost
+
+    def fail(self, error: ValueError) -> None:
+        self._report.error = error
+
+    def report(self) -> StageReport:
+        return self._report
+
+
 @contextmanager
 def progress_shown(keeper: Any, plan: Plan) -> Iterator[None]:
     """Show the progress of the workers, if the plan asks for it."""
@@ -253,3 +257,155 @@ def interrupts_restored() -> Iterator[None]:
         raise KeyboardInterrupt from None
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A stage of training, as every worker gets it.
+
+    Attributes
+    ----------
+    keeper : actor handle of Keeper
+    number : int
+        The number of the stage of training.
+    shards : list of list of Part
+        The rows of each worker. The workers' numbers of rows differ by one at most.
+    validation : ray.ObjectRef of Rows
+        The held-out rows that decide when to stop early; may be empty.
+    n_batches : int
+        The number of steps of an epoch.
+    weight : float
+        The sum of the training weights of all rows.
+    """
+
+    keeper: Any
+    number: int
+    shards: list[list[Part]]
+    validation: Any
+    plan: Plan
+    constraints: Constraints | None
+    n_batches: int
+    weight: float
+    seed: int
+    n_threads: int
+    device: str
+
+    @property
+    def plan_of_worker(self) -> Plan:
+        """The plan of one worker, with its share of each batch, rounded up."""
+        return replace(self.plan, batch_size=math.ceil(self.plan.batch_size / len(self.shards)))
+
+
+@dataclass(frozen=True)
+class SharingCost:
+    """What sharing cost the first worker: see `neuralrules._cluster._sharing.Sharing`."""
+
+    n_reductions: int
+    n_bytes: int
+    seconds: float
+
+
+def work(job: Job) -> None:
+    """Train to the end of a stage, from the point that earlier workers reached."""
+    ray = load_ray()
+    import torch.distributed as dist
+
+    from neuralrules._cluster._sharing import Sharing
+
+    rank = ray.train.get_context().get_world_rank()
+    stage = ray.get(job.keeper.begin.remote(rank))
+    dist.barrier()  # all workers begin at this stage, before the first one stores another
+    sharing = Sharing()
+    try:
+        outcome = trained(job, rank, stage, sharing)
+    except ValueError as error:  # our own: training diverged, and would diverge again
+        ray.get(job.keeper.fail.remote(error))
+        return
+    if rank == 0:
+        cost = SharingCost(sharing.n_reductions, sharing.n_bytes, sharing.seconds)
+        ray.get(job.keeper.finish.remote(outcome, cost))
+
+
+def trained(job: Job, rank: int, stage: Stage, sharing: Any) -> TrainingOutcome:
+    """Continue training from `stage`. The outcome is the same on every worker."""
+    ray = load_ray()
+    from neuralrules._cluster._sharing import shared_engine, summed
+
+    parts = job.shards[rank]
+    pieces = zip(ray.get([part.ref for part in parts]), parts, strict=True)
+    rows = joined([piece.take(slice(part.start, part.stop)) for piece, part in pieces])
+    del pieces
+    engine = shared_engine(sharing, job.n_threads, job.device)
+    trainer = ShardTrainer(job, rank, stage, rows, engine)
+    measured = None
+    validation = ray.get(job.validation)
+    if len(validation):
+        some = np.arange(rank, len(validation), len(job.shards))
+        weight = float(validation.training_weights.sum(dtype=np.float64))
+
+        total_loss = total_loss_on(validation.take(some), engine)
+
+        def measured(network: Network) -> float:
+            return float(summed([total_loss(network)], engine.device)[0]) / weight
+
+    bar = Progress(job.plan.n_run, shown=False)
+    return run_epochs(trainer, job.plan_of_worker, measured, bar, stage.outcome, stage.best)
+
+
+class ShardTrainer:
+    """Implements `neuralrules._training._training.EpochTrainer` on one worker's rows."""
+
+    def __init__(self, job: Job, rank: int, stage: Stage, rows: Rows, engine: Any) -> None:
+        self._job, self._rank, self._stage, self._engine = job, rank, stage, engine
+        self._order = np.arange(len(rows), dtype=np.int32)
+        self._last_kept = time.monotonic()
+        plan = job.plan
+        self._session = engine.start(
+            stage.state.network,
+            rows,
+            plan.loss,
+            job.constraints,
+            # The paper adds the penalty to the sum of the losses, the engine to their mean.
+            l2=plan.l2 / job.weight,
+            moments=stage.state.moments,
+            fit_intercept=plan.fit_intercept,
+        )
+
+    def state(self) -> State:
+        return State(self._session.network(), self._session.moments())
+
+    def keep(self, outcome: TrainingOutcome, best: Best) -> None:
+        self._stage = self._stage.with_epoch(outcome, best)
+        self._store()
+
+    def train_epoch(self, epoch: int, interrupted: Callable[[], bool]) -> float:
+        """Train on all rows once, in random order; return the mean loss of all workers."""
+        job, plan = self._job, self._job.plan_of_worker
+        places = [job.seed, job.number, epoch]
+        # Each worker shuffles its own rows, but all workers drop the same rules.
+        row_random = np.random.RandomState([*places, 1 + self._rank])
+        gate_random = np.random.RandomState([*places, 0])
+        rows = shuffled_batches(self._order, plan.batch_size, row_random)
+        rates, network = plan.rates(epoch, job.n_batches), self._stage.state.network
+        per_call = self._engine.operations_per_call
+        done = self._stage.n_blocks
+        for number, batches in enumerate(
+            calls(rows, rates, plan, network, gate_random, per_call)
+        ):
+            if number < done:  # trained on before workers were lost
+                continue
+            total = self._stage.total + self._session.run(batches)
+            self._stage = replace(self._stage, n_blocks=number + 1, total=total)
+            if time.monotonic() - self._last_kept > SECONDS_BETWEEN_CHECKPOINTS:
+                self._store()
+        if not math.isfinite(self._stage.total):
+            raise divergence(plan, epoch)
+        self._engine.align()
+        return self._stage.total / job.weight
+
+    def _store(self) -> None:
+        """Store the progress of training. The first worker does this for all workers."""
+        if self._rank == 0:
+            stage = replace(self._stage, state=self.state())
+            load_ray().get(self._job.keeper.keep.remote(stage))
+        self._last_kept = time.monotonic()
