@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from neuralrules._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from neuralrules._estimators._changes import compare
     from neuralrules._estimators._classifier import (
         NeuralRuleClassifier,
         NeuralRuleClassifierCV,
     )
-    from neuralrules._estimators._compare import compare
     from neuralrules._estimators._load import load, read_rules
     from neuralrules._estimators._regressor import NeuralRuleRegressor, NeuralRuleRegressorCV
     from neuralrules._files import ModelFileError
@@ -35,7 +35,7 @@ _MODULES = {
     "NeuralRuleClassifierCV": "_estimators._classifier",
     "NeuralRuleRegressor": "_estimators._regressor",
     "NeuralRuleRegressorCV": "_estimators._regressor",
-    "compare": "_estimators._compare",
+    "compare": "_estimators._changes",
     "load": "_estimators._load",
     "read_rules": "_estimators._load",
 }

@@ -58,7 +58,7 @@ def compare(
         comparison_data,
         comparison_text,
     )
-    from neuralrules._estimators._compare import compare as compare_models
+    from neuralrules._estimators._changes import compare as compare_models
     from neuralrules._io._templates import plain_page
 
     first, second = load_model(model), load_model(other)

@@ -209,7 +209,7 @@ def check_editor() -> None:
 def report_and_save(model: Any, changed: Any, rows: Any, path: Path, console: Console) -> None:
     """Write the model file, and print what changed and how the predictions change."""
     from neuralrules._compare._comparison import comparison_text
-    from neuralrules._estimators._compare import compare
+    from neuralrules._estimators._changes import compare
 
     with library_errors(), console.progress("Comparing"):
         compared = compare(model, changed, rows.X, rows.y, sample_weight=rows.weights)

@@ -28,6 +28,7 @@ from neuralrules._network._network import Network
 from neuralrules._stream._checkpoint import Checkpoint, Stage
 from neuralrules._stream._passes import Gathered
 from neuralrules._stream._rows import joined
+from neuralrules._stream._training import started
 from neuralrules._training._training import (
     Best,
     Plan,
@@ -359,16 +360,8 @@ class ShardTrainer:
         self._job, self._rank, self._stage, self._engine = job, rank, stage, engine
         self._order = np.arange(len(rows), dtype=np.int32)
         self._last_kept = time.monotonic()
-        plan = job.plan
-        self._session = engine.start(
-            stage.state.network,
-            rows,
-            plan.loss,
-            job.constraints,
-            # The paper adds the penalty to the sum of the losses, the engine to their mean.
-            l2=plan.l2 / job.weight,
-            moments=stage.state.moments,
-            fit_intercept=plan.fit_intercept,
+        self._session = started(
+            engine, stage.state, rows, job.plan, job.constraints, job.weight
         )
 
     def state(self) -> State:

@@ -1,4 +1,4 @@
-"""Changes of a fitted model by those who have read it: smaller, rounder and edited models."""
+"""Smaller, rounder and edited models by those who have read them, and what changed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
 
+from neuralrules._compare._comparison import Comparison, check_comparable, comparison
 from neuralrules._data._rows import Rows
 from neuralrules._estimators._base import (
     NeuralRuleModel,
+    checked_table,
     encoded_rows,
     engine_of,
     fitted_of,
@@ -317,3 +320,67 @@ def check_promises(model: Any) -> None:
             "of the value with values=, rewrite the rule, or drop the restriction first: "
             "model.set_params(monotone=None)."
         )
+
+
+def compare(
+    model_a: Any, model_b: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
+) -> Comparison:
+    """What changed between two models, rule by rule and row by row.
+
+    Rules are the same if their numbers are, wherever they stand. A rule that changed is
+    recognised by its conditions, by the leaf it grew from or, of rules about the same columns,
+    as the nearest one; the comparison says which.
+
+    Parameters
+    ----------
+    model_a, model_b : fitted estimators
+        A and B, of the same columns and the same target.
+    X : array-like or frame of shape (n_rows, n_columns), optional
+        Rows to compare on: which change class, by how much, and by which rules.
+    y : array-like of shape (n_rows,) or (n_rows, n_targets), optional
+        Their targets, to say how good both are.
+    sample_weight : array-like of shape (n_rows,), optional
+        What each row counts in means; which rows change is told of all.
+
+    Returns
+    -------
+    Comparison
+        Prints as text; ``to_html(path)`` writes it as a page, ``to_frame()`` has all rules.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from neuralrules import NeuralRuleClassifier, compare
+    >>> X = np.arange(40.0)[:, None]
+    >>> model = NeuralRuleClassifier(1, n_epochs=0).fit(X, X[:, 0] > 19.5)
+    >>> changed = model.edit(values={0: 0.0})
+    >>> [(rule.first, rule.kind) for rule in compare(model, changed).rules]
+    [(0, 'changed'), (1, 'same')]
+    """
+    models = model_a, model_b
+    for name, model in zip(("model_a", "model_b"), models, strict=True):
+        if not isinstance(model, NeuralRuleModel):
+            raise TypeError(
+                f"{name} must be a fitted estimator of neuralrules, got "
+                f"{type(model).__name__}. Read a file with neuralrules.load."
+            )
+        check_is_fitted(model)
+    if X is None and y is not None:
+        raise ValueError("y was given without X. Give both to measure on, or neither.")
+    if y is None and sample_weight is not None:
+        raise ValueError(
+            "sample_weight was given without X and y: there are no rows to weight. Give all "
+            "three, or no sample_weight."
+        )
+    check_comparable(model_a.fitted_, model_b.fitted_)
+    encoded: Any = None
+    rows: Any = None
+    if y is not None:
+        rows = tuple(encoded_rows(model, X, y, sample_weight) for model in models)
+        encoded = tuple(own.X for own in rows)
+    elif X is not None:
+        encoded = tuple(
+            model.fitted_.encoder.transform(checked_table(model, X)) for model in models
+        )
+    engines = engine_of(model_a), engine_of(model_b)
+    return comparison(model_a.fitted_, model_b.fitted_, engines, encoded, rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -34,52 +34,21 @@ from neuralrules._task._task import Task
 MOST_CLASSES = 10_000  # a column with more different labels is not a target of classes
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")
-def survey_piece(
-    stream: RowStream, raw: RawRows, survey: Survey, targets: TargetSurvey, *, keeps: bool
-) -> None:
-    """The first pass: add some rows to the surveys of the columns and of the targets.
-
-    With `keeps`, the numbers of a sample of rows are kept, to compute quantiles.
-    """
-    share = MAX_ROWS / stream.table.n_rows if keeps else 0.0
-    kept = chosen(raw.first, len(raw.weights), share, stream.seed, QUANTILES)
-    weights = raw.scaling_weights
-    kept &= weights > 0
-    with naming(raw.place):
-        survey.add(raw.X, weights, kept)
-        targets.add(raw.y, weights, kept)
-
-
-class TargetSurvey(Protocol):
-    """What is known about the targets so far."""
-
-    def add(self, y: np.ndarray, weights: np.ndarray, kept: np.ndarray) -> None:
-        """Add rows with their training weights; keep the targets of rows marked in `kept`."""
-
-    def join(self, other: Self) -> None:
-        """Add the result of another survey, of other rows."""
-
-    def examples(self) -> np.ndarray:
-        """A few targets that give the same task as all targets: the classes, or the range."""
-
-    def scaled(self, task: Task) -> Task:
-        """The task with the centre and the scale of targets, from all rows with weight."""
-
-
 class ClassSurvey:
-    """The labels, and the number of rows of each label."""
+    """The labels of a target so far, and the number of rows of each label."""
 
     def __init__(self) -> None:
         self._labels: np.ndarray | None = None
         self._counts: np.ndarray = np.zeros((0, 2))  # rows, and their weight in training
 
     def add(self, y: np.ndarray, weights: np.ndarray, kept: np.ndarray) -> None:
+        """Add rows with their training weights."""
         found, codes = np.unique(y, return_inverse=True)
         counts = np.stack([np.bincount(codes), np.bincount(codes, weights)], axis=1)
         self._add_counts(found, counts)
 
     def join(self, other: ClassSurvey) -> None:
+        """Add the result of another survey, of other rows."""
         if other._labels is not None:
             self._add_counts(other._labels, other._counts)
 
@@ -100,11 +69,9 @@ class ClassSurvey:
             )
 
     def examples(self) -> np.ndarray:
+        """The classes: a few targets that give the same task as all targets."""
         assert self._labels is not None  # every table has rows
         return self._labels
-
-    def scaled(self, task: Task) -> Task:
-        return task
 
     @property
     def all_held(self) -> np.ndarray:
@@ -118,7 +85,7 @@ class ClassSurvey:
 
 
 class NumberSurvey:
-    """The moments and the ranges of numbers."""
+    """The moments and the ranges of targets that are numbers so far."""
 
     def __init__(self) -> None:
         self._moments: ColumnMoments | None = None
@@ -126,6 +93,7 @@ class NumberSurvey:
         self._flat, self._n_rows = True, 0
 
     def add(self, y: np.ndarray, weights: np.ndarray, kept: np.ndarray) -> None:
+        """Add rows with their training weights; keep the targets of rows marked in `kept`."""
         columns = y.reshape(len(y), -1)
         if self._moments is None:
             self._moments, self._flat = ColumnMoments(columns.shape[1]), y.ndim == 1
@@ -134,6 +102,7 @@ class NumberSurvey:
         self._n_rows += len(y)
 
     def join(self, other: NumberSurvey) -> None:
+        """Add the result of another survey, of other rows."""
         if other._moments is None:
             return
         if self._moments is None:
@@ -143,6 +112,7 @@ class NumberSurvey:
         self._n_rows += other._n_rows
 
     def examples(self) -> np.ndarray:
+        """The ends of the range: a few targets that give the same task as all targets."""
         assert self._moments is not None  # every table has rows
         lowest, highest = self._moments.ranges
         constant = np.flatnonzero(lowest == highest)
@@ -156,6 +126,7 @@ class NumberSurvey:
         return ends[:, 0] if self._flat else ends
 
     def scaled(self, task: Task) -> Task:
+        """The task with the centre and the scale of targets, from all rows with weight."""
         assert self._moments is not None
         if not task.loss.standardises_by_moments:  # by the median of a sample of the rows
             y, weights = (np.concatenate(part) for part in zip(*self._kept, strict=True))
@@ -163,6 +134,26 @@ class NumberSurvey:
         # These two numbers have the mean and the standard deviation of all targets.
         mean, scale = self._moments.mean, self._moments.scale
         return task.scaled_by(np.stack([mean - scale, mean + scale]), np.ones(2))
+
+
+TargetSurvey: TypeAlias = ClassSurvey | NumberSurvey
+
+
+@threadpool_limits.wrap(limits=1, user_api="blas")
+def survey_piece(
+    stream: RowStream, raw: RawRows, survey: Survey, targets: TargetSurvey, *, keeps: bool
+) -> None:
+    """The first pass: add some rows to the surveys of the columns and of the targets.
+
+    With `keeps`, the numbers of a sample of rows are kept, to compute quantiles.
+    """
+    share = MAX_ROWS / stream.table.n_rows if keeps else 0.0
+    kept = chosen(raw.first, len(raw.weights), share, stream.seed, QUANTILES)
+    weights = raw.scaling_weights
+    kept &= weights > 0
+    with naming(raw.place):
+        survey.add(raw.X, weights, kept)
+        targets.add(raw.y, weights, kept)
 
 
 class Gathered(NamedTuple):

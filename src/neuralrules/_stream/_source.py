@@ -203,7 +203,7 @@ class StreamTable(EncodedTable):
 
 def encoded_stream(stream: RowStream, settings: Settings, machines: Machines) -> EncodedStream:
     """Learn the encoding of the columns and the task, in one pass over the table."""
-    targets = ClassSurvey() if settings.predicts_classes else NumberSurvey()
+    targets: TargetSurvey = ClassSurvey() if settings.predicts_classes else NumberSurvey()
     losses = CLASS_LOSSES if settings.predicts_classes else NUMBER_LOSSES
     by_moments = losses[settings.loss].standardises_by_moments
     keeps = settings.scaling == "quantile" or not by_moments
@@ -211,9 +211,10 @@ def encoded_stream(stream: RowStream, settings: Settings, machines: Machines) ->
     if not survey.weight:
         raise ValueError("The weight is zero for every row. Give some rows weight.")
     examples = targets.examples()
-    task = targets.scaled(learn_task(examples, np.ones(len(examples)), settings))
-    factors = None
-    if isinstance(targets, ClassSurvey):
+    task, factors = learn_task(examples, np.ones(len(examples)), settings), None
+    if isinstance(targets, NumberSurvey):
+        task = targets.scaled(task)
+    else:
         if settings.class_weight is not None:
             factors = class_factors(task, targets.n_rows, settings.class_weight)
         # Every class must have training rows, as in a fit in memory.

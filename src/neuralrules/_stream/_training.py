@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from neuralrules._data._rows import Rows
-from neuralrules._engine._protocol import Engine
+from neuralrules._engine._protocol import Engine, Session
 from neuralrules._io._progress import RowProgress
 from neuralrules._network._constraints import Constraints
 from neuralrules._stream._checkpoint import Checkpoint, Stage
@@ -197,16 +197,8 @@ class StreamTrainer:
     def _train_block(self, block: Rows, rates: np.ndarray, places: list[int]) -> None:
         """Train on a block of rows, and count the block as done."""
         training, plan, stage = self.training, self.plan, self.stage
-        session = training.engine.start(
-            stage.state.network,
-            block,
-            plan.loss,
-            self.constraints,
-            # The paper adds the penalty to the sum of the losses, the engine to their mean.
-            l2=plan.l2 / training.kept.weight,
-            moments=stage.state.moments,
-            fit_intercept=plan.fit_intercept,
-        )
+        weight = training.kept.weight
+        session = started(training.engine, stage.state, block, plan, self.constraints, weight)
         random = np.random.RandomState([training.seed, *places])
         order = np.arange(len(block), dtype=np.int32)
         rows = shuffled_batches(order, plan.batch_size, random)
@@ -222,3 +214,24 @@ class StreamTrainer:
     def _write(self) -> None:
         self.training.checkpoint.write(self.number, self.stage)
         self._last_kept = time.monotonic()
+
+
+def started(
+    engine: Engine,
+    state: State,
+    rows: Rows,
+    plan: Plan,
+    constraints: Constraints | None,
+    weight: float,
+) -> Session:
+    """A session that trains on some rows of a table with a training weight of `weight`."""
+    return engine.start(
+        state.network,
+        rows,
+        plan.loss,
+        constraints,
+        # The paper adds the penalty to the sum of the losses, the engine to their mean.
+        l2=plan.l2 / weight,
+        moments=state.moments,
+        fit_intercept=plan.fit_intercept,
+    )
