@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from neuralrules._fitted._lineage import counted
+
 SECONDS_TO_ANSWER = 10
 EXTRA = 'pip install "neuralrules[ray]"'
 
@@ -70,17 +72,9 @@ def check_listening(address: str | None) -> None:
 
 @dataclass(frozen=True)
 class Workers:
-    """The processes that train.
+    """The processes that train: how many, and what each of them has.
 
-    Attributes
-    ----------
-    number : int
-    cpus : int
-        Cores of each worker.
-    gpu : bool
-        Whether each worker has a GPU.
-    max_failures : int
-        How often workers may be lost and replaced.
+    Workers may be lost and replaced `max_failures` times.
     """
 
     number: int
@@ -101,15 +95,14 @@ class Workers:
             int(min(node.get(name, 0) // needed for name, needed in self.resources.items()))
             for node in nodes
         )
-        if room >= self.number:
-            return
-        each = f"{self.cpus} CPU{'s' * (self.cpus > 1)}{' and a GPU' if self.gpu else ''}"
-        remedy = f"Give workers={room} or fewer" if room else "Ask for less of each"
-        raise ValueError(
-            f"workers={self.number} of {each} each are more than this Ray cluster has room "
-            f"for: its {len(nodes)} machine{'s' * (len(nodes) != 1)} can run {room}. {remedy}, "
-            "or add machines."
-        )
+        if room < self.number:
+            each = counted(self.cpus, "CPU") + " and a GPU" * self.gpu
+            remedy = f"Give workers={room} or fewer" if room else "Ask for less of each"
+            raise ValueError(
+                f"workers={self.number} of {each} each are more than this Ray cluster has room "
+                f"for: its {counted(len(nodes), 'machine')} can run {room}. {remedy}, or add "
+                "machines."
+            )
 
 
 @contextmanager

@@ -35,15 +35,9 @@ class Sharing:
     holds the slope of every parameter times the weight of the worker's rows, a number for each
     rule that is positive if the rule was active, the weight of the rows, and their loss.
 
-    Attributes
-    ----------
-    n_reductions : int
-        The number of reductions so far, one for each step.
-    n_bytes : int
-        The size of the buffer.
-    seconds : float
-        The time spent on reductions so far, including the wait for the slowest worker. On a
-        GPU, it is only the time to start the reductions, because they run in the background.
+    `n_bytes` is the size of the buffer. `seconds` is the time spent on reductions so far,
+    including the wait for the slowest worker. On a GPU, it is only the time to start the
+    reductions, because they run in the background.
     """
 
     def __init__(self) -> None:
@@ -74,8 +68,12 @@ class Sharing:
         buffer = np.concatenate([slopes, active, [weight, loss]]).astype(np.float32)
         self._reduce(torch.from_numpy(buffer))
         weight, loss = buffer[-2:].tolist()
-        shared = like(buffer[: len(slopes)] / np.float32(weight), gradient)
-        return loss, shared, buffer[len(slopes) : -2] > 0
+        flat = buffer[: len(slopes)] / np.float32(weight)
+        parts = np.split(flat, np.cumsum([array.size for array in gradient])[:-1])
+        shared = [
+            part.reshape(array.shape) for part, array in zip(parts, gradient, strict=True)
+        ]
+        return loss, Parameters(*shared), buffer[len(slopes) : -2] > 0
 
     def _reduce(self, buffer: Any) -> None:
         begun = time.perf_counter()
@@ -83,14 +81,6 @@ class Sharing:
         self.seconds += time.perf_counter() - begun
         self.n_reductions += 1
         self.n_bytes = buffer.numel() * buffer.element_size()
-
-
-def like(flat: np.ndarray, parameters: Parameters) -> Parameters:
-    """Split a flat array into arrays with the shapes of some parameters."""
-    parts = np.split(flat, np.cumsum([array.size for array in parameters])[:-1])
-    return Parameters(
-        *(part.reshape(array.shape) for part, array in zip(parts, parameters, strict=True))
-    )
 
 
 def summed(numbers: list[float], device: Any) -> np.ndarray:

@@ -22,6 +22,7 @@ import numpy as np
 from neuralrules._cluster._connection import Workers, load_ray, plain_cluster_errors
 from neuralrules._cluster._table import Part, parts_between
 from neuralrules._data._rows import Rows
+from neuralrules._fitted._lineage import counted
 from neuralrules._io._progress import Progress
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
@@ -89,7 +90,7 @@ class ClusterTraining:
         self.checkpoint.document = report.checkpoint.document
         self.costs.append(report.cost)
         self.begun.append(report.begun)
-        many = "1 worker" if self.workers.number == 1 else f"{self.workers.number} workers"
+        many = counted(self.workers.number, "worker")
         return replace(report.outcome, where=f" by {many} of a Ray cluster")
 
     def _run(

@@ -84,30 +84,19 @@ def default_candidates(
     No candidate names a depth above `max_depth`.
     """
     if max_rules is None:
-        found = [several_outputs(candidate, n_outputs) for candidate in WHOLE]
+        found = [dict(candidate) for candidate in WHOLE]
+        for candidate in found:
+            if "n_trees" in candidate and n_outputs > 1:  # a round grows a tree per output
+                n_trees = candidate["n_trees"]
+                candidate["n_trees"] = max(1, min(n_trees, round(2 * n_trees / n_outputs)))
     elif max_depth is not None and 2**max_depth < max_rules:
         found = short_candidates(max_rules, n_outputs, max_depth)
     else:
         found = small_candidates(max_rules, n_outputs)
-    return [within_depth(candidate, max_depth) for candidate in found]
-
-
-def within_depth(candidate: dict[str, Any], max_depth: int | None) -> dict[str, Any]:
-    """The candidate, with trees no deeper than `max_depth` if there is such a limit."""
-    if max_depth is None or candidate.get("max_depth", 0) <= max_depth:
-        return candidate
-    return candidate | {"max_depth": max_depth}
-
-
-def several_outputs(candidate: dict[str, Any], n_outputs: int) -> dict[str, Any]:
-    """The candidate, with fewer boosting rounds if there are several outputs.
-
-    Each round grows one tree for each output.
-    """
-    n_trees = candidate.get("n_trees")
-    if n_trees is None or n_outputs == 1:
-        return candidate
-    return {**candidate, "n_trees": max(1, min(n_trees, round(2 * n_trees / n_outputs)))}
+    for candidate in found:
+        if max_depth is not None and "max_depth" in candidate:
+            candidate["max_depth"] = min(candidate["max_depth"], max_depth)
+    return found
 
 
 def short_candidates(max_rules: int, n_outputs: int, max_depth: int) -> list[dict[str, Any]]:
@@ -139,8 +128,9 @@ def small_candidates(max_rules: int, n_outputs: int) -> list[dict[str, Any]]:
     for depth in (2, 3):
         n_trees = max_rules // (2**depth * n_outputs)
         if n_trees:
-            one = {"n_trees": n_trees, "max_depth": depth, "tree_rate": rate(5, n_trees)}
-            found.append(one)
+            found.append(
+                {"n_trees": n_trees, "max_depth": depth, "tree_rate": rate(5, n_trees)}
+            )
     if n_outputs > 1 and max_rules >= 8:  # each leaf of a forest has values for all outputs
         forest = {"rule_source": "forest", "max_depth": 3, "min_samples_leaf": 5}
         found.append(forest | {"n_trees": max_rules // 8})

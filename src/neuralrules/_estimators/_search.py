@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -29,7 +29,11 @@ from neuralrules._estimators._base import (
     unchanged_on_error,
 )
 from neuralrules._estimators._candidates import DEPTHS, PAPER, default_candidates
-from neuralrules._estimators._parameters import SearchParameters
+from neuralrules._estimators._parameters import (
+    RunParameters,
+    SearchParameters,
+    parameter_texts,
+)
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitting._fit import measured, train_rules
 from neuralrules._fitting._folds import Member, joined, train_member
@@ -43,20 +47,12 @@ from neuralrules._io._warn import warn
 OWN_PARAMETERS = ("candidates", "cv", "scoring", "refit")
 # Parameters that a candidate may not change, because they are settled before candidates are
 # compared.
-FIXED = (
-    "missing",
-    "loss",
-    "class_weight",
-    "engine",
-    "device",
-    "n_jobs",
-    "random_state",
-    "verbose",
-)
-
-
+FIXED = {"missing", "loss", "class_weight", "warm_start", *parameter_texts(RunParameters)}
 # Candidates are dropped early only if each fold trains on at least this many rows.
 DROPPING_ROWS = 1_500
+
+# The training rows and the held-out rows of each fold.
+Splits: TypeAlias = list[tuple[np.ndarray, np.ndarray]]
 
 
 class RuleSearch(NeuralRuleModel, SearchParameters):
@@ -121,8 +117,9 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
             self.candidates_ = self._check_candidates(rows.task.n_outputs)
             self._check_refit()
             tables = self._encode(source, rows, settings)
-            splits = with_weighted_rows(self._splits(source.X, source.y, seed), source.weights)
-            members, interrupted = self._compare(source, tables, splits, seed)
+            splits = with_weighted_rows(self._splits(source.y, seed), source.weights)
+            train = partial(self._members, source, tables, splits, seed)
+            members, interrupted = self._compare(train, splits)
             self.cv_scores_ = scores_of(members, len(splits))
             self.best_index_ = self._choose(interrupted)
             best = members[self.best_index_]
@@ -163,7 +160,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
             return default_candidates(self.max_rules, n_outputs, self.max_depth)
         given = self.candidates
         found: list[Any] = list(ParameterGrid(given) if isinstance(given, dict) else given)
-        allowed = sorted(set(self._base().get_params(deep=False)) - {*FIXED, "warm_start"})
+        allowed = sorted(set(self._base().get_params(deep=False)) - FIXED)
         for candidate in found:
             if not isinstance(candidate, dict) or not candidate.keys() <= set(allowed):
                 raise ValueError(
@@ -207,13 +204,12 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         warn_of_rare(encoder)  # once, because every scaling has the same categories
         return tables
 
-    def _splits(self, X: Any, y: Any, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The training rows and the held-out rows of each fold."""
-        cv, n_rows = self.cv, X.shape[0]
+    def _splits(self, y: np.ndarray, seed: int) -> Splits:
+        cv, n_rows = self.cv, len(y)
         if not isinstance(cv, Integral):
             splitter = check_cv(cv, y, classifier=is_classifier(self))
             return list(splitter.split(np.empty((n_rows, 0)), y))
-        if n_rows < cv:
+        if n_rows < int(cv):
             raise ValueError(
                 f"cv={cv} folds need at least {cv} rows, but n_samples = {n_rows}. "
                 "Lower cv or add rows."
@@ -232,17 +228,14 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         return [(np.union1d(train, lone), np.setdiff1d(test, lone)) for train, test in splits]
 
     def _compare(
-        self,
-        source: TableSource,
-        tables: dict[str, tuple[Encoder, Rows]],
-        splits: list[tuple[np.ndarray, np.ndarray]],
-        seed: int,
+        self, train: Callable[[list[tuple[int, int]]], Iterator[Member]], splits: Splits
     ) -> tuple[list[list[Member]], bool]:
         """The members of each candidate, fold after fold, and whether Ctrl-C ended the search.
 
         On long tables the worse half of the candidates is dropped after each fold, until one is
         left. On short tables a fold says too little to drop candidates. With `scoring`, no
         candidate is dropped either: scores such as accuracy are so coarse that many tie.
+        `train` trains pairs of a candidate and a fold.
         """
         members: list[list[Member]] = [[] for _ in self.candidates_]
         running = list(range(len(self.candidates_)))
@@ -258,9 +251,14 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
                 now = folds[:1] if drops else folds
                 folds = folds[len(now) :]
                 jobs = [(place, fold) for fold in now for place in running]
-                trained = self._members(source, tables, splits, jobs, seed)
-                for (place, fold), member in zip(jobs, trained, strict=True):
-                    self._check_score(member.score)
+                for (place, fold), member in zip(jobs, train(jobs), strict=True):
+                    if not math.isfinite(member.score):
+                        scored = f"scoring={self.scoring!r}" if self.scoring else "the loss"
+                        raise ValueError(
+                            f"cv={self.cv!r} makes a fold on which {scored} is "
+                            f"{member.score}: it may need two rows, or rows of two classes. "
+                            "Use larger folds."
+                        )
                     members[place].append(member)
                     scores = [[member.score for member in done] for done in members]
                     bar.update(place, fold, scores)
@@ -272,21 +270,13 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
             return members, False
         return members, True
 
-    def _check_score(self, score: float) -> None:
-        if not math.isfinite(score):
-            what = "the loss" if self.scoring is None else f"scoring={self.scoring!r}"
-            raise ValueError(
-                f"cv={self.cv!r} makes a fold on which {what} is {score}: it may need two "
-                "rows, or rows of two classes. Use larger folds."
-            )
-
     def _members(
         self,
         source: TableSource,
         tables: dict[str, tuple[Encoder, Rows]],
-        splits: list[tuple[np.ndarray, np.ndarray]],
-        jobs: list[tuple[int, int]],
+        splits: Splits,
         seed: int,
+        jobs: list[tuple[int, int]],
     ) -> Iterator[Member]:
         """The trained members of (candidate, fold) pairs, in the order of the pairs."""
         scorer = None
@@ -362,9 +352,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
         return twin.set_params(candidates=[self.best_params_], verbose=0)
 
 
-def with_weighted_rows(
-    splits: list[tuple[np.ndarray, np.ndarray]], weights: np.ndarray
-) -> list[tuple[np.ndarray, np.ndarray]]:
+def with_weighted_rows(splits: Splits, weights: np.ndarray) -> Splits:
     """The folds, without held-out rows of weight zero."""
     measured = [(train, test[weights[test] > 0]) for train, test in splits]
     for fold, (_, test) in enumerate(measured):

@@ -147,13 +147,8 @@ class Settings:
 
     def restrictions(self, encoder: Encoder, task: Task) -> Restrictions | None:
         """The restrictions of rules on some columns; None if there are no restrictions."""
-        return restrictions_of(
-            encoder,
-            task,
-            monotone=self.monotone,
-            interactions=self.interactions,
-            exclude=self.exclude,
-        )
+        asked = {name: getattr(self, name) for name in ("monotone", "interactions", "exclude")}
+        return restrictions_of(encoder, task, **asked)
 
     def constraints(
         self,

@@ -207,16 +207,15 @@ def frame_of(
     """
     import pyarrow as pa
 
-    own = {}
-    for name in columns:
+    def column(name: str) -> Any:
         kind = schema.field(name).type
         if name in batch.schema.names:
-            column = batch.column(name)
-            column = column if column.type == kind else column.cast(kind)
-        else:  # the folder's name gives its cells, or this file lacks it
-            column = pa.repeat(pa.scalar(fixed.get(name), kind), batch.num_rows)
-        own[name] = cells(column)
-    return Columns(own)
+            found = batch.column(name)
+            return found if found.type == kind else found.cast(kind)
+        # The folder's name gives its cells, or this file lacks it.
+        return pa.repeat(pa.scalar(fixed.get(name), kind), batch.num_rows)
+
+    return Columns({name: cells(column(name)) for name in columns})
 
 
 def cells(column: Any) -> Any:
