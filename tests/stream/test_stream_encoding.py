@@ -1,7 +1,6 @@
 """An encoder that saw a table once, piece by piece, is that of the table in memory."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,6 @@ from neuralrules._data._columns import Number, Rare
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._survey import Survey
 from neuralrules._estimators._base import settings_of
-from neuralrules._fitting._targets import check_labels
 from neuralrules._io._progress import RowProgress
 from neuralrules._stream import _parquet
 from neuralrules._stream._parquet import ParquetTable
@@ -52,8 +50,7 @@ def test_the_encoder_of_files_is_that_of_the_same_table_in_memory(
     path = written(table, tmp_path / "table.parquet", 400)
     monkeypatch.setattr(_parquet, "CHUNK_CELLS", 23 * 150)  # several pieces in a row group
     settings_ = settings_of(NeuralRuleClassifier(scaling=scaling))
-    checked = partial(check_labels, estimator="NeuralRuleClassifier")
-    stream = RowStream.of(ParquetTable(path), "y", None, checked, seed=3)
+    stream = RowStream.of(ParquetTable(path), "y", None, settings_, seed=3)
     stream = replace(stream, held_share=held_share)
     found = encoded_stream(stream, settings_, QUIET)
 

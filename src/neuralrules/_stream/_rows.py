@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
-from neuralrules._fitting._targets import encode_targets
+from neuralrules._fitting._settings import Settings
+from neuralrules._fitting._targets import check_y, encode_targets
 from neuralrules._stream._parquet import Chunk, Columns, NamedTable, ParquetTable
 from neuralrules._task._task import Task
 
+# Held-out rows stay in memory; more of them would hardly change when training stops.
+MOST_HELD = 100_000
 # The purposes of samples of rows. Each purpose has its own sample.
 VALIDATION, GROWING, QUANTILES = range(3)
 # The constants of splitmix64 by Steele, Lea and Flood.
@@ -104,7 +107,7 @@ class RowStream:
         table: NamedTable,
         y: Any,
         sample_weight: Any,
-        check_y: Callable[[Any], np.ndarray],
+        settings: Settings,
         seed: int,
     ) -> RowStream:
         """A table with the names of its target and weight columns; refuses unknown names."""
@@ -122,7 +125,19 @@ class RowStream:
             raise ValueError(
                 f"The table has no column to learn from besides {sorted(filter(None, taken))}."
             )
-        return cls(table, features, targets, weight, check_y, seed)
+        held_share = 0.0
+        if settings.stops_early(table.n_rows):
+            held_share = min(settings.validation_fraction, MOST_HELD / table.n_rows)
+        return cls(
+            table,
+            features,
+            targets,
+            weight,
+            partial(check_y, settings=settings),
+            seed,
+            held_share,
+            missing=settings.missing,
+        )
 
     @property
     def columns(self) -> list[str]:
@@ -130,15 +145,12 @@ class RowStream:
         targets = [self.targets] if isinstance(self.targets, str) else self.targets
         return [*self.features, *targets, *filter(None, [self.weight])]
 
-    def rows(self) -> Iterator[RawRows]:
-        """All rows in the order of the table."""
+    def rows(self, mixed: np.random.RandomState | None = None) -> Iterator[RawRows]:
+        """All rows in the order of the table, or mixed as in `ParquetTable.mixed_chunks`."""
         assert isinstance(self.table, ParquetTable)  # tasks read the pieces of a dataset
-        return map(self.raw, self.table.chunks(self.columns))
-
-    def mixed_rows(self, random: np.random.RandomState) -> Iterator[RawRows]:
-        """All rows, mixed: row groups come in random order, and several are read in turns."""
-        assert isinstance(self.table, ParquetTable)
-        return map(self.raw, self.table.mixed_chunks(self.columns, random))
+        if mixed is None:
+            return map(self.raw, self.table.chunks(self.columns))
+        return map(self.raw, self.table.mixed_chunks(self.columns, mixed))
 
     def raw(self, chunk: Chunk) -> RawRows:
         """Some rows, with their targets and weights checked."""
@@ -200,13 +212,9 @@ class EncodedStream:
         """The code of each class; empty for numbers."""
         return {label: place for place, label in enumerate(self.task.labels)}
 
-    def training_rows(self) -> Iterator[Rows]:
-        """The rows to train on, in the order of the table."""
-        return (without_held(raw, self.encoded(raw)) for raw in self.stream.rows())
-
-    def mixed_training_rows(self, random: np.random.RandomState) -> Iterator[Rows]:
-        """The rows to train on, mixed as in `RowStream.mixed_rows`."""
-        return (without_held(raw, self.encoded(raw)) for raw in self.stream.mixed_rows(random))
+    def training_rows(self, mixed: np.random.RandomState | None = None) -> Iterator[Rows]:
+        """The rows to train on, in the order of the table or mixed."""
+        return (without_held(raw, self.encoded(raw)) for raw in self.stream.rows(mixed))
 
 
 def without_held(raw: RawRows, rows: Rows) -> Rows:
@@ -217,10 +225,10 @@ def without_held(raw: RawRows, rows: Rows) -> Rows:
 def checked_weights(column: Any, name: str) -> np.ndarray:
     """Check a column of weights; return them, (n_rows,) float32."""
     weights = np.asarray(column, np.float32)
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        wrong = weights[~(np.isfinite(weights) & (weights >= 0))][0]
+    wrong = weights[~(np.isfinite(weights) & (weights >= 0))]
+    if wrong.size:
         raise ValueError(
-            f"The weight {wrong} in column {name!r} is not a number of at least 0."
+            f"The weight {wrong[0]} in column {name!r} is not a number of at least 0."
         )
     return weights
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +18,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitting._fit import fit
 from neuralrules._fitting._settings import Settings, epochs
 from neuralrules._fitting._table import EncodedTable
-from neuralrules._fitting._targets import check_y, class_factors, learn_task
+from neuralrules._fitting._targets import class_factors, learn_task
 from neuralrules._io._progress import RowProgress
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
@@ -43,8 +42,6 @@ from neuralrules._task._number_losses import NUMBER_LOSSES
 from neuralrules._training._training import Training
 from neuralrules._version import __version__
 
-# Held-out rows stay in memory; more of them would hardly change when training stops.
-MOST_HELD = 100_000
 PASSES = 3  # over the table before training
 # A killed fit may continue with other values of these settings, because the result does not
 # depend on them. The seed is stored in the checkpoint.
@@ -130,12 +127,7 @@ def fit_by_machines(
     """Fit on a table whose columns have names, on one machine or on several."""
     seed = int(check_random_state(settings.random_state).randint(2**31 - 1))
     checkpoint = Checkpoint.at(settings.checkpoint, seed)
-    checked = partial(check_y, settings=settings)
-    stream = RowStream.of(table, y, sample_weight, checked, checkpoint.seed)
-    stream = replace(stream, missing=settings.missing)
-    if settings.stops_early(table.n_rows):
-        share = min(settings.validation_fraction, MOST_HELD / table.n_rows)
-        stream = replace(stream, held_share=share)
+    stream = RowStream.of(table, y, sample_weight, settings, checkpoint.seed)
     fitted = fit(StreamSource(stream, machines, checkpoint), settings)
     if not fitted.interrupted:
         checkpoint.finish()

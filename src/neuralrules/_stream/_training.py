@@ -186,7 +186,7 @@ class StreamTrainer:
         capacity = max(2 * size, BUFFER_BYTES // training.row_bytes)
         # All batches but the last one are whole.
         block = max(size, min(BLOCK_ROWS, capacity // 2) // size * size)
-        pieces = training.rows.mixed_training_rows(np.random.RandomState(places))
+        pieces = training.rows.training_rows(np.random.RandomState(places))
         return shuffled(
             training.all_rows if training.kept.n_training <= capacity else pieces,
             capacity=capacity,
