@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from dataclasses import fields
 from typing import Any, TypeVar, dataclass_transform
 
 from neuralrules._estimators._parameters import (
-    allowed_values,
     parameter,
     parameter_texts,
     with_parameters,
@@ -81,7 +81,7 @@ Interactions into Neural Networks", arXiv:2002.04319, 2020.
 def estimator(cls: type[T]) -> type[T]:
     """Class decorator of an estimator: its `__init__`, constraints and docstring."""
     made: Any = with_parameters(cls)
-    made._parameter_constraints = allowed_values(made)
+    made._parameter_constraints = {one.name: one.metadata["allowed"] for one in fields(made)}
     parts = {
         "mathematics": MATHEMATICS,
         "parameters": parameters_text(made),

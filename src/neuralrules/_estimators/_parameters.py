@@ -58,11 +58,6 @@ def with_parameters(cls: type[T]) -> type[T]:
     return dataclass(kw_only=True, eq=False, repr=False, match_args=False)(cls)
 
 
-def allowed_values(cls: type) -> dict[str, list[Any]]:
-    """What scikit-learn lets each parameter of a class be."""
-    return {one.name: one.metadata["allowed"] for one in fields(cls)}
-
-
 def parameter_texts(cls: type) -> dict[str, tuple[str, str]]:
     """The type and the text of each parameter of a class, by name."""
     return {one.name: (one.metadata["kind"], one.metadata["text"]) for one in fields(cls)}

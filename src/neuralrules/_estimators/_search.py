@@ -46,7 +46,7 @@ from neuralrules._io._warn import warn
 # Parameters of a search that its candidates do not have.
 OWN_PARAMETERS = ("candidates", "cv", "scoring", "refit")
 # Parameters that a candidate may not change, because they are settled before candidates are
-# compared.
+# compared. A candidate is not trained further, either.
 FIXED = {"missing", "loss", "class_weight", "warm_start", *parameter_texts(RunParameters)}
 # Candidates are dropped early only if each fold trains on at least this many rows.
 DROPPING_ROWS = 1_500

@@ -144,17 +144,17 @@ class StreamSource:
 
     def encoded(self, settings: Settings) -> StreamTable:
         """Encode the rows for a fit, in two passes over the table."""
-        stream = encoded_stream(self.stream, settings, self.machines)
-        warn_of_rare(stream.encoder)
-        kept = self.machines.gathered(stream, settings.n_sample_rows)
+        encoded = encoded_stream(self.stream, settings, self.machines)
+        warn_of_rare(encoded.encoder)
+        kept = self.machines.gathered(encoded, settings.n_sample_rows)
         check_held(kept, settings)
         return StreamTable(
-            stream.encoder,
+            encoded.encoder,
             kept.sample,
             np.flatnonzero(~kept.held).astype(np.int32),
             np.flatnonzero(kept.held).astype(np.int32),
-            np.random.RandomState(stream.stream.seed),
-            stream,
+            np.random.RandomState(encoded.stream.seed),
+            encoded,
             kept,
             self.machines,
             self.checkpoint,
@@ -166,7 +166,7 @@ class StreamSource:
 class StreamTable(EncodedTable):
     """A table that is not in memory. Its rules grow from a sample of the rows."""
 
-    stream: EncodedStream
+    encoded: EncodedStream
     kept: Gathered
     machines: Machines
     checkpoint: Checkpoint
@@ -181,8 +181,8 @@ class StreamTable(EncodedTable):
 
     def counted(self, rules: Rules, network: Network) -> Rules:
         """The rules with counts of all training rows, in one more pass over the table."""
-        rules = self.machines.counted(rules, self.stream, self.kept)
-        started = digest(self.settings, self.stream.stream, self.encoder, rules, network)
+        rules = self.machines.counted(rules, self.encoded, self.kept)
+        started = digest(self.settings, self.encoded.stream, self.encoder, rules, network)
         self.checkpoint.begin(started)
         return rules
 
@@ -190,7 +190,7 @@ class StreamTable(EncodedTable):
         return self.kept.n_training
 
     def trainer(self, order: np.ndarray, engine: Engine) -> Training:
-        return self.machines.training(self.stream, self.kept, engine, self.checkpoint)
+        return self.machines.training(self.encoded, self.kept, engine, self.checkpoint)
 
 
 def encoded_stream(stream: RowStream, settings: Settings, machines: Machines) -> EncodedStream:
