@@ -369,7 +369,7 @@ def test_a_simplification_that_cannot_be(arguments, message):
 
 def test_exports_are_those_of_the_library_and_state_the_size(here):
     model = load("iris.nrules")
-    from neuralrules._export._size import size_text
+    from neuralrules._export._extras import size_text
 
     expected = {
         "onnx": model.to_onnx().SerializeToString(),

@@ -22,9 +22,9 @@ from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 from neuralrules import NeuralRuleRegressor
 from neuralrules._data._dates import ISO_DATE, LAST_MOMENT, days_of_text
 from neuralrules._data._scaling import Knots
+from neuralrules._export._extras import size_text
 from neuralrules._export._onnx_encoding import REFUSAL
-from neuralrules._export._python_code import WIDTH
-from neuralrules._export._size import size_text
+from neuralrules._export._python_printer import WIDTH
 
 SCALINGS = ("standard", "quantile")
 ROW = {"amount": 0.5, "opened": dt.date(2018, 1, 1), "flag": True, "code": "x"}

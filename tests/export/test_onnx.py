@@ -41,10 +41,10 @@ from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import as_numbers
 from neuralrules._data._table import column_of
 from neuralrules._engine._reference import literals_forward, units_forward
+from neuralrules._export._extras import size_text
 from neuralrules._export._onnx import BLOCK_ROWS
 from neuralrules._export._onnx_encoding import REFUSAL, Inputs
 from neuralrules._export._onnx_rules import BUCKET_SHARE, buckets
-from neuralrules._export._size import size_text
 
 DEPTHS = [{"max_depth": 2}, {"max_depth": 3}]
 CLOSE = 1e-5  # probabilities, or numbers in deviations of their target

@@ -36,10 +36,9 @@ from neuralrules._data._categories import spellings
 from neuralrules._data._cells import MISSING
 from neuralrules._data._columns import Category, Missing, Number
 from neuralrules._data._numbers import LARGEST
-from neuralrules._export import _python
-from neuralrules._export._python import MAX_SUMMANDS, sum_lines, summands
-from neuralrules._export._python_code import WIDTH, text_code
-from neuralrules._export._size import size_text
+from neuralrules._export import _python_printer
+from neuralrules._export._extras import size_text
+from neuralrules._export._python_printer import MAX_SUMMANDS, WIDTH, sum_lines, text_code
 from neuralrules._expression._nodes import Named, Sum
 from neuralrules._reading._text import printable
 
@@ -565,24 +564,25 @@ def test_polars():
 def test_long_sums():
     """Flat where Python's compiler could not go as deep."""
     for n_summands in (MAX_SUMMANDS - 1, MAX_SUMMANDS, 20_000):
-        summands = [((-1) ** i * (i + 0.5), f'x["{i}"]') for i in range(n_summands)]
-        code = "(" + "\n".join(sum_lines(summands, 2.0)).strip().rstrip(",") + ")"
-        x = {str(i): 1.0 for i in range(n_summands)}
-        assert eval(code, {"x": x}) == pytest.approx(2 + sum(f for f, _ in summands))
+        names = {str(i): f'x["{i}"]' for i in range(n_summands)}
+        terms = tuple(((-1) ** i * (i + 0.5), Named(str(i))) for i in range(n_summands))
+        lines = sum_lines(Sum(terms, 2.0), names)
+        code = "(" + "\n".join(lines).strip().rstrip(",") + ")"
+        x = dict.fromkeys(names, 1.0)
+        assert eval(code, {"x": x}) == pytest.approx(2 + sum(f for f, _ in terms))
 
 
 def test_the_largest_weight_stands_first():
     factors = {"x0": 0.5, "x2": -2.0, "x3": 1.0}
     total = Sum(tuple((factor, Named(name)) for name, factor in factors.items()), 1.0)
     names = {"x0": "a", "x2": "c", "x3": "d"}
-    assert summands(total, names) == ([(-2.0, "c"), (1.0, "d"), (0.5, "a")], 1.0)
+    assert sum_lines(total, names) == ["        -2.0 * c + d + 0.5 * a + 1.0,"]
 
 
 def test_what_is_zero_is_not_written():
-    assert sum_lines([], 0.0) == ["        0.0,"]
-    assert sum_lines([(1.0, "a"), (-1.0, "b"), (-2.0, "c")], 0.0) == [
-        "        a - b - 2.0 * c,"
-    ]
+    assert sum_lines(Sum(()), {}) == ["        0.0,"]
+    total = Sum(((1.0, Named("a")), (-1.0, Named("b")), (-0.5, Named("c"))))
+    assert sum_lines(total, {name: name for name in "abc"}) == ["        a - b - 0.5 * c,"]
     model, X, _ = fitted("two targets", True)
     network = replace(model.network_, mixing=model.network_.mixing.copy())
     for rule in range(network.n_rules):
@@ -596,7 +596,7 @@ def test_what_is_zero_is_not_written():
 
 @pytest.mark.parametrize(("kind", "deep"), [("mixed", False), ("two targets", True)])
 def test_a_model_of_long_sums(kind, deep, monkeypatch):
-    monkeypatch.setattr(_python, "MAX_SUMMANDS", 2)
+    monkeypatch.setattr(_python_printer, "MAX_SUMMANDS", 2)
     model, X, _ = fitted(kind, deep)
     source = model.to_python()
     assert "        sum(\n            [\n" in source

@@ -26,7 +26,7 @@ from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
 from neuralrules._data._columns import Number
-from neuralrules._export._size import size_text
+from neuralrules._export._extras import size_text
 from neuralrules._network._network import Network
 
 HOSTILE = [

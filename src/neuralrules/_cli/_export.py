@@ -225,7 +225,7 @@ def say_exported(
     model: NeuralRuleModel, form: str, out: str, n_bytes: int, console: Console
 ) -> None:
     """Print the summary: the sizes of the file and of the model."""
-    from neuralrules._export._size import size_text
+    from neuralrules._export._extras import size_text
 
     record: dict[str, Any] = {
         "output": out,

@@ -356,7 +356,7 @@ def say_fitted(
     model: NeuralRuleModel, data: FitData, targets: list[str], path: Path, console: Console
 ) -> None:
     """Print the summary: the size of the model, and its metrics on the training rows."""
-    from neuralrules._export._size import size_text
+    from neuralrules._export._extras import size_text
 
     n_bytes = path.stat().st_size
     metrics = model.fitted_.performance.metrics

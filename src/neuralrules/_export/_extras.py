@@ -1,9 +1,11 @@
-"""What an export can contain besides predictions: points of a score card, and reasons."""
+"""What an export says besides predictions: the size of the model, its points, and reasons."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._outcomes import Outcome
@@ -33,12 +35,6 @@ class Extras:
     outcome: Outcome | None = None
     reasons: tuple[FixedReason, ...] = ()
 
-    @property
-    def faint(self) -> float:
-        """A rule is a reason only if it leaves a row worse by more than this."""
-        assert self.outcome is not None  # or there are no reasons
-        return self.outcome.faint
-
 
 NOTHING = Extras()
 
@@ -62,3 +58,24 @@ def checked_extras(
     check_counts(reasons=n_reasons)
     outcome = reasoned_outcome(fitted, n_reasons, adverse)
     return Extras(card, int(n_reasons), outcome, tuple(fixed_reasons(fitted, outcome)))
+
+
+def plain_labels(fitted: Fitted) -> list[Any]:
+    """Class labels as plain Python objects. An array of objects may hold NumPy's numbers."""
+    labels = fitted.task.labels
+    return [label.item() if isinstance(label, np.generic) else label for label in labels]
+
+
+def size_text(fitted: Fitted) -> str:
+    """The size of a model in one line, which every export contains.
+
+    The line has none of the user's own text, because it goes into comments of SQL and Python,
+    and a line break in a name would end the comment.
+    """
+    network = fitted.network
+    kind = "deep neural rules" if network.deep else "neural rules"
+    return (
+        f"{fitted.estimator}: {network.n_rules:,} {kind} with {network.n_literals:,} "
+        f"literals and {network.n_parameters:,} parameters, over {len(fitted.used_columns):,} "
+        f"of {len(fitted.encoder.names):,} columns"
+    )

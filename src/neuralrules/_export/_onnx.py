@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neuralrules._export._extras import size_text
 from neuralrules._export._onnx_encoding import (
     Inputs,
     Printer,
@@ -20,7 +21,6 @@ from neuralrules._export._onnx_encoding import (
 )
 from neuralrules._export._onnx_graph import IR_VERSION, OPSET, Graph, free_name
 from neuralrules._export._onnx_rules import outputs
-from neuralrules._export._size import size_text
 from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._formula import formula_column

@@ -25,96 +25,57 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from neuralrules._data._columns import Category, EncodedColumn, Number, Rare
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
-from neuralrules._export._extras import NOTHING, Extras
-from neuralrules._export._python_code import (
+from neuralrules._export import _python_templates as templates
+from neuralrules._export._extras import NOTHING, Extras, plain_labels, size_text
+from neuralrules._export._python_printer import (
     WIDTH,
     Code,
+    activation_lines,
     bracketed,
+    code_of,
     float_code,
     laid_out,
-    on_one_line,
+    line_of,
     text_code,
 )
-from neuralrules._export._python_extras import extra_functions, extra_summary, extra_tables
-from neuralrules._export._python_templates import (
-    ACTIVATION,
-    AS_NUMBER,
-    CATEGORY,
-    CELL,
-    DAYS,
-    DAYS_OF_TEXT,
-    DECISION,
-    DEEP,
-    DOCSTRING,
-    FILLED,
-    IS_ANY,
-    IS_NONE,
-    MARKED,
-    MARKED_CATEGORY,
-    MARKERS,
-    NUMBER,
-    ON_LINE,
-    PREDICT,
-    PREDICT_PROBA,
-    STANDARD,
-    STANDARDISED,
-)
-from neuralrules._export._size import size_text
 from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._formula import CellReading, Formula
 from neuralrules._reading._conditions import cap
 from neuralrules._reading._notation import number, printable
+from neuralrules._reading._outcomes import Outcome
+from neuralrules._reading._scorecard import ScoreCard
 from neuralrules._reading._text import condition_texts, letter, named_literals, value_text
 from neuralrules._reading._wording import EVERY_ROW
 
-Summands: TypeAlias = list[tuple[float, str]]  # factors, and the code of what they multiply
-
-# Python's compiler makes one nested call for each "+", and fails after some thousand calls.
-MAX_SUMMANDS = 200
 PRECISION, MAX_TERMS = 3, 3  # digits and terms in comments, as in `rules_text`
 # If all names are ASCII, the module is ASCII, so that it can be saved in any encoding.
 IN_COMMENTS = str.maketrans({"·": "*", "…": "...", "⁺": "_plus"})
-# Functions that only some modules need, by name. A function stands before those it calls.
-FUNCTIONS = {
-    "standard": STANDARD,
-    "filled": FILLED,
-    "on_line": ON_LINE,
-    "is_any": IS_ANY,
-    "is_none": IS_NONE,
-    "number": NUMBER,
-    "days": DAYS,
-    "as_number": AS_NUMBER,
-    "days_of_text": DAYS_OF_TEXT,
-}
 
 
 def to_python(fitted: Fitted, extras: Extras = NOTHING) -> str:
     """See `Documents.to_python`, which calls this function."""
     formula = Formula(fitted, in_table_units=False)
     names = step_names(formula)
-    rules = formula.rules
-    parts = [
+    rules = range(len(formula.rules))
+    blocks = [
         head_lines(fitted, formula, extras),
         *answering_functions(fitted, formula),
         *extra_functions(fitted, extras),
         *reading_functions(formula, names),
-        [ACTIVATION],
-        *(
-            [*comment_lines(fitted, i), *rule_lines(formula, names, i)]
-            for i in range(len(rules))
-        ),
-        bracketed("RULES = [", [f"rule_{i}" for i in range(len(rules))], "]"),
+        [templates.ACTIVATION],
+        *([*comment_lines(fitted, i), *rule_lines(formula, names, i)] for i in rules),
+        bracketed("RULES = [", [f"rule_{i}" for i in rules], "]"),
         *extra_tables(fitted, extras),
     ]
-    return "\n\n\n".join("\n".join(lines) for lines in parts) + "\n"
+    return "\n\n\n".join("\n".join(lines) for lines in blocks) + "\n"
 
 
 def step_names(formula: Formula) -> dict[str, str]:
@@ -132,14 +93,13 @@ def head_lines(fitted: Fitted, formula: Formula, extras: Extras) -> list[str]:
     expressions = [x.standardised for x in formula.columns] + formula.predictions
     calls = any(isinstance(one, ops.Call) for x in expressions for one in ops.operations(x))
     if calls or fitted.task.gives_probabilities or extras.card is not None:
-        lines += ["import math"]
+        lines.append("import math")
     if any(reading.is_date for reading in readings):
         lines += ["import re", "from datetime import date, datetime, timedelta"]
     if lines[-1]:
         lines.append("")
     if fitted.task.are_classes:
-        labels = [label_code(label) for label in fitted.task.labels]
-        lines += bracketed("CLASSES = [", labels, "]")
+        lines += bracketed("CLASSES = [", map(label_code, plain_labels(fitted)), "]")
     intercepts = [float_code(intercept) for intercept in fitted.network.intercept]
     if len(intercepts) == 1:
         lines.append(f"INTERCEPT = {intercepts[0]}")
@@ -152,7 +112,8 @@ def head_lines(fitted: Fitted, formula: Formula, extras: Extras) -> list[str]:
         lines.append("OTHER = object()  # every category that is not listed")
     markers = sorted({text for reading in readings for text in reading.missing_texts})
     if markers:
-        lines += [MARKERS, *bracketed("MISSING_TEXTS = {", map(text_code, markers), "}")]
+        items = map(text_code, markers)
+        lines += [templates.MARKERS, *bracketed("MISSING_TEXTS = {", items, "}")]
     return lines
 
 
@@ -162,15 +123,21 @@ def docstring(fitted: Fitted, extras: Extras) -> str:
     prediction = "the number" if single else "a list of numbers, one for each target"
     if fitted.task.are_classes:
         prediction = "the class"
-    lines = [f"    predict(row)        {prediction}"]
+    functions = [f"predict(row)        {prediction}"]
     if fitted.task.gives_probabilities:
-        lines.append("    predict_proba(row)  a dict from classes to their probabilities")
+        functions.append("predict_proba(row)  a dict from classes to their probabilities")
     each = "" if single else ", a list: one for each output"
-    lines.append(f"    decision(row)       intercept plus sum of the rules{each}")
-    return DOCSTRING.format(
+    functions.append(f"decision(row)       intercept plus sum of the rules{each}")
+    if extras.card is not None:
+        name = "points_prediction" if extras.card.adverse is None else "points_probability"
+        functions.append("points(row)         whole points of the score card")
+        functions.append(f"{name}(row), what these points stand for")
+    if extras.n_reasons:
+        functions.append("reasons(row)        a list of what speaks for the adverse outcome")
+    return templates.DOCSTRING.format(
         size=size_text(fitted),
-        functions="\n".join(lines + extra_summary(extras)),
-        deep=DEEP if fitted.network.deep else "",
+        functions=textwrap.indent("\n".join(functions), "    "),
+        deep=templates.DEEP if fitted.network.deep else "",
     )
 
 
@@ -184,48 +151,74 @@ def answering_functions(fitted: Fitted, formula: Formula) -> list[list[str]]:
     elif fitted.task.are_classes:
         text = "The class of the largest output, of equal ones the first."
         code = "outputs = decision(row)\n    return CLASSES[outputs.index(max(outputs))]"
-    functions = [[PREDICT.format(text=text, code=code)]]
+    functions = [templates.PREDICT.format(text=text, code=code)]
     if fitted.task.gives_probabilities:
         # The first of two classes has no output, which means the same as the output 0.
         outputs = "[0.0, decision(row)]" if single else "decision(row)"
-        functions.append([PREDICT_PROBA.format(outputs=outputs)])
+        functions.append(templates.PREDICT_PROBA.format(outputs=outputs))
     text, code = "Intercept and rules.", "INTERCEPT + sum(rule(x) for rule in RULES)"
     if not single:
         text = "Intercept and rules, for each output."
         code = "[sum(parts) for parts in zip(INTERCEPT, *(rule(x) for rule in RULES))]"
-    return [*functions, [DECISION.format(text=text, code=code)]]
+    functions.append(templates.DECISION.format(text=text, code=code))
+    return [[function] for function in functions]
 
 
 def prediction_code(formula: Formula) -> str:
     """The code that computes predicted numbers from decisions."""
     link, *others = formula.predictions  # the same expression for all targets
     if not others:
-        return on_one_line(code_of(link, {"d0": "decision(row)"}))
-    code = on_one_line(code_of(link, {"d0": "output"}))
+        return line_of(link, {"d0": "decision(row)"})
+    code = line_of(link, {"d0": "output"})
     return "decision(row)" if code == "output" else f"[{code} for output in decision(row)]"
+
+
+def extra_functions(fitted: Fitted, extras: Extras) -> list[list[str]]:
+    """The functions for points, for the prediction that points stand for, and for reasons."""
+    functions, card = [], extras.card
+    if card is not None:
+        # Points count against the adverse class, and the sign is that of the decision.
+        sign = "-" if card.adverse is not None and card._outcome.sign > 0 else ""
+        levels = card.levels is not None
+        functions += [templates.CARD_LEVELS if levels else templates.CARD.format(sign=sign)]
+        number = card.adverse is None
+        functions += [templates.POINTS_PREDICTION if number else templates.POINTS_PROBABILITY]
+    if extras.outcome is not None:
+        added = adverse_code(fitted, extras.outcome)
+        functions += [templates.REASONS.format(k=extras.n_reasons, added=added)]
+    return [[function] for function in functions]
+
+
+def adverse_code(fitted: Fitted, outcome: Outcome) -> str:
+    """What a rule contributes to the adverse outcome, from its contributions to the outputs."""
+    if fitted.network.n_outputs == 1:
+        return "-parts" if outcome.sign < 0 else "parts"
+    if fitted.task.are_classes and fitted.task.loss.compares_outputs:
+        return f"parts[{outcome.place}] - sum(parts) / len(parts)"
+    return f"parts[{outcome.place}]"
 
 
 def reading_functions(formula: Formula, names: dict[str, str]) -> list[list[str]]:
     """The function that standardises the columns of a row, and the functions that it calls."""
-    lines = [STANDARDISED]
-    for source, reading in formula.readings.items():
+    lines, readings = [templates.STANDARDISED], formula.readings.values()
+    for reading in readings:
         lines += laid_out("    cell = ", reading_code(reading))
         for x in formula.columns:
-            if x.source == source:
+            if x.source == reading.source:
                 lines += laid_out(f"    {names[x.name]} = ", code_of(x.standardised, names))
-    functions = [[*lines, "    return x"]]
-    readings = formula.readings.values()
     marked = any(reading.missing_texts for reading in readings)
+    functions = []
     if readings:
-        functions.append([CELL.replace("{marked}", MARKED if marked else "")])
+        functions.append(templates.CELL.replace("{marked}", templates.MARKED_CELL * marked))
     if any(reading.is_text for reading in readings):
-        functions.append([CATEGORY.replace("{marked}", MARKED_CATEGORY if marked else "")])
+        mark = templates.MARKED_CATEGORY * marked
+        functions.append(templates.CATEGORY.replace("{marked}", mark))
     written = "\n".join(lines)
-    for name, function in FUNCTIONS.items():
+    for name, function in templates.READING.items():
         if f"{name}(" in written:
-            functions.append([function])
+            functions.append(function)
             written += function
-    return functions
+    return [[*lines, "    return x"], *([function] for function in functions)]
 
 
 def reading_code(reading: CellReading) -> Code:
@@ -234,60 +227,11 @@ def reading_code(reading: CellReading) -> Code:
     if reading.is_text:
         return ("category(", ["row", name], ")")
     function = "days" if reading.is_date else "number"
-    holes: list[Code] = [marker_code(number) for number in reading.missing_numbers]
+    holes = [  # numbers that mean missing may be infinite
+        float_code(hole) if math.isfinite(hole) else f'float("{hole}")'
+        for hole in reading.missing_numbers
+    ]
     return (f"{function}(", ["row", name, *holes], ")")
-
-
-def marker_code(number: float) -> str:
-    """The code of a number that means missing. The number may be infinite."""
-    return float_code(number) if math.isfinite(number) else f'float("{number}")'
-
-
-def code_of(node: ops.Number, names: dict[str, str]) -> Code:
-    """The code of an expression. `names` holds the code of its steps by their names."""
-    match node:
-        case ops.Cell():
-            return "cell"
-        case ops.Named(name):
-            return names[name]
-        case ops.Bounded(ops.Standardised() as inner):  # `standard` applies these bounds
-            return code_of(inner, names)
-        case ops.Standardised(ops.Filled(value, otherwise), mean, scale) if otherwise == mean:
-            # `standard` treats a missing number like the mean.
-            return code_of(ops.Standardised(value, mean, scale), names)
-        case ops.Standardised(value, mean, scale):
-            items = [code_of(value, names), float_code(mean), float_code(scale)]
-            return ("standard(", items, ")")
-        case ops.Bounded(value, low, high):
-            inside = on_one_line(code_of(value, names))
-            return f"max({low}, min({high}, {inside}))"
-        case ops.Filled(value, otherwise):
-            return ("filled(", [code_of(value, names), float_code(otherwise)], ")")
-        case ops.Line(value, x, z):
-            points: list[Code] = [("[", list(map(float_code, ends)), "]") for ends in (x, z)]
-            return ("on_line(", [code_of(value, names), *points], ")")
-        case ops.Indicator(ops.Not(ops.IsAnyOf() as condition)):
-            return ("is_none(", condition_items(condition), ")")
-        case ops.Indicator(ops.IsMissing() | ops.IsAnyOf() as condition):
-            return ("is_any(", condition_items(condition), ")")
-        case ops.Call(function, value):
-            return f"math.{function}({on_one_line(code_of(value, names))})"
-        case ops.Sum(terms, constant):
-            parts = [
-                f"{float_code(factor)} * {on_one_line(code_of(value, names))}"
-                for factor, value in terms
-            ]
-            return f"({' + '.join([*parts, float_code(constant)])})"
-        case _:
-            raise TypeError(f"Python modules have no code for {node!r}.")
-
-
-def condition_items(condition: ops.IsMissing | ops.IsAnyOf) -> list[Code]:
-    """The variable `cell`, and all contents of the cell for which the condition holds."""
-    if isinstance(condition, ops.IsMissing):
-        return ["cell", "MISSING"]
-    missing = ["MISSING"] * condition.missing
-    return ["cell", *missing, *(text_code(text) for text in condition.texts)]
 
 
 def comment_lines(fitted: Fitted, rule: int) -> list[str]:
@@ -329,48 +273,6 @@ def rule_lines(formula: Formula, names: dict[str, str], rule: int) -> list[str]:
     return [*lines, *bracketed("    return [", [f"{value} * a" for value in values], "]")]
 
 
-def activation_lines(head: str, activation: ops.Positive, names: dict[str, str]) -> list[str]:
-    """A call of `activation` after the code `head`, with one literal after the other."""
-    inside = activation.value
-    literals = inside.values if isinstance(inside, ops.Smallest) else (inside,)
-    lines = [f"{head}activation("]
-    for literal in literals:
-        if isinstance(literal, ops.Sum):
-            lines += sum_lines(*summands(literal, names))
-        else:
-            lines += laid_out("        ", code_of(literal, names), ",")
-    return [*lines, "    )"]
-
-
-def summands(total: ops.Sum, names: dict[str, str]) -> tuple[Summands, float]:
-    """The terms of a sum, with the largest factors first, and its constant."""
-    ordered = sorted(total.terms, key=lambda term: -abs(term[0]))
-    parts = [(factor, on_one_line(code_of(value, names))) for factor, value in ordered]
-    return parts, total.constant
-
-
-def sum_lines(summands: Summands, constant: float) -> list[str]:
-    """A sum as an argument of a call. It is on one line if it fits."""
-    parts = [product_code(factor, term) for factor, term in summands]
-    if constant or not parts:
-        parts.append(float_code(constant))
-    if len(parts) > MAX_SUMMANDS:
-        listed = [f"                {part}," for part in parts]
-        return ["        sum(", "            [", *listed, "            ]", "        ),"]
-    signed = [f"- {part[1:]}" if part[0] == "-" else f"+ {part}" for part in parts[1:]]
-    line = f"        {' '.join([parts[0], *signed])},"
-    if len(line) <= WIDTH:
-        return [line]
-    return [*(f"        {part}" for part in [parts[0], *signed[:-1]]), f"        {signed[-1]},"]
-
-
-def product_code(factor: float, term: str) -> str:
-    """The code of a factor times a term. A factor of 1 is left out."""
-    if abs(factor) == 1:
-        return f"-{term}" if factor < 0 else term
-    return f"{float_code(factor)} * {term}"
-
-
 def term_code(encoder: Encoder, column: EncodedColumn) -> str:
     """The code of an encoded column in rules."""
     name = text_code(encoder.names[column.source])
@@ -389,12 +291,49 @@ def term_code(encoder: Encoder, column: EncodedColumn) -> str:
 
 def label_code(label: Any) -> str:
     """The code of a class label."""
-    plain = label.item() if isinstance(label, np.generic) else label
-    if type(plain) is str:
-        return text_code(plain)
-    if type(plain) not in (bool, int, float):
+    if type(label) is str:
+        return text_code(label)
+    if type(label) not in (bool, int, float):
         raise TypeError(
-            f"to_python cannot write the class {plain!r}: labels must be strings, numbers or "
+            f"to_python cannot write the class {label!r}: labels must be strings, numbers or "
             "booleans. Fit on y with such labels, for example y.astype(str)."
         )
-    return repr(plain)
+    return repr(label)
+
+
+def extra_tables(fitted: Fitted, extras: Extras) -> list[list[str]]:
+    """The tables after the rules: numbers of the score card, and sentences of reasons."""
+    tables = [] if extras.card is None else [card_lines(fitted, extras.card)]
+    if extras.outcome is not None:
+        faint = float_code(extras.outcome.faint)
+        lines = [f"FAINT = {faint}  # less is no reason", templates.REASONS_TABLE]
+        for rule, _, usual, fires, missed in extras.reasons:
+            lines += ["    (", f"        rule_{rule},", f"        {float_code(usual)},"]
+            lines += [*text_lines(fires), *text_lines(missed), "    ),"]
+        tables.append([*lines, "]"])
+    return tables
+
+
+def text_lines(text: str) -> list[str]:
+    """A text as an item of a list, in pieces that fit on a line. An empty text becomes None."""
+    if not text:
+        return ["        None,"]
+    words = textwrap.wrap(text, WIDTH - 20, drop_whitespace=False, break_on_hyphens=False)
+    *pieces, last = [f"        {text_code(piece)}" for piece in words]
+    return [*pieces, f"{last},"]
+
+
+def card_lines(fitted: Fitted, card: ScoreCard) -> list[str]:
+    """The constants of a score card: its base, its unit, and the points of its levels."""
+    lines = [templates.POINTS, f"BASE = {card.base}", f"UNIT = {float_code(card.unit)}"]
+    if card.adverse is not None:
+        lines.append(f"START = {float_code(card._output(card.base))}  # log odds at the base")
+    if card.levels is None:
+        return lines
+    lines.append(templates.LEVELS)
+    for rule, points in enumerate(card.level_points().tolist()):
+        size = float(fitted.network.values[rule, 0] * card._highest()[rule]) / card.levels
+        if any(points):
+            numbers = f"[{', '.join(map(str, points))}]"
+            lines += bracketed("    (", [f"rule_{rule}", float_code(size), numbers], "),")
+    return [*lines, "]"]

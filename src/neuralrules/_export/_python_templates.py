@@ -43,20 +43,6 @@ STANDARDISED = '''def standardised(row):
     x["a", "b"] stands for whether column "a" holds "b".
     """
     x = {}'''
-STANDARD = '''def standard(value, mean, deviation):
-    """A number in deviations from a mean, within limits; 0 if it is missing."""
-    if value is MISSING:
-        return 0.0
-    return max(-LARGEST, min(LARGEST, (value - mean) / deviation))'''
-FILLED = '''def filled(value, otherwise):
-    """A number, or another one if it is missing."""
-    return otherwise if value is MISSING else value'''
-IS_ANY = '''def is_any(cell, *listed):
-    """1 if a cell is one of those listed, else 0."""
-    return 1.0 if cell in listed else 0.0'''
-IS_NONE = '''def is_none(cell, *listed):
-    """0 if a cell is one of those listed, else 1."""
-    return 0.0 if cell in listed else 1.0'''
 
 CELL = '''def cell_of(row, name):
     """What a row holds in a column; None, NaN and pandas.NA are MISSING."""
@@ -68,7 +54,46 @@ CELL = '''def cell_of(row, name):
     if cell is None or type(cell).__name__ == "NAType"{marked}:
         return MISSING
     return cell if cell == row[name] else MISSING  # NaN does not equal itself'''
-NUMBER = '''def number(row, name, *holes):
+CATEGORY = '''def category(row, name):
+    """The category in a column, as text."""
+    cell = cell_of(row, name)
+    if cell is MISSING:
+        return MISSING
+    is_decimal = type(cell).__name__ == "Decimal"  # 2.50 is 2.5, as of every number
+    text = f"{cell.normalize():f}" if is_decimal else str(cell)
+    return {marked}text'''
+# What these two check if some texts of the table mean missing.
+MARKED_CELL = " or (isinstance(cell, str) and cell in MISSING_TEXTS)"
+MARKED_CATEGORY = "MISSING if text in MISSING_TEXTS else "
+MARKERS = """
+# Texts that mean missing, too."""
+# Functions that only some modules call. A function stands before those it calls.
+READING = {
+    "standard": '''def standard(value, mean, deviation):
+    """A number in deviations from a mean, within limits; 0 if it is missing."""
+    if value is MISSING:
+        return 0.0
+    return max(-LARGEST, min(LARGEST, (value - mean) / deviation))''',
+    "filled": '''def filled(value, otherwise):
+    """A number, or another one if it is missing."""
+    return otherwise if value is MISSING else value''',
+    "on_line": '''def on_line(value, numbers, scaled):
+    """The line from point to point, flat outside of them; MISSING stays MISSING."""
+    if value is MISSING:
+        return MISSING
+    if value >= numbers[-1]:
+        return scaled[-1]
+    value = max(numbers[0], value)
+    k = sum(start <= value for start in numbers[1:-1])
+    share = (value - numbers[k]) / (numbers[k + 1] - numbers[k])
+    return min(scaled[k] + (scaled[k + 1] - scaled[k]) * share, scaled[k + 1])''',
+    "is_any": '''def is_any(cell, *listed):
+    """1 if a cell is one of those listed, else 0."""
+    return 1.0 if cell in listed else 0.0''',
+    "is_none": '''def is_none(cell, *listed):
+    """0 if a cell is one of those listed, else 1."""
+    return 0.0 if cell in listed else 1.0''',
+    "number": '''def number(row, name, *holes):
     """The number in a column, MISSING if it is one of the holes."""
     cell = cell_of(row, name)
     if cell is MISSING:
@@ -86,35 +111,8 @@ NUMBER = '''def number(row, name, *holes):
             f"Column {name!r} holds {cell!r}: infinity, or beyond {LARGEST:.2g}. "
             "Replace it by a finite number, or by None for a missing value."
         )
-    return value'''
-AS_NUMBER = '''# Types of NumPy that float() accepts although they are not numbers.
-NO_NUMBERS = ("datetime64", "timedelta64", "complex64", "complex128", "clongdouble")
-
-
-def as_number(cell):
-    """A cell as a number; None if it is a text, a list, a date or a complex number."""
-    if hasattr(cell, "__len__") or not hasattr(cell, "__float__"):
-        return None
-    if type(cell).__name__ in NO_NUMBERS:
-        return None
-    try:
-        return float(cell)
-    except OverflowError:  # of an integer, which has no end
-        return float("inf")'''
-ON_LINE = '''def on_line(value, numbers, scaled):
-    """The line from point to point, flat outside of them; MISSING stays MISSING."""
-    if value is MISSING:
-        return MISSING
-    if value >= numbers[-1]:
-        return scaled[-1]
-    value = max(numbers[0], value)
-    k = sum(start <= value for start in numbers[1:-1])
-    share = (value - numbers[k]) / (numbers[k + 1] - numbers[k])
-    return min(scaled[k] + (scaled[k + 1] - scaled[k]) * share, scaled[k + 1])'''
-MARKERS = """
-# Texts that mean missing, too."""
-MARKED = " or (isinstance(cell, str) and cell in MISSING_TEXTS)"
-DAYS = '''def days(row, name, *holes):
+    return value''',
+    "days": '''def days(row, name, *holes):
     """A date, a text that says one, or a number of days, as days since 1970-01-01."""
     cell = cell_of(row, name)
     if cell is MISSING:
@@ -136,8 +134,22 @@ DAYS = '''def days(row, name, *holes):
             "A number counts the days since 1970-01-01, up to the year 9999. "
             "Convert it, or give None for a missing value."
         )
-    return count'''
-DAYS_OF_TEXT = r'''EPOCH, DAY = datetime(1970, 1, 1), timedelta(days=1)
+    return count''',
+    "as_number": '''# Types of NumPy that float() accepts although they are not numbers.
+NO_NUMBERS = ("datetime64", "timedelta64", "complex64", "complex128", "clongdouble")
+
+
+def as_number(cell):
+    """A cell as a number; None if it is a text, a list, a date or a complex number."""
+    if hasattr(cell, "__len__") or not hasattr(cell, "__float__"):
+        return None
+    if type(cell).__name__ in NO_NUMBERS:
+        return None
+    try:
+        return float(cell)
+    except OverflowError:  # of an integer, which has no end
+        return float("inf")''',
+    "days_of_text": r'''EPOCH, DAY = datetime(1970, 1, 1), timedelta(days=1)
 LAST_MOMENT = 2932897  # in days: the end of the year 9999
 # A date with or without a time and a zone.
 ISO_DATE = re.compile(
@@ -167,16 +179,8 @@ def days_of_text(text):
     if abs(ahead) >= DAY:
         return None
     second = timedelta(seconds=float((match["second"] or ":00")[1:]))
-    return (moment - EPOCH + second - ahead) / DAY'''
-CATEGORY = '''def category(row, name):
-    """The category in a column, as text."""
-    cell = cell_of(row, name)
-    if cell is MISSING:
-        return MISSING
-    is_decimal = type(cell).__name__ == "Decimal"  # 2.50 is 2.5, as of every number
-    text = f"{cell.normalize():f}" if is_decimal else str(cell)
-    return {marked}text'''
-MARKED_CATEGORY = "MISSING if text in MISSING_TEXTS else "
+    return (moment - EPOCH + second - ahead) / DAY''',
+}
 
 CARD = '''def points(row: dict) -> int:
     """Whole points: those of the base, and of each rule by itself."""

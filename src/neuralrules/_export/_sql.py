@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from neuralrules._export._extras import NOTHING, Extras
-from neuralrules._export._size import size_text
+from neuralrules._export._extras import NOTHING, Extras, size_text
 from neuralrules._export._sql_cells import cell_name, column_name, read_cell
 from neuralrules._export._sql_dialect import Dialect, check_different, check_names, is_str
 from neuralrules._export._sql_duckdb import DUCKDB

@@ -54,6 +54,8 @@ def check_reasons(extras: Extras, one_subquery: bool, most: int) -> None:
 
 def reason_subqueries(extras: Extras, dialect: Dialect) -> list[tuple[str, list[str]]]:
     """Names and columns of the subqueries that find the reasons one after the other."""
+    if extras.outcome is None:
+        return []
     names = [one.name for one in shortfalls(extras, dialect)]
     subqueries: list[tuple[str, list[str]]] = []
     for place in range(1, extras.n_reasons + 1):
@@ -63,7 +65,7 @@ def reason_subqueries(extras: Extras, dialect: Dialect) -> list[tuple[str, list[
             for name in names
         ]
         most = extreme(dialect.greatest, left, "\n      ", "\n    ") if left else "0"
-        cases = [f"WHEN most_{place} <= {extras.faint!r} THEN NULL"]
+        cases = [f"WHEN most_{place} <= {extras.outcome.faint!r} THEN NULL"]
         for name in names:
             unused = f" AND '{name}' NOT IN ({earlier})" if earlier else ""
             cases.append(f"WHEN {name} = most_{place}{unused} THEN '{name}'")
