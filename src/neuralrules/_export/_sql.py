@@ -17,20 +17,19 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from neuralrules._export._extras import NOTHING, Extras, size_text
-from neuralrules._export._sql_cells import cell_name, column_name, read_cell
-from neuralrules._export._sql_dialect import Dialect, check_different, check_names, is_str
+from neuralrules._export._sql_dialect import Dialect, check_different, check_names
 from neuralrules._export._sql_duckdb import DUCKDB
-from neuralrules._export._sql_extras import (
-    check_reasons,
+from neuralrules._export._sql_postgresql import POSTGRESQL
+from neuralrules._export._sql_printer import LINE, Printer
+from neuralrules._export._sql_results import (
+    Shortfall,
+    comparing_subqueries,
     points_columns,
     points_sum,
+    prediction_columns,
     reason_subqueries,
-    sentence_lines,
     shortfalls,
 )
-from neuralrules._export._sql_postgresql import POSTGRESQL
-from neuralrules._export._sql_printer import Printer
-from neuralrules._export._sql_results import compared_outputs, result_columns, result_names
 from neuralrules._export._sql_sqlite import SQLITE
 from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
@@ -41,7 +40,6 @@ DIALECTS = {"postgresql": POSTGRESQL, "duckdb": DUCKDB, "sqlite": SQLITE}
 # subquery adds to them. A subquery can have up to 1664 columns in PostgreSQL, and up to 2000 in
 # SQLite.
 MAX_CARRIED, MAX_ADDED = 1000, 500
-LINE = "\n      "  # between the terms of an output
 
 
 def to_sql(
@@ -54,67 +52,86 @@ def to_sql(
 ) -> str:
     """See `Documents.to_sql`, which calls this function."""
     words, kept = checked_dialect(dialect), checked_keep(keep)
+    names = checked_table(table)
     formula = Formula(fitted, in_table_units=True)
-    before = f"{checked_table(table, words)} AS t"
-    check_columns(fitted, formula, words, kept, extras)
-    table_name = (table if isinstance(table, str) else table[-1]).lower()
+    reasons = shortfalls(extras, words)
 
     def named(subquery: str) -> str:
         """The name of a subquery. It differs from the name of the user's table.
 
         Otherwise SQLite would confuse the table with the subquery.
         """
-        return subquery if subquery != table_name else f"{subquery}_"
+        return subquery if subquery != names[-1].lower() else f"{subquery}_"
 
-    subqueries, sentences = [], named("sentences")
+    sentences = named("sentences")
+    results = [(name, f"k{place}") for place, name in enumerate(kept)]
+    results += prediction_columns(fitted, formula, words)
+    n_predictions = len(results)
+    results += points_columns(extras.card, words) if extras.card is not None else []
+    results += [
+        (name, f"(SELECT sentence FROM {sentences} WHERE reason = {name})")
+        for name in reason_names(extras)
+    ]
+    n_extras = len(results) - n_predictions
+    check_reasons(formula, extras, reasons)
+    check_columns(formula, words, [name for name, _ in results], len(kept), n_extras)
+
+    subqueries = []
     if extras.n_reasons:
-        lines = sentence_lines(extras, words)
+        rows = [f"    ('{name}', {words.string(text)})" for name, _, text in reasons]
+        lines = ",\n".join(rows or ["    ('', '')"])
         subqueries.append(f"{sentences}(reason, sentence) AS (\n  VALUES\n{lines}\n)")
-    for subquery, columns in subquery_columns(fitted, formula, words, kept, extras):
+    before = f"{'.'.join(map(words.identifier, names))} AS t"
+    for subquery, columns in subquery_columns(fitted, formula, words, kept, extras, reasons):
         # A constant model reads no column, but a SELECT must have one.
         select = listed(columns or ["1 AS no_column"], indent=4)
         subqueries.append(
             f"{named(subquery)} AS (\n  SELECT{select}\n  FROM {before}{words.fence}\n)"
         )
         before = named(subquery)
-    final = [f"k{place} AS {words.identifier(name)}" for place, name in enumerate(kept)]
-    final += result_columns(fitted, formula, words) + extra_columns(extras, words, sentences)
-    select = listed(final, indent=2)
+    select = listed([f"{value} AS {words.identifier(name)}" for name, value in results], 2)
     remarks = [size_text(fitted), f"Written by neuralrules for {words.title}", *words.advice]
     comment = "".join(f"-- {remark}.\n" for remark in remarks)
     return comment + "WITH " + ",\n".join(subqueries) + f"\nSELECT{select}\nFROM {before}\n"
 
 
-def subquery_columns(
-    fitted: Fitted, formula: Formula, dialect: Dialect, keep: list[str], extras: Extras
-) -> Iterator[tuple[str, list[str]]]:
-    """Names and columns of the subqueries from the table to the outputs.
+def listed(columns: list[str], indent: int) -> str:
+    """The columns of a SELECT, one on each line."""
+    space = "\n" + " " * indent
+    return space + f",{space}".join(columns)
 
-    Each subquery reads the subquery before it.
-    """
-    readings = formula.readings
-    cells = {source: cell_name(reading) for source, reading in readings.items()}
-    columns = {
-        x.name: column_name(x.name, readings[x.source], x.column) for x in formula.columns
-    }
-    printer = Printer(dialect, cells, columns)
+
+def subquery_columns(
+    fitted: Fitted,
+    formula: Formula,
+    dialect: Dialect,
+    keep: list[str],
+    extras: Extras,
+    reasons: list[Shortfall],
+) -> Iterator[tuple[str, list[str]]]:
+    """Names and columns of the subqueries from the table to the outputs."""
+    printer, readings = Printer.of(formula, dialect), formula.readings
     kept = [f"k{place}" for place in range(len(keep))]
     yield (
         "cells",
         [f"t.{dialect.identifier(name)} AS k{place}" for place, name in enumerate(keep)]
-        + [f"{read_cell(readings[source], dialect)} AS {cells[source]}" for source in cells],
+        + [
+            f"{printer.cell(readings[source])} AS {printer.cells[source]}"
+            for source in readings
+        ],
     )
     encoded = [
-        f"{printer.column(x, readings[x.source])} AS {columns[x.name]}" for x in formula.columns
+        f"{printer.column(x, readings[x.source])} AS {printer.steps[x.name]}"
+        for x in formula.columns
     ]
     yield "encoded", kept + encoded
 
     outputs = [f"d{output}" for output in range(formula.network.n_outputs)]
     outputs += ["points"] if extras.card is not None else []
-    blocks = list(blocks_of_rules(formula))
+    blocks = blocks_of_rules(formula)
     for number, block in enumerate(blocks):
         suffix = f"_{number}" if len(blocks) > 1 else ""
-        carried = kept + ([*columns.values()] if block is not blocks[-1] else [])
+        carried = kept + ([*printer.steps.values()] if block is not blocks[-1] else [])
         so_far = carried + (outputs if number else [])
         rules = formula.rules[block.start : block.stop]
         if formula.network.deep:
@@ -129,26 +146,26 @@ def subquery_columns(
         ]
         if extras.card is not None:
             added.append(f"{points_sum(extras.card, block, dialect)} AS points")
-        added += [f"{one.expression} AS {one.name}" for one in shortfalls(extras, dialect)]
+        added += [f"{reason.expression} AS {reason.name}" for reason in reasons]
         yield f"outputs{suffix}", carried + added
 
-    yield from reason_subqueries(extras, dialect)
+    yield from reason_subqueries(extras, [reason.name for reason in reasons], dialect)
     shown = kept + outputs + reason_names(extras)
-    for name, added in compared_outputs(fitted, dialect):
+    for name, added in comparing_subqueries(fitted, dialect):
         yield name, shown + added
         shown += [column.rpartition(" AS ")[2] for column in added]
 
 
-def blocks_of_rules(formula: Formula) -> Iterator[range]:
+def blocks_of_rules(formula: Formula) -> list[range]:
     """Blocks of rules, as few as possible, whose subqueries add at most `MAX_ADDED` columns."""
-    start, width = 0, 0
+    blocks, start, width = [], 0, 0
     for place, rule in enumerate(formula.rules):
         length = max(1, len(rule.parts))
         if width and width + length > MAX_ADDED:
-            yield range(start, place)
+            blocks.append(range(start, place))
             start, width = place, 0
         width += length
-    yield range(start, len(formula.rules))
+    return [*blocks, range(start, len(formula.rules))]
 
 
 def sum_so_far(formula: Formula, output: int, block: range) -> ops.Sum:
@@ -162,82 +179,72 @@ def sum_so_far(formula: Formula, output: int, block: range) -> ops.Sum:
     return ops.Sum(((1.0, ops.Named(f"d{output}")), *added.terms))
 
 
-def extra_columns(extras: Extras, dialect: Dialect, sentences: str) -> list[str]:
-    """The columns of points and reasons at the end of the result.
-
-    The subquery `sentences` maps the name of a reason to its sentence.
-    """
-    found = [] if extras.card is None else points_columns(extras.card, dialect)
-    for name in reason_names(extras):
-        found.append((f"(SELECT sentence FROM {sentences} WHERE reason = {name})", name))
-    return [f"{expression} AS {dialect.identifier(name)}" for expression, name in found]
-
-
 def reason_names(extras: Extras) -> list[str]:
     return [f"reason_{place}" for place in range(1, extras.n_reasons + 1)]
 
 
 def check_columns(
-    fitted: Fitted, formula: Formula, dialect: Dialect, keep: list[str], extras: Extras
+    formula: Formula, dialect: Dialect, results: list[str], n_kept: int, n_extras: int
 ) -> None:
-    """Check the columns of the statement.
+    """Refuse names that the database would misunderstand, and too many columns.
 
-    Refuses names that the database would misunderstand, and more columns than it can handle.
+    `results` are the names of all columns of the result. `n_extras` of them are for points and
+    reasons.
     """
-    n_shortfalls = len(shortfalls(extras, dialect))
-    one_subquery = len(list(blocks_of_rules(formula))) == 1 and n_shortfalls <= MAX_ADDED
-    check_reasons(extras, one_subquery, MAX_ADDED)
-    network = formula.network
     used = [reading.name for reading in formula.readings.values()]
     check_names(used, "The model")
     check_different(dialect, used, "The model's columns")
-    points = [] if extras.card is None else points_columns(extras.card, dialect)
-    added = [*(name for _, name in points), *reason_names(extras)]
-    check_different(
-        dialect, [*keep, *result_names(fitted, dialect), *added], "The result's columns"
-    )
+    check_different(dialect, results, "The result's columns")
+    n_features, n_outputs = len(formula.network.features), formula.network.n_outputs
     # Each of several outputs also needs a column for its exponential.
-    n_carried = len(network.features) + len(keep) + 2 * network.n_outputs + 2 * len(added)
+    n_carried = n_features + n_kept + 2 * n_outputs + 2 * n_extras
     if n_carried > MAX_CARRIED:
-        asked = f" and of {len(added):,} points and reasons" if added else ""
+        asked = f" and of {n_extras:,} points and reasons" if n_extras else ""
         raise ValueError(
-            f"The subqueries would carry {n_carried:,} columns, {len(network.features):,} "
-            f"encoded ones, {len(keep):,} to keep and two for each of {network.n_outputs:,} "
-            f"outputs{asked}, but may carry {MAX_CARRIED:,}. Simplify the model, or keep fewer "
-            "columns."
+            f"The subqueries would carry {n_carried:,} columns, {n_features:,} encoded ones, "
+            f"{n_kept:,} to keep and two for each of {n_outputs:,} outputs{asked}, but may "
+            f"carry {MAX_CARRIED:,}. Simplify the model, or keep fewer columns."
         )
 
 
-def listed(columns: list[str], indent: int) -> str:
-    """The columns of a SELECT, one on each line."""
-    space = "\n" + " " * indent
-    return space + f",{space}".join(columns)
+def check_reasons(formula: Formula, extras: Extras, reasons: list[Shortfall]) -> None:
+    """Refuse reasons if the rules of the model do not fit into one subquery."""
+    fit = len(blocks_of_rules(formula)) == 1 and len(reasons) <= MAX_ADDED
+    if extras.n_reasons and not fit:
+        raise ValueError(
+            "reasons are for models whose rules one subquery can hold, and this one would need "
+            f"more than {MAX_ADDED} columns. Simplify the model, or take to_python."
+        )
 
 
 def checked_dialect(dialect: Any) -> Dialect:
     """The dialect with this name, or an error."""
-    if not is_str(dialect) or dialect not in DIALECTS:
+    if not isinstance(dialect, str) or dialect not in DIALECTS:
         allowed = ", ".join(map(repr, DIALECTS))
         raise ValueError(f"dialect={dialect!r} must be one of {allowed}.")
     return DIALECTS[dialect]
 
 
-def checked_table(table: Any, dialect: Dialect) -> str:
-    """The name of the table, with the names of its schema and database if they are given."""
+def checked_table(table: Any) -> tuple[str, ...]:
+    """The name of the table, after the names of its database and schema if they are given."""
     names = (table,) if isinstance(table, str) else table
-    if not isinstance(names, tuple) or not names or not all(map(is_str, names)):
+    if not isinstance(names, tuple) or not names or not all_texts(names):
         raise ValueError(
             f"table={table!r} must be a name, or a tuple of names such as ('schema', 'table')."
         )
     check_names(names, f"table={table!r}")
-    return ".".join(map(dialect.identifier, names))
+    return names
 
 
 def checked_keep(keep: Any) -> list[str]:
     """Names of the columns to carry into the result."""
-    if isinstance(keep, str) or not isinstance(keep, Sequence) or not all(map(is_str, keep)):
+    if isinstance(keep, str) or not isinstance(keep, Sequence) or not all_texts(keep):
         raise ValueError(
             f"keep={keep!r} must be a list of names of columns, for example keep=['id']."
         )
     check_names(keep, f"keep={keep!r}")
     return list(keep)
+
+
+def all_texts(names: Sequence[Any]) -> bool:
+    return all(isinstance(name, str) for name in names)

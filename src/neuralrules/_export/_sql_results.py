@@ -1,31 +1,53 @@
-"""The columns of predictions: labels, probabilities, decisions and numbers."""
+"""The columns of the result: predictions, points of a score card, and reasons of a row.
+
+Each rule that can be a reason has columns that say how much worse it leaves the row than the
+average row. The largest of these columns is the first reason, the second largest is the second
+reason, and so on. A small table `sentences` contains the sentence of each column.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
+from neuralrules._export._extras import Extras, plain_labels
 from neuralrules._export._sql_dialect import Dialect, is_name
-from neuralrules._export._sql_printer import Printer, bounded, extreme, weighted_sum
+from neuralrules._export._sql_printer import (
+    ITEM,
+    LINE,
+    Printer,
+    bounded,
+    extreme,
+    sum_of,
+    weighted_sum,
+)
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._formula import Formula
+from neuralrules._reading._scorecard import ScoreCard
 from neuralrules._task._loss import LARGEST_OUTPUT
 
+LARGEST_SUM = "9e15"  # points; doubles and integers represent whole numbers up to here exactly
 
-def result_names(fitted: Fitted, dialect: Dialect) -> list[str]:
-    """Names of the columns that hold predictions."""
-    if not fitted.task.are_classes:
-        n_targets = fitted.network.n_outputs
-        if n_targets == 1:
-            return ["prediction"]
-        return [f"prediction_{target}" for target in range(n_targets)]
-    if fitted.task.gives_probabilities:
-        labels = fitted.task.labels
-        return ["prediction", *named_by_class("probability", labels, dialect)]
-    if fitted.task.n_classes == 2:
-        return ["prediction", "decision"]
-    return ["prediction", *named_by_class("decision", fitted.task.output_names, dialect)]
+
+def prediction_columns(
+    fitted: Fitted, formula: Formula, dialect: Dialect
+) -> list[tuple[str, str]]:
+    """Names and expressions of the predictions, computed from the outputs d0, d1, ...."""
+    task, n_outputs = fitted.task, formula.network.n_outputs
+    values = [f"d{output}" for output in range(n_outputs)]
+    if not task.are_classes:
+        names = [f"prediction_{output}" for output in range(n_outputs)]
+        printer = Printer(dialect)
+        values = [printer.number(prediction) for prediction in formula.predictions]
+        return list(zip(names if n_outputs > 1 else ["prediction"], values, strict=True))
+    if task.gives_probabilities:
+        names = named_by_class("probability", task.labels, dialect)
+        values = probabilities(n_outputs, dialect)
+    elif n_outputs == 1:
+        names = ["decision"]
+    else:
+        names = named_by_class("decision", task.output_names, dialect)
+    label = ("prediction", predicted_label(fitted, dialect))
+    return [label, *zip(names, values, strict=True)]
 
 
 def named_by_class(prefix: str, labels: list[Any], dialect: Dialect) -> list[str]:
@@ -40,7 +62,7 @@ def named_by_class(prefix: str, labels: list[Any], dialect: Dialect) -> list[str
     return [f"{prefix}_{place}" for place in range(len(labels))]
 
 
-def compared_outputs(fitted: Fitted, dialect: Dialect) -> list[tuple[str, list[str]]]:
+def comparing_subqueries(fitted: Fitted, dialect: Dialect) -> list[tuple[str, list[str]]]:
     """The names and columns of subqueries that compute the softmax of several classes."""
     n_outputs = fitted.network.n_outputs
     if not fitted.task.are_classes or n_outputs == 1:
@@ -54,25 +76,10 @@ def compared_outputs(fitted: Fitted, dialect: Dialect) -> list[tuple[str, list[s
             f"EXP({dialect.greatest}({output} - highest, -{LARGEST_OUTPUT:g})) AS e{place}"
             for place, output in enumerate(outputs)
         ]
-        names = [f"e{place}" for place in range(n_outputs)]
-        total = weighted_sum([1.0] * n_outputs, names, 0.0, dialect)
+        terms = [(1.0, f"e{place}") for place in range(n_outputs)]
+        total = weighted_sum(terms, 0.0, dialect)
         subqueries += [("powers", powers), ("total", [f"{total} AS total"])]
     return subqueries
-
-
-def result_columns(fitted: Fitted, formula: Formula, dialect: Dialect) -> list[str]:
-    """The columns of predictions, computed from the outputs d0, d1, ...."""
-    n_outputs = fitted.network.n_outputs
-    values = [f"d{output}" for output in range(n_outputs)]
-    if not fitted.task.are_classes:
-        printer = Printer(dialect, {}, {})
-        values = [printer.number(prediction) for prediction in formula.predictions]
-    else:
-        if fitted.task.gives_probabilities:
-            values = probabilities(n_outputs, dialect)
-        values = [prediction(fitted, dialect), *values]
-    names = map(dialect.identifier, result_names(fitted, dialect))
-    return [f"{value} AS {name}" for value, name in zip(values, names, strict=True)]
 
 
 def probabilities(n_outputs: int, dialect: Dialect) -> list[str]:
@@ -83,13 +90,12 @@ def probabilities(n_outputs: int, dialect: Dialect) -> list[str]:
     return [f"1 - {positive}", positive]
 
 
-def prediction(fitted: Fitted, dialect: Dialect) -> str:
-    """The predicted label.
+def predicted_label(fitted: Fitted, dialect: Dialect) -> str:
+    """The first label with the highest output.
 
-    It is the first label with the highest output. The second of two classes is predicted if the
-    only output is positive.
+    The second of two classes is predicted if the only output is positive.
     """
-    labels = label_constants(fitted.task.labels, dialect)
+    labels = label_constants(plain_labels(fitted), dialect)
     if len(labels) == 2:
         return f"CASE WHEN d0 > 0 THEN {labels[1]} ELSE {labels[0]} END"
     cases = [f"WHEN d{place} = highest THEN {label}" for place, label in enumerate(labels)]
@@ -98,20 +104,103 @@ def prediction(fitted: Fitted, dialect: Dialect) -> str:
 
 def label_constants(labels: list[Any], dialect: Dialect) -> list[str]:
     """Labels as constants of one type: text, boolean, integer or double precision."""
-    plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
-    kinds = {type(label) for label in plain}
-    if kinds == {bool}:
-        return [str(label).upper() for label in plain]
-    if kinds == {int}:
-        return [str(label) for label in plain]
+    kinds = {type(label) for label in labels}
+    if kinds in ({bool}, {int}):
+        return [str(label).upper() for label in labels]
     if kinds <= {bool, int, float}:
-        return [dialect.as_double(repr(float(label))) for label in plain]
-    texts = [dialect.string(label) if isinstance(label, str) else None for label in plain]
-    for label, text in zip(plain, texts, strict=True):
+        return [dialect.as_double(repr(float(label))) for label in labels]
+    constants = []
+    for label in labels:
+        text = dialect.string(label) if isinstance(label, str) else None
         if text is None:
             raise ValueError(
                 f"to_sql cannot write the class {label!r} for {dialect.title}: labels must be "
                 "numbers or booleans, or strings that it can hold. Fit on y with such labels, "
                 "for example their numbers."
             )
-    return [text for text in texts if text is not None]
+        constants.append(text)
+    return constants
+
+
+def points_columns(card: ScoreCard, dialect: Dialect) -> list[tuple[str, str]]:
+    """Names and expressions of the columns about points, from their sum."""
+    low_enough = f"{dialect.least}({LARGEST_SUM}, points)"
+    whole = f"CAST({dialect.greatest}(-{LARGEST_SUM}, {low_enough}) AS {dialect.whole})"
+    if card.adverse is None:
+        return [("points", whole), ("points_prediction", f"points * {card.unit!r}")]
+    start = float(card._output(card.base))
+    against = f"{-start!r} + {card.unit!r} * (points - {card.base})"
+    probability = f"1 / (1 + EXP({bounded(against, dialect)}))"
+    return [("points", whole), ("points_probability", probability)]
+
+
+def points_sum(card: ScoreCard, rules: range, dialect: Dialect) -> str:
+    """The sum of the points so far and the points of some rules."""
+    start = "points" if rules.start else dialect.as_double(str(card.base))
+    terms = [f"+ {term}" for rule in rules if (term := rule_points(card, rule))]
+    return sum_of(start, terms, LINE, zero="0 ")
+
+
+def rule_points(card: ScoreCard, rule: int) -> str:
+    """The points of one rule, computed from its activation. Empty if they are always 0."""
+    rate = float(card.rates[rule])
+    if card.levels is None:
+        return f"ROUND({rate!r} * r{rule})" if rate else ""
+    points = card.level_points()[rule].tolist()
+    if not any(points):
+        return ""
+    top = float(card._highest()[rule])
+    cases = [
+        f"WHEN r{rule} > {top * level / card.levels!r} THEN {points[level + 1]}"
+        for level in reversed(range(card.levels))
+    ]
+    return f"CASE {' '.join(cases)} ELSE 0 END"
+
+
+class Shortfall(NamedTuple):
+    """A column that says how much worse a rule leaves a row, and the sentence for it."""
+
+    name: str
+    expression: str
+    sentence: str
+
+
+def shortfalls(extras: Extras, dialect: Dialect) -> list[Shortfall]:
+    """The columns that the reasons are chosen from. A column that does not apply is 0."""
+    found = []
+    for rule, effect, usual, fires, missed in extras.reasons:
+        sign = "-" if usual > 0 else "+"
+        worse = f"{effect!r} * r{rule} {sign} {abs(usual)!r}"
+        if not missed:
+            found.append(Shortfall(f"s{rule}_against", worse, fires))
+            continue
+        weak = f"CASE WHEN r{rule} > 0 THEN {worse} ELSE 0 END"
+        # Constants alone would be decimals in PostgreSQL and DuckDB.
+        gone = dialect.as_double(f"CASE WHEN r{rule} > 0 THEN 0 ELSE {-usual!r} END")
+        found.append(Shortfall(f"s{rule}_weak", weak, fires))
+        found.append(Shortfall(f"s{rule}_missed", gone, missed))
+    return found
+
+
+def reason_subqueries(
+    extras: Extras, names: list[str], dialect: Dialect
+) -> list[tuple[str, list[str]]]:
+    """Names and columns of the subqueries that find the reasons one after the other.
+
+    `names` are those of the columns that the reasons are chosen from.
+    """
+    if extras.outcome is None:
+        return []
+    subqueries: list[tuple[str, list[str]]] = []
+    for place in range(1, extras.n_reasons + 1):
+        earlier = ", ".join(f"reason_{i}" for i in range(1, place))
+        left, cases = [], [f"WHEN most_{place} <= {extras.outcome.faint!r} THEN NULL"]
+        for name in names:
+            taken, unused = f"'{name}' IN ({earlier})", f" AND '{name}' NOT IN ({earlier})"
+            left.append(f"CASE WHEN {taken} THEN 0 ELSE {name} END" if earlier else name)
+            cases.append(f"WHEN {name} = most_{place}{unused if earlier else ''} THEN '{name}'")
+        most = extreme(dialect.greatest, left, LINE, ITEM) if left else "0"
+        chosen = LINE.join(["CASE", *cases]) + "\n    END"
+        subqueries.append((f"shortfall_{place}", ["*", f"{most} AS most_{place}"]))
+        subqueries.append((f"reasons_{place}", ["*", f"{chosen} AS reason_{place}"]))
+    return subqueries
