@@ -23,7 +23,7 @@ from neuralrules import NeuralRuleRegressor
 from neuralrules._data._dates import ISO_DATE, LAST_MOMENT, days_of_text
 from neuralrules._data._scaling import Knots
 from neuralrules._export._extras import size_text
-from neuralrules._export._onnx_encoding import REFUSAL
+from neuralrules._export._onnx_graph import REFUSAL
 from neuralrules._export._python_printer import WIDTH
 
 SCALINGS = ("standard", "quantile")

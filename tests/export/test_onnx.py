@@ -42,9 +42,8 @@ from neuralrules._data._numbers import as_numbers
 from neuralrules._data._table import column_of
 from neuralrules._engine._reference import literals_forward, units_forward
 from neuralrules._export._extras import size_text
-from neuralrules._export._onnx import BLOCK_ROWS
-from neuralrules._export._onnx_encoding import REFUSAL, Inputs
-from neuralrules._export._onnx_rules import BUCKET_SHARE, buckets
+from neuralrules._export._onnx import BLOCK_ROWS, BUCKET_SHARE, buckets
+from neuralrules._export._onnx_graph import REFUSAL, Inputs
 
 DEPTHS = [{"max_depth": 2}, {"max_depth": 3}]
 CLOSE = 1e-5  # probabilities, or numbers in deviations of their target
@@ -571,6 +570,8 @@ def test_a_text_for_what_is_missing_may_be_another_spelling_of_a_category():
 
 def test_onnx_is_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
+    for name in [name for name in sys.modules if name.startswith("neuralrules._export._onnx")]:
+        monkeypatch.delitem(sys.modules, name)
     message = (
         "to_onnx builds its graph with onnx, and onnx is not installed. "
         'Install it with: pip install "neuralrules[onnx]"'

@@ -241,7 +241,7 @@ class Documents(NeuralRuleModel):
         >>> [output.name for output in model.to_onnx().graph.output]
         ['label', 'probabilities']
         """
-        from neuralrules._export import to_onnx
+        from neuralrules._export._onnx import to_onnx
 
         return to_onnx(fitted_of(self), missing_text=missing_text)
 
@@ -320,7 +320,7 @@ class Documents(NeuralRuleModel):
         True
         >>> database.close()
         """
-        from neuralrules._export import to_sql
+        from neuralrules._export._sql import to_sql
 
         fitted, extras = fitted_of(self), self._extras(reasons, adverse, scorecard)
         return to_sql(fitted, table, dialect=dialect, keep=keep, extras=extras)
@@ -366,7 +366,7 @@ class Documents(NeuralRuleModel):
         >>> module["predict"]({"x0": 25.0})
         True
         """
-        from neuralrules._export import to_python
+        from neuralrules._export._python import to_python
 
         return to_python(fitted_of(self), self._extras(reasons, adverse, scorecard))
 

@@ -112,14 +112,10 @@ def subquery_columns(
     """Names and columns of the subqueries from the table to the outputs."""
     printer, readings = Printer.of(formula, dialect), formula.readings
     kept = [f"k{place}" for place in range(len(keep))]
-    yield (
-        "cells",
-        [f"t.{dialect.identifier(name)} AS k{place}" for place, name in enumerate(keep)]
-        + [
-            f"{printer.cell(readings[source])} AS {printer.cells[source]}"
-            for source in readings
-        ],
-    )
+    cells = [f"t.{dialect.identifier(name)} AS k{place}" for place, name in enumerate(keep)]
+    for source, reading in readings.items():
+        cells.append(f"{printer.cell(reading)} AS {printer.cells[source]}")
+    yield "cells", cells
     encoded = [
         f"{printer.column(x, readings[x.source])} AS {printer.steps[x.name]}"
         for x in formula.columns
