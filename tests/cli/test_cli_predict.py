@@ -10,7 +10,7 @@ from models import fitted
 
 from neuralrules import load
 from neuralrules._cli._tables._columns import Table
-from neuralrules._files._stored import stored_model
+from neuralrules._files import stored_model
 
 pytestmark = pytest.mark.usefixtures("here")  # a folder with tables and models
 

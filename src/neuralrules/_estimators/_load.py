@@ -17,8 +17,9 @@ from neuralrules._estimators._classifier import (
 )
 from neuralrules._estimators._regressor import NeuralRuleRegressor, NeuralRuleRegressorCV
 from neuralrules._estimators._search import RuleSearch
-from neuralrules._files import Contents, ModelFileError, contents_of, fitted_from, read_bytes
-from neuralrules._files._checks import refuse, shown
+from neuralrules._files import Contents, fitted_from, read_model
+from neuralrules._files._checks import shown
+from neuralrules._files._container import refuse
 from neuralrules._fitted._lineage import READ
 from neuralrules._fitting._settings import n_threads
 from neuralrules._reading._exact import read_exact
@@ -81,13 +82,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> Any:
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    whole = read_bytes(os.fspath(path), max_bytes)
-    try:
-        contents = contents_of(whole)
-        del whole  # the arrays are copies: a large file need not be held twice
-        return model_from(contents)
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from None
+    return read_model(path, max_bytes, model_from)
 
 
 def read_rules(text: str, *, estimator: bool = False) -> Any:

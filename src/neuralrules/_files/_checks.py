@@ -6,20 +6,16 @@ must be checked before a kernel uses it.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from neuralrules._files._container import DAMAGED, ModelFileError
+from neuralrules._files._container import refuse
 
 T = TypeVar("T")
 # The largest number of rows. Rows count by their weights, which are float32, so no sum of
 # weights is larger.
 MOST_ROWS = 1e100
-
-
-def refuse(what: str) -> NoReturn:
-    raise ModelFileError(f"{what}. {DAMAGED}")
 
 
 class Contents:
@@ -93,17 +89,17 @@ class Contents:
         array = self.arrays.pop(name)
         if array.dtype != np.dtype(dtype):
             refuse(f"the array {name!r} has dtype {array.dtype}, not {np.dtype(dtype)}")
-        wanted = tuple(
-            length if rule is None else rule
-            for length, rule in zip(array.shape, shape, strict=False)
-        )
-        if array.shape != wanted or len(array.shape) != len(shape):
-            refuse(f"the array {name!r} has shape {array.shape}, not {shown_shape(shape)}")
+        fits = [
+            side in (None, length) for side, length in zip(shape, array.shape, strict=False)
+        ]
+        if len(array.shape) != len(shape) or not all(fits):
+            sides = ", ".join("any" if side is None else str(side) for side in shape)
+            wanted = f"({sides},)" if len(shape) == 1 else f"({sides})"
+            refuse(f"the array {name!r} has shape {array.shape}, not {wanted}")
         if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
             refuse(f"the array {name!r} holds NaN or infinity")
         limited = low > -np.inf or high < np.inf
-        outside = (array < low) | (array > high) if limited else np.zeros(1, bool)
-        if outside.any():
+        if limited and (outside := (array < low) | (array > high)).any():
             value = array[outside][0].item()
             refuse(f"the array {name!r} holds {value!r}, not from {low:g} to {high:g}")
         return array
@@ -140,8 +136,3 @@ class Contents:
 def shown(value: Any) -> str:
     """The beginning of a value that may be long, for messages."""
     return repr(value[:40] if isinstance(value, str) else value)[:60]
-
-
-def shown_shape(shape: tuple[int | None, ...]) -> str:
-    sides = ", ".join("any" if length is None else str(length) for length in shape)
-    return f"({sides},)" if len(shape) == 1 else f"({sides})"

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -57,16 +57,15 @@ class ModelFileError(ValueError):
     """
 
 
-def pack(arrays: dict[str, np.ndarray], text: str, writer: str) -> bytes:
-    """The bytes of a file.
+def refuse(what: str) -> NoReturn:
+    """Raise the error for a file that may be damaged."""
+    raise ModelFileError(f"{what}. {DAMAGED}")
 
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-        Arrays with a dtype in `DTYPES` and at most `MAX_DIMENSIONS` dimensions.
-    text : str
-    writer : str
-        The version of this library.
+
+def pack(arrays: dict[str, np.ndarray], text: str, writer: str) -> bytes:
+    """The bytes of a file. `writer` is the version of this library.
+
+    The arrays have a dtype in `DTYPES` and at most `MAX_DIMENSIONS` dimensions.
     """
     # The widest numbers first, so that each array begins at a multiple of its item's size.
     ordered = sorted(arrays.items(), key=lambda item: -item[1].itemsize)
@@ -116,14 +115,14 @@ def digest_of(whole: bytes, named: str) -> str:
 def unpack(whole: bytes) -> tuple[dict[str, np.ndarray], str]:
     """Arrays and text of a file. A file that `pack` would not have written is refused."""
     if len(whole) < 8:
-        raise ModelFileError(f"it holds {len(whole)} bytes, too few for a model. {DAMAGED}")
+        refuse(f"it holds {len(whole)} bytes, too few for a model")
     length = int.from_bytes(whole[:8], "little")
     if length > MAX_HEADER_BYTES or whole[8:9] != b"{":
         raise ModelFileError(
             "it is not a neuralrules model file. Give a file written by model.save(path)."
         )
     if len(whole) < 8 + length:
-        raise ModelFileError(f"it is cut short, within its header. {DAMAGED}")
+        refuse("it is cut short, within its header")
     header = parse_json(whole[8 : 8 + length], "its header")
     metadata = header.pop("__metadata__", None) if isinstance(header, dict) else None
     if not isinstance(metadata, dict) or metadata.get("format") != "neuralrules":
@@ -135,14 +134,12 @@ def unpack(whole: bytes) -> tuple[dict[str, np.ndarray], str]:
     arrays = unpack_arrays(header, memoryview(whole)[8 + length :])
     digest = metadata.get("sha256")
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-        raise ModelFileError(f"it has no digest of its content. {DAMAGED}")
+        refuse("it has no digest of its content")
     if digest_of(whole, digest) != digest:
-        raise ModelFileError(
-            f"it was altered: its content does not match its digest. {DAMAGED}"
-        )
+        refuse("it was altered: its content does not match its digest")
     text = metadata.get("model")
     if not isinstance(text, str):
-        raise ModelFileError(f"its header says nothing about the model. {DAMAGED}")
+        refuse("its header says nothing about the model")
     return arrays, text
 
 
@@ -157,7 +154,7 @@ def check_version(metadata: dict[str, Any]) -> None:
             f"{str(writer)[:20]!r}; this release reads version {VERSION}. "
             "Upgrade neuralrules."
         )
-    raise ModelFileError(f"it does not say which version of the file format it has. {DAMAGED}")
+    refuse("it does not say which version of the file format it has")
 
 
 def parse_json(encoded: bytes | str, where: str) -> Any:
@@ -181,44 +178,33 @@ def parse_json(encoded: bytes | str, where: str) -> Any:
     except (ValueError, RecursionError) as error:
         nested = isinstance(error, RecursionError)
         reason = "a list or an object is nested too deeply" if nested else error
-        raise ModelFileError(f"{where} is not valid JSON ({reason}). {DAMAGED}") from error
+        refuse(f"{where} is not valid JSON ({reason})")
 
 
 def unpack_arrays(header: dict[str, Any], data: memoryview) -> dict[str, np.ndarray]:
     """The arrays of a header, which must lie in `data` one after the other without gaps."""
     arrays, start = {}, 0
     for name, entry in header.items():
-        array, stop = unpack_array(name, entry, start, data)
-        arrays[name], start = array, stop
+        broken = f"its header does not describe the array {name[:40]!r}"
+        if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
+            refuse(broken)
+        code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+        dtype = DTYPES.get(code) if isinstance(code, str) else None
+        counts = isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape)
+        if dtype is None or not counts:
+            refuse(broken)
+        # Python's integers do not overflow, so the product of an absurd shape is a large
+        # number. No memory is allocated before it has been compared with the file's size.
+        stop = start + math.prod(shape) * dtype.itemsize
+        if offsets != [start, stop] or len(shape) > MAX_DIMENSIONS:
+            refuse(broken)
+        if stop > len(data):
+            refuse(f"it is cut short, within the array {name[:40]!r}")
+        try:
+            arrays[name] = np.frombuffer(data[start:stop], dtype).reshape(shape).copy()
+        except ValueError:  # an empty array with an absurd side
+            refuse(broken)
+        start = stop
     if start != len(data):
-        raise ModelFileError(
-            f"it holds {len(data) - start:,} bytes more than its header says. {DAMAGED}"
-        )
+        refuse(f"it holds {len(data) - start:,} bytes more than its header says")
     return arrays
-
-
-def unpack_array(name: str, entry: Any, start: int, data: memoryview) -> tuple[np.ndarray, int]:
-    """One array, copied, and where it ends."""
-    broken = ModelFileError(f"its header does not describe the array {name[:40]!r}. {DAMAGED}")
-    if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-        raise broken
-    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if not isinstance(dtype, str) or dtype not in DTYPES or not is_list_of_counts(shape):
-        raise broken
-    # Python's integers do not overflow, so the product of an absurd shape is a large number.
-    # No memory is allocated before this number has been compared with the size of the file.
-    stop = start + math.prod(shape) * DTYPES[dtype].itemsize
-    if offsets != [start, stop] or len(shape) > MAX_DIMENSIONS:
-        raise broken
-    if stop > len(data):
-        raise ModelFileError(
-            f"it is cut short, within the array {name[:40]!r}. {DAMAGED}",
-        )
-    try:
-        return np.frombuffer(data[start:stop], DTYPES[dtype]).reshape(shape).copy(), stop
-    except ValueError:  # an empty array with an absurd side
-        raise broken from None
-
-
-def is_list_of_counts(items: Any) -> bool:
-    return isinstance(items, list) and all(type(item) is int and item >= 0 for item in items)

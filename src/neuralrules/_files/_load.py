@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from neuralrules._files._checks import Contents, refuse, shown
+from neuralrules._data._encoder import Encoder
+from neuralrules._engine import ENGINES, get_engine
+from neuralrules._engine._early import EarlyEngine
+from neuralrules._engine._protocol import Decider, Engine
+from neuralrules._files._checks import Contents, shown
 from neuralrules._files._container import (
     MAX_HEADER_BYTES,
     ModelFileError,
     parse_json,
+    refuse,
     unpack,
 )
 from neuralrules._files._parts import (
@@ -31,11 +38,85 @@ from neuralrules._task._loss import LossDocument, loss_from
 from neuralrules._task._number_losses import NUMBER_LOSSES
 from neuralrules._task._task import Task
 
+T = TypeVar("T")
+CLASSIFIERS = ("NeuralRuleClassifier", "NeuralRuleClassifierCV")
+REGRESSORS = ("NeuralRuleRegressor", "NeuralRuleRegressorCV")
 
-def contents_of(whole: bytes) -> Contents:
-    """The contents of a file, before they are checked."""
-    arrays, text = unpack(whole)
-    return Contents(parse_json(text, "its text"), arrays)
+
+@dataclass(frozen=True)
+class StoredModel:
+    """The model of a file that only predicts. It is not an estimator.
+
+    It has the attributes of an estimator that predictions need. They do not need scikit-learn,
+    which is slow to load: with a fitted estimator, `neuralrules predict` for a small table
+    would take more than three times as long. The parameters of training are not read.
+
+    Attributes
+    ----------
+    fitted_ : Fitted
+    engine : str
+        The name of the engine that the model computes with.
+    n_jobs : int or None
+        The parameter `n_jobs` of the estimator: the number of threads.
+    """
+
+    fitted_: Fitted
+    engine: str
+    n_jobs: int | None
+
+    @property
+    def encoder_(self) -> Encoder:
+        return self.fitted_.encoder
+
+    def deciding_engine(self) -> Decider:
+        """An engine for predictions, which loads numba only for many rows.
+
+        Even a model that was trained with torch or on a GPU predicts without torch and GPU.
+        """
+        if self.engine == "numpy":
+            return get_engine(self.engine, 1)
+        return EarlyEngine(self._numba)
+
+    def _numba(self) -> Engine:
+        from joblib import effective_n_jobs
+
+        n_threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
+        return get_engine("numba", n_threads)
+
+
+def stored_model(path: str | os.PathLike[str], *, max_bytes: int = 2**30) -> StoredModel:
+    """Read a model that `save` wrote, for predictions. Raises the same errors as `load`."""
+    return read_model(path, max_bytes, stored_from)
+
+
+def stored_from(contents: Contents) -> StoredModel:
+    """Check the contents of a file, and make a model of them that predicts."""
+    name, parameters = contents.value("estimator", str), contents.value("parameters", dict)
+    if name not in (*CLASSIFIERS, *REGRESSORS):
+        refuse(f"it holds a {shown(name)}, not one of {', '.join((*CLASSIFIERS, *REGRESSORS))}")
+    engine, n_jobs = parameters.get("engine"), parameters.get("n_jobs")
+    if not isinstance(engine, str) or engine not in ENGINES:
+        refuse(f"its engine is {shown(engine)}, not one of {', '.join(ENGINES)}")
+    if not (n_jobs is None or (type(n_jobs) is int and n_jobs != 0)):
+        refuse("its parameters are not valid")
+    contents.document.pop("search", None)
+    contents.arrays.pop("cv_scores", None)
+    fitted = fitted_from(contents, name, classes=name in CLASSIFIERS)
+    contents.nothing_left()
+    return StoredModel(fitted, engine, n_jobs)
+
+
+def read_model(
+    path: str | os.PathLike[str], max_bytes: int, model_from: Callable[[Contents], T]
+) -> T:
+    """Read a file, and make a model of its contents, which are not checked yet."""
+    whole = read_bytes(os.fspath(path), max_bytes)
+    try:
+        arrays, text = unpack(whole)
+        del whole  # the arrays are copies: a large file need not be held twice
+        return model_from(Contents(parse_json(text, "its text"), arrays))
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from None
 
 
 def read_bytes(path: str, max_bytes: int) -> bytes:
@@ -57,13 +138,8 @@ def read_bytes(path: str, max_bytes: int) -> bytes:
 def fitted_from(contents: Contents, estimator: str, *, classes: bool) -> Fitted:
     """Check the contents of a file, and make a fitted model of them.
 
-    Parameters
-    ----------
-    contents : Contents
-    estimator : str
-        Name of the class that was saved.
-    classes : bool
-        Whether this class predicts classes.
+    `estimator` is the name of the class that was saved. `classes` says whether this class
+    predicts classes.
     """
     encoder = encoder_from(contents)
     has_parameters = isinstance(contents.document.get("loss"), dict)
@@ -82,20 +158,28 @@ def fitted_from(contents: Contents, estimator: str, *, classes: bool) -> Fitted:
         learned = task.in_units(network.values, network.intercept)
     if not all(np.isfinite(array).all() for array in learned):
         refuse("its values in units of the target are too large")
-    n_epochs, interrupted = contents.count("n_epochs"), contents.value("interrupted", bool)
+    n_epochs, notes = contents.count("n_epochs"), contents.value("notes", dict)
+    history = {
+        name: contents.array(f"history.{name}", np.float64, (n_epochs,), finite=False).tolist()
+        for name in ("loss", "validation_loss")
+        if f"history.{name}" in contents.arrays
+    }
+    lineage = contents.value("lineage", list)
+    if len(lineage) > MOST_EVENTS:
+        refuse(f"it tells of {len(lineage):,} changes, more than the {MOST_EVENTS} it may")
     return Fitted(
         estimator=estimator,
         encoder=encoder,
         rules=rules,
         task=task,
         state=state,
-        history=history_from(contents, n_epochs),
+        history=history,
         n_epochs=n_epochs,
-        interrupted=interrupted,
+        interrupted=contents.value("interrupted", bool),
         activity=activity_from(contents, network.n_rules, task.n_totals, classes=classes),
         performance=performance_from(contents, network.n_rules, task.n_classes, n_targets),
-        notes=notes_from(contents),
-        lineage=lineage_from(contents),
+        notes={key: Contents(dict(notes), {}).texts(key) for key in notes},
+        lineage=tuple(map(event_from, lineage)),
     )
 
 
@@ -141,35 +225,11 @@ def classes_from(contents: Contents, labels: dict[str, Any] | None) -> np.ndarra
     return classes
 
 
-def history_from(contents: Contents, n_epochs: int) -> dict[str, list[float]]:
-    """Losses of each epoch."""
-    return {
-        name: contents.array(f"history.{name}", np.float64, (n_epochs,), finite=False).tolist()
-        for name in ("loss", "validation_loss")
-        if f"history.{name}" in contents.arrays
-    }
-
-
-def notes_from(contents: Contents) -> dict[str, list[str]]:
-    """Notes about the model's table, from the program that fitted the model."""
-    notes = contents.value("notes", dict)
-    inner = Contents(dict(notes), {})
-    return {key: inner.texts(key) for key in notes}
-
-
-def lineage_from(contents: Contents) -> tuple[Event, ...]:
-    """The events of the model: what was done to it since it grew."""
-    records = contents.value("lineage", list)
-    if len(records) > MOST_EVENTS:
-        refuse(f"it tells of {len(records):,} changes, more than the {MOST_EVENTS} it may")
-    return tuple(map(event_from, records))
-
-
 def event_from(record: Any) -> Event:
     """One event. Each of its texts must be one printable line, because people read them."""
     inner = Contents(record, {})
-    texts = {name: inner.value(name, str) for name in ("what", "when", "who", "version")}
-    texts["summary"] = inner.value("summary", str)
+    names = ("what", "when", "who", "version", "summary")
+    texts = {name: inner.value(name, str) for name in names}
     n_rows = inner.count("n_rows")
     inner.nothing_left()
     for name, text in texts.items():

@@ -18,7 +18,8 @@ from neuralrules._data._markers import LONGEST_MARKER, MOST_MARKERS
 from neuralrules._data._numbers import LARGEST
 from neuralrules._data._scaling import Knots
 from neuralrules._engine._adam import Moments
-from neuralrules._files._checks import MOST_ROWS, Contents, refuse, shown
+from neuralrules._files._checks import MOST_ROWS, Contents, shown
+from neuralrules._files._container import refuse
 from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._performance import BINS, Performance
 from neuralrules._network._network import Network
@@ -32,49 +33,34 @@ FURTHEST = 4 * float(LARGEST)
 
 
 def encoder_from(contents: Contents) -> Encoder:
-    names = contents.texts("names")
-    records = contents.value("columns", list)
-    mean = contents.array(
-        "encoder.mean", np.float64, (len(records),), low=-FURTHEST, high=FURTHEST
-    )
-    scale = contents.array(
-        "encoder.scale", np.float64, (len(records),), low=SMALLEST_SCALE, high=FURTHEST
-    )
+    names, records = contents.texts("names"), contents.value("columns", list)
+    n_columns = len(records)
+
+    def numbers(name: str, low: float = -FURTHEST) -> list[float]:
+        """A number of each encoded column."""
+        shape = (n_columns,)
+        array = contents.array(f"encoder.{name}", np.float64, shape, low=low, high=FURTHEST)
+        return array.tolist()
+
+    parts: dict[str, list[Any]] = {
+        "mean": numbers("mean"),
+        "scale": numbers("scale", SMALLEST_SCALE),
+        "lowest": numbers("lowest"),
+        "highest": numbers("highest"),
+        "knots": knots_from(contents, n_columns),
+    }
     columns = [
-        column_from(record, len(names), *own)
-        for record, *own in zip(
-            records,
-            mean.tolist(),
-            scale.tolist(),
-            knots_from(contents, len(records)),
-            *ranges_from(contents, len(records)),
-            strict=True,
-        )
+        column_from(record, len(names), {name: own[place] for name, own in parts.items()})
+        for place, record in enumerate(records)
     ]
     check_columns(columns, len(names))
-    return Encoder(names, columns, contents.value("named", bool), missing_from(contents))
-
-
-def missing_from(contents: Contents) -> tuple[str, ...]:
-    """The texts that mean missing, in addition to empty cells."""
     markers = contents.texts("missing")
     if len(markers) > MOST_MARKERS or any(len(text) > LONGEST_MARKER for text in markers):
         refuse(
             f"it names more than {MOST_MARKERS:,} texts that mean missing, or one of more than "
             f"{LONGEST_MARKER:,} characters"
         )
-    return tuple(markers)
-
-
-def ranges_from(contents: Contents, n_columns: int) -> list[list[float]]:
-    """The lowest and the highest number of each encoded column in training."""
-    lowest, highest = (
-        contents.array(name, np.float64, (n_columns,), low=-FURTHEST, high=FURTHEST)
-        for name in ("encoder.lowest", "encoder.highest")
-    )
-    if (lowest > highest).any():
-        refuse("the lowest number of a column is above the highest")
-    return [lowest.tolist(), highest.tolist()]
+    return Encoder(names, columns, contents.value("named", bool), tuple(markers))
 
 
 def knots_from(contents: Contents, n_columns: int) -> list[Knots | None]:
@@ -103,28 +89,23 @@ def knots_from(contents: Contents, n_columns: int) -> list[Knots | None]:
     return result
 
 
-def column_from(
-    record: Any,
-    n_names: int,
-    mean: float,
-    scale: float,
-    knots: Knots | None,
-    lowest: float,
-    highest: float,
-) -> EncodedColumn:
+def column_from(record: Any, n_names: int, parts: dict[str, Any]) -> EncodedColumn:
+    """One encoded column: `record` is its `EncodedColumn.record`, `parts` its other fields."""
     if not isinstance(record, list) or len(record) != 3:
         refuse(f"the column {shown(record)} is not a source, a kind and a category")
     source, name, category = record
     kind = TYPES.get(name) if type(name) is str else None
     if type(source) is not int or not 0 <= source < n_names or kind is None:
         refuse(f"the column {shown(record)} is none of the table")
+    if parts["lowest"] > parts["highest"]:
+        refuse("the lowest number of a column is above the highest")
     if category is not None and (kind is not Category or type(category) is not str):
         refuse(f"the column {shown(record)} has a category that is no text")
-    if knots is not None and not issubclass(kind, Number):
+    if not issubclass(kind, Number) and parts.pop("knots") is not None:
         refuse(f"the column {shown(record)} has knots, but holds no numbers")
-    own: dict[str, Any] = {"category": category} if kind is Category else {}
-    own |= {"knots": knots} if issubclass(kind, Number) else {}
-    return kind(source, mean, scale, lowest, highest, **own)
+    if kind is Category:
+        parts["category"] = category
+    return kind(source, **parts)
 
 
 def check_columns(columns: list[EncodedColumn], n_names: int) -> None:
@@ -148,30 +129,9 @@ def network_from(contents: Contents, n_columns: int, n_outputs: int) -> Network:
     """The network as it is trained, for standardised targets."""
     offsets = contents.offsets("network.offsets", empty=False)
     n_rules, n_literals = len(offsets) - 1, int(offsets[-1])
-    squares = int((np.diff(offsets).astype(object) ** 2).sum())  # Python integers: no overflow
-    deep = "network.mixing" in contents.arrays and contents.arrays["network.mixing"].size > 0
-    network = Network(
-        **own_columns_from(contents, offsets, n_columns),
-        biases=contents.array("network.biases", np.float32, (n_literals,)),
-        offsets=offsets,
-        values=contents.array("network.values", np.float32, (n_rules, n_outputs)),
-        intercept=contents.array("network.intercept", np.float64, (n_outputs,)),
-        mixing=contents.array("network.mixing", np.float32, (squares if deep else 0,)),
-        shifts=contents.array("network.shifts", np.float32, (n_literals if deep else 0,)),
-        origins=contents.indices("network.origins", np.int64, n_literals, -1, n_literals),
-    )
-    if (np.abs(network.intercept) > np.finfo(np.float32).max).any():  # trained in float32
-        refuse("the array 'network.intercept' holds a number that is too large")
-    return network
-
-
-def own_columns_from(
-    contents: Contents, offsets: np.ndarray, n_columns: int
-) -> dict[str, np.ndarray]:
-    """The columns of each rule, and the weights of its literals on them."""
-    n_rules = len(offsets) - 1
+    lengths = np.diff(offsets).astype(object)  # Python integers: no overflow
     column_offsets = contents.offsets("network.column_offsets", empty=True)
-    if len(column_offsets) - 1 != n_rules:
+    if len(column_offsets) != len(offsets):
         refuse(f"it has columns of {len(column_offsets) - 1} rules, but {n_rules} rules")
     n_owned = int(column_offsets[-1])
     columns = contents.indices("network.columns", np.int32, n_owned, 0, n_columns)
@@ -179,13 +139,28 @@ def own_columns_from(
     begins[column_offsets] = True
     if not ((columns[:-1] < columns[1:]) | begins[1:-1]).all():
         refuse("the array 'network.columns' does not ascend within each rule")
-    lengths = np.diff(offsets).astype(object)  # Python integers: no overflow
-    n_weights = int((lengths * np.diff(column_offsets).astype(object)).sum())
-    return {
-        "own_weights": contents.array("network.own_weights", np.float32, (n_weights,)),
-        "columns": columns,
-        "column_offsets": column_offsets,
+    deep = "network.mixing" in contents.arrays and contents.arrays["network.mixing"].size > 0
+    shapes = {
+        "own_weights": (int((lengths * np.diff(column_offsets).astype(object)).sum()),),
+        "biases": (n_literals,),
+        "values": (n_rules, n_outputs),
+        "mixing": (int((lengths**2).sum()) * deep,),
+        "shifts": (n_literals * deep,),
     }
+    network = Network(
+        columns=columns,
+        column_offsets=column_offsets,
+        offsets=offsets,
+        **{
+            name: contents.array(f"network.{name}", np.float32, shape)
+            for name, shape in shapes.items()
+        },
+        intercept=contents.array("network.intercept", np.float64, (n_outputs,)),
+        origins=contents.indices("network.origins", np.int64, n_literals, -1, n_literals),
+    )
+    if (np.abs(network.intercept) > np.finfo(np.float32).max).any():  # trained in float32
+        refuse("the array 'network.intercept' holds a number that is too large")
+    return network
 
 
 def rules_from(
@@ -202,6 +177,9 @@ def rules_from(
     owner = np.repeat(np.arange(n_rules), np.diff(network.offsets))
     if (network.origins >= np.diff(offsets)[owner]).any():
         refuse("the array 'network.origins' points outside of the tree rules")
+    frozen = None  # without frozen rules, a file leaves this array out
+    if "rules.frozen" in contents.arrays:
+        frozen = contents.indices("rules.frozen", np.int8, n_rules, FREE, ALL_FROZEN + 1)
     shape = (n_rules, n_classes or n_targets)
     return Rules(
         features=contents.indices("rules.features", np.int32, n_literals, 0, n_columns),
@@ -215,15 +193,8 @@ def rules_from(
         trees=contents.indices("rules.trees", np.int32, n_rules, WRITTEN, 2**31),
         n_training=contents.amount("n_training"),
         n_classes=n_classes,
-        frozen=frozen_from(contents, n_rules),
+        frozen=frozen,
     )
-
-
-def frozen_from(contents: Contents, n_rules: int) -> np.ndarray | None:
-    """Which part of each rule is frozen. Without frozen rules, a file leaves this array out."""
-    if "rules.frozen" not in contents.arrays:
-        return None
-    return contents.indices("rules.frozen", np.int8, n_rules, FREE, ALL_FROZEN + 1)
 
 
 def state_from(contents: Contents, network: Network) -> State:
@@ -233,10 +204,10 @@ def state_from(contents: Contents, network: Network) -> State:
     if any(name.startswith(("means.", "squares.")) for name in contents.arrays):
         means, squares = (
             Parameters(
-                *(
-                    contents.array(f"{name}.{part}", np.float32, array.shape)
+                **{
+                    part: contents.array(f"{name}.{part}", np.float32, array.shape)
                     for part, array in own._asdict().items()
-                )
+                }
             )
             for name in ("means", "squares")
         )
@@ -310,7 +281,8 @@ def performance_from(
 
 
 def metric_from(text: Any) -> float:
+    """A metric, which is stored as text because it may be NaN."""
     try:
-        return float(text) if type(text) is str else refuse(f"{shown(text)} is no metric")
+        return float(text if type(text) is str else "no metric")
     except ValueError:
         refuse(f"{shown(text)} is no metric")

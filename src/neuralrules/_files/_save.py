@@ -21,17 +21,8 @@ from neuralrules._io._writing import checked_path, whole_file
 class Configuration(NamedTuple):
     """The parameters of an estimator. A search also has its candidates and its choice.
 
-    Attributes
-    ----------
-    parameters : dict of str to object
-    defaults : dict of str to object
-        If a file cannot hold a parameter, the default is saved in its place.
-    candidates : list of dict, or None
-        The candidates of a search.
-    best : int or None
-        The index of the candidate that the search chose.
-    cv_scores : (n_candidates, n_folds) float64 or None
-        The scores of the candidates.
+    If a file cannot hold a parameter, its default is saved in its place. `best` is the index of
+    the candidate that the search chose. `cv_scores` is (n_candidates, n_folds) float64.
     """
 
     parameters: dict[str, Any]
@@ -62,10 +53,10 @@ def model_arrays(fitted: Fitted) -> dict[str, np.ndarray]:
     """All arrays that a model learned, under the names in `docs/files.md`."""
     state = fitted.state
     arrays = {
-        "encoder.mean": np.array([column.mean for column in fitted.encoder.columns]),
-        "encoder.scale": np.array([column.scale for column in fitted.encoder.columns]),
-        "encoder.lowest": np.array([column.lowest for column in fitted.encoder.columns]),
-        "encoder.highest": np.array([column.highest for column in fitted.encoder.columns]),
+        f"encoder.{name}": np.array([getattr(one, name) for one in fitted.encoder.columns])
+        for name in ("mean", "scale", "lowest", "highest")
+    }
+    arrays |= {
         **knot_arrays(fitted.encoder),
         "target.mean": fitted.task.centre,
         "target.scale": fitted.task.scale,
@@ -116,17 +107,19 @@ def check_finite(arrays: dict[str, np.ndarray]) -> None:
 
 def array_fields(prefix: str, record: Any) -> dict[str, np.ndarray]:
     """The arrays of a dataclass."""
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
     return {
-        f"{prefix}.{name}": value
-        for name, value in values.items()
-        if isinstance(value, np.ndarray)
+        f"{prefix}.{field.name}": value
+        for field in fields(record)
+        if isinstance(value := getattr(record, field.name), np.ndarray)
     }
 
 
 def model_document(fitted: Fitted, configuration: Configuration) -> dict[str, Any]:
     """All of a model except its arrays, under the keys in `docs/files.md`."""
-    performance = fitted.performance
+    performance, search = fitted.performance, None
+    if configuration.candidates is not None:
+        candidates = plain_value(configuration.candidates)
+        search = {"candidates": candidates, "best": configuration.best}
     return {
         "estimator": fitted.estimator,
         "parameters": plain_parameters(configuration),
@@ -137,7 +130,7 @@ def model_document(fitted: Fitted, configuration: Configuration) -> dict[str, An
         "loss": fitted.task.loss.document(),
         "labels": plain_labels(fitted),
         "flat": None if fitted.task.are_classes else fitted.task.flat,
-        "search": plain_search(configuration),
+        "search": search,
         "n_epochs": fitted.n_epochs,
         "n_steps": fitted.state.moments.n_steps,
         "interrupted": fitted.interrupted,
@@ -181,13 +174,6 @@ def plain_parameters(configuration: Configuration) -> dict[str, Any]:
             )
             result[name] = plain_value(default)
     return result
-
-
-def plain_search(configuration: Configuration) -> dict[str, Any] | None:
-    """The candidates of a search and its choice, or None if there was no search."""
-    if configuration.candidates is None:
-        return None
-    return {"candidates": plain_value(configuration.candidates), "best": configuration.best}
 
 
 def plain_value(value: Any) -> Any:
