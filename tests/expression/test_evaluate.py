@@ -7,7 +7,7 @@ import pytest
 
 from neuralrules._data._scaling import Knots
 from neuralrules._expression import _nodes as ops
-from neuralrules._expression._evaluate import evaluate
+from neuralrules._expression._nodes import evaluate
 
 CELLS = {0: 3.0, 1: "Rome", 2: None, 3: math.nan}
 

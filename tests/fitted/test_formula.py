@@ -9,7 +9,7 @@ from neuralrules import NeuralRuleRegressor
 from neuralrules._data._columns import Number
 from neuralrules._data._numbers import LARGEST
 from neuralrules._data._table import check_table
-from neuralrules._expression._evaluate import evaluate
+from neuralrules._expression._nodes import evaluate
 from neuralrules._fitted._formula import Formula
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import softmax
 
-from neuralrules._expression._evaluate import evaluate
-from neuralrules._expression._nodes import Named
+from neuralrules._expression._nodes import Named, evaluate
 from neuralrules._task._class_losses import CLASS_LOSSES
 from neuralrules._task._number_losses import NUMBER_LOSSES, Huber
 from neuralrules._task._task import Task, chosen_classes, class_probabilities

@@ -182,31 +182,32 @@ def add_outputs(
     graph: Graph, fitted: Fitted, decided: str, inputs: Inputs
 ) -> list[onnx.ValueInfoProto]:
     """Add nodes from outputs (n_rows, n_outputs) to the results of the model's methods."""
-    results: list[tuple[str, str, int, list[int]]] = []  # name, tensor, type, width
-    if not fitted.task.are_classes:
-        width = [] if fitted.task.flat else [fitted.network.n_outputs]
-        prediction = fitted.task.loss.link.expression(ops.Named("outputs"))
-        predicted = Printer(graph, inputs, {"outputs": decided}).numbers([prediction])
-        shaped = graph.add("Reshape", predicted, np.array([-1, *width]))
-        results.append(("prediction", shaped, TensorProto.DOUBLE, width))
-    else:
-        labels = label_array(fitted.task.labels)
-        chosen = graph.add("ArgMax", decided, axis=1, keepdims=0)
-        label = graph.add("Gather", labels, chosen)
-        results.append(("label", label, helper.np_dtype_to_tensor_dtype(labels.dtype), []))
-        if fitted.task.gives_probabilities:
-            shares = graph.add("Softmax", decided, axis=1)
-            shares = graph.add("Cast", shares, to=TensorProto.FLOAT)
-            results.append(("probabilities", shares, TensorProto.FLOAT, [len(labels)]))
-        elif len(labels) == 2:
-            second = graph.add("Gather", decided, np.array(1), axis=1)
-            results.append(("decision", second, TensorProto.DOUBLE, []))
-        else:
-            results.append(("decision", decided, TensorProto.DOUBLE, [len(labels)]))
-    described = []
-    for name, tensor, kind, width in results:
+    task, described = fitted.task, []
+
+    def result(name: str, tensor: str, kind: int, width: list[int]) -> None:
         output = graph.add("Identity", tensor, output=free_name(name, inputs.names))
         described.append(helper.make_tensor_value_info(output, kind, ["N", *width]))
+
+    if not task.are_classes:
+        width = [] if task.flat else [fitted.network.n_outputs]
+        prediction = task.loss.link.expression(ops.Named("outputs"))
+        predicted = Printer(graph, inputs, {"outputs": decided}).numbers([prediction])
+        shaped = graph.add("Reshape", predicted, np.array([-1, *width]))
+        result("prediction", shaped, TensorProto.DOUBLE, width)
+        return described
+    labels = label_array(task.labels)
+    label = graph.add("Gather", labels, graph.add("ArgMax", decided, axis=1, keepdims=0))
+    if task.gives_probabilities:
+        shares = graph.add("Softmax", decided, axis=1)
+        name, kind, width = "probabilities", TensorProto.FLOAT, [len(labels)]
+        second = graph.add("Cast", shares, to=kind)
+    else:
+        name, kind, width = "decision", TensorProto.DOUBLE, [len(labels)]
+        second = decided
+        if len(labels) == 2:
+            second, width = graph.add("Gather", decided, np.array(1), axis=1), []
+    result("label", label, helper.np_dtype_to_tensor_dtype(labels.dtype), [])
+    result(name, second, kind, width)
     return described
 
 

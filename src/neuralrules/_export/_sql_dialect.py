@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from neuralrules._reading._notation import is_utf8
 
@@ -37,74 +36,43 @@ class Dialect:
     In templates, ``{cell}`` stands for a cell. ``{remark}``, ``{no_text}`` and ``{digits}``
     stand for constants that say what is wrong with a cell, with its type, or with the session.
 
-    Attributes
-    ----------
-    title : str
-        The name of the database in texts for people.
-    readers : mapping from str to str
-        The template that reads a cell, by `CellReading.kind`:
+    `readers` maps a `CellReading.kind` to the template that reads a cell:
 
-        - ``number``: the cell as a double, or an error if it is a text that is no number;
-        - ``flag``: the same for a column of zeros and ones, which may be of type boolean;
-        - ``date``: a date, with or without a time, as days since 1970-01-01, in UTC if it has
-          a time zone; ``{text}`` stands for `date_text`, ``{missing}`` for texts that mean
-          missing;
-        - ``text``: the cell as text. The text is compared byte by byte, and no setting of a
-          session changes it;
-        - ``code``: the same for a column with numbers among its categories. The column may
-          have any numeric type, and its numbers are written like doubles.
-    refused : str
-        The template that raises an error for a cell.
-    holds_text : str
-        The template of the condition that a cell is text.
-    date_text : str
-        The template of a cell of a column of dates as text. The text is in ISO 8601 if the
-        cell has a date type.
-    fence : str
-        The end of a subquery that makes the database compute the subquery once for each row,
-        and stream it. Otherwise PostgreSQL and SQLite would copy the expression of a column to
-        each place where its name is used, through all subqueries.
-    folds_case : bool
-        Whether names that differ only in ASCII case mean the same column.
-    longest_name : int
-        The number of bytes of a name in UTF-8 that the database looks at.
-    nul : str
-        The expression for the character NUL. Empty if no text can contain it.
-    underflows : bool
-        Whether the query fails if a product is too small for a double.
-    escapes : bool
-        Whether settings can change the meaning of backslashes in plain quotes, and of the
-        bytes of letters that are not ASCII.
-    greatest, least : str
-        The functions for the largest and the smallest of several numbers.
-    double, whole : str
-        The types of double precision numbers and of integers.
-    infinity : str
-        The template of an infinite number. ``{sign}`` stands for its sign.
-    quotes : tuple of str
-        The quotes before and after a name. The second one is doubled inside names.
-    advice : tuple of str
-        Remarks in the comment at the head of the statement, for users who run it.
+    - ``number``: the cell as a double, or an error if it is a text that is no number;
+    - ``flag``: the same for a column of zeros and ones, which may be of type boolean;
+    - ``date``: a date, with or without a time, as days since 1970-01-01, in UTC if it has
+      a time zone; ``{text}`` stands for `date_text`, ``{missing}`` for texts that mean
+      missing;
+    - ``text``: the cell as text. The text is compared byte by byte, and no setting of a
+      session changes it;
+    - ``code``: the same for a column with numbers among its categories. The column may
+      have any numeric type, and its numbers are written like doubles.
     """
 
-    title: str
+    title: str  # the name of the database in texts for people
     readers: Mapping[str, str]
-    refused: str
-    holds_text: str
+    refused: str  # the template that raises an error for a cell
+    holds_text: str  # the template of the condition that a cell is text
+    # The template of a cell of a column of dates as text: ISO 8601 if it has a date type.
     date_text: str
+    # The end of a subquery that makes the database compute the subquery once for each row, and
+    # stream it. Otherwise PostgreSQL and SQLite would copy the expression of a column to each
+    # place where its name is used, through all subqueries.
     fence: str = ""
-    folds_case: bool = True
-    longest_name: int = 63
-    nul: str = ""
-    underflows: bool = False
+    folds_case: bool = True  # names that differ only in ASCII case mean the same column
+    longest_name: int = 63  # bytes of a name in UTF-8 that the database looks at
+    nul: str = ""  # the expression for the character NUL; empty if no text can contain it
+    underflows: bool = False  # the query fails if a product is too small for a double
+    # Settings can change the meaning of backslashes in plain quotes, and of the bytes of
+    # letters that are not ASCII.
     escapes: bool = False
-    greatest: str = "GREATEST"
+    greatest: str = "GREATEST"  # the largest of several numbers
     least: str = "LEAST"
     double: str = "DOUBLE PRECISION"
-    whole: str = "BIGINT"
+    whole: str = "BIGINT"  # the type of integers
     infinity: str = "CAST('{sign}Infinity' AS DOUBLE PRECISION)"
-    quotes: tuple[str, str] = ('"', '"')
-    advice: tuple[str, ...] = ()
+    quotes: tuple[str, str] = ('"', '"')  # the second one is doubled inside names
+    advice: tuple[str, ...] = ()  # remarks at the head of the statement, for users who run it
 
     def as_double(self, value: str) -> str:
         return f"CAST({value} AS {self.double})"
@@ -149,10 +117,6 @@ def escaped(letter: str) -> str:
 def is_name(name: str) -> bool:
     """Whether a database can use this text as a name."""
     return bool(name) and "\0" not in name and is_utf8(name)
-
-
-def is_str(item: Any) -> bool:
-    return isinstance(item, str)
 
 
 def check_names(names: Sequence[str], where: str) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neuralrules._expression import _nodes as ops
-from neuralrules._expression._evaluate import holds
 
 
 @dataclass(frozen=True)
@@ -23,8 +22,8 @@ class Printer:
         The code of each cell by its column of the table. The code has the value of a number,
         null for a missing number, or the place of a choice.
     choices : mapping from int to sequence
-        For each column of texts, the choices in the order of their places. A choice is a text,
-        or None for a missing cell. One more place stands for all other texts.
+        For each column of texts, the texts in the order of their places, with None for a
+        missing cell. One more place stands for all other texts.
     steps : mapping from str to str
         The code of earlier steps by their names.
     """
@@ -68,6 +67,6 @@ class Printer:
             case ops.IsMissing(cell) | ops.IsAnyOf(cell):
                 choices = self.choices[cell.source]
                 places = [
-                    i for i, text in enumerate(choices) if holds(node, {cell.source: text})
+                    i for i, text in enumerate(choices) if ops.holds(node, {cell.source: text})
                 ]
                 return f"{places}.includes({self.number(cell)})"

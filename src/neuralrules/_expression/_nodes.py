@@ -1,6 +1,6 @@
 """The operations that lead from a row's cells to a model's prediction.
 
-An expression is a tree of these nodes. `evaluate` computes an expression slowly. Printers write
+An expression is a tree of these nodes. `evaluate` computes its value. Printers write
 expressions in other languages, with one branch for each operation. Every kind of column or
 literal is an expression, so a new kind needs no code of its own in `evaluate` and the printers.
 
@@ -10,20 +10,16 @@ A cell may be missing. `Filled` replaces a missing number. Before that, only `St
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of the row after reading: a number, a text, or missing.
-
-    Attributes
-    ----------
-    source : int
-        The cell's column in the user's table.
-    """
+    """The cell in a column of the table after reading: a number, a text, or missing."""
 
     source: int
 
@@ -73,14 +69,9 @@ class Bounded:
 class Line:
     """A function that is linear between given points, and constant outside of them.
 
-    In the segment that begins at point k it is z_k + (z_k+1 - z_k) ((value - x_k) /
+    There are at least two points, and their coordinates x and z both increase strictly. In the
+    segment that begins at point k, the function is z_k + (z_k+1 - z_k) ((value - x_k) /
     (x_k+1 - x_k)), or z_k+1 if rounding gives a larger number.
-
-    Attributes
-    ----------
-    value : Number
-    x, z : tuple of float
-        The coordinates of at least two points. Both are strictly increasing.
     """
 
     value: Number
@@ -111,14 +102,7 @@ class Positive:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of a number.
-
-    Attributes
-    ----------
-    function : str
-        A name that NumPy, Python's `math`, SQL, ONNX and JavaScript's `Math` all know.
-    value : Number
-    """
+    """A function by a name that NumPy, `math`, SQL, ONNX and JavaScript's `Math` all know."""
 
     function: str
     value: Number
@@ -133,15 +117,7 @@ class IsMissing:
 
 @dataclass(frozen=True)
 class IsAnyOf:
-    """Whether a cell holds one of some texts.
-
-    Attributes
-    ----------
-    cell : Cell
-    texts : tuple of str
-    missing : bool
-        Whether the condition also holds for a missing cell.
-    """
+    """Whether a cell holds one of some texts or, with `missing`, whether it is missing."""
 
     cell: Cell
     texts: tuple[str, ...]
@@ -169,6 +145,7 @@ Number: TypeAlias = (
     | Call
 )
 Condition: TypeAlias = IsMissing | IsAnyOf | Not
+Cells: TypeAlias = Mapping[int, float | str | None]
 
 
 def operations(node: Any) -> Iterator[Any]:
@@ -180,3 +157,74 @@ def operations(node: Any) -> Iterator[Any]:
             child = part[1] if isinstance(part, tuple) else part  # a sum pairs it with a factor
             if is_dataclass(child):
                 yield from operations(child)
+
+
+def evaluate(node: Number, cells: Cells, steps: Mapping[str, float]) -> float:
+    """The value of an expression in double precision. Slow and obvious, a reference for tests.
+
+    `cells` holds the row's cells by their columns of the table. A missing cell is None or NaN.
+    `steps` holds the values of earlier steps by their names.
+    """
+
+    def value_of(child: Number) -> float:
+        return evaluate(child, cells, steps)
+
+    match node:
+        case Cell(source):
+            cell = cells[source]
+            if isinstance(cell, str):
+                raise TypeError(f"Column {source} holds the text {cell!r}, not a number.")
+            return math.nan if cell is None else cell
+        case Named(name):
+            return steps[name]
+        case Sum(terms, constant):
+            return constant + sum(factor * value_of(child) for factor, child in terms)
+        case Filled(child, otherwise):
+            value = value_of(child)
+            return otherwise if math.isnan(value) else value
+        case Standardised(child, mean, scale):
+            return (value_of(child) - mean) / scale
+        case Bounded(child, low, high):
+            value = value_of(child)
+            return value if math.isnan(value) else max(low, min(high, value))
+        case Line(child, x, z):
+            return on_line(value_of(child), x, z)
+        case Indicator(condition):
+            return float(holds(condition, cells))
+        case Smallest(children):
+            return min(map(value_of, children))
+        case Positive(child):
+            return max(0.0, value_of(child))
+        case Call(function, child):
+            return float(getattr(math, function)(value_of(child)))
+        case _:
+            assert_never(node)
+
+
+def holds(condition: Condition, cells: Cells) -> bool:
+    """Whether a condition holds for a row."""
+    match condition:
+        case IsMissing(cell):
+            return is_missing(cells[cell.source])
+        case IsAnyOf(cell, texts, missing):
+            content = cells[cell.source]
+            return missing if is_missing(content) else content in texts
+        case Not(other):
+            return not holds(other, cells)
+        case _:
+            assert_never(condition)
+
+
+def is_missing(cell: float | str | None) -> bool:
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def on_line(value: float, x: tuple[float, ...], z: tuple[float, ...]) -> float:
+    """The height of the line through the points (x, z) at a number. NaN stays NaN."""
+    if math.isnan(value):
+        return value
+    if value >= x[-1]:
+        return z[-1]
+    value = max(x[0], value)
+    k = bisect_right(x[1:-1], value)
+    return min(z[k] + (z[k + 1] - z[k]) * ((value - x[k]) / (x[k + 1] - x[k])), z[k + 1])

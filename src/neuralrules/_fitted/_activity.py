@@ -78,12 +78,11 @@ def measure(network: Network, rules: Rules, rows: Rows, engine: Engine) -> Activ
         in_leaf += weight[some] @ leaf
         in_both += weight[some] @ np.multiply(inside, leaf, out=leaf)
     n_rows, *all_totals = sums.sum(axis=0)
-    covered, totals = totals[:, 0], totals[:, 1:]
     return Activity(
         n_rows=float(n_rows),
         all_totals=np.array(all_totals),
-        covered=covered,
-        totals=totals,
+        covered=totals[:, 0],
+        totals=totals[:, 1:],
         in_leaf=in_leaf,
         in_both=in_both,
         activation=activation / n_rows,

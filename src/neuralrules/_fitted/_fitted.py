@@ -28,47 +28,23 @@ READ_ROWS_PER_EPOCH = 2_000
 class Fitted:
     """A fitted model. Everything that reads, draws, exports or saves a model takes a `Fitted`.
 
-    Attributes
-    ----------
-    estimator : str
-        Name of the class that was fitted.
-    encoder : Encoder
-        Turns the user's table into encoded columns.
-    rules : Rules
-        The trees' rules that the neural rules grew from.
-    task : Task
-        What the outputs mean.
-    state : State
-        The network as it is trained, for standardised targets, and the state of its training.
-    history : dict of str to list of float
-        Losses of each epoch.
-    n_epochs : int
-        Epochs that were completed.
-    interrupted : bool
-        Whether Ctrl-C ended training.
-    activity : Activity
-        What the rules do on the training rows, or on a sample of them. For a rounded model,
-        what they do on the rows that it was rounded on.
-    performance : Performance
-        How good the model is on the rows of `activity`.
-    notes : dict of str to list of str
-        Notes of the program that fitted the model.
-    lineage : tuple of Event
-        What was done to the model since it grew.
+    `activity` says what the rules do on the training rows, or on a sample of them, and
+    `performance` how good the model is on the same rows. For a rounded model, these are the
+    rows that it was rounded on.
     """
 
-    estimator: str
+    estimator: str  # the name of the class that was fitted
     encoder: Encoder
-    rules: Rules
+    rules: Rules  # the trees' rules that the neural rules grew from
     task: Task
-    state: State
-    history: dict[str, list[float]]
-    n_epochs: int
-    interrupted: bool
+    state: State  # the network for standardised targets, and how far its training is
+    history: dict[str, list[float]]  # losses of each epoch
+    n_epochs: int  # epochs that were completed
+    interrupted: bool  # whether Ctrl-C ended training
     activity: Activity
     performance: Performance
-    notes: dict[str, list[str]] = field(default_factory=dict)
-    lineage: tuple[Event, ...] = ()
+    notes: dict[str, list[str]] = field(default_factory=dict)  # of the program that fitted
+    lineage: tuple[Event, ...] = ()  # what was done to the model since it grew
 
     @cached_property
     def network(self) -> NetworkInUnits:
@@ -136,11 +112,10 @@ class Fitted:
 
         `network` is for standardised targets. Its training starts anew.
         """
-        state = State.start(network)
         shown = in_target_units(network, self.task)
         return replace(
             self,
-            state=state,
+            state=State.start(network),
             rules=rules,
             activity=measure(shown, rules, rows, engine),
             performance=perform(shown, rows, engine),

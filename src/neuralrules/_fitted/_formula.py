@@ -13,7 +13,7 @@ use columns in units of the table: such sums are easier to read, but may lose di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -43,30 +43,17 @@ FAR = 1e6
 class CellReading:
     """How the cells of one column of the table are read.
 
-    Attributes
-    ----------
-    source : int
-        The column's place in the table.
-    name : str
-    kind : {"number", "flag", "date", "text", "code"}
-        A flag is 0 or 1, and may be a boolean. A code is a text that may look like a number.
-    missing_texts : tuple of str
-        Texts that mean missing, in addition to those that mean it in every table.
-    missing_numbers : tuple of float
-        Numbers, or days of dates, that mean missing.
-    largest : float
-        The largest number, or day, that the model takes.
-    decimal : str
-        The decimal mark of numbers in the table that the model was fitted on.
+    The kind is "number", "flag", "date", "text" or "code". A flag is 0 or 1, and may be a
+    boolean. A code is a text that may look like a number.
     """
 
     source: int
     name: str
     kind: str
-    missing_texts: tuple[str, ...]
-    missing_numbers: tuple[float, ...]
-    largest: float
-    decimal: str
+    missing_texts: tuple[str, ...]  # besides those that mean missing in every table
+    missing_numbers: tuple[float, ...]  # or days of dates
+    largest: float  # the largest number, or day, that the model takes
+    decimal: str  # the decimal mark of numbers in the table of the fit
 
     @property
     def is_text(self) -> bool:
@@ -79,26 +66,13 @@ class CellReading:
 
 @dataclass(frozen=True)
 class FormulaColumn:
-    """An encoded column as an expression.
-
-    Attributes
-    ----------
-    name : str
-        The name of the step.
-    source : int
-        The column of the table that it reads.
-    column : EncodedColumn
-    value : Number
-        The column before it is standardised.
-    unit : Unit
-        The mean and the scale that standardise `value`: 0 and 1 if it is scaled already.
-    """
+    """An encoded column as an expression, which is a step of the formula."""
 
     name: str
-    source: int
+    source: int  # the column of the table that it reads
     column: EncodedColumn
-    value: ops.Number
-    unit: Unit
+    value: ops.Number  # the column before it is standardised
+    unit: Unit  # what standardises `value`: mean 0 and scale 1 if it is scaled already
 
     @property
     def standardised(self) -> ops.Number:
@@ -114,12 +88,7 @@ class FormulaColumn:
         """The column in units of the table, minus its mean if the mean is far from 0.
 
         Without this shift, w / scale * x and the constant of a literal would cancel each other
-        and lose digits.
-
-        Parameters
-        ----------
-        largest : float
-            The largest number that the column's cells may hold.
+        and lose digits. `largest` is the largest number that the column's cells may hold.
         """
         value, (mean, scale) = self.value, self.unit
         if not (isinstance(value, ops.Filled) and isinstance(value.value, ops.Cell)):
@@ -145,17 +114,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class RuleFormula:
-    """A rule as expressions.
-
-    Attributes
-    ----------
-    name : str
-        The name of the rule's activation.
-    parts : tuple of Part
-        The positive parts of literals that the activation of a deep rule uses. Empty for a
-        shallow rule.
-    activation : Number
-    """
+    """The activation of a rule, and the literals' parts that it uses if the rule is deep."""
 
     name: str
     parts: tuple[Part, ...]
@@ -165,15 +124,11 @@ class RuleFormula:
 class Formula:
     """A fitted model as a formula, step by step.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    in_table_units : bool
-        Whether rules add up columns in units of the table instead of standardised columns.
+    With `in_table_units`, rules add up columns in units of the table instead of standardised
+    columns.
 
     Attributes
     ----------
-    encoder : Encoder
     network : Network
         The network without columns that have no weight.
     columns : list of FormulaColumn
@@ -188,19 +143,18 @@ class Formula:
         self.encoder: Encoder = fitted.encoder
         self.network: Network = fitted.network.without_unused_features()
         self._link = fitted.task.loss.link
-        used = [self.encoder.columns[feature] for feature in self.network.features]
-        decimal = (fitted.notes.get("decimal") or ["."])[0]
-        self.readings = {
-            source: cell_reading(self.encoder, source, decimal)
-            for source in sorted({column.source for column in used})
-        }
         columns = [
             formula_column(self.encoder, feature) for feature in self.network.features.tolist()
         ]
+        decimal = (fitted.notes.get("decimal") or ["."])[0]
+        self.readings = {
+            source: cell_reading(self.encoder, source, decimal)
+            for source in sorted({x.source for x in columns})
+        }
         self._units = [AS_IT_IS] * len(columns)
         if in_table_units:
             columns = [x.in_table_units(self.readings[x.source].largest) for x in columns]
-            self._units = [column.unit for column in columns]
+            self._units = [x.unit for x in columns]
         self.columns = columns
 
     @cached_property
@@ -232,14 +186,13 @@ class Formula:
             names = [f"r{rule}_{place}" for place in range(len(sums))]
             layer = self.network.second_layer(rule)
             parts = [
-                Part(name, place, ops.Positive(value))
-                for place, (name, value) in enumerate(zip(names, sums, strict=True))
+                Part(name, place, ops.Positive(sums[place]))
+                for place, name in enumerate(names)
                 if layer[:, place].any()
             ]
-            shifts = self.network.shifts[literals.start : literals.stop].tolist()
-            values = [ops.Named(name) for name in names]
+            shifts = self.network.shifts[literals].tolist()
             sums = [
-                weighted(weights, values, shift)
+                weighted(weights, map(ops.Named, names), shift)
                 for weights, shift in zip(layer.tolist(), shifts, strict=True)
             ]
         activation = ops.Positive(ops.Smallest(tuple(sums)))
@@ -287,7 +240,7 @@ def formula_column(encoder: Encoder, feature: int) -> FormulaColumn:
 
 
 def weighted(
-    factors: Sequence[float], values: Sequence[ops.Number], constant: float
+    factors: Iterable[float], values: Iterable[ops.Number], constant: float
 ) -> ops.Sum:
     """A sum of values times factors, without those whose factor is 0."""
     pairs = zip(factors, values, strict=True)

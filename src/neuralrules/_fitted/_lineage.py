@@ -29,30 +29,14 @@ LONGEST = 300  # characters of a text
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that was done to a model.
+    """One thing that was done to a model."""
 
-    Attributes
-    ----------
-    what : str
-        One of `DEEDS`.
-    when : str
-        In UTC, such as "2026-11-16T15:03:26Z".
-    who : str
-        The name of the user; empty if it is not known.
-    version : str
-        Release of neuralrules.
-    summary : str
-        The result, in one line.
-    n_rows : int
-        Number of rows that the event used; 0 if it used none.
-    """
-
-    what: str
-    when: str
-    who: str
-    version: str
-    summary: str
-    n_rows: int = 0
+    what: str  # one of `DEEDS`
+    when: str  # in UTC, such as "2026-11-16T15:03:26Z"
+    who: str  # the name of the user; empty if it is not known
+    version: str  # release of neuralrules
+    summary: str  # the result, in one line
+    n_rows: int = 0  # rows that the event used
 
     def __str__(self) -> str:
         when = self.when.replace("T", " ").replace("Z", " UTC")
@@ -70,11 +54,9 @@ def event(what: str, summary: str, n_rows: int = 0) -> Event:
     from neuralrules._version import __version__
 
     fixed = fixed_time()
-    when = datetime.now(UTC) if fixed is None else fixed
-    who = user_name() if fixed is None else ""
-    return Event(
-        what, when.strftime(FORMAT).rjust(20, "0"), who, __version__, line(summary), int(n_rows)
-    )
+    when = (fixed or datetime.now(UTC)).strftime(FORMAT).rjust(20, "0")
+    who = "" if fixed else user_name()
+    return Event(what, when, who, __version__, line(summary), int(n_rows))
 
 
 def fixed_time() -> datetime | None:
@@ -110,10 +92,9 @@ def followed(lineage: Sequence[Event], new: Event) -> tuple[Event, ...]:
     last = lineage[-1] if lineage else None
     if last is not None and last.what == new.what == IN_PARTS:
         return (*lineage[:-1], replace(new, n_rows=last.n_rows + new.n_rows))
-    kept = tuple(lineage)
-    if len(kept) >= MOST_EVENTS:
-        kept = (kept[0], *kept[2 - MOST_EVENTS :])
-    return (*kept, new)
+    if len(lineage) >= MOST_EVENTS:
+        lineage = (lineage[0], *lineage[2 - MOST_EVENTS :])
+    return (*lineage, new)
 
 
 def lineage_text(lineage: Sequence[Event]) -> str:

@@ -32,7 +32,6 @@ class Performance:
 
     Attributes
     ----------
-    n_rows : int
     metrics : dict of str to float
         Metrics by their names, the most important one first.
     confusion : (n_classes, n_classes) float64 or None
@@ -87,15 +86,9 @@ def perform(
             for k in range(truth.shape[1])
         ]
     some = np.linspace(0, len(weight) - 1, min(SIZE_ROWS, len(weight))).astype(int)
-    sizes, errors = errors_by_size(network, rows.take(some), engine)
-    return Performance(
-        n_rows=len(weight),
-        metrics=metrics,
-        confusion=confusion,
-        calibration=np.array(curves).reshape(-1, BINS, 3),
-        n_rules=sizes,
-        errors=errors,
-    )
+    calibration = np.array(curves).reshape(-1, BINS, 3)
+    by_size = errors_by_size(network, rows.take(some), engine)
+    return Performance(len(weight), metrics, confusion, calibration, *by_size)
 
 
 def true_values(rows: Rows) -> np.ndarray:
@@ -124,8 +117,7 @@ def class_metrics(
 
 def mean_loss(rows: Rows, outputs: np.ndarray) -> float:
     """Mean loss of a classifier that has the outputs (n_rows, n_outputs)."""
-    losses, _ = rows.task.loss.evaluate(outputs, rows.loss_targets)
-    return float(np.average(losses, weights=rows.weights.astype(np.float64)))
+    return float(np.average(rows.losses(outputs), weights=rows.weights.astype(np.float64)))
 
 
 def area_under_roc(decision: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> float:
@@ -216,21 +208,12 @@ def calibration_curve(
     weight: np.ndarray,
     levels: np.ndarray = DECILES,
 ) -> np.ndarray:
-    """Mean prediction, mean outcome and weight of groups between quantiles of predictions.
+    """Mean prediction, mean outcome and weight of groups of rows, (n_groups, 3) float64.
 
-    Equal predictions stay in one group, so other groups may be empty. An empty group has NaN as
-    means and the weight 0.
-
-    Parameters
-    ----------
-    predicted, observed, weight : (n_rows,) float64
-    levels : (n_groups - 1,) float64
-        Shares of the rows at which one group ends and the next begins. The default makes `BINS`
-        groups of about equal size.
-
-    Returns
-    -------
-    (n_groups, 3) float64
+    The groups lie between quantiles of the predictions. `levels` (n_groups - 1,) are the shares
+    of the rows at which one group ends and the next begins. The default makes `BINS` groups of
+    about equal size. Equal predictions stay in one group, so other groups may be empty. An
+    empty group has NaN as means and the weight 0. All other arrays are (n_rows,) float64.
     """
     n_groups = len(levels) + 1
     group = np.searchsorted(np.quantile(predicted, levels), predicted, side="right")
@@ -245,29 +228,24 @@ def errors_by_size(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Error of a network with only its most important rules, for up to 51 numbers of rules.
 
-    With `loss`, this is the mean loss of a classifier instead of the error. Returns the numbers
-    of rules and the errors.
+    The error is the share of wrong classes, or of unexplained variance. With `loss`, it is the
+    mean loss of a classifier. Returns the numbers of rules and the errors.
     """
-    weight, truth = rows.weights.astype(np.float64), true_values(rows)
+    task, weight, truth = rows.task, rows.weights.astype(np.float64), true_values(rows)
     active = engine.activations(network, rows.X)
     mean = weight @ active / weight.sum()
-    order = np.argsort(-rule_importance(rows.task, network, mean), kind="stable")
+    order = np.argsort(-rule_importance(task, network, mean), kind="stable")
     sizes = np.unique(np.linspace(0, network.n_rules, 51).astype(int))
     outputs = np.tile(network.intercept, (len(rows), 1))
-    errors, done = [], 0
-    for size in sizes:
+    errors = []
+    for done, size in zip([0, *sizes], sizes, strict=False):
         some = order[done:size]
         outputs += active[:, some] @ network.values[some].astype(np.float64)
-        done = size
         if loss:
             errors.append(mean_loss(rows, outputs))
+        elif task.are_classes:
+            errors.append(np.average(chosen_classes(outputs) != truth, weights=weight))
         else:
-            errors.append(error(rows.task, outputs, truth, weight))
+            predicted = task.loss.link.predictions(outputs)
+            errors.append(unexplained_share(predicted, truth, weight))
     return sizes, np.array(errors)
-
-
-def error(task: Task, outputs: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> float:
-    """Share of wrong classes, or of unexplained variance. `truth` is from `true_values`."""
-    if task.are_classes:
-        return float(np.average(chosen_classes(outputs) != truth, weights=weight))
-    return unexplained_share(task.loss.link.predictions(outputs), truth, weight)
