@@ -150,20 +150,21 @@ def fitted_from(contents: Contents, estimator: str, *, classes: bool) -> Fitted:
     except ValueError:
         refuse(f"it has the loss {shown(loss)}, which is none that it could have")
     task = task_from(contents, loss, classes=classes)
-    n_columns, n_targets = len(encoder.columns), len(task.centre)
-    network = network_from(contents, n_columns, task.n_outputs)
-    rules = rules_from(contents, network, n_columns, task.n_classes, n_targets)
+    network = network_from(contents, len(encoder.columns), task.n_outputs)
+    rules = rules_from(contents, network, len(encoder.columns), task)
     state = state_from(contents, network)
     with np.errstate(over="ignore"):
         learned = task.in_units(network.values, network.intercept)
     if not all(np.isfinite(array).all() for array in learned):
         refuse("its values in units of the target are too large")
-    n_epochs, notes = contents.count("n_epochs"), contents.value("notes", dict)
+    n_epochs = contents.count("n_epochs")
     history = {
         name: contents.array(f"history.{name}", np.float64, (n_epochs,), finite=False).tolist()
         for name in ("loss", "validation_loss")
         if f"history.{name}" in contents.arrays
     }
+    notes = contents.value("notes", dict)
+    note_texts = Contents(dict(notes), {})
     lineage = contents.value("lineage", list)
     if len(lineage) > MOST_EVENTS:
         refuse(f"it tells of {len(lineage):,} changes, more than the {MOST_EVENTS} it may")
@@ -176,9 +177,9 @@ def fitted_from(contents: Contents, estimator: str, *, classes: bool) -> Fitted:
         history=history,
         n_epochs=n_epochs,
         interrupted=contents.value("interrupted", bool),
-        activity=activity_from(contents, network.n_rules, task.n_totals, classes=classes),
-        performance=performance_from(contents, network.n_rules, task.n_classes, n_targets),
-        notes={key: Contents(dict(notes), {}).texts(key) for key in notes},
+        activity=activity_from(contents, network.n_rules, task),
+        performance=performance_from(contents, network.n_rules, task),
+        notes={key: note_texts.texts(key) for key in notes},
         lineage=tuple(map(event_from, lineage)),
     )
 

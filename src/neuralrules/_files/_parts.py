@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from neuralrules._fitted._performance import BINS, Performance
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
 from neuralrules._rules._rules import ALL_FROZEN, FREE, WRITTEN, Rules
+from neuralrules._task._task import Task
 from neuralrules._training._training import State
 
 TYPES = {kind.stored_as: kind for kind in COLUMN_TYPES}
@@ -163,9 +165,7 @@ def network_from(contents: Contents, n_columns: int, n_outputs: int) -> Network:
     return network
 
 
-def rules_from(
-    contents: Contents, network: Network, n_columns: int, n_classes: int, n_targets: int
-) -> Rules:
+def rules_from(contents: Contents, network: Network, n_columns: int, task: Task) -> Rules:
     """The tree rules, one for each neural rule of the network."""
     offsets = contents.offsets("rules.offsets", empty=True)
     n_rules, n_literals = network.n_rules, int(offsets[-1])
@@ -180,7 +180,6 @@ def rules_from(
     frozen = None  # without frozen rules, a file leaves this array out
     if "rules.frozen" in contents.arrays:
         frozen = contents.indices("rules.frozen", np.int8, n_rules, FREE, ALL_FROZEN + 1)
-    shape = (n_rules, n_classes or n_targets)
     return Rules(
         features=contents.indices("rules.features", np.int32, n_literals, 0, n_columns),
         signs=signs,
@@ -188,11 +187,11 @@ def rules_from(
         offsets=offsets,
         values=contents.array("rules.values", np.float64, (n_rules, network.n_outputs)),
         n=contents.amounts("rules.n", (n_rules,)),
-        totals=totals_from(contents, "rules.totals", shape, classes=n_classes > 0),
+        totals=totals_from(contents, "rules.totals", task, n_rules),
         scores=contents.array("rules.scores", np.float64, (n_rules,), low=0),
         trees=contents.indices("rules.trees", np.int32, n_rules, WRITTEN, 2**31),
         n_training=contents.amount("n_training"),
-        n_classes=n_classes,
+        n_classes=task.n_classes,
         frozen=frozen,
     )
 
@@ -216,18 +215,15 @@ def state_from(contents: Contents, network: Network) -> State:
     return State(network, Moments(means, squares, contents.count("n_steps")))
 
 
-def totals_from(
-    contents: Contents, name: str, shape: tuple[int, ...], *, classes: bool
-) -> np.ndarray:
+def totals_from(contents: Contents, name: str, task: Task, *n_rules: int) -> np.ndarray:
     """Numbers of rows of each class, or sums of targets, which may be negative."""
-    if classes:
+    shape = (*n_rules, task.n_totals)
+    if task.are_classes:
         return contents.amounts(name, shape)
     return contents.array(name, np.float64, shape)
 
 
-def activity_from(
-    contents: Contents, n_rules: int, n_totals: int, *, classes: bool
-) -> Activity:
+def activity_from(contents: Contents, n_rules: int, task: Task) -> Activity:
     n_rows = contents.amount("activity_rows")
     counts = {
         name: contents.amounts(f"activity.{name}", (n_rules,))
@@ -242,32 +238,30 @@ def activity_from(
     }
     return Activity(
         n_rows=n_rows,
-        all_totals=totals_from(contents, "activity.all_totals", (n_totals,), classes=classes),
-        totals=totals_from(contents, "activity.totals", (n_rules, n_totals), classes=classes),
+        all_totals=totals_from(contents, "activity.all_totals", task),
+        totals=totals_from(contents, "activity.totals", task, n_rules),
         **counts,
         **activations,
     )
 
 
-def performance_from(
-    contents: Contents, n_rules: int, n_classes: int, n_targets: int
-) -> Performance:
+def performance_from(contents: Contents, n_rules: int, task: Task) -> Performance:
     metrics, n_rows = contents.value("metrics", dict), contents.count("performance_rows")
     sizes = contents.indices("performance.n_rules", np.int64, None, 0, n_rules + 1)
     curves = contents.array(
         "performance.calibration", np.float64, (None, BINS, 3), finite=False
     )
-    if len(curves) > (1 if n_classes else n_targets):
+    if len(curves) > (1 if task.are_classes else task.n_outputs):
         refuse(f"it has {len(curves)} curves of calibration, too many for its outputs")
     weights = curves[:, :, 2]
     if not ((weights >= 0) & (weights <= MOST_ROWS)).all():
         refuse("a bin of its calibration has a weight that is negative or not finite")
     if np.isnan(curves[weights > 0]).any():
         refuse("a bin of its calibration has rows but no mean")
-    confusion = None
-    if n_classes:
-        confusion = contents.amounts("performance.confusion", (n_classes, n_classes))
-    counted = [*weights, *([] if confusion is None else [confusion])]
+    confusion, counted = None, [*weights]
+    if task.are_classes:
+        confusion = contents.amounts("performance.confusion", (task.n_classes,) * 2)
+        counted.append(confusion)
     if n_rows and not all(one.any() for one in counted):
         refuse(f"its performance on {n_rows:,} rows counts none of them")
     return Performance(
@@ -282,7 +276,7 @@ def performance_from(
 
 def metric_from(text: Any) -> float:
     """A metric, which is stored as text because it may be NaN."""
-    try:
-        return float(text if type(text) is str else "no metric")
-    except ValueError:
-        refuse(f"{shown(text)} is no metric")
+    with suppress(ValueError):
+        if type(text) is str:
+            return float(text)
+    refuse(f"{shown(text)} is no metric")
