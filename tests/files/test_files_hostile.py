@@ -22,8 +22,7 @@ from neuralrules import ModelFileError, NeuralRuleClassifierCV, load
 from neuralrules._data._columns import Number
 from neuralrules._estimators._load import model_from
 from neuralrules._files import _container
-from neuralrules._files._checks import Contents
-from neuralrules._files._container import MAX_HEADER_BYTES, parse_json, unpack
+from neuralrules._files._container import MAX_HEADER_BYTES, Contents, parse_json, unpack
 
 KINDS = (("mixed", True), ("two classes", False), ("two targets", False))
 SCALED = ("quantiles", False)

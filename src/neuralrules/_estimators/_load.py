@@ -18,8 +18,7 @@ from neuralrules._estimators._classifier import (
 from neuralrules._estimators._regressor import NeuralRuleRegressor, NeuralRuleRegressorCV
 from neuralrules._estimators._search import RuleSearch
 from neuralrules._files import Contents, fitted_from, read_model
-from neuralrules._files._checks import shown
-from neuralrules._files._container import refuse
+from neuralrules._files._container import refuse, shown
 from neuralrules._fitted._lineage import READ
 from neuralrules._fitting._settings import n_threads
 from neuralrules._reading._exact import read_exact

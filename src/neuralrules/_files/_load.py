@@ -15,12 +15,13 @@ from neuralrules._data._encoder import Encoder
 from neuralrules._engine import ENGINES, get_engine
 from neuralrules._engine._early import EarlyEngine
 from neuralrules._engine._protocol import Decider, Engine
-from neuralrules._files._checks import Contents, shown
 from neuralrules._files._container import (
     MAX_HEADER_BYTES,
+    Contents,
     ModelFileError,
     parse_json,
     refuse,
+    shown,
     unpack,
 )
 from neuralrules._files._parts import (

@@ -19,8 +19,7 @@ from neuralrules._data._markers import LONGEST_MARKER, MOST_MARKERS
 from neuralrules._data._numbers import LARGEST
 from neuralrules._data._scaling import Knots
 from neuralrules._engine._adam import Moments
-from neuralrules._files._checks import MOST_ROWS, Contents, shown
-from neuralrules._files._container import refuse
+from neuralrules._files._container import MOST_ROWS, Contents, refuse, shown
 from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._performance import BINS, Performance
 from neuralrules._network._network import Network
