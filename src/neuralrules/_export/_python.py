@@ -177,15 +177,17 @@ def extra_functions(fitted: Fitted, extras: Extras) -> list[list[str]]:
     """The functions for points, for the prediction that points stand for, and for reasons."""
     functions, card = [], extras.card
     if card is not None:
-        # Points count against the adverse class, and the sign is that of the decision.
+        # Points count against the adverse class.
         sign = "-" if card.adverse is not None and card._outcome.sign > 0 else ""
-        levels = card.levels is not None
-        functions += [templates.CARD_LEVELS if levels else templates.CARD.format(sign=sign)]
-        number = card.adverse is None
-        functions += [templates.POINTS_PREDICTION if number else templates.POINTS_PROBABILITY]
+        by_rates = templates.CARD.format(sign=sign)
+        functions.append(by_rates if card.levels is None else templates.CARD_LEVELS)
+        of_number = card.adverse is None
+        functions.append(
+            templates.POINTS_PREDICTION if of_number else templates.POINTS_PROBABILITY
+        )
     if extras.outcome is not None:
         added = adverse_code(fitted, extras.outcome)
-        functions += [templates.REASONS.format(k=extras.n_reasons, added=added)]
+        functions.append(templates.REASONS.format(k=extras.n_reasons, added=added))
     return [[function] for function in functions]
 
 

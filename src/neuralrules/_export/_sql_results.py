@@ -196,9 +196,10 @@ def reason_subqueries(
         earlier = ", ".join(f"reason_{i}" for i in range(1, place))
         left, cases = [], [f"WHEN most_{place} <= {extras.outcome.faint!r} THEN NULL"]
         for name in names:
-            taken, unused = f"'{name}' IN ({earlier})", f" AND '{name}' NOT IN ({earlier})"
-            left.append(f"CASE WHEN {taken} THEN 0 ELSE {name} END" if earlier else name)
-            cases.append(f"WHEN {name} = most_{place}{unused if earlier else ''} THEN '{name}'")
+            unused = f" AND '{name}' NOT IN ({earlier})" if earlier else ""
+            cases.append(f"WHEN {name} = most_{place}{unused} THEN '{name}'")
+            taken = f"CASE WHEN '{name}' IN ({earlier}) THEN 0 ELSE {name} END"
+            left.append(taken if earlier else name)
         most = extreme(dialect.greatest, left, LINE, ITEM) if left else "0"
         chosen = LINE.join(["CASE", *cases]) + "\n    END"
         subqueries.append((f"shortfall_{place}", ["*", f"{most} AS most_{place}"]))
