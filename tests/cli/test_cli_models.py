@@ -12,7 +12,7 @@ from models import performance_on
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor, load, read_rules
 from neuralrules._cli._console import Console
-from neuralrules._cli._simplify import simplify
+from neuralrules._cli._edit import simplify
 from neuralrules._cli._tables._columns import Table
 from neuralrules._simplify._path import TOLERANCE
 

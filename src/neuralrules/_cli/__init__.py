@@ -1,13 +1,12 @@
 """The command line `neuralrules`.
 
-`_app` combines the commands, and turns the way a command ends into an exit code. Each command
-has a module of its own: `_fit`, `_evaluate`, `_predict`, `_rules` (with `explain`),
-`_counterfactual`, `_scorecard`, `_report`, `_simplify`, `_edit`, `_compare`, `_export` and
-`_demo`.
+`_app` combines the commands, and turns the way a command ends into an exit code. The commands
+are in `_fit`, `_evaluate`, `_predict`, `_rules` (with `explain`), `_counterfactual`, `_report`
+(with `scorecard` and `compare`), `_edit` (with `simplify`), `_export` and `_demo`.
 
 The commands share these modules:
 
-- `_options`: the options that commands have in common, and the layout of help texts.
+- `_options`: how commands and options are declared, and the layout of help texts.
 - `_parameters`: options that are made from the parameters of the estimators.
 - `_fit_data` and `_column_notes`: the data that `fit` learns from, and notes about columns.
 - `_table_format` and `_tables`: options for the format of tables; reading and writing tables.

@@ -10,21 +10,18 @@ from collections.abc import Sequence
 import click
 from click.shell_completion import get_completion_class, shell_complete
 
-from neuralrules._cli._compare import compare
 from neuralrules._cli._console import warnings_in_one_line
 from neuralrules._cli._counterfactual import counterfactual
 from neuralrules._cli._demo import demo
-from neuralrules._cli._edit import edit
+from neuralrules._cli._edit import edit, simplify
 from neuralrules._cli._errors import NAME, exit_code
 from neuralrules._cli._evaluate import evaluate
 from neuralrules._cli._export import export
 from neuralrules._cli._fit import fit
 from neuralrules._cli._options import Command
 from neuralrules._cli._predict import predict
-from neuralrules._cli._report import report
+from neuralrules._cli._report import compare, report, scorecard
 from neuralrules._cli._rules import explain, rules
-from neuralrules._cli._scorecard import scorecard
-from neuralrules._cli._simplify import simplify
 from neuralrules._version import __version__
 
 HELP_WIDTH = 100  # characters, if the terminal is as wide

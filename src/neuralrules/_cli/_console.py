@@ -79,6 +79,14 @@ class Console:
             {"output": str(path), "bytes": n_bytes, **record},
         )
 
+    def saved(self, path: Path, text: str, record: dict[str, Any]) -> None:
+        """Print the summary of a command that wrote a model file, with a text about it."""
+        n_bytes = path.stat().st_size
+        self.summary(
+            f"{text}\nSaved in {path}, {bytes_text(n_bytes)}.",
+            {"model": str(path), "bytes": n_bytes, **record},
+        )
+
     @contextmanager
     def progress(
         self,

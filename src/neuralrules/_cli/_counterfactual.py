@@ -13,7 +13,7 @@ from neuralrules._cli._console import Console, without_c_output
 from neuralrules._cli._errors import InputError, library_errors, listed
 from neuralrules._cli._model_rows import kind_of, rows_by_number
 from neuralrules._cli._models import label_of, load_model
-from neuralrules._cli._options import Command, Parsed, console_options, option, row_option
+from neuralrules._cli._options import COUNT, FITTED, Parsed, command, option, row_option
 from neuralrules._cli._table_format import TableFormat, table_format_options
 
 if TYPE_CHECKING:
@@ -43,19 +43,6 @@ def read_range(text: str) -> tuple[Any, Any]:
     return end_of_range(low), end_of_range(high)
 
 
-def read_closed_range(text: str) -> tuple[Any, Any]:
-    """Read a range that has at least one end."""
-    low, high = read_range(text)
-    if low is None and high is None:
-        raise ValueError(text)
-    return low, high
-
-
-def read_probability(text: str) -> Any:
-    """Read a lower bound for a probability, or a range of probabilities."""
-    return read_closed_range(text) if ".." in text else float(text)
-
-
 def end_of_range(text: str) -> Any:
     """Read a number. Empty text is None, and any other text stays, because it may be a date."""
     try:
@@ -64,131 +51,113 @@ def end_of_range(text: str) -> Any:
         return text
 
 
+def read_goal(text: str) -> tuple[Any, Any]:
+    """Read a range that has at least one end."""
+    if text == "..":
+        raise ValueError(text)
+    return read_range(text)
+
+
+def read_probability(text: str) -> Any:
+    """Read a lower bound for a probability, or a range of probabilities."""
+    return read_goal(text) if ".." in text else float(text)
+
+
 def read_categories(text: str) -> list[str]:
     """Read categories with commas between them. A category with a comma is in quotes."""
     return next(csv.reader([text]), [])
 
 
-RANGE = Parsed(read_range, "a range, such as 10..20, 10.. or ..20")
-CLOSED_RANGE = Parsed(read_closed_range, "a range, such as 10..20, 10.. or ..20")
+A_RANGE = "a range, such as 10..20, 10.. or ..20"
 
 
-class ForColumn(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
-    """An option type: a column and a value for it, with an equals sign between them."""
-
-    name = "column"
-
-    def __init__(self, value_type: click.ParamType[Any], example: str) -> None:
-        self.value_type, self.example = value_type, example
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, Any]:
-        column, sign, given = value.rpartition("=")
-        if not sign or not column or not given:
-            self.fail(
-                f"{value!r} is not a column with its value, such as {self.example}.",
-                param,
-                ctx,
-            )
-        return column, self.value_type.convert(given, param, ctx)
-
-
-def column_option(name: str, text: str) -> Any:
+def column_option(declared: str, text: str) -> Any:
     """An option that names columns."""
-    return option(name, metavar="COL", multiple=True, section=SECTION, help=text)
+    return option(declared, multiple=True, section=SECTION, help=text)
 
 
-@click.command(
-    "counterfactual",
-    cls=Command,
-    arguments={
-        "MODEL": "A model file that `fit` wrote.",
+def value_option(
+    declared: str, value_type: click.ParamType[Any], example: str, text: str
+) -> Any:
+    """An option that gives a value for a column, with an equals sign between them."""
+
+    def read(given: str) -> tuple[str, Any]:
+        column, _, value = given.rpartition("=")
+        if not column or not value:
+            raise ValueError(given)
+        return column, value_type.convert(value, None, None)
+
+    parsed = Parsed(read, f"a column with its value, such as {example}")
+    return option(declared, multiple=True, type=parsed, section=SECTION, help=text)
+
+
+@command(
+    {
+        "MODEL": FITTED,
         "DATA": "The table with the rows to change; - for standard input.",
     },
-    examples=[
-        "neuralrules counterfactual iris.nrules iris.csv --row 1 --max-changes 1",
-        "neuralrules counterfactual houses.nrules houses.parquet --row 1 --to ..180 \\",
-        "  --fixed sex --time-limit 10",
-    ],
+    "neuralrules counterfactual iris.nrules iris.csv --row 1 --max-changes 1",
+    "neuralrules counterfactual houses.nrules houses.parquet --row 1 --to ..180 \\",
+    "  --fixed sex --time-limit 10",
 )
-@click.argument("model", type=click.Path())
-@click.argument("data", type=click.Path(allow_dash=True))
 @row_option("change")
 @option(
-    "--to",
+    "--to LABEL|LOW..HIGH",
     "target",
-    metavar="LABEL|LOW..HIGH",
     multiple=True,
     help="The class wanted; for a number, the range wanted. If the model predicts "
     "several numbers, give --to once for each.  [default: any other class]",
 )
 @option(
-    "--probability",
-    metavar="P|LOW..HIGH",
+    "--probability P|LOW..HIGH",
     type=Parsed(read_probability, "a probability, such as 0.5 or 0.2..0.4"),
     help="For two classes: the probability that the class wanted must reach, or the "
     "range that it must lie in.",
 )
+@option("--max-changes N", type=COUNT, help="Most columns that may change.  [default: all]")
 @option(
-    "--max-changes",
-    metavar="N",
-    type=click.IntRange(1),
-    help="Most columns that may change.  [default: all]",
-)
-@option(
-    "--answers",
-    metavar="N",
-    type=click.IntRange(1),
+    "--answers N",
+    type=COUNT,
     default=1,
     help="Number of answers to look for. Each further answer keeps at least one "
     "column unchanged that every earlier answer changed.  [default: 1]",
 )
 @option(
-    "--time-limit",
-    metavar="SECONDS",
+    "--time-limit SECONDS",
     type=click.FloatRange(0, min_open=True),
     default=60.0,
     help="Time to search for each answer. After that, the best change found so far is "
     "printed.  [default: 60]",
 )
-@column_option("--fixed", "A column that may not change.")
-@column_option("--increase", "A column that may only grow.")
-@column_option("--decrease", "A column that may only shrink.")
+@column_option("--fixed COL", "A column that may not change.")
+@column_option("--increase COL", "A column that may only grow.")
+@column_option("--decrease COL", "A column that may only shrink.")
 @column_option(
-    "--whole",
+    "--whole COL",
     "A column of numbers whose new value must be whole. Columns that hold only whole numbers "
     "in DATA always stay whole.",
 )
-@option(
-    "--bounds",
-    metavar="COL=LOW..HIGH",
-    multiple=True,
-    type=ForColumn(RANGE, "age=18..65"),
-    section=SECTION,
-    help="The range in which a column of numbers or dates must stay; COL=.. sets no "
+@value_option(
+    "--bounds COL=LOW..HIGH",
+    Parsed(read_range, A_RANGE),
+    "age=18..65",
+    "The range in which a column of numbers or dates must stay; COL=.. sets no "
     "bounds.  [default: the range of the column in training]",
 )
-@option(
-    "--allow",
-    metavar="COL=NAME,…",
-    multiple=True,
-    type=ForColumn(Parsed(read_categories, "categories"), "region=north,south"),
-    section=SECTION,
-    help="The only categories that a column may switch to.",
+@value_option(
+    "--allow COL=NAME,…",
+    Parsed(read_categories, "categories"),
+    "region=north,south",
+    "The only categories that a column may switch to.",
 )
-@option(
-    "--unit",
-    "units",
-    metavar="COL=X",
-    multiple=True,
-    type=ForColumn(click.FLOAT, "age=10"),
-    section=SECTION,
-    help="The change of a column that costs 1.  [default: its standard deviation; a "
+@value_option(
+    "--unit COL=X",
+    click.FLOAT,
+    "age=10",
+    "The change of a column that costs 1.  [default: its standard deviation; a "
     "switch to another category costs 1]",
 )
 @table_format_options
-@console_options
 def counterfactual(
     *,
     model: str,
@@ -212,11 +181,24 @@ def counterfactual(
     loaded = load_model(model)
     limits = column_limits(loaded, columns)
     goal = target_of(loaded, target)
-    always = WholeColumns(loaded)
+    names = loaded.encoder_.names
+    # The types of the cells do not show which columns hold only whole numbers: tables are read
+    # as floats, and a model knows only the range, mean and standard deviation in training.
+    whole = {
+        name: source
+        for source, name in enumerate(names)
+        if may_be_whole(loaded.encoder_.columns_of(source)[0])
+    }
+
+    def look_at(frame: pd.DataFrame) -> None:
+        """Remove the columns that hold other numbers in some rows of the table."""
+        for name, source in list(whole.items()):
+            if (frame.iloc[:, source].dropna() % 1 != 0).any():
+                del whole[name]
+
     with table_format.open(data, loaded) as table:
-        rows = rows_by_number(loaded, table, numbers, console, always.look_at)
-        chosen = dict(rows)
-    limits["whole"] = [*limits["whole"], *always.names]
+        chosen = dict(rows_by_number(loaded, table, numbers, console, look_at))
+    limits["whole"] = [*limits["whole"], *whole]
     texts, records = [], []
     for number in numbers:
         searching = console.progress(f"Searching for row {number}")
@@ -237,57 +219,25 @@ def counterfactual(
 
 def column_limits(model: NeuralRuleModel, columns: dict[str, Any]) -> dict[str, Any]:
     """The options about what may change, as parameters of the method `counterfactual`."""
-    named = {
-        name: [one[0] if isinstance(one, tuple) else one for one in given]
-        for name, given in columns.items()
-    }
-    for name, given in named.items():
-        for column in given:
-            check_column(model, name, column)
-    both = sorted({*named["increase"]} & {*named["decrease"]})
+    for name, given in columns.items():
+        for one in given:
+            check_column(model, name, one[0] if isinstance(one, tuple) else one)
+    both = sorted({*columns["increase"]} & {*columns["decrease"]})
     if both:
         raise click.UsageError(
             f"--increase and --decrease both name {both[0]!r}. Give one, or --fixed."
         )
-    directions = dict.fromkeys(columns["increase"], "increase")
-    directions |= dict.fromkeys(columns["decrease"], "decrease")
     return {
         "fixed": list(columns["fixed"]),
-        "directions": directions,
+        "directions": {
+            name: direction
+            for direction in ("increase", "decrease")
+            for name in columns[direction]
+        },
         "whole": list(columns["whole"]),
-        "bounds": {**dict(columns["bounds"]), **dict(columns["allow"])},
-        "units": dict(columns["units"]),
+        "bounds": dict([*columns["bounds"], *columns["allow"]]),
+        "units": dict(columns["unit"]),
     }
-
-
-class WholeColumns:
-    """The columns that hold only whole numbers in the table, and probably did in training.
-
-    The types of the cells do not show this: tables are read as floats, and a model knows only
-    the range, the mean and the standard deviation of a column in training.
-
-    Attributes
-    ----------
-    names : list of str
-    """
-
-    def __init__(self, model: NeuralRuleModel) -> None:
-        self._model_names = model.encoder_.names
-        self.names = [
-            name
-            for source, name in enumerate(self._model_names)
-            if may_be_whole(model.encoder_.columns_of(source)[0])
-        ]
-
-    def look_at(self, frame: pd.DataFrame) -> None:
-        """Remove the columns that hold other numbers in some rows.
-
-        The frame has the columns of the model in the model's order.
-        """
-        for name in list(self.names):
-            cells = frame.iloc[:, self._model_names.index(name)]
-            if (cells.dropna() % 1 != 0).any():
-                self.names.remove(name)
 
 
 def may_be_whole(column: EncodedColumn) -> bool:
@@ -306,25 +256,24 @@ def may_be_whole(column: EncodedColumn) -> bool:
     return high - low > 1.5 or abs(column.scale**2 - variance) <= 1e-4 * variance
 
 
-def check_column(model: NeuralRuleModel, name: str, column: str) -> None:
+def check_column(model: NeuralRuleModel, option_name: str, column: str) -> None:
     """Refuse a column that the model does not have, or that does not fit the option."""
-    names, option = model.encoder_.names, OPTIONS.get(name, f"--{name}")
-    if column in names:
-        holds_numbers = kind_of(model.encoder_.columns_of(names.index(column))[0]) != "category"
-        if name in NUMBERS_ONLY and not holds_numbers:
-            raise InputError(
-                f"{option}: {column!r} holds categories. Name columns of numbers; --allow says "
-                "which categories are allowed."
-            )
-        if name == "allow" and holds_numbers:
-            raise InputError(
-                f"{option}: {column!r} holds numbers. Name columns of categories; --bounds "
-                "says between which numbers a column must stay."
-            )
-    else:
+    names = model.encoder_.names
+    if column not in names:
         near = get_close_matches(column, names, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Its columns are {listed(names)}."
-        raise InputError(f"{option}: the model has no column {column!r}. {hint}")
+        raise InputError(f"--{option_name}: the model has no column {column!r}. {hint}")
+    holds_numbers = kind_of(model.encoder_.columns_of(names.index(column))[0]) != "category"
+    if option_name in NUMBERS_ONLY and not holds_numbers:
+        raise InputError(
+            f"--{option_name}: {column!r} holds categories. Name columns of numbers; --allow "
+            "says which categories are allowed."
+        )
+    if option_name == "allow" and holds_numbers:
+        raise InputError(
+            f"--allow: {column!r} holds numbers. Name columns of categories; --bounds "
+            "says between which numbers a column must stay."
+        )
 
 
 def target_of(model: NeuralRuleModel, given: Sequence[str]) -> Any:
@@ -343,24 +292,16 @@ def target_of(model: NeuralRuleModel, given: Sequence[str]) -> Any:
         raise click.UsageError(
             f"The model predicts {task.n_outputs} number(s): give --to LOW..HIGH once for each."
         )
-    ranges = [CLOSED_RANGE.convert(text, None, None) for text in given]
+    ranges = [Parsed(read_goal, A_RANGE).convert(text, None, None) for text in given]
     return ranges[0] if len(ranges) == 1 else ranges
 
 
 def answer_record(found: Counterfactual) -> dict[str, Any]:
     """A counterfactual as a record for JSON."""
+    names = ["found", "optimal", "cost", "bound", "prediction_before", "prediction_after"]
+    names += ["probability_before", "probability_after"]
     return {
-        "found": found.found,
-        "optimal": found.optimal,
-        "cost": found.cost,
-        "bound": found.bound,
-        "prediction_before": found.prediction_before,
-        "prediction_after": found.prediction_after,
-        "probability_before": found.probability_before,
-        "probability_after": found.probability_after,
-        "changes": [
-            {"column": one.column, "before": one.before, "after": one.after, "cost": one.cost}
-            for one in found.changes
-        ],
+        **{name: getattr(found, name) for name in names},
+        "changes": [vars(change) for change in found.changes],
         "others": [answer_record(other) for other in found.others],
     }

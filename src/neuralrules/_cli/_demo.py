@@ -7,12 +7,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
 import numpy as np
 
 from neuralrules._cli._console import Console, aligned, bytes_text, folded
 from neuralrules._cli._errors import InputError, library_errors
-from neuralrules._cli._options import Command, console_options, output_option
+from neuralrules._cli._options import command, output_option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,13 +31,8 @@ FILES = {
 }
 
 
-@click.command(
-    "demo",
-    cls=Command,
-    examples=["neuralrules demo", "neuralrules demo -o tour"],
-)
+@command({}, "neuralrules demo", "neuralrules demo -o tour")
 @output_option(f"The folder to write into.  [default: {FOLDER}]", metavar="FOLDER")
-@console_options
 def demo(*, output: str | None, console: Console) -> None:
     """Show the method at work, in about a minute.
 
@@ -47,21 +41,35 @@ def demo(*, output: str | None, console: Console) -> None:
     """
     from sklearn.datasets import load_breast_cancer
 
+    from neuralrules import NeuralRuleClassifier
+
     folder = Path(FOLDER if output is None else output)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--output {str(folder)!r} is a file. Give the name of a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     cancer = load_breast_cancer(as_frame=True)
-    labels = cancer.target_names[cancer.target]
-    compile_kernels(cancer.data, labels, console)
+    X, y = cancer.data, cancer.target_names[cancer.target]
+    start = time.perf_counter()
+    with console.progress("Compiling the kernels, once"):  # so that no later timing includes it
+        NeuralRuleClassifier(2, n_epochs=1).fit(X, y).predict(X)
+    console.tell(f"Compiled the kernels in {time.perf_counter() - start:.1f} s.\n")
 
     scores = {}
-    for name, (X, y) in zip(TABLES, (rotated_xor(), (cancer.data, labels)), strict=True):
-        model, scores[name] = compare(name, X, y, console)
-    small = read(model, cancer.data, labels, console)
+    for name, table in zip(TABLES, (rotated_xor(), (X, y)), strict=True):
+        model, scores[name] = compare(name, *table, console)
+    small = read(model, X, y, console)
     with library_errors(), console.progress("Writing the files"):
-        ship(small, cancer.data, labels, folder)
-    say_shipped(folder, scores, console)
+        ship(small, X, y, folder)
+    sizes = {name: (folder / name).stat().st_size for name in FILES}
+    files = [(name, f"{bytes_text(sizes[name]):>8}  {what}") for name, what in FILES.items()]
+    console.summary(
+        f"\nReady to ship, in the folder {folder}:\n\n{aligned(files)}\n\nGo on with\n\n"
+        f"  cd {shlex.quote(str(folder))}\n"
+        "  neuralrules evaluate breast_cancer.nrules breast_cancer.csv\n"
+        "  neuralrules explain breast_cancer.nrules breast_cancer.csv --row 1\n"
+        "  neuralrules export breast_cancer.nrules --format sql --table patients",
+        {"folder": str(folder), "files": sizes, "test_scores": scores},
+    )
 
 
 def rotated_xor(n_rows: int = 2000) -> tuple[np.ndarray, np.ndarray]:
@@ -71,16 +79,6 @@ def rotated_xor(n_rows: int = 2000) -> tuple[np.ndarray, np.ndarray]:
     y = (square[:, 0] * square[:, 1] > 0).astype(int)
     turned = square @ np.array([[1, -1], [1, 1]]) / np.sqrt(2)
     return turned + rng.normal(0, 0.02, turned.shape), y
-
-
-def compile_kernels(X: Any, y: np.ndarray, console: Console) -> None:
-    """Compile the kernels, so that later timings do not include this."""
-    from neuralrules import NeuralRuleClassifier
-
-    start = time.perf_counter()
-    with console.progress("Compiling the kernels, once"):
-        NeuralRuleClassifier(2, n_epochs=1).fit(X, y).predict(X)
-    console.tell(f"Compiled the kernels in {time.perf_counter() - start:.1f} s.\n")
 
 
 def compare(
@@ -112,8 +110,7 @@ def compare(
     scores = {}
     for label, model in models.items():
         with console.progress(f"  {label:<20}"):
-            wanted = ("accuracy", "neg_log_loss")
-            found = cross_validate(model, X, y, cv=folds, scoring=wanted)
+            found = cross_validate(model, X, y, cv=folds, scoring=("accuracy", "neg_log_loss"))
             error = float(1 - found["test_accuracy"].mean())
             loss = float(-found["test_neg_log_loss"].mean())
             start = time.perf_counter()
@@ -190,17 +187,3 @@ def ship(model: Any, X: pd.DataFrame, y: np.ndarray, folder: Path) -> None:
     loaded.report(page, X, y, title="Breast cancer")
     with whole_file(module) as file:
         file.write(loaded.to_python().encode())
-
-
-def say_shipped(folder: Path, scores: dict[str, Any], console: Console) -> None:
-    """Print which files are in the folder, and which commands to try next."""
-    sizes = {name: (folder / name).stat().st_size for name in FILES}
-    files = [(name, f"{bytes_text(sizes[name]):>8}  {what}") for name, what in FILES.items()]
-    console.summary(
-        f"\nReady to ship, in the folder {folder}:\n\n{aligned(files)}\n\nGo on with\n\n"
-        f"  cd {shlex.quote(str(folder))}\n"
-        "  neuralrules evaluate breast_cancer.nrules breast_cancer.csv\n"
-        "  neuralrules explain breast_cancer.nrules breast_cancer.csv --row 1\n"
-        "  neuralrules export breast_cancer.nrules --format sql --table patients",
-        {"folder": str(folder), "files": sizes, "test_scores": scores},
-    )

@@ -1,114 +1,116 @@
-"""`neuralrules edit`: change the rules of a model by hand."""
+"""`neuralrules edit` and `neuralrules simplify`: make another model from a model."""
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from neuralrules._cli._compare import FIRST_ROW, comparison_record
-from neuralrules._cli._console import Console, bytes_text
+from neuralrules._cli._console import Console
 from neuralrules._cli._errors import InputError, library_errors, say
 from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import checked_output, load_model
-from neuralrules._cli._options import Command, Parsed, console_options, option, output_option
+from neuralrules._cli._options import (
+    FILE,
+    FITTED,
+    Parsed,
+    command,
+    option,
+    output_option,
+    read_text,
+)
+from neuralrules._cli._report import FIRST_ROW, comparison_record
 
-SECTION = "Changes (each but --text may be given several times)"
+RULE = click.IntRange(0)
 EDITORS = ("VISUAL", "EDITOR")  # variables that name the editor, in the order usual on Unix
+CHANGES = "Changes (each but --text may be given several times)"
+SIZES = {"n_rules": "rules", "n_literals": "literals", "n_parameters": "parameters"}
+LOSSES = {
+    "loss": "loss on DATA",
+    "validation_loss": "loss on other rows",
+    "error": "error on other rows",
+}
 
 
 def read_change(text: str) -> tuple[int, str]:
-    """Read the number of a rule and its new value, with an equals sign between them."""
-    rule, sign, given = text.partition("=")
-    if not sign or not rule.strip().isdecimal() or not given.strip():
+    """Read the number of a rule and something new for it, with an equals sign between them."""
+    rule, _, given = text.partition("=")
+    if not rule.strip().isdecimal() or not given.strip():
         raise ValueError(text)
     return int(rule), given.strip()
 
 
-def rule_option(name: str, text: str) -> Any:
-    """An option that names rules."""
-    return option(
-        name,
-        metavar="N",
-        type=click.IntRange(0),
-        multiple=True,
-        section=SECTION,
-        help=text,
-    )
+def read_value(text: str) -> tuple[int, Any]:
+    """Read the number of a rule and its new value, or several values."""
+    rule, given = read_change(text)
+    numbers = Parsed(read_numbers, "a number, or several with commas between them")
+    return rule, numbers.convert(given, None, None)
 
 
-def given_option(name: str, metavar: str, example: str, text: str) -> Any:
-    """An option that gives rules new values."""
-    return option(
-        name,
-        metavar=metavar,
-        type=Parsed(read_change, f"the number of a rule with its new value, such as {example}"),
-        multiple=True,
-        section=SECTION,
-        help=text,
-    )
+def read_numbers(text: str) -> float | list[float]:
+    numbers = [float(part) for part in text.split(",")]
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
-@click.command(
-    "edit",
-    cls=Command,
-    arguments={
-        "MODEL": "A model file that `fit` wrote.",
+def rules_option(*names: str, rule_type: click.ParamType[Any] = RULE, text: str) -> Any:
+    """An option that names or changes rules."""
+    return option(*names, multiple=True, type=rule_type, section=CHANGES, help=text)
+
+
+def change(read: Callable[[str], Any], example: str) -> Parsed:
+    """The type of an option that changes rules."""
+    return Parsed(read, f"the number of a rule with its new value, such as {example}")
+
+
+@command(
+    {
+        "MODEL": FITTED,
         "[DATA]": "Rows to measure the change on, if possible rows that the model was not "
         "fitted on; - for standard input.",
     },
-    examples=[
-        "neuralrules edit iris.nrules --drop 3 --freeze 0 -o edited.nrules",
-        "neuralrules edit houses.nrules houses.parquet --value 0=12.5 -o edited.nrules",
-        "neuralrules edit iris.nrules iris_test.csv --text iris.txt -o edited.nrules",
-    ],
+    "neuralrules edit iris.nrules --drop 3 --freeze 0 -o edited.nrules",
+    "neuralrules edit houses.nrules houses.parquet --value 0=12.5 -o edited.nrules",
+    "neuralrules edit iris.nrules iris_test.csv --text iris.txt -o edited.nrules",
 )
-@click.argument("model", type=click.Path())
-@click.argument("data", type=click.Path(allow_dash=True), required=False)
 @output_option("The model file to write.", metavar="OUT", required=True)
-@rule_option("--drop", "A rule to drop, by its number in `rules`.")
-@rule_option("--freeze", "A rule that later training must not change.")
-@rule_option("--unfreeze", "A frozen rule that later training may change again.")
-@given_option(
-    "--replace",
-    "N=RULE",
-    '"3=income > 20000"',
-    'A rule with its new conditions, such as "3=income > 20000 and region = west".',
+@rules_option("--drop N", text="A rule to drop, by its number in `rules`.")
+@rules_option("--freeze N", text="A rule that later training must not change.")
+@rules_option("--unfreeze N", text="A frozen rule that later training may change again.")
+@rules_option(
+    "--replace N=RULE",
+    rule_type=change(read_change, '"3=income > 20000"'),
+    text='A rule with its new conditions, such as "3=income > 20000 and region = west".',
 )
-@given_option(
-    "--value",
-    "N=X",
-    "3=0.5",
-    "The new value of a rule, in the units of the outputs; for several outputs, values with "
-    "commas between them.",
+@rules_option(
+    "--value N=X",
+    "values",
+    rule_type=change(read_value, "3=0.5"),
+    text="The new value of a rule, in the units of the outputs; for several outputs, values "
+    "with commas between them.",
 )
 @option(
-    "--text",
-    metavar="FILE",
-    type=click.Path(),
-    section=SECTION,
+    "--text FILE",
+    type=FILE,
+    section=CHANGES,
     help="A file with the whole model, as `rules --exact` wrote it and you changed it.",
 )
 @labelled_table_options
-@console_options
 def edit(
     *,
     model: str,
     data: str | None,
     output: str,
-    drop: Sequence[int],
-    freeze: Sequence[int],
-    unfreeze: Sequence[int],
-    replace: Sequence[tuple[int, str]],
-    value: Sequence[tuple[int, str]],
     text: str | None,
     table: LabelledTable,
     console: Console,
+    **changes: Sequence[Any],
 ) -> None:
     """Change the rules of a model by hand, and say what changed.
 
@@ -116,51 +118,36 @@ def edit(
     exact text of the model. With DATA, the command says which predictions change, and
     whether they get better or worse. MODEL itself is not changed.
     """
-    changes = {
-        "drop": list(drop),
-        "freeze": list(freeze),
-        "unfreeze": list(unfreeze),
-        "replace": dict(replace),
-        "values": {rule: numbers_of(given) for rule, given in value},
-    }
-    asked = {name: given for name, given in changes.items() if given}
+    from neuralrules._compare._comparison import comparison_text
+    from neuralrules._estimators._changes import compare
+
+    asked: dict[str, Any] = {name: list(given) for name, given in changes.items() if given}
+    asked |= {name: dict(asked[name]) for name in ("replace", "values") if name in asked}
     if text is not None and asked:
         raise click.UsageError("--text says the whole model. Give it alone, or other changes.")
     loaded = load_model(model)
     path = checked_output(output, "edited.nrules", [model, data, text])
     rows = table.read(loaded, data, console, target_needed=False)
     draft = None
-    if asked:
-        with library_errors():
-            changed = loaded.edit(**changes)
-    elif text is not None:
-        with library_errors():
-            changed = loaded.edit(text=read_text(text))
-    else:
+    if text is None and not asked:
         changed, draft = edited_by_hand(loaded)
-    report_and_save(loaded, changed, rows, path, console)
+    else:
+        if text is not None:
+            asked = {"text": read_text(text)}
+        with library_errors():
+            changed = loaded.edit(**asked)
+    with library_errors(), console.progress("Comparing"):
+        compared = compare(loaded, changed, rows.X, rows.y, sample_weight=rows.weights)
+        changed.save(path)
+    done = changed.lineage_[-1].summary
+    console.saved(
+        path,
+        f"A is the model before, B the one after. Done: {done}.\n"
+        f"{comparison_text(compared, FIRST_ROW)}\n",
+        {"done": done, **comparison_record(compared)},
+    )
     if draft is not None:  # the text of the draft is in the model file now
         draft.unlink(missing_ok=True)
-
-
-def numbers_of(given: str) -> float | list[float]:
-    """Read the value of a rule, or several values with commas between them."""
-    try:
-        numbers = [float(part) for part in given.split(",")]
-    except ValueError:
-        raise click.BadParameter(
-            f"{given!r} is not a number, or several with commas between them.",
-            param_hint="'--value'",
-        ) from None
-    return numbers[0] if len(numbers) == 1 else numbers
-
-
-def read_text(path: str) -> str:
-    """The text of a file that a person wrote."""
-    try:
-        return Path(path).read_text("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"{path!r} is not a text in UTF-8. Save it as such.") from None
 
 
 def edited_by_hand(model: Any) -> tuple[Any, Path]:
@@ -168,7 +155,12 @@ def edited_by_hand(model: Any) -> tuple[Any, Path]:
 
     The file is kept until a model file holds its text, so that no work is lost.
     """
-    check_editor()
+    if not any(os.environ.get(name) for name in EDITORS) and not sys.stdin.isatty():
+        raise InputError(
+            "no change is given, and there is no editor to make one with: neither $VISUAL nor "
+            "$EDITOR is set, and there is no terminal. Set one, or give --drop, --value and "
+            "the like, or --text."
+        )
     before = model.exact_text()
     descriptor, name = tempfile.mkstemp(prefix="neuralrules-", suffix=".txt")
     draft = Path(name)
@@ -196,29 +188,73 @@ def edited_by_hand(model: Any) -> tuple[Any, Path]:
                 raise InputError(f"no file is written. {kept}") from None
 
 
-def check_editor() -> None:
-    """Refuse to edit if there is neither an editor nor a terminal."""
-    if not any(os.environ.get(name) for name in EDITORS) and not sys.stdin.isatty():
-        raise InputError(
-            "no change is given, and there is no editor to make one with: neither $VISUAL nor "
-            "$EDITOR is set, and there is no terminal. Set one, or give --drop, --value and "
-            "the like, or --text."
-        )
+@command(
+    {
+        "MODEL": FITTED,
+        "DATA": "Rows to train the smaller model on, usually the table of the fit; - for "
+        "standard input.",
+    },
+    "neuralrules simplify iris.nrules iris.csv -o small.nrules",
+    "neuralrules simplify iris.nrules iris.csv --tolerance 0.05 \\",
+    "  --validation iris_test.csv -o small.nrules",
+)
+@output_option("The model file to write.", metavar="OUT", required=True)
+@option(
+    "--tolerance X",
+    type=click.FloatRange(0),
+    default=0.02,
+    show_default=True,
+    help="The share of the gain that may be lost. The gain is the mean loss of the "
+    "best constant prediction minus the mean loss of MODEL.",
+)
+@option(
+    "--validation DATA2",
+    type=FILE,
+    help="A table of rows that the model was not fitted on, to measure on. Without "
+    "it, a second model is fitted on four fifths of DATA and measured on the "
+    "last fifth.",
+)
+@labelled_table_options
+def simplify(
+    *,
+    model: str,
+    data: str,
+    output: str,
+    tolerance: float,
+    validation: str | None,
+    table: LabelledTable,
+    console: Console,
+) -> None:
+    """Make a model smaller, and hardly worse.
 
-
-def report_and_save(model: Any, changed: Any, rows: Any, path: Path, console: Console) -> None:
-    """Write the model file, and print what changed and how the predictions change."""
-    from neuralrules._compare._comparison import comparison_text
-    from neuralrules._estimators._changes import compare
-
-    with library_errors(), console.progress("Comparing"):
-        compared = compare(model, changed, rows.X, rows.y, sample_weight=rows.weights)
-        changed.save(path)
-    n_bytes = path.stat().st_size
-    text = comparison_text(compared, FIRST_ROW)
-    done = changed.lineage_[-1].summary
-    console.summary(
-        f"A is the model before, B the one after. Done: {done}.\n{text}\n\nSaved in {path}, "
-        f"{bytes_text(n_bytes)}.",
-        {"model": str(path), "bytes": n_bytes, "done": done, **comparison_record(compared)},
-    )
+    Step by step, the rules, literals and weights that matter least are dropped, and the
+    rest is trained again. The smallest model is kept that loses at most the share
+    --tolerance of what MODEL gains over a constant prediction.
+    """
+    if math.isnan(tolerance):
+        raise click.BadParameter("nan is not a number.", param_hint="'--tolerance'")
+    if data == validation == "-":
+        raise click.UsageError("DATA and --validation cannot both be standard input.")
+    loaded = load_model(model)
+    path = checked_output(output, "small.nrules", [data, validation])
+    rows = table.read(loaded, data, console)
+    unseen: dict[str, Any] = {}
+    if validation is not None:
+        others = replace(table, weight=None).read(loaded, validation, console)
+        unseen = {"X_val": others.X, "y_val": others.y}
+    with library_errors():
+        loaded.set_params(verbose=int(console.shows_progress))
+        steps = loaded.simplification_path(rows.X, rows.y, sample_weight=rows.weights, **unseen)
+        loaded.set_params(verbose=0)  # so that the model file is the same without a terminal
+        chosen = steps.within(tolerance)
+        steps.model(chosen).save(path)
+    sizes = steps.to_frame()
+    before, after = sizes.iloc[0].to_dict(), sizes.iloc[chosen].to_dict()
+    lines = [("", "before", "after")]
+    lines += [
+        (name, f"{int(before[key]):,}", f"{int(after[key]):,}") for key, name in SIZES.items()
+    ]
+    lines += [(name, f"{before[key]:.4f}", f"{after[key]:.4f}") for key, name in LOSSES.items()]
+    width = max(len(name) for name, *_ in lines)
+    text = "\n".join(f"  {name:<{width}}  {one:>8}  {other:>8}" for name, one, other in lines)
+    console.saved(path, text, {"before": before, "after": after})

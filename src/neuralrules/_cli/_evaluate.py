@@ -5,35 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from neuralrules._cli._console import Console, aligned, metric_pairs
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import load_model
-from neuralrules._cli._options import Command, console_options
+from neuralrules._cli._options import FITTED, command
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-@click.command(
-    "evaluate",
-    cls=Command,
-    arguments={
-        "MODEL": "A model file that `fit` wrote.",
+@command(
+    {
+        "MODEL": FITTED,
         "DATA": "A table with the target, if possible of rows that the model was not fitted "
         "on; - for standard input.",
     },
-    examples=[
-        "neuralrules evaluate iris.nrules iris_test.csv",
-        "neuralrules evaluate iris.nrules iris_test.csv --json",
-    ],
+    "neuralrules evaluate iris.nrules iris_test.csv",
+    "neuralrules evaluate iris.nrules iris_test.csv --json",
 )
-@click.argument("model", type=click.Path())
-@click.argument("data", type=click.Path(allow_dash=True))
 @labelled_table_options
-@console_options
 def evaluate(
     *,
     model: str,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from neuralrules._cli._console import Console, aligned, bytes_text, metric_pairs
+from neuralrules._cli._console import Console, aligned, metric_pairs
 from neuralrules._cli._errors import InputError, in_options, library_errors, listed, say
 from neuralrules._cli._fit_data import (
     FitData,
@@ -24,15 +24,15 @@ from neuralrules._cli._fit_data import (
 from neuralrules._cli._models import checked_output, note
 from neuralrules._cli._options import (
     Parsed,
-    console_options,
+    command,
     option,
     output_option,
-    refuse_without,
+    read_text,
+    refuse,
 )
 from neuralrules._cli._parameters import (
     FitCommand,
     check_values,
-    estimators,
     given_parameters,
     named_columns,
     parameter_names,
@@ -54,34 +54,26 @@ def read_depths(text: str) -> tuple[int, ...]:
     return depths
 
 
-@click.command(
-    "fit",
-    cls=FitCommand,
-    arguments={
+@command(
+    {
         "DATA": "The table, with the names of the columns in its first row; - for standard "
         "input. Parquet files of more than a million rows, and folders of Parquet "
         "files, may be larger than memory."
     },
-    examples=[
-        "neuralrules fit iris.csv --target species -o iris.nrules",
-        "neuralrules fit iris.csv --target species --cv -o iris.nrules",
-        "neuralrules fit houses.parquet --target price --drop id \\",
-        "  --max-depth 4 --l2 0.5 -o houses.nrules",
-    ],
+    "neuralrules fit iris.csv --target species -o iris.nrules",
+    "neuralrules fit iris.csv --target species --cv -o iris.nrules",
+    "neuralrules fit houses.parquet --target price --drop id \\",
+    "  --max-depth 4 --l2 0.5 -o houses.nrules",
+    kind=FitCommand,
 )
-@click.argument("data", type=click.Path(allow_dash=True))
 @option(
-    "--target",
-    "-t",
-    metavar="COL",
+    "--target -t COL",
     multiple=True,
     required=True,
     help="The column to predict. For a regression, --target may be given several times.",
 )
 @output_option(
-    "The model file to write, usually with the suffix .nrules.",
-    metavar="MODEL",
-    required=True,
+    "The model file to write, usually with the suffix .nrules.", metavar="MODEL", required=True
 )
 @option(
     "--task",
@@ -89,36 +81,31 @@ def read_depths(text: str) -> tuple[int, ...]:
     help="What to learn. By default, text and up to 20 different whole numbers are classes.",
 )
 @option(
-    "--drop",
-    metavar="COL",
+    "--drop COL",
     multiple=True,
     help="A column not to learn from, such as an identifier; may be given several times.",
 )
-@option("--weight", metavar="COL", help="A column with the weight of each row.")
+@option("--weight COL", help="A column with the weight of each row.")
 @option(
-    "--dates",
-    metavar="COL",
+    "--dates COL",
     multiple=True,
     help="A column of text that holds dates such as 2020-12-31, to be counted in "
     "days; may be given several times.",
 )
 @option(
-    "--categories",
-    metavar="COL",
+    "--categories COL",
     multiple=True,
     help="A column of categories that look like numbers, such as postal codes; may be "
     "given several times.",
 )
 @option(
-    "--expert-rules",
-    metavar="FILE",
+    "--expert-rules FILE",
     type=click.Path(),
     help="A text file of rules to begin with, one on each line, such as: late > 2 and "
     "region = north. Lines that start with # are comments.",
 )
 @option(
-    "--checkpoint",
-    metavar="FILE",
+    "--checkpoint FILE",
     type=click.Path(),
     help="A file that keeps the state of training on Parquet files that are read "
     "piece by piece. If the command was killed, the same command line continues "
@@ -133,15 +120,13 @@ def read_depths(text: str) -> tuple[int, ...]:
     "more accurate.",
 )
 @option(
-    "--folds",
-    metavar="N",
+    "--folds N",
     type=click.IntRange(2),
     section=SEARCH,
     help="Number of folds of the cross-validation.  [default: 5]",
 )
 @option(
-    "--max-depths",
-    metavar="N,N,…",
+    "--max-depths N,N,…",
     type=Parsed(read_depths, "a list of whole numbers of at least 1, such as 2,4,6"),
     section=SEARCH,
     help="Compare these depths.  [default: candidates that benchmarks chose]",
@@ -153,11 +138,7 @@ def read_depths(text: str) -> tuple[int, ...]:
     help="Keep the mean of the models of all folds, or fit one model on all rows.  "
     "[default: auto, which means average unless the number of rules is limited]",
 )
-@console_options
-@click.pass_context
 def fit(
-    context: click.Context,
-    /,
     *,
     data: str,
     target: Sequence[str],
@@ -178,6 +159,7 @@ def fit(
     **_: Any,
 ) -> None:
     """Learn neural rules from a table, and write a model file."""
+    context = click.get_current_context()
     parameters = given_parameters(context)
     search = search_parameters(cv, folds, max_depths, refit, parameters)
     roles = Roles(target, drop, weight)
@@ -187,7 +169,7 @@ def fit(
             "--task classification takes one --target. Fit a model for each of them."
         )
     experts = None if expert_rules is None else read_expert_rules(expert_rules)
-    path = checked_output(output, "model.nrules", [data, *filter(None, [expert_rules])])
+    path = checked_output(output, "model.nrules", [data, expert_rules])
     kinds = column_kinds(dates, categories)
     by_text = {"--dates": dates, "--categories": categories}
     in_memory = {"--cv": cv, **by_text, **table_format.options_for_text}
@@ -203,16 +185,12 @@ def fit(
             "folds.",
             param_hint="'--folds'",
         )
-    model = estimator(learned.task.name, parameters, search, learned.labels)
-    model.set_params(expert_rules=experts)
-    if streamed:
-        model.set_params(checkpoint=checkpoint)
-        fit_with_progress(model, learned, console)
-        # The model file must be the same with and without a checkpoint.
+    model = estimator(learned, parameters, search)
+    how = {"checkpoint": checkpoint} if streamed else {"missing": table_format.markers()}
+    model.set_params(expert_rules=experts, **how)
+    fit_with_progress(model, learned, console)
+    if streamed:  # the model file must be the same with and without a checkpoint
         model.set_params(checkpoint=None)
-    else:
-        model.set_params(missing=table_format.markers())
-        fit_with_progress(model, learned, console)
     note(model, targets=list(target), **table_format.notes())
     with library_errors():
         model.save(path)
@@ -234,13 +212,7 @@ def column_kinds(dates: Sequence[str], categories: Sequence[str]) -> dict[str, s
 
 def read_expert_rules(path: str) -> list[str]:
     """The lines of a file of rules, without blank lines and comments."""
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            lines = [line.strip() for line in file]
-    except UnicodeDecodeError:
-        raise InputError(
-            f"--expert-rules: {path!r} is not text in UTF-8. Save it as such."
-        ) from None
+    lines = [line.strip() for line in read_text(path).split("\n")]
     rules = [line for line in lines if line and not line.startswith("#")]
     if not rules:
         raise InputError(f"--expert-rules: {path!r} holds no rules. Write one on each line.")
@@ -259,38 +231,37 @@ def search_parameters(
         raise click.UsageError(
             "--max-depth and --max-depths exclude each other: give the depths to choose from."
         )
-    given = {"--folds": folds, "--max-depths": max_depths, "--refit": refit}
     if not cv:
-        refuse_without("--cv", given)
+        refuse(["folds", "max_depths", "refit"], "is for --cv. Give both, or neither.")
         return None
     if "n_sample_rows" in parameters:
         raise click.UsageError(
             "--n-sample-rows is for tables that are read piece by piece, and --cv needs the "
             "whole table in memory. Give one of them."
         )
-    found: dict[str, Any] = {} if folds is None else {"cv": folds}
-    if refit is not None:
-        found["refit"] = refit
-    if max_depths is not None:
-        depths = dict.fromkeys(max_depths)
-        found["candidates"] = [{"max_depth": depth} for depth in depths]
-    return found
+    candidates = [{"max_depth": depth} for depth in dict.fromkeys(max_depths or ())] or None
+    given = {"cv": folds, "refit": refit, "candidates": candidates}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def estimator(
-    task: str, parameters: dict[str, Any], search: dict[str, Any] | None, y: np.ndarray
+    data: FitData, parameters: dict[str, Any], search: dict[str, Any] | None
 ) -> NeuralRuleModel:
     """The estimator to fit. If `search` is given, it is one that compares candidates."""
-    from neuralrules import NeuralRuleClassifierCV, NeuralRuleRegressorCV
+    import neuralrules
 
-    searching = {
-        "classification": NeuralRuleClassifierCV,
-        "regression": NeuralRuleRegressorCV,
-    }
-    check_values(task, parameters, estimators()[task]._parameter_constraints)
+    check_values(data.task.name, parameters)
     if isinstance(parameters.get("class_weight"), dict):
-        parameters |= {"class_weight": weights_by_label(parameters["class_weight"], y)}
-    kind = estimators()[task] if search is None else searching[task]
+        parameters |= {
+            "class_weight": weights_by_label(parameters["class_weight"], data.labels)
+        }
+    kinds = {
+        ("classification", False): neuralrules.NeuralRuleClassifier,
+        ("classification", True): neuralrules.NeuralRuleClassifierCV,
+        ("regression", False): neuralrules.NeuralRuleRegressor,
+        ("regression", True): neuralrules.NeuralRuleRegressorCV,
+    }
+    kind = kinds[data.task.name, search is not None]
     model: NeuralRuleModel = kind(**parameters, **(search or {}))
     return model
 
@@ -299,27 +270,23 @@ def weights_by_label(weights: dict[str, Any], y: np.ndarray) -> dict[Any, Any]:
     """Weights of classes by label, from weights by text: keys of JSON are always text."""
     labels = {str(label): label for label in np.unique(y).tolist()}
     for name, weight in weights.items():
-        if name not in labels:
-            raise click.BadParameter(
-                f"{name!r} is none of the classes {listed(list(labels))}.",
-                param_hint="'--class-weight'",
-            )
+        problem = None
         is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
-        if not is_number or not 0 <= weight < math.inf:
-            raise click.BadParameter(
-                f"{weight!r} is not a weight. Give each class a number of at least 0.",
-                param_hint="'--class-weight'",
-            )
+        if name not in labels:
+            problem = f"{name!r} is none of the classes {listed(list(labels))}."
+        elif not is_number or not 0 <= weight < math.inf:
+            problem = f"{weight!r} is not a weight. Give each class a number of at least 0."
+        if problem is not None:
+            raise click.BadParameter(problem, param_hint="'--class-weight'")
     return {labels[name]: weight for name, weight in weights.items()}
 
 
 def fit_with_progress(model: NeuralRuleModel, data: FitData, console: Console) -> None:
     """Fit a model, with a progress bar for the epochs or for the steps of the search."""
     names = [*parameter_names(), "expert_rules", "checkpoint", "missing"]
-    with library_errors(names), interrupts_raised():
+    with library_errors(names), interrupts_raised(), warnings_as_notes(console, data.noted):
         model.set_params(verbose=int(console.shows_progress))
-        with warnings_as_notes(console, data.noted):
-            model.fit(data.X, data.y, data.weights)
+        model.fit(data.X, data.y, data.weights)
         model.set_params(verbose=0)  # so that the model file is the same without a terminal
 
 
@@ -339,17 +306,15 @@ def warnings_as_notes(console: Console, noted: Collection[str]) -> Iterator[None
         warnings.simplefilter("always", RareCategoriesWarning)
         yield
     for warning in caught:
-        if issubclass(warning.category, ConvergenceWarning):
-            console.note(in_options(str(warning.message), parameter_names()))
-        elif isinstance(warning.message, RareCategoriesWarning):
-            shares = warning.message.shares.items()
-            rest = {name: share for name, share in shares if name not in noted}
+        message = warning.message
+        if isinstance(message, ConvergenceWarning):
+            console.note(in_options(str(message), parameter_names()))
+        elif isinstance(message, RareCategoriesWarning):
+            rest = {name: share for name, share in message.shares.items() if name not in noted}
             if rest:
                 console.note(str(RareCategoriesWarning(rest)))
         else:
-            warnings.showwarning(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
+            warnings.showwarning(message, warning.category, warning.filename, warning.lineno)
 
 
 def say_fitted(
@@ -358,11 +323,8 @@ def say_fitted(
     """Print the summary: the size of the model, and its metrics on the training rows."""
     from neuralrules._export._extras import size_text
 
-    n_bytes = path.stat().st_size
     metrics = model.fitted_.performance.metrics
     record: dict[str, Any] = {
-        "model": str(path),
-        "bytes": n_bytes,
         "estimator": type(model).__name__,
         "task": data.task.name,
         "targets": targets,
@@ -386,23 +348,17 @@ def say_fitted(
             "cv_scores": model.cv_scores_.tolist(),
         }
         lines.append(search_text(model))
-    lines += [
-        "On the training rows, which flatter a model:",
-        aligned(metric_pairs(metrics)),
-        f"Saved in {path}, {bytes_text(n_bytes)}.",
-    ]
-    console.summary("\n".join(lines), record)
+    lines += ["On the training rows, which flatter a model:", aligned(metric_pairs(metrics))]
+    console.saved(path, "\n".join(lines), record)
 
 
 def search_text(model: Any) -> str:
     """A text that says which candidate was chosen, and its score."""
     words = ", ".join(f"{name}={value}" for name, value in model.best_params_.items())
-    n = len(model.candidates_)
+    kept = f"Kept {words or 'the defaults'}"
     met = np.isfinite(model.cv_scores_)
     if not met.any():
-        return f"Kept {words or 'the defaults'}: the search was interrupted."
+        return f"{kept}: the search was interrupted."
     score = float(model.cv_scores_[model.best_index_][met[model.best_index_]].mean())
-    return (
-        f"Kept {words or 'the defaults'}: the best of {n} candidates on rows held out "
-        f"(mean score {score:.4g})."
-    )
+    n = len(model.candidates_)
+    return f"{kept}: the best of {n} candidates on rows held out (mean score {score:.4g})."

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from neuralrules._cli._console import Console
+from neuralrules._cli._errors import InputError
 
 Callback = Callable[..., Any]
+FITTED = "A model file that `fit` wrote."  # what the help says about MODEL
+COUNT = click.IntRange(1)
+FILE = click.Path(allow_dash=True)  # - is standard input or standard output
 
 
 class Option(click.Option):
@@ -21,15 +27,20 @@ class Option(click.Option):
         self.section = section
 
 
-class Parsed(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
-    """An option type whose text is turned into a value by a function.
+CONSOLE_OPTIONS = [
+    Option(names, is_flag=True, section="Other", help=text)
+    for names, text in {
+        ("--json", "as_json"): "Print one JSON document, with all digits.",
+        ("--quiet", "-q"): "Print only the result and errors.",
+    }.items()
+]
 
-    Parameters
-    ----------
-    parse : callable
-        Turns a text into a value, or raises a ValueError if the text is wrong.
-    what : str
-        What the text should be, with an example, for the error message.
+
+class Parsed(click.ParamType):  # type: ignore[type-arg]  # not generic in all of click 8
+    """An option type that turns a text into a value by a function.
+
+    If the text is wrong, the function raises a ValueError. `what` says for the message what
+    the text should be, with an example.
     """
 
     name = "text"
@@ -47,15 +58,7 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
 
 
 class Command(click.Command):
-    """A command whose help explains its arguments and shows examples.
-
-    Parameters
-    ----------
-    arguments : mapping of str to str
-        An explanation of each argument.
-    examples : sequence of str
-        Command lines that show how to use the command.
-    """
+    """A command whose help explains its arguments and shows examples of command lines."""
 
     def __init__(
         self,
@@ -70,9 +73,7 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the arguments, then the options by their sections."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        if self.arguments:
-            sections["Arguments"] = list(self.arguments.items())
+        sections = {"Arguments": list(self.arguments.items())} if self.arguments else {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if isinstance(parameter, click.Option) and record is not None:
@@ -84,82 +85,78 @@ class Command(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, each on a line of its own."""
-        if not self.examples:
-            return
         with formatter.section("Examples"):
             for example in self.examples:
                 formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
 
+def command(
+    arguments: Mapping[str, str], *examples: str, kind: type[Command] = Command
+) -> Callable[[Callback], Command]:
+    """Make a function a command, with files as arguments and the options of all commands.
+
+    The function gets a `console` instead of the values of `--json` and `--quiet`.
+
+    Parameters
+    ----------
+    arguments : mapping of str to str
+        The name of each file, in brackets if it may be left out, with an explanation.
+    *examples : str
+    kind : subclass of Command
+    """
+    files = [
+        click.Argument([name.strip("[]").lower()], required=name[0] != "[", type=FILE)
+        for name in arguments
+    ]
+
+    def decorate(function: Callback) -> Command:
+        @functools.wraps(function)
+        def with_console(*, as_json: bool, quiet: bool, **options: Any) -> Any:
+            return function(console=Console(quiet=quiet, as_json=as_json), **options)
+
+        made = click.command(cls=kind, arguments=arguments, examples=examples)(with_console)
+        made.params = [*files, *made.params, *CONSOLE_OPTIONS]
+        return made
+
+    return decorate
+
+
 def option(*names: str, **attributes: Any) -> Callable[[Callback], Callback]:
-    return click.option(*names, cls=Option, **attributes)
+    """Add an option. The first name may end with a placeholder of the value: "--row N"."""
+    *flags, last = names[0].split()
+    if last.startswith("-"):
+        flags.append(last)
+    else:
+        attributes["metavar"] = last
+    return click.option(*flags, *names[1:], cls=Option, **attributes)
 
 
 def output_option(text: str, *, metavar: str, required: bool = False) -> Any:
-    return option(
-        "--output", "-o", metavar=metavar, required=required, type=click.Path(), help=text
-    )
+    return option(f"--output -o {metavar}", required=required, type=click.Path(), help=text)
 
 
 def row_option(what: str) -> Callable[[Callback], Callback]:
     """The option for the rows that a command works on; `what` is a verb such as "explain"."""
     return option(
-        "--row",
+        "--row N",
         "numbers",
-        metavar="N",
         multiple=True,
         required=True,
-        type=click.IntRange(1),
+        type=COUNT,
         help=f"The row to {what}, 1 for the first one; may be given several times.",
     )
 
 
-def console_options(function: Callback) -> Callback:
-    """Add `--json` and `--quiet`. The command gets a `console` instead of their values."""
+def refuse(names: Collection[str], why: str) -> None:
+    """Refuse the options whose values have these names, if the command line gives them.
 
-    @functools.wraps(function)
-    def command(*args: Any, as_json: bool, quiet: bool, **options: Any) -> Any:
-        return function(*args, console=Console(quiet=quiet, as_json=as_json), **options)
-
-    quiet_option = option(
-        "--quiet",
-        "-q",
-        is_flag=True,
-        section="Other",
-        help="Print only the result and errors.",
-    )
-    json_option = option(
-        "--json",
-        "as_json",
-        is_flag=True,
-        section="Other",
-        help="Print one JSON document, with all digits.",
-    )
-    return json_option(quiet_option(command))
-
-
-def refuse_with(name: str, others: Mapping[str, Any], why: str) -> None:
-    """Refuse options that have no meaning together with another option.
-
-    Parameters
-    ----------
-    name : str
-        The option that was given.
-    others : mapping of str to object
-        The other options, each with its value; None if the option was not given.
-    why : str
-        What the option `name` does: the end of a sentence that goes on with "which".
+    `why` ends the sentence that begins with the option.
     """
-    for other, value in others.items():
-        if value is not None:
-            raise click.UsageError(f"{other} is not for {name}, which {why}.")
-
-
-def refuse_without(name: str, others: Mapping[str, Any]) -> None:
-    """Refuse options that have no meaning without the option `name`, which was not given."""
-    for other, value in others.items():
-        if value is not None:
-            raise click.UsageError(f"{other} is for {name}. Give both, or neither.")
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        if name in names and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[0]} {why}")
 
 
 def refuse_mixed_output(output: str | None, what: str, console: Console) -> None:
@@ -169,3 +166,11 @@ def refuse_mixed_output(output: str | None, what: str, console: Console) -> None
             f"--json needs --output FILE: standard output cannot hold both {what} and a JSON "
             "document."
         )
+
+
+def read_text(path: str) -> str:
+    """The text of a file that a person wrote."""
+    try:
+        return Path(path).read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{path!r} is not a text in UTF-8. Save it as such.") from None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import Field, fields
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -18,9 +18,6 @@ from click.shell_completion import CompletionItem
 
 from neuralrules._cli._errors import in_options, option_name
 from neuralrules._cli._options import Command, Option, Parsed
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
 
 SECTION = "Parameters of the model"
 # Parameters without an option made from them. The terminal decides whether there is a progress
@@ -50,14 +47,6 @@ TEXTS = {
 }
 
 
-class ColumnOption(NamedTuple):
-    """The option for a parameter that names columns: its type, its metavar and its help."""
-
-    type: click.ParamType[Any]
-    metavar: str
-    text: str
-
-
 def read_direction(text: str) -> tuple[str, int, str | None]:
     """Read "column=1", "column=-1" or "column=-1:class"."""
     found = re.fullmatch(r"(.+?)=([+-]?1)(?::(.+))?", text)
@@ -75,32 +64,31 @@ def read_names(text: str) -> list[str]:
     return names
 
 
-# Each of these options may be given several times.
-COLUMN_OPTIONS = {
-    "monotone": ColumnOption(
-        Parsed(
+# The options for parameters that name columns; each may be given several times.
+COLUMN_OPTIONS: dict[str, dict[str, Any]] = {
+    "monotone": {
+        "type": Parsed(
             read_direction,
             "a column with its direction, such as age=1, income=-1, or income=-1:bad for the "
             "class bad",
         ),
-        "COL=1|-1[:CLASS]",
-        "A column of numbers or dates with a direction: with 1 the prediction never falls "
-        "when the column rises, with -1 it never rises. This holds for all rows, seen or not. "
-        "For classes, the prediction is the probability of the class that is named, as in "
+        "metavar": "COL=1|-1[:CLASS]",
+        "help": "A column of numbers or dates with a direction: with 1 the prediction never "
+        "falls when the column rises, with -1 it never rises. This holds for all rows, seen or "
+        "not. For classes, the prediction is the probability of the class that is named, as in "
         "late_payments=1:bad, or of the second of two classes. May be given several times.",
-    ),
-    "interactions": ColumnOption(
-        Parsed(read_names, "a list of columns, such as age,income"),
-        "COL,COL,…",
-        "Columns that may occur together in a rule; may be given several times. A column that "
-        "is never named occurs with no other one.",
-    ),
-    "exclude": ColumnOption(
-        click.STRING,
-        "COL",
-        "A column that no rule may use; may be given several times. Unlike with --drop, tables "
-        "to predict need this column too.",
-    ),
+    },
+    "interactions": {
+        "type": Parsed(read_names, "a list of columns, such as age,income"),
+        "metavar": "COL,COL,…",
+        "help": "Columns that may occur together in a rule; may be given several times. A "
+        "column that is never named occurs with no other one.",
+    },
+    "exclude": {
+        "metavar": "COL",
+        "help": "A column that no rule may use; may be given several times. Unlike with "
+        "--drop, tables to predict need this column too.",
+    },
 }
 
 
@@ -119,21 +107,11 @@ class FitCommand(Command):
 
 
 class Allowed(NamedTuple):
-    """One kind of value that a parameter may have.
+    """One kind of value that a parameter may have."""
 
-    Attributes
-    ----------
-    metavar : str
-        The placeholder for such a value in the help.
-    words : str
-        A description of such a value, for messages.
-    constraint : object
-        scikit-learn's constraint that such a value satisfies.
-    """
-
-    metavar: str
-    words: str
-    constraint: Any
+    metavar: str  # the placeholder for such a value in the help
+    words: str  # a description of such a value, for messages
+    constraint: Any  # scikit-learn's constraint that such a value satisfies
 
 
 class ParameterType(click.ParamType):  # type: ignore[type-arg]  # not in all of click 8
@@ -141,12 +119,9 @@ class ParameterType(click.ParamType):  # type: ignore[type-arg]  # not in all of
 
     name = "value"
 
-    def __init__(self, constraints: list[Any]) -> None:
+    def __init__(self, constraints: Sequence[Any]) -> None:
         self.allowed = [one for part in constraints for one in allowed_values(part)]
-
-    @property
-    def metavar(self) -> str:
-        return "|".join(one.metavar for one in self.allowed)
+        self.metavar = "|".join(one.metavar for one in self.allowed)
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -154,10 +129,16 @@ class ParameterType(click.ParamType):  # type: ignore[type-arg]  # not in all of
         for candidate in readings(value):
             if isinstance(candidate, int) and abs(candidate) >= TOO_LARGE:
                 return self.fail(f"{value} is too large.", param, ctx)
-            if any(one.constraint.is_satisfied_by(candidate) for one in self.allowed):
+            if self.allows(candidate):
                 return candidate
-        words = " or ".join(one.words for one in self.allowed)
-        return self.fail(f"{value!r} is not {words}.", param, ctx)
+        return self.fail(f"{value!r} is not {self.words}.", param, ctx)
+
+    def allows(self, value: Any) -> bool:
+        return any(one.constraint.is_satisfied_by(value) for one in self.allowed)
+
+    @property
+    def words(self) -> str:
+        return " or ".join(one.words for one in self.allowed)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -223,29 +204,32 @@ def bounds_text(interval: Any) -> str:
     """The bounds of an interval in words."""
     low = "at least" if interval.closed in ("left", "both") else "more than"
     high = "at most" if interval.closed in ("right", "both") else "less than"
+    bounds = {low: interval.left, high: interval.right}
     parts = [
         f"{words} {bound}"
-        for words, bound in ((low, interval.left), (high, interval.right))
+        for words, bound in bounds.items()
         if bound is not None and math.isfinite(bound)
     ]
     return f" of {' and '.join(parts)}" if parts else ""
 
 
-def estimators() -> dict[str, type[NeuralRuleModel]]:
-    """The estimator for each task."""
+def declared_parameters() -> dict[str, dict[str, Field[Any]]]:
+    """The declarations of each parameter of the estimators, by task."""
     from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 
-    return {"classification": NeuralRuleClassifier, "regression": NeuralRuleRegressor}
+    declared: dict[str, dict[str, Field[Any]]] = {}
+    estimators = {"classification": NeuralRuleClassifier, "regression": NeuralRuleRegressor}
+    for task, estimator in estimators.items():
+        # Parameters that Python accepts by position come first.
+        for parameter in sorted(fields(estimator), key=lambda one: bool(one.kw_only)):
+            declared.setdefault(parameter.name, {})[task] = parameter
+    return declared
 
 
 @functools.cache
 def estimator_options() -> tuple[Option, ...]:
     """One option for each parameter that the estimators declare."""
-    declared: dict[str, dict[str, Field[Any]]] = {}
-    for task, estimator in estimators().items():
-        # Parameters that Python accepts by position come first.
-        for parameter in sorted(fields(estimator), key=lambda one: bool(one.kw_only)):
-            declared.setdefault(parameter.name, {})[task] = parameter
+    declared = declared_parameters()
     return tuple(
         estimator_option(name, by_task, declared)
         for name, by_task in declared.items()
@@ -260,17 +244,11 @@ def estimator_option(
     names = [name, option_name(name)]
     default = f"  [default: {default_text(name, by_task)}]"
     if name in COLUMN_OPTIONS:
-        column_type, metavar, text = COLUMN_OPTIONS[name]
-        return Option(
-            names,
-            section=SECTION,
-            type=column_type,
-            metavar=metavar,
-            multiple=True,
-            help=text + default,
-        )
-    declared_text = next(iter(by_task.values())).metadata["text"]
-    text = TEXTS.get(name, for_command_line(declared_text, parameters))
+        about = COLUMN_OPTIONS[name]
+        about = about | {"help": about["help"] + default, "multiple": True}
+        return Option(names, section=SECTION, **about)
+    first, *_ = by_task.values()
+    text = TEXTS.get(name, for_command_line(first.metadata["text"], parameters))
     if len(by_task) == 1:
         text += f" For {next(iter(by_task))} only."
     allowed = allowed_by_any([each.metadata["allowed"] for each in by_task.values()])
@@ -285,13 +263,8 @@ def allowed_by_any(by_task: Sequence[Sequence[Any]]) -> list[Any]:
     """The words that any of the estimators allows, and the other constraints of the first."""
     from sklearn.utils._param_validation import StrOptions
 
-    words = {
-        word
-        for allowed in by_task
-        for constraint in allowed
-        if isinstance(constraint, StrOptions)
-        for word in constraint.options
-    }
+    all_words = [one for allowed in by_task for one in allowed if isinstance(one, StrOptions)]
+    words = {word for one in all_words for word in one.options}
     others = [one for one in by_task[0] if not isinstance(one, StrOptions)]
     return [*([StrOptions(words)] if words else []), *others]
 
@@ -343,27 +316,18 @@ def parameter_names() -> list[str]:
     return [str(option.name) for option in estimator_options()]
 
 
-def check_values(task: str, parameters: dict[str, Any], known: Any) -> None:
-    """Refuse values that only the estimator of the other task allows.
-
-    Parameters
-    ----------
-    task : str
-    parameters : dict
-        Values that the command line gives.
-    known : mapping of str to list
-        The constraints of the parameters of the task's estimator.
-    """
+def check_values(task: str, parameters: Mapping[str, Any]) -> None:
+    """Refuse values of options that only the estimator of the other task allows."""
+    declared = declared_parameters()
     for name, value in parameters.items():
-        if name not in known:
+        if task not in declared[name]:
             raise click.UsageError(f"{option_name(name)} is not for {task}. Leave it out.")
         if name in COLUMN_OPTIONS:  # these parameters are the same for both tasks
             continue
-        made = [one for part in known[name] for one in allowed_values(part)]
-        if not any(one.constraint.is_satisfied_by(value) for one in made):
-            words = " or ".join(one.words for one in made)
+        kind = ParameterType(declared[name][task].metadata["allowed"])
+        if not kind.allows(value):
             raise click.BadParameter(
-                f"{value!r} is not for {task}. Give {words}.",
+                f"{value!r} is not for {task}. Give {kind.words}.",
                 param_hint=f"'{option_name(name)}'",
             )
 

@@ -13,8 +13,8 @@ from neuralrules._cli._errors import InputError, library_errors
 from neuralrules._cli._model_rows import find_columns
 from neuralrules._cli._models import checked_output, load_stored
 from neuralrules._cli._options import (
-    Command,
-    console_options,
+    FITTED,
+    command,
     option,
     output_option,
     refuse_mixed_output,
@@ -29,21 +29,15 @@ if TYPE_CHECKING:
     from neuralrules._fitted._fitted import Fitted
 
 
-@click.command(
-    "predict",
-    cls=Command,
-    arguments={
-        "MODEL": "A model file that `fit` wrote.",
+@command(
+    {
+        "MODEL": FITTED,
         "DATA": "The table to score, of any length; - for standard input.",
     },
-    examples=[
-        "neuralrules predict iris.nrules new.csv -o scored.csv",
-        "neuralrules predict iris.nrules new.csv --id plant --proba -o scored.parquet",
-        "cat new.csv | neuralrules predict iris.nrules - > scored.csv",
-    ],
+    "neuralrules predict iris.nrules new.csv -o scored.csv",
+    "neuralrules predict iris.nrules new.csv --id plant --proba -o scored.parquet",
+    "cat new.csv | neuralrules predict iris.nrules - > scored.csv",
 )
-@click.argument("model", type=click.Path())
-@click.argument("data", type=click.Path(allow_dash=True))
 @output_option(
     "The table to write. Its name says the format: .csv, .tsv or .parquet, or compressed as in "
     ".csv.gz.  [default: standard output, as CSV]",
@@ -70,7 +64,6 @@ if TYPE_CHECKING:
     "=, +, -, @, a tab or a carriage return.",
 )
 @table_format_options
-@console_options
 def predict(
     *,
     model: str,

@@ -1,37 +1,39 @@
-"""`neuralrules report`: a model as one page of HTML."""
+"""`neuralrules report`, `scorecard` and `compare`: pages and texts about models."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from neuralrules._cli._console import Console
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
-from neuralrules._cli._models import checked_output, load_model
-from neuralrules._cli._options import Command, console_options, option, output_option
+from neuralrules._cli._models import checked_output, label_of, load_model
+from neuralrules._cli._options import COUNT, FITTED, command, option, output_option, refuse
+
+if TYPE_CHECKING:
+    from neuralrules._compare._comparison import Comparison
+
+FIRST_ROW = 1  # number of the first row, as in `explain --row`
 
 
-@click.command(
-    "report",
-    cls=Command,
-    arguments={
-        "MODEL": "A model file that `fit` wrote.",
+@command(
+    {
+        "MODEL": FITTED,
         "[DATA]": "Rows to measure on, if possible rows that the model was not fitted on; - "
         "for standard input. Without DATA the page shows the performance on the "
         "training rows.",
     },
-    examples=[
-        "neuralrules report iris.nrules -o iris.html",
-        "neuralrules report iris.nrules iris_test.csv --title Iris -o iris.html",
-    ],
+    "neuralrules report iris.nrules -o iris.html",
+    "neuralrules report iris.nrules iris_test.csv --title Iris -o iris.html",
 )
-@click.argument("model", type=click.Path())
-@click.argument("data", type=click.Path(allow_dash=True), required=False)
 @output_option("The page to write.", metavar="OUT.html", required=True)
-@option("--title", metavar="TEXT", help="The heading of the page.")
+@option("--title TEXT", help="The heading of the page.")
 @option(
-    "--examples",
-    metavar="N",
+    "--examples N",
     type=click.IntRange(0),
     default=0,
     help="Number of rows of DATA that become part of the page, for readers to try. "
@@ -39,7 +41,6 @@ from neuralrules._cli._options import Command, console_options, option, output_o
     "data.",
 )
 @labelled_table_options
-@console_options
 def report(
     *,
     model: str,
@@ -66,13 +67,185 @@ def report(
             "performance on the training rows. The rows of DATA are used for the importance "
             "of columns only."
         )
+    weights = rows.weights
     with library_errors(), console.progress("Writing the page"):
         loaded.report(
-            path,
-            rows.X,
-            rows.y,
-            sample_weight=rows.weights,
-            title=title,
-            n_examples=examples,
+            path, rows.X, rows.y, sample_weight=weights, title=title, n_examples=examples
         )
     console.page(path, {"n_rows": rows.n_rows})
+
+
+@command(
+    {
+        "MODEL": "A model file that `fit` wrote, of two classes or of one number.",
+        "[DATA]": "Rows to measure the cost of whole points on, if possible rows that the "
+        "model was not fitted on; - for standard input.",
+    },
+    "neuralrules scorecard houses.nrules",
+    "neuralrules scorecard houses.nrules houses.parquet --levels 3 -o card.html",
+)
+@output_option("A page to write.  [default: print as text]", metavar="OUT.html")
+@option(
+    "--points-to-double X",
+    type=click.FloatRange(0, min_open=True),
+    help="The number of points that doubles the odds against the adverse class.  [default: 20]",
+)
+@option(
+    "--base N",
+    type=int,
+    help="For classes: the points of a row on which no rule fires.  [default: 600]",
+)
+@option(
+    "--unit X",
+    type=click.FloatRange(0, min_open=True),
+    help="For a number: what one point is worth.  [default: a power of ten]",
+)
+@option(
+    "--levels N",
+    type=COUNT,
+    help="Divide the activation of each rule into this many levels, for a card on "
+    "paper.  [default: points in proportion, which loses less]",
+)
+@option(
+    "--adverse LABEL",
+    help="The class that costs points: the more points, the less probable it is.  "
+    "[default: the rarest one]",
+)
+@labelled_table_options
+def scorecard(
+    *,
+    model: str,
+    data: str | None,
+    output: str | None,
+    table: LabelledTable,
+    console: Console,
+    **options: Any,
+) -> None:
+    """Print a model as a score card: whole points for each rule.
+
+    A row gets the base points, plus the points of the rules that fire on it. The card says
+    what points mean and, with DATA, what it costs to round them to whole points.
+    """
+    loaded = load_model(model)
+    path = None if output is None else checked_output(output, "scorecard.html", [model, data])
+    rows = table.read(loaded, data, console)
+    given = {name: value for name, value in options.items() if value is not None}
+    if loaded.fitted_.task.are_classes:
+        refuse(["unit"], "is for numbers, and MODEL predicts classes.")
+    else:
+        refuse(["points_to_double", "base"], "is for classes, and MODEL predicts a number.")
+    given["adverse"] = label_of(loaded, options["adverse"])
+    with library_errors([*options, "loss"]):
+        card = loaded.scorecard(rows.X, rows.y, sample_weight=rows.weights, **given)
+    record = {
+        "base": card.base,
+        "unit": card.unit,
+        "adverse": card.adverse,
+        "rules": card.to_frame().reset_index().to_dict("records"),
+        "table": [{"points": points, "means": means} for points, means in card.table()],
+        "cost": None if card.cost is None else vars(card.cost),
+    }
+    write_or_print(path, card.to_html, str(card), record, console)
+
+
+@command(
+    {
+        "MODEL": "A model file that `fit` wrote; it is called A.",
+        "OTHER": "Another model file, of the same columns and the same target; it is called B.",
+        "[DATA]": "Rows to compare the predictions on; - for standard input.",
+    },
+    "neuralrules compare iris.nrules small.nrules",
+    "neuralrules compare iris.nrules small.nrules iris_test.csv -o changes.html",
+)
+@output_option("A page to write.  [default: print as text]", metavar="OUT.html")
+@labelled_table_options
+def compare(
+    *,
+    model: str,
+    other: str,
+    data: str | None,
+    output: str | None,
+    table: LabelledTable,
+    console: Console,
+) -> None:
+    """Say what changed between two models, by rules and rows.
+
+    Two rules are the same if their numbers are the same, wherever the rules stand in the
+    models. With DATA, the command says which rows change class, and which rules make the
+    difference. If DATA has the target, it also says how good both models are.
+    """
+    from neuralrules._compare._comparison import (
+        PAGE,
+        check_comparable,
+        comparison_data,
+        comparison_text,
+    )
+    from neuralrules._estimators._changes import compare as compare_models
+    from neuralrules._io._templates import plain_page
+
+    first, second = load_model(model), load_model(other)
+    inputs = [model, other, data]
+    path = None if output is None else checked_output(output, "changes.html", inputs)
+    with library_errors():
+        check_comparable(first.fitted_, second.fitted_)  # before a long table is read
+    rows = table.read(first, data, console, target_needed=False)
+    with library_errors(), console.progress("Comparing"):
+        compared = compare_models(first, second, rows.X, rows.y, sample_weight=rows.weights)
+    named = f"A is {model}, B is {other}."
+    write_or_print(
+        path,
+        lambda page: plain_page(*PAGE, comparison_data(compared, FIRST_ROW, named), page),
+        f"{named}\n{comparison_text(compared, FIRST_ROW)}",
+        comparison_record(compared),
+        console,
+    )
+
+
+def write_or_print(
+    path: Path | None,
+    write: Callable[[Path], Any],
+    text: str,
+    record: dict[str, Any],
+    console: Console,
+) -> None:
+    """Write a page if the user named one, or else print the text."""
+    if path is None:
+        console.result(text, record, prose=True)
+        return
+    with library_errors():
+        write(path)
+    console.page(path, record)
+
+
+def comparison_record(compared: Comparison) -> dict[str, Any]:
+    """A comparison as a record for JSON."""
+    rows, measured = compared.rows, compared.measured
+    record: dict[str, Any] = {
+        "same": compared.is_same,
+        "start": compared.start,
+        "rules": [rule._asdict() for rule in compared.rules],
+    }
+    if rows is not None:
+        for rule, effect in zip(record["rules"], rows.effects.tolist(), strict=True):
+            rule["effect"] = effect
+        record["n_rows"] = rows.n_rows
+        record["differences"] = [
+            {**vars(one), "row": one.row + FIRST_ROW} for one in rows.differences
+        ]
+        record["flips"] = [flip._asdict() for flip in rows.flips]
+        record["flipped"] = rows.flipped + FIRST_ROW
+        record["rows"] = [
+            {
+                "row": one.row + FIRST_ROW,
+                "before": one.before,
+                "after": one.after,
+                "about": one.outcome.what,
+                "change": one.change,
+                "parts": one.parts[:-1],
+                "start": one.parts[-1],
+            }
+            for one in rows.shown
+        ]
+    if measured is not None:
+        record |= {"metrics": measured.metrics, "metrics_of_flipped": measured.of_flipped}
+    return record

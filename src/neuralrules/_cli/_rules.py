@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,57 +12,35 @@ from neuralrules._cli._errors import library_errors
 from neuralrules._cli._model_rows import rows_by_number
 from neuralrules._cli._models import label_of, load_model
 from neuralrules._cli._options import (
-    Callback,
-    Command,
-    console_options,
+    COUNT,
+    FITTED,
+    command,
     option,
-    refuse_with,
-    refuse_without,
+    refuse,
     row_option,
 )
 from neuralrules._cli._table_format import TableFormat, table_format_options
 
-if TYPE_CHECKING:
-    from neuralrules._reading._explain import Explanation
-    from neuralrules._reading._reasons import Reasons
 
-
-def wording_options(function: Callback) -> Callback:
-    """Add `--precision` and `--max-terms`."""
-    decorated = option(
-        "--max-terms",
-        metavar="N",
-        type=click.IntRange(1),
-        help="Most columns to show in one inequality, those of largest weight.  [default: 3]",
-    )(function)
-    return option(
-        "--precision",
-        metavar="N",
-        type=click.IntRange(1, 17),
-        help="Significant digits of numbers.  [default: 3]",
-    )(decorated)
-
-
-@click.command(
-    "rules",
-    cls=Command,
-    arguments={"MODEL": "A model file that `fit` wrote."},
-    examples=[
-        "neuralrules rules iris.nrules",
-        "neuralrules rules iris.nrules --max-rules 3 --precision 2",
-        "neuralrules rules iris.nrules --style sentences",
-        "neuralrules rules iris.nrules --exact > iris.txt",
-        "neuralrules rules iris.nrules --history",
-    ],
+@command(
+    {"MODEL": FITTED},
+    "neuralrules rules iris.nrules",
+    "neuralrules rules iris.nrules --max-rules 3 --precision 2",
+    "neuralrules rules iris.nrules --style sentences",
+    "neuralrules rules iris.nrules --exact > iris.txt",
+    "neuralrules rules iris.nrules --history",
 )
-@click.argument("model", type=click.Path())
+@option("--max-rules N", type=COUNT, help="Number of rules to print.  [default: all]")
 @option(
-    "--max-rules",
-    metavar="N",
-    type=click.IntRange(1),
-    help="Number of rules to print.  [default: all]",
+    "--precision N",
+    type=click.IntRange(1, 17),
+    help="Significant digits of numbers.  [default: 3]",
 )
-@wording_options
+@option(
+    "--max-terms N",
+    type=COUNT,
+    help="Most columns to show in one inequality, those of largest weight.  [default: 3]",
+)
 @option(
     "--style",
     type=click.Choice(["conditions", "sentences"]),
@@ -80,7 +58,6 @@ def wording_options(function: Callback) -> Callback:
     is_flag=True,
     help="Print what was done to the model, by whom and when, instead of its rules.",
 )
-@console_options
 def rules(
     *,
     model: str,
@@ -98,27 +75,23 @@ def rules(
     """
     from neuralrules._fitted._lineage import lineage_text
 
-    wording = {"precision": precision or 3, "max_terms": max_terms}
-    given: dict[str, Any] = {
-        "--max-rules": max_rules,
-        "--precision": precision,
-        "--max-terms": max_terms,
-        "--style": style,
-    }
+    wording_options = ["max_rules", "precision", "max_terms", "style"]
     if history:
-        refuse_with("--history", {**given, "--exact": exact or None}, "prints no rules")
-        events = load_model(model).fitted_.lineage
-        console.result(lineage_text(events), [vars(one) for one in events], prose=True)
-        return
-    if exact:
-        others = {**given, "--json": console.as_json or None}
-        refuse_with("--exact", others, "prints the whole model")
-        print_whole(load_model(model).exact_text())
-        return
+        refuse([*wording_options, "exact"], "is not for --history, which prints no rules.")
+    elif exact:
+        refuse(
+            [*wording_options, "as_json"], "is not for --exact, which prints the whole model."
+        )
+    elif console.as_json:
+        refuse(["style"], "is for people, not for --json. Leave one out.")
     loaded = load_model(model)
-    if console.as_json:
-        if style is not None:
-            raise click.UsageError("--style is for people, not for --json. Leave one out.")
+    wording = {"precision": precision or 3, "max_terms": max_terms}
+    if history:
+        events = loaded.fitted_.lineage
+        console.result(lineage_text(events), [vars(one) for one in events], prose=True)
+    elif exact:
+        print_whole(loaded.exact_text())
+    elif console.as_json:
         table = loaded.rules_table(**wording).head(max_rules or None).reset_index()
         console.result("", table.to_dict("records"))
     else:
@@ -129,21 +102,15 @@ def rules(
         console.result(text, None, prose=True)
 
 
-@click.command(
-    "explain",
-    cls=Command,
-    arguments={
-        "MODEL": "A model file that `fit` wrote.",
+@command(
+    {
+        "MODEL": FITTED,
         "DATA": "The table with the rows to explain; - for standard input.",
     },
-    examples=[
-        "neuralrules explain iris.nrules iris.csv --row 1",
-        "neuralrules explain iris.nrules iris.csv --row 1 --reasons",
-        "neuralrules explain iris.nrules iris.csv --row 1 --row 51 --json",
-    ],
+    "neuralrules explain iris.nrules iris.csv --row 1",
+    "neuralrules explain iris.nrules iris.csv --row 1 --reasons",
+    "neuralrules explain iris.nrules iris.csv --row 1 --row 51 --json",
 )
-@click.argument("model", type=click.Path())
-@click.argument("data", type=click.Path(allow_dash=True))
 @row_option("explain")
 @option(
     "--reasons",
@@ -153,19 +120,16 @@ def rules(
     "them.",
 )
 @option(
-    "--max-reasons",
-    metavar="N",
-    type=click.IntRange(1),
+    "--max-reasons N",
+    type=COUNT,
     help="Number of reasons for each row, the strongest first.  [default: 4]",
 )
 @option(
-    "--adverse",
-    metavar="LABEL",
+    "--adverse LABEL",
     help="The class to give reasons for; for a number, high or low.  [default: the "
     "rarest class; high]",
 )
 @table_format_options
-@console_options
 def explain(
     *,
     model: str,
@@ -182,43 +146,39 @@ def explain(
     The contributions of the rules and the intercept sum to the decision function exactly.
     """
     if not reasons:
-        refuse_without("--reasons", {"--max-reasons": max_reasons, "--adverse": adverse})
+        refuse(["max_reasons", "adverse"], "is for --reasons. Give both, or neither.")
     loaded = load_model(model)
     with table_format.open(data, loaded) as table:
         chosen = dict(rows_by_number(loaded, table, numbers, console))
     texts, records = [], []
     for number in numbers:
-        with library_errors():
-            explanation = loaded.explain(chosen[number])
-        prediction = loaded.predict(chosen[number])[0]
-        records.append(explanation_record(number, prediction, explanation))
-        if reasons:
-            label = label_of(loaded, adverse)
-            with library_errors(["adverse"]):
-                found = loaded.reasons(chosen[number], max_reasons or 4, adverse=label)
-            records[-1] |= reasons_record(found)
-            texts.append(f"Row {number}: {found.row_text(0)}")
-            continue
-        texts.append(f"Row {number}: {str(explanation).removeprefix('Row 0: ')}")
+        row = chosen[number]
+        with library_errors(["adverse"]):
+            explanation = loaded.explain(row)
+            text = str(explanation).removeprefix("Row 0: ")
+            record = {
+                "row": number,
+                "prediction": loaded.predict(row)[0],
+                "outputs": explanation.outputs,
+                "decision": explanation.decision[0],
+                "contributions": records_of(explanation.to_frame()),
+                "slopes": records_of(explanation.slopes_frame()),
+            }
+            if reasons:
+                found = loaded.reasons(row, max_reasons or 4, adverse=label_of(loaded, adverse))
+                share = None if found.probabilities is None else found.probabilities[0]
+                text = found.row_text(0)
+                record |= {
+                    "adverse": found.adverse,
+                    "probability": share,
+                    "reasons": records_of(found.to_frame()),
+                }
+        texts.append(f"Row {number}: {text}")
+        records.append(record)
     console.result("\n\n".join(texts), records, prose=True)
 
 
-def explanation_record(
-    number: int, prediction: Any, explanation: Explanation
-) -> dict[str, Any]:
-    """The explanation of one row as a record for JSON."""
-    return {
-        "row": number,
-        "prediction": prediction,
-        "outputs": explanation.outputs,
-        "decision": explanation.decision[0],
-        "contributions": explanation.to_frame().drop(columns="row").to_dict("records"),
-        "slopes": explanation.slopes_frame().drop(columns="row").to_dict("records"),
-    }
-
-
-def reasons_record(found: Reasons) -> dict[str, Any]:
-    """The reasons for one row as a record for JSON."""
-    reasons = found.to_frame().drop(columns="row").to_dict("records")
-    share = None if found.probabilities is None else found.probabilities[0]
-    return {"adverse": found.adverse, "probability": share, "reasons": reasons}
+def records_of(frame: Any) -> list[dict[str, Any]]:
+    """The lines of a frame about one row as records for JSON."""
+    records: list[dict[str, Any]] = frame.drop(columns="row").to_dict("records")
+    return records
