@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from neuralrules import NeuralRuleClassifier
-from neuralrules._io._frames import import_pandas
+from neuralrules._io._checks import import_pandas
 
 
 def missing(what: str) -> str:

@@ -28,7 +28,7 @@ from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import counted
-from neuralrules._io._frames import import_pandas
+from neuralrules._io._checks import import_pandas
 from neuralrules._io._templates import framed_page, plain_page
 from neuralrules._reading._notation import number, printable
 

@@ -31,8 +31,7 @@ from neuralrules._counterfactual._solve import (
 from neuralrules._data._restrictions import Restrictions
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._io._checks import check_whole
-from neuralrules._io._frames import import_pandas
+from neuralrules._io._checks import check_whole, import_pandas
 from neuralrules._network._network import Network
 from neuralrules._reading._notation import number
 from neuralrules._task._task import chosen_classes

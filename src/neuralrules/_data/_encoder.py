@@ -48,7 +48,7 @@ from neuralrules._data._numbers import (
     holds_plain_numbers,
 )
 from neuralrules._data._table import column_names, column_of, has_names, is_one_row, rows_of
-from neuralrules._io._frames import import_pandas
+from neuralrules._io._checks import import_pandas
 from neuralrules._io._warn import warn
 
 CHUNK_CELLS = 2**21  # cells of a table that are encoded at a time

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 
 
@@ -21,37 +21,31 @@ def discarded_c_output() -> Iterator[None]:
     cannot be replaced, so nothing is discarded.
     """
     stdout = _c_stdout()
-    if stdout is None:
+    with nullcontext() if stdout is None else stdout.replaced():
         yield
-        return
-    stdout.enter()
-    try:
-        yield
-    finally:
-        stdout.leave()
 
 
 class _CStdout:
     """The C library's variable `stdout`, replaced by a null stream while a thread is inside."""
 
     def __init__(self, variable: ctypes.c_void_p, null: int) -> None:
-        self._variable = variable
-        self._null = null
+        self._variable, self._null, self._kept = variable, null, variable.value
         self._lock = threading.Lock()
         self._n_inside = 0
-        self._kept = variable.value
 
-    def enter(self) -> None:
+    @contextmanager
+    def replaced(self) -> Iterator[None]:
         with self._lock:
             if self._n_inside == 0:
                 self._kept, self._variable.value = self._variable.value, self._null
             self._n_inside += 1
-
-    def leave(self) -> None:
-        with self._lock:
-            self._n_inside -= 1
-            if self._n_inside == 0:
-                self._variable.value = self._kept
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_inside -= 1
+                if self._n_inside == 0:
+                    self._variable.value = self._kept
 
 
 @cache

@@ -1,7 +1,8 @@
-"""Checks of parameters that several packages share."""
+"""Checks of parameters, and of optional packages when they are needed."""
 
 from __future__ import annotations
 
+import importlib
 from numbers import Integral
 from typing import Any
 
@@ -27,3 +28,18 @@ def check_position(name: str, value: Any, n: int, things: str) -> int:
             f"Give a whole number from 0 to {n - 1}."
         )
     return int(value)
+
+
+def import_pandas(what: str) -> Any:
+    """pandas, or an error that says how to get it. `what` is what needs it."""
+    return import_extra("pandas", "frames", f"{what} needs pandas, which is not installed.")
+
+
+def import_extra(package: str, extra: str, problem: str) -> Any:
+    """An optional package, or an error that states the problem and how to get the package."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise ImportError(
+            f'{problem} Install it with: pip install "neuralrules[{extra}]"'
+        ) from error

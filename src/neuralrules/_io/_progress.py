@@ -6,7 +6,6 @@ import math
 import os
 import sys
 import time
-from types import TracebackType
 from typing import Self, TextIO
 
 import numpy as np
@@ -48,8 +47,7 @@ class ProgressLine:
             return
         now = time.monotonic()
         elapsed = now - self._start
-        left = elapsed / share * (1 - share)
-        times = f"{duration(elapsed)} · {duration(left)} left"
+        times = f"{duration(elapsed)} · {duration(elapsed / share * (1 - share))} left"
         self._line = f"{bar_text(share)} {text} · {times}"
         if now - self._last > self._pause:
             self._last = now
@@ -61,12 +59,7 @@ class ProgressLine:
         line = f"\r\x1b[K{shown}{end}" if self._terminal else f"{shown}\n"
         print(line, end="", file=sys.stderr, flush=True)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._depth -= 1
         if self._line and not self._depth:
             self._write("\n")
@@ -120,12 +113,7 @@ class RowProgress(ProgressLine):
 class SearchProgress(ProgressLine):
     """The progress line of a search, with fold, candidate and the best score so far.
 
-    Parameters
-    ----------
-    n_candidates, n_folds : int
-    may_drop : bool
-        Whether half of the candidates are dropped after each fold.
-    shown : bool
+    If it `may_drop` candidates, the search drops half of them after each fold.
     """
 
     def __init__(self, n_candidates: int, n_folds: int, *, may_drop: bool, shown: bool) -> None:
@@ -138,10 +126,7 @@ class SearchProgress(ProgressLine):
         self.begin(f"fold 1/{n_folds} · candidate 1/{n_candidates}")
 
     def update(self, place: int, fold: int, scores: list[list[float]]) -> None:
-        """Show the state after a candidate has been trained and scored on a fold.
-
-        `scores` holds, for each candidate, its scores so far.
-        """
+        """Show the state after a fold's candidate, with the scores so far of each candidate."""
         self._n_done += 1
         means = [float(np.mean(each)) if each else -math.inf for each in scores]
         best = int(np.argmax(means))

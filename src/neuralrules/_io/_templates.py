@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralrules._io._checks import import_extra
 from neuralrules._io._writing import checked_path, whole_file
 
 if TYPE_CHECKING:
@@ -21,14 +22,8 @@ TURNS = {code: f"⟨U+{code:04X}⟩" for code in (*range(0x202A, 0x202F), *range
 
 def import_jinja2(needed_by: str) -> Any:
     """jinja2, or an error that says how to get it."""
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError(
-            f"{needed_by} fills templates with jinja2, and jinja2 is not installed. "
-            'Install it with: pip install "neuralrules[report]"'
-        ) from error
-    return jinja2
+    problem = f"{needed_by} fills templates with jinja2, and jinja2 is not installed."
+    return import_extra("jinja2", "report", problem)
 
 
 def escaping_environment(jinja: Any, package: str) -> jinja2.Environment:
@@ -58,15 +53,8 @@ def page_bytes(page: str) -> bytes:
 def plain_page(package: str, template: str, data: dict[str, Any], path: Any) -> Path:
     """Write a page of words and tables that needs no other files.
 
-    Parameters
-    ----------
-    package : str
-        The package that has the template.
-    template : str
-        A file that extends ``page.html``. Messages suggest the same name for the page.
-    data : dict
-        The values that the template shows.
-    path : str or path
+    `template` is a file of `package` that extends ``page.html`` and shows `data`. Messages
+    suggest its name as the name of the page.
     """
     jinja = import_jinja2("to_html")
     target = checked_path(path, template)
@@ -77,10 +65,9 @@ def plain_page(package: str, template: str, data: dict[str, Any], path: Any) -> 
 
 
 def framed_page(package: str, template: str, data: dict[str, Any], title: str) -> str | None:
-    """A page as in `plain_page`, but as an HTML frame for a notebook.
+    """A page as in `plain_page`, as an HTML frame that keeps a notebook's style out of it.
 
-    Returns None without jinja2, so that the notebook shows text. The frame keeps the page free
-    of the notebook's own style.
+    Returns None without jinja2, so that the notebook shows text.
     """
     try:
         jinja = import_jinja2("_repr_html_")

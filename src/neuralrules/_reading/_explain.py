@@ -12,7 +12,7 @@ from neuralrules._data._columns import Number
 from neuralrules._engine._protocol import Engine
 from neuralrules._engine._reference import literals_forward, units_forward
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._io._frames import import_pandas
+from neuralrules._io._checks import import_pandas
 from neuralrules._network._network import Network
 from neuralrules._network._parameters import Parameters
 from neuralrules._reading._notation import number, printable

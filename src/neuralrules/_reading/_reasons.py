@@ -18,7 +18,7 @@ import numpy as np
 from neuralrules._data._columns import Number
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._io._frames import import_pandas
+from neuralrules._io._checks import import_pandas
 from neuralrules._reading._explain import Explanation, exact_literals, explain, rows_text
 from neuralrules._reading._notation import number, printable
 from neuralrules._reading._outcomes import Outcome, adverse_outcome

@@ -8,7 +8,7 @@ import numpy as np
 
 from neuralrules._fitted._activity import Activity, rule_importance
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._io._frames import import_pandas
+from neuralrules._io._checks import import_pandas
 from neuralrules._network._network import Network
 from neuralrules._reading._text import check_counts, rule_text, tree_rule_text
 from neuralrules._rules._rules import Rules, margin_scores

@@ -16,8 +16,7 @@ from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._activity import activation_chunks, measure, rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._performance import mean_loss, number_metrics, true_values
-from neuralrules._io._checks import is_whole
-from neuralrules._io._frames import import_pandas
+from neuralrules._io._checks import import_pandas, is_whole
 from neuralrules._io._templates import framed_page, plain_page
 from neuralrules._reading._notation import number, rounded
 from neuralrules._reading._outcomes import Outcome, adverse_outcome

@@ -30,8 +30,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from neuralrules._engine._protocol import Engine
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._io._checks import check_whole
-from neuralrules._io._frames import import_pandas
+from neuralrules._io._checks import check_whole, import_pandas
 from neuralrules._network._network import Network
 from neuralrules._reading._levels import Levels, activations_along, levels, rules_that_use
 from neuralrules._reading._notation import column_label

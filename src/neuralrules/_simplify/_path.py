@@ -19,8 +19,7 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import SIMPLIFIED
 from neuralrules._fitted._performance import unexplained_of_each
 from neuralrules._fitting._settings import Settings
-from neuralrules._io._checks import check_position
-from neuralrules._io._frames import import_pandas
+from neuralrules._io._checks import check_position, import_pandas
 from neuralrules._io._progress import ProgressLine
 from neuralrules._io._warn import warn
 from neuralrules._network._constraints import Constraints
