@@ -210,9 +210,8 @@ def edited_by_hand(model: Any) -> tuple[Any, Path]:
 @option(
     "--validation DATA2",
     type=FILE,
-    help="A table of rows that the model was not fitted on, to measure on. Without "
-    "it, a second model is fitted on four fifths of DATA and measured on the "
-    "last fifth.",
+    help="A table of rows that the model was not fitted on, to measure on. Without it, a "
+    "second model is fitted on four fifths of DATA and measured on the last fifth.",
 )
 @labelled_table_options
 def simplify(

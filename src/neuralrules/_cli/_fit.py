@@ -107,9 +107,8 @@ def read_depths(text: str) -> tuple[int, ...]:
 @option(
     "--checkpoint FILE",
     type=click.Path(),
-    help="A file that keeps the state of training on Parquet files that are read "
-    "piece by piece. If the command was killed, the same command line continues "
-    "from there.",
+    help="A file that keeps the state of training on Parquet files that are read piece by "
+    "piece. If the command was killed, the same command line continues from there.",
 )
 @table_format_options
 @option(

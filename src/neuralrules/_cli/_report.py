@@ -24,8 +24,7 @@ FIRST_ROW = 1  # number of the first row, as in `explain --row`
     {
         "MODEL": FITTED,
         "[DATA]": "Rows to measure on, if possible rows that the model was not fitted on; - "
-        "for standard input. Without DATA the page shows the performance on the "
-        "training rows.",
+        "for standard input. Without DATA the page shows the performance on the training rows.",
     },
     "neuralrules report iris.nrules -o iris.html",
     "neuralrules report iris.nrules iris_test.csv --title Iris -o iris.html",
@@ -36,9 +35,8 @@ FIRST_ROW = 1  # number of the first row, as in `explain --row`
     "--examples N",
     type=click.IntRange(0),
     default=0,
-    help="Number of rows of DATA that become part of the page, for readers to try. "
-    "None by default, because a page that is passed on should not carry anyone's "
-    "data.",
+    help="Number of rows of DATA that become part of the page, for readers to try. None by "
+    "default, because a page that is passed on should not carry anyone's data.",
 )
 @labelled_table_options
 def report(

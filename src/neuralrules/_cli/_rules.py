@@ -115,9 +115,8 @@ def rules(
 @option(
     "--reasons",
     is_flag=True,
-    help="Say in sentences what speaks for the adverse outcome: rules for it that "
-    "fire, and rules against it that do not fire, with what the row lacks for "
-    "them.",
+    help="Say in sentences what speaks for the adverse outcome: rules for it that fire, and "
+    "rules against it that do not fire, with what the row lacks for them.",
 )
 @option(
     "--max-reasons N",
