@@ -18,7 +18,7 @@ from neuralrules._cli._errors import NAME, exit_code
 from neuralrules._cli._evaluate import evaluate
 from neuralrules._cli._export import export
 from neuralrules._cli._fit import fit
-from neuralrules._cli._options import Command
+from neuralrules._cli._options import Argument, Command
 from neuralrules._cli._predict import predict
 from neuralrules._cli._report import compare, report, scorecard
 from neuralrules._cli._rules import explain, rules
@@ -37,14 +37,19 @@ PLACES = {
 @click.command(
     "completion",
     cls=Command,
-    arguments={"SHELL": "bash, zsh or fish."},
     examples=[
         "neuralrules completion bash > \\",
         f"  {PLACES['bash']}",
         f"neuralrules completion fish > {PLACES['fish']}",
     ],
 )
-@click.argument("shell", type=click.Choice(list(PLACES)), metavar="SHELL")
+@click.argument(
+    "shell",
+    cls=Argument,
+    type=click.Choice(list(PLACES)),
+    metavar="SHELL",
+    text="bash, zsh or fish.",
+)
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> None:
     """Print a script that lets a shell complete commands."""

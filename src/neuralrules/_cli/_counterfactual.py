@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,16 @@ from neuralrules._cli._console import Console, without_c_output
 from neuralrules._cli._errors import InputError, library_errors, listed
 from neuralrules._cli._model_rows import kind_of, rows_by_number
 from neuralrules._cli._models import label_of, load_model
-from neuralrules._cli._options import COUNT, FITTED, Parsed, command, option, row_option
+from neuralrules._cli._options import (
+    COUNT,
+    FITTED,
+    Parsed,
+    argument,
+    columns,
+    command,
+    row_numbers,
+    value,
+)
 from neuralrules._cli._table_format import TableFormat, table_format_options
 
 if TYPE_CHECKING:
@@ -32,7 +41,7 @@ OPTIONS = {
     "fixed": "--fixed",
 }
 NUMBERS_ONLY = ("increase", "decrease", "whole", "bounds")
-SECTION = "What may change (each option may be given several times)"
+LIMITS = "What may change (each option may be given several times)"
 
 
 def read_range(text: str) -> tuple[Any, Any]:
@@ -71,106 +80,89 @@ def read_categories(text: str) -> list[str]:
 A_RANGE = "a range, such as 10..20, 10.. or ..20"
 
 
-def column_option(declared: str, text: str) -> Any:
-    """An option that names columns."""
-    return option(declared, multiple=True, section=SECTION, help=text)
+def for_column(kind: click.ParamType[Any], example: str) -> Parsed:
+    """The type of an option for a column and a value, with an equals sign between them."""
 
+    def read(text: str) -> tuple[str, Any]:
+        column, _, given = text.rpartition("=")
+        if not column or not given:
+            raise ValueError(text)
+        return column, kind.convert(given, None, None)
 
-def value_option(
-    declared: str, value_type: click.ParamType[Any], example: str, text: str
-) -> Any:
-    """An option that gives a value for a column, with an equals sign between them."""
-
-    def read(given: str) -> tuple[str, Any]:
-        column, _, value = given.rpartition("=")
-        if not column or not value:
-            raise ValueError(given)
-        return column, value_type.convert(value, None, None)
-
-    parsed = Parsed(read, f"a column with its value, such as {example}")
-    return option(declared, multiple=True, type=parsed, section=SECTION, help=text)
+    return Parsed(read, f"a column with its value, such as {example}")
 
 
 @command(
-    {
-        "MODEL": FITTED,
-        "DATA": "The table with the rows to change; - for standard input.",
-    },
     "neuralrules counterfactual iris.nrules iris.csv --row 1 --max-changes 1",
     "neuralrules counterfactual houses.nrules houses.parquet --row 1 --to ..180 \\",
     "  --fixed sex --time-limit 10",
 )
-@row_option("change")
-@option(
-    "--to LABEL|LOW..HIGH",
-    "target",
-    multiple=True,
-    help="The class wanted; for a number, the range wanted. If the model predicts "
-    "several numbers, give --to once for each.  [default: any other class]",
-)
-@option(
-    "--probability P|LOW..HIGH",
-    type=Parsed(read_probability, "a probability, such as 0.5 or 0.2..0.4"),
-    help="For two classes: the probability that the class wanted must reach, or the "
-    "range that it must lie in.",
-)
-@option("--max-changes N", type=COUNT, help="Most columns that may change.  [default: all]")
-@option(
-    "--answers N",
-    type=COUNT,
-    default=1,
-    help="Number of answers to look for. Each further answer keeps at least one "
-    "column unchanged that every earlier answer changed.  [default: 1]",
-)
-@option(
-    "--time-limit SECONDS",
-    type=click.FloatRange(0, min_open=True),
-    default=60.0,
-    help="Time to search for each answer. After that, the best change found so far is "
-    "printed.  [default: 60]",
-)
-@column_option("--fixed COL", "A column that may not change.")
-@column_option("--increase COL", "A column that may only grow.")
-@column_option("--decrease COL", "A column that may only shrink.")
-@column_option(
-    "--whole COL",
-    "A column of numbers whose new value must be whole. Columns that hold only whole numbers "
-    "in DATA always stay whole.",
-)
-@value_option(
-    "--bounds COL=LOW..HIGH",
-    Parsed(read_range, A_RANGE),
-    "age=18..65",
-    "The range in which a column of numbers or dates must stay; COL=.. sets no "
-    "bounds.  [default: the range of the column in training]",
-)
-@value_option(
-    "--allow COL=NAME,…",
-    Parsed(read_categories, "categories"),
-    "region=north,south",
-    "The only categories that a column may switch to.",
-)
-@value_option(
-    "--unit COL=X",
-    click.FLOAT,
-    "age=10",
-    "The change of a column that costs 1.  [default: its standard deviation; a "
-    "switch to another category costs 1]",
-)
 @table_format_options
 def counterfactual(
     *,
-    model: str,
-    data: str,
-    numbers: Sequence[int],
-    target: Sequence[str],
-    probability: Any,
-    max_changes: int | None,
-    answers: int,
-    time_limit: float,
+    model: str = argument(FITTED),
+    data: str = argument("The table with the rows to change; - for standard input."),
+    numbers: Sequence[int] = row_numbers("change"),
+    target: Sequence[str] = value(
+        "LABEL|LOW..HIGH",
+        "The class wanted; for a number, the range wanted. If the model predicts several "
+        "numbers, give --to once for each.  [default: any other class]",
+        "--to",
+        multiple=True,
+    ),
+    probability: Any = value(
+        Parsed(read_probability, "a probability, such as 0.5 or 0.2..0.4"),
+        "For two classes: the probability that the class wanted must reach, or the range that "
+        "it must lie in.",
+        metavar="P|LOW..HIGH",
+    ),
+    max_changes: int | None = value(COUNT, "Most columns that may change.  [default: all]"),
+    answers: int = value(
+        COUNT,
+        "Number of answers to look for. Each further answer keeps at least one column "
+        "unchanged that every earlier answer changed.  [default: 1]",
+        default=1,
+    ),
+    time_limit: float = value(
+        click.FloatRange(0, min_open=True),
+        "Time to search for each answer. After that, the best change found so far is printed.  "
+        "[default: 60]",
+        default=60.0,
+        metavar="SECONDS",
+    ),
+    fixed: Sequence[str] = columns("A column that may not change.", section=LIMITS),
+    increase: Sequence[str] = columns("A column that may only grow.", section=LIMITS),
+    decrease: Sequence[str] = columns("A column that may only shrink.", section=LIMITS),
+    whole: Sequence[str] = columns(
+        "A column of numbers whose new value must be whole. Columns that hold only whole "
+        "numbers in DATA always stay whole.",
+        section=LIMITS,
+    ),
+    bounds: Sequence[tuple[str, Any]] = value(
+        for_column(Parsed(read_range, A_RANGE), "age=18..65"),
+        "The range in which a column of numbers or dates must stay; COL=.. sets no bounds.  "
+        "[default: the range of the column in training]",
+        multiple=True,
+        section=LIMITS,
+        metavar="COL=LOW..HIGH",
+    ),
+    allow: Sequence[tuple[str, list[str]]] = value(
+        for_column(Parsed(read_categories, "categories"), "region=north,south"),
+        "The only categories that a column may switch to.",
+        multiple=True,
+        section=LIMITS,
+        metavar="COL=NAME,…",
+    ),
+    unit: Sequence[tuple[str, float]] = value(
+        for_column(click.FLOAT, "age=10"),
+        "The change of a column that costs 1.  [default: its standard deviation; a switch to "
+        "another category costs 1]",
+        multiple=True,
+        section=LIMITS,
+        metavar="COL=X",
+    ),
     table_format: TableFormat,
     console: Console,
-    **columns: Any,
 ) -> None:
     """Find the smallest change of a row for another prediction.
 
@@ -179,12 +171,15 @@ def counterfactual(
     changes of all columns, each measured in standard deviations.
     """
     loaded = load_model(model)
-    limits = column_limits(loaded, columns)
+    named = {"fixed": fixed, "increase": increase, "decrease": decrease, "whole": whole}
+    values = {"bounds": bounds, "allow": allow, "unit": unit}
+    check_columns(loaded, named | {name: dict(given) for name, given in values.items()})
+    directions = dict.fromkeys(increase, "increase") | dict.fromkeys(decrease, "decrease")
     goal = target_of(loaded, target)
     names = loaded.encoder_.names
     # The types of the cells do not show which columns hold only whole numbers: tables are read
     # as floats, and a model knows only the range, mean and standard deviation in training.
-    whole = {
+    all_whole = {
         name: source
         for source, name in enumerate(names)
         if may_be_whole(loaded.encoder_.columns_of(source)[0])
@@ -192,13 +187,12 @@ def counterfactual(
 
     def look_at(frame: pd.DataFrame) -> None:
         """Remove the columns that hold other numbers in some rows of the table."""
-        for name, source in list(whole.items()):
+        for name, source in list(all_whole.items()):
             if (frame.iloc[:, source].dropna() % 1 != 0).any():
-                del whole[name]
+                del all_whole[name]
 
     with table_format.open(data, loaded) as table:
         chosen = dict(rows_by_number(loaded, table, numbers, console, look_at))
-    limits["whole"] = [*limits["whole"], *whole]
     texts, records = [], []
     for number in numbers:
         searching = console.progress(f"Searching for row {number}")
@@ -210,34 +204,41 @@ def counterfactual(
                 max_changes=max_changes,
                 n_answers=answers,
                 time_limit=time_limit,
-                **limits,
+                fixed=list(fixed),
+                directions=directions,
+                whole=[*whole, *all_whole],
+                bounds=dict([*bounds, *allow]),
+                units=dict(unit),
             )
         texts.append(f"Row {number}: {found}")
         records.append({"row": number, **answer_record(found)})
     console.result("\n\n".join(texts), records, prose=True)
 
 
-def column_limits(model: NeuralRuleModel, columns: dict[str, Any]) -> dict[str, Any]:
-    """The options about what may change, as parameters of the method `counterfactual`."""
-    for name, given in columns.items():
-        for one in given:
-            check_column(model, name, one[0] if isinstance(one, tuple) else one)
-    both = sorted({*columns["increase"]} & {*columns["decrease"]})
+def check_columns(model: NeuralRuleModel, named: Mapping[str, Collection[str]]) -> None:
+    """Refuse columns that the model does not have, or that do not fit the option."""
+    names = model.encoder_.names
+    for option, column in ((name, column) for name in named for column in named[name]):
+        if column not in names:
+            near = get_close_matches(column, names, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"Its columns are {listed(names)}."
+            raise InputError(f"--{option}: the model has no column {column!r}. {hint}")
+        holds_numbers = kind_of(model.encoder_.columns_of(names.index(column))[0]) != "category"
+        if option in NUMBERS_ONLY and not holds_numbers:
+            raise InputError(
+                f"--{option}: {column!r} holds categories. Name columns of numbers; --allow "
+                "says which categories are allowed."
+            )
+        if option == "allow" and holds_numbers:
+            raise InputError(
+                f"--allow: {column!r} holds numbers. Name columns of categories; --bounds "
+                "says between which numbers a column must stay."
+            )
+    both = sorted({*named["increase"]} & {*named["decrease"]})
     if both:
         raise click.UsageError(
             f"--increase and --decrease both name {both[0]!r}. Give one, or --fixed."
         )
-    return {
-        "fixed": list(columns["fixed"]),
-        "directions": {
-            name: direction
-            for direction in ("increase", "decrease")
-            for name in columns[direction]
-        },
-        "whole": list(columns["whole"]),
-        "bounds": dict([*columns["bounds"], *columns["allow"]]),
-        "units": dict(columns["unit"]),
-    }
 
 
 def may_be_whole(column: EncodedColumn) -> bool:
@@ -254,26 +255,6 @@ def may_be_whole(column: EncodedColumn) -> bool:
     # holds nothing but its two ends has this variance.
     variance = (column.mean - low) * (high - column.mean)
     return high - low > 1.5 or abs(column.scale**2 - variance) <= 1e-4 * variance
-
-
-def check_column(model: NeuralRuleModel, option_name: str, column: str) -> None:
-    """Refuse a column that the model does not have, or that does not fit the option."""
-    names = model.encoder_.names
-    if column not in names:
-        near = get_close_matches(column, names, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Its columns are {listed(names)}."
-        raise InputError(f"--{option_name}: the model has no column {column!r}. {hint}")
-    holds_numbers = kind_of(model.encoder_.columns_of(names.index(column))[0]) != "category"
-    if option_name in NUMBERS_ONLY and not holds_numbers:
-        raise InputError(
-            f"--{option_name}: {column!r} holds categories. Name columns of numbers; --allow "
-            "says which categories are allowed."
-        )
-    if option_name == "allow" and holds_numbers:
-        raise InputError(
-            f"--allow: {column!r} holds numbers. Name columns of categories; --bounds "
-            "says between which numbers a column must stay."
-        )
 
 
 def target_of(model: NeuralRuleModel, given: Sequence[str]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from neuralrules._cli._console import Console, aligned, bytes_text, folded
 from neuralrules._cli._errors import InputError, library_errors
-from neuralrules._cli._options import command, output_option
+from neuralrules._cli._options import command, output_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,9 +31,14 @@ FILES = {
 }
 
 
-@command({}, "neuralrules demo", "neuralrules demo -o tour")
-@output_option(f"The folder to write into.  [default: {FOLDER}]", metavar="FOLDER")
-def demo(*, output: str | None, console: Console) -> None:
+@command("neuralrules demo", "neuralrules demo -o tour")
+def demo(
+    *,
+    output: str | None = output_file(
+        "FOLDER", f"The folder to write into.  [default: {FOLDER}]"
+    ),
+    console: Console,
+) -> None:
     """Show the method at work, in about a minute.
 
     The method is compared with other methods on two small tables, and its rules are

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,14 @@ from neuralrules._cli._options import (
     FILE,
     FITTED,
     Parsed,
+    argument,
     command,
-    option,
-    output_option,
+    output_file,
     read_text,
+    value,
 )
 from neuralrules._cli._report import FIRST_ROW, comparison_record
 
-RULE = click.IntRange(0)
 EDITORS = ("VISUAL", "EDITOR")  # variables that name the editor, in the order usual on Unix
 CHANGES = "Changes (each but --text may be given several times)"
 SIZES = {"n_rules": "rules", "n_literals": "literals", "n_parameters": "parameters"}
@@ -59,58 +59,60 @@ def read_numbers(text: str) -> float | list[float]:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def rules_option(*names: str, rule_type: click.ParamType[Any] = RULE, text: str) -> Any:
-    """An option that names or changes rules."""
-    return option(*names, multiple=True, type=rule_type, section=CHANGES, help=text)
+def rule_numbers(text: str) -> Any:
+    """Declare an option that names rules."""
+    return value(click.IntRange(0), text, multiple=True, section=CHANGES)
 
 
-def change(read: Callable[[str], Any], example: str) -> Parsed:
-    """The type of an option that changes rules."""
-    return Parsed(read, f"the number of a rule with its new value, such as {example}")
+def changed_rules(
+    metavar: str, read: Callable[[str], Any], example: str, text: str, *flags: str
+) -> Any:
+    """Declare an option that gives rules something new."""
+    kind = Parsed(read, f"the number of a rule with its new value, such as {example}")
+    return value(kind, text, *flags, metavar=metavar, multiple=True, section=CHANGES)
 
 
 @command(
-    {
-        "MODEL": FITTED,
-        "[DATA]": "Rows to measure the change on, if possible rows that the model was not "
-        "fitted on; - for standard input.",
-    },
     "neuralrules edit iris.nrules --drop 3 --freeze 0 -o edited.nrules",
     "neuralrules edit houses.nrules houses.parquet --value 0=12.5 -o edited.nrules",
     "neuralrules edit iris.nrules iris_test.csv --text iris.txt -o edited.nrules",
 )
-@output_option("The model file to write.", metavar="OUT", required=True)
-@rules_option("--drop N", text="A rule to drop, by its number in `rules`.")
-@rules_option("--freeze N", text="A rule that later training must not change.")
-@rules_option("--unfreeze N", text="A frozen rule that later training may change again.")
-@rules_option(
-    "--replace N=RULE",
-    rule_type=change(read_change, '"3=income > 20000"'),
-    text='A rule with its new conditions, such as "3=income > 20000 and region = west".',
-)
-@rules_option(
-    "--value N=X",
-    "values",
-    rule_type=change(read_value, "3=0.5"),
-    text="The new value of a rule, in the units of the outputs; for several outputs, values "
-    "with commas between them.",
-)
-@option(
-    "--text FILE",
-    type=FILE,
-    section=CHANGES,
-    help="A file with the whole model, as `rules --exact` wrote it and you changed it.",
-)
 @labelled_table_options
 def edit(
     *,
-    model: str,
-    data: str | None,
-    output: str,
-    text: str | None,
+    model: str = argument(FITTED),
+    data: str | None = argument(
+        "Rows to measure the change on, if possible rows that the model was not fitted on; - "
+        "for standard input.",
+        required=False,
+    ),
+    output: str = output_file("OUT", "The model file to write.", required=True),
+    drop: Sequence[int] = rule_numbers("A rule to drop, by its number in `rules`."),
+    freeze: Sequence[int] = rule_numbers("A rule that later training must not change."),
+    unfreeze: Sequence[int] = rule_numbers(
+        "A frozen rule that later training may change again."
+    ),
+    replace: Sequence[tuple[int, str]] = changed_rules(
+        "N=RULE",
+        read_change,
+        '"3=income > 20000"',
+        'A rule with its new conditions, such as "3=income > 20000 and region = west".',
+    ),
+    values: Sequence[tuple[int, Any]] = changed_rules(
+        "N=X",
+        read_value,
+        "3=0.5",
+        "The new value of a rule, in the units of the outputs; for several outputs, values "
+        "with commas between them.",
+        "--value",
+    ),
+    text: str | None = value(
+        FILE,
+        "A file with the whole model, as `rules --exact` wrote it and you changed it.",
+        section=CHANGES,
+    ),
     table: LabelledTable,
     console: Console,
-    **changes: Sequence[Any],
 ) -> None:
     """Change the rules of a model by hand, and say what changed.
 
@@ -121,21 +123,20 @@ def edit(
     from neuralrules._compare._comparison import comparison_text
     from neuralrules._estimators._changes import compare
 
-    asked: dict[str, Any] = {name: list(given) for name, given in changes.items() if given}
-    asked |= {name: dict(asked[name]) for name in ("replace", "values") if name in asked}
+    changes: dict[str, Any] = {"drop": drop, "freeze": freeze, "unfreeze": unfreeze}
+    changes |= {"replace": dict(replace), "values": dict(values)}
+    asked = any(changes.values())
     if text is not None and asked:
         raise click.UsageError("--text says the whole model. Give it alone, or other changes.")
     loaded = load_model(model)
     path = checked_output(output, "edited.nrules", [model, data, text])
     rows = table.read(loaded, data, console, target_needed=False)
     draft = None
-    if text is None and not asked:
-        changed, draft = edited_by_hand(loaded)
-    else:
-        if text is not None:
-            asked = {"text": read_text(text)}
+    if asked or text is not None:
         with library_errors():
-            changed = loaded.edit(**asked)
+            changed = loaded.edit(**changes, text=None if text is None else read_text(text))
+    else:
+        changed, draft = edited_by_hand(loaded)
     with library_errors(), console.progress("Comparing"):
         compared = compare(loaded, changed, rows.X, rows.y, sample_weight=rows.weights)
         changed.save(path)
@@ -189,38 +190,32 @@ def edited_by_hand(model: Any) -> tuple[Any, Path]:
 
 
 @command(
-    {
-        "MODEL": FITTED,
-        "DATA": "Rows to train the smaller model on, usually the table of the fit; - for "
-        "standard input.",
-    },
     "neuralrules simplify iris.nrules iris.csv -o small.nrules",
     "neuralrules simplify iris.nrules iris.csv --tolerance 0.05 \\",
     "  --validation iris_test.csv -o small.nrules",
 )
-@output_option("The model file to write.", metavar="OUT", required=True)
-@option(
-    "--tolerance X",
-    type=click.FloatRange(0),
-    default=0.02,
-    show_default=True,
-    help="The share of the gain that may be lost. The gain is the mean loss of the "
-    "best constant prediction minus the mean loss of MODEL.",
-)
-@option(
-    "--validation DATA2",
-    type=FILE,
-    help="A table of rows that the model was not fitted on, to measure on. Without it, a "
-    "second model is fitted on four fifths of DATA and measured on the last fifth.",
-)
 @labelled_table_options
 def simplify(
     *,
-    model: str,
-    data: str,
-    output: str,
-    tolerance: float,
-    validation: str | None,
+    model: str = argument(FITTED),
+    data: str = argument(
+        "Rows to train the smaller model on, usually the table of the fit; - for standard "
+        "input."
+    ),
+    output: str = output_file("OUT", "The model file to write.", required=True),
+    tolerance: float = value(
+        click.FloatRange(0),
+        "The share of the gain that may be lost. The gain is the mean loss of the best "
+        "constant prediction minus the mean loss of MODEL.",
+        default=0.02,
+        show_default=True,
+    ),
+    validation: str | None = value(
+        FILE,
+        "A table of rows that the model was not fitted on, to measure on. Without it, a second "
+        "model is fitted on four fifths of DATA and measured on the last fifth.",
+        metavar="DATA2",
+    ),
     table: LabelledTable,
     console: Console,
 ) -> None:
@@ -239,7 +234,7 @@ def simplify(
     rows = table.read(loaded, data, console)
     unseen: dict[str, Any] = {}
     if validation is not None:
-        others = replace(table, weight=None).read(loaded, validation, console)
+        others = dataclasses.replace(table, weight=None).read(loaded, validation, console)
         unseen = {"X_val": others.X, "y_val": others.y}
     with library_errors():
         loaded.set_params(verbose=int(console.shows_progress))

@@ -9,26 +9,24 @@ from neuralrules._cli._console import Console, aligned, metric_pairs
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import load_model
-from neuralrules._cli._options import FITTED, command
+from neuralrules._cli._options import FITTED, argument, command
 
 if TYPE_CHECKING:
     import numpy as np
 
 
 @command(
-    {
-        "MODEL": FITTED,
-        "DATA": "A table with the target, if possible of rows that the model was not fitted "
-        "on; - for standard input.",
-    },
     "neuralrules evaluate iris.nrules iris_test.csv",
     "neuralrules evaluate iris.nrules iris_test.csv --json",
 )
 @labelled_table_options
 def evaluate(
     *,
-    model: str,
-    data: str,
+    model: str = argument(FITTED),
+    data: str = argument(
+        "A table with the target, if possible of rows that the model was not fitted on; - for "
+        "standard input."
+    ),
     table: LabelledTable,
     console: Console,
 ) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,12 +14,19 @@ from neuralrules._cli._models import checked_output, label_of, load_model
 from neuralrules._cli._options import (
     COUNT,
     FITTED,
+    argument,
+    columns,
     command,
-    option,
-    output_option,
+    flag,
+    output_file,
     refuse,
     refuse_mixed_output,
+    value,
 )
+
+if TYPE_CHECKING:
+    from neuralrules._estimators._base import NeuralRuleModel
+    from neuralrules._reading._scorecard import ScoreCard
 
 SQL = "For SQL"
 BOTH = "For SQL and Python"
@@ -33,79 +41,71 @@ EXAMPLES = {"onnx": "model.onnx", "sql": "model.sql", "python": "model.py"}
 
 
 @command(
-    {"MODEL": FITTED},
     "neuralrules export iris.nrules --format onnx -o iris.onnx",
     "neuralrules export iris.nrules --format sql --table plants > iris.sql",
     "neuralrules export iris.nrules --format python -o iris.py",
     "neuralrules export houses.nrules -f python --points --reasons 3 -o houses.py",
 )
-@option(
-    "--format -f",
-    "form",
-    type=click.Choice(list(EXAMPLES)),
-    required=True,
-    help="What to write: an ONNX graph, a SQL query, or a Python module that needs no package.",
-)
-@output_option("The file to write.  [default: standard output]", metavar="OUT")
-@option(
-    "--missing-text TEXT",
-    section="For ONNX",
-    help="The text that stands for a missing category, because ONNX has no missing "
-    "texts.  [default: empty]",
-)
-@option("--table NAME", section=SQL, help="The table of the database that is scored.")
-@option("--schema NAME", section=SQL, help="The schema of that table.")
-@option(
-    "--dialect",
-    type=click.Choice(["postgresql", "duckdb", "sqlite"]),
-    section=SQL,
-    help="The database.  [default: postgresql]",
-)
-@option(
-    "--id COL",
-    "ids",
-    multiple=True,
-    section=SQL,
-    help="A column of the table to copy to the result; may be given several times.",
-)
-@option(
-    "--reasons N",
-    type=COUNT,
-    section=BOTH,
-    help="Give this many reasons for the adverse outcome of each row, the strongest first.",
-)
-@option(
-    "--points",
-    is_flag=True,
-    section=BOTH,
-    help="Give the whole points of the score card, and what they mean.",
-)
-@option(
-    "--adverse LABEL",
-    section=BOTH,
-    help="The class that reasons are given for and that costs points; for the reasons "
-    "of a number, high or low.  [default: the rarest class; high]",
-)
-@option(
-    "--points-to-double N",
-    type=float,
-    section=BOTH,
-    help="The number of points that doubles the odds against the adverse class.  [default: 20]",
-)
-@option(
-    "--base N",
-    type=int,
-    section=BOTH,
-    help="The points of a row on which no rule fires.  [default: 600]",
-)
-@option(
-    "--levels N",
-    type=COUNT,
-    section=BOTH,
-    help="Divide the activation of each rule into this many levels, as on paper.",
-)
 def export(
-    *, model: str, form: str, output: str | None, console: Console, **options: Any
+    *,
+    model: str = argument(FITTED),
+    form: str = value(
+        click.Choice(list(EXAMPLES)),
+        "What to write: an ONNX graph, a SQL query, or a Python module that needs no package.",
+        "--format",
+        "-f",
+        required=True,
+    ),
+    output: str | None = output_file("OUT", "The file to write.  [default: standard output]"),
+    missing_text: str = value(
+        "TEXT",
+        "The text that stands for a missing category, because ONNX has no missing texts.  "
+        "[default: empty]",
+        section="For ONNX",
+        default="",
+    ),
+    table: str | None = value("NAME", "The table of the database that is scored.", section=SQL),
+    schema: str | None = value("NAME", "The schema of that table.", section=SQL),
+    dialect: str = value(
+        click.Choice(["postgresql", "duckdb", "sqlite"]),
+        "The database.  [default: postgresql]",
+        section=SQL,
+        default="postgresql",
+    ),
+    ids: Sequence[str] = columns(
+        "A column of the table to copy to the result; may be given several times.",
+        "--id",
+        section=SQL,
+    ),
+    reasons: int | None = value(
+        COUNT,
+        "Give this many reasons for the adverse outcome of each row, the strongest first.",
+        section=BOTH,
+    ),
+    points: bool = flag(
+        "Give the whole points of the score card, and what they mean.", section=BOTH
+    ),
+    adverse: str | None = value(
+        "LABEL",
+        "The class that reasons are given for and that costs points; for the reasons of a "
+        "number, high or low.  [default: the rarest class; high]",
+        section=BOTH,
+    ),
+    points_to_double: float | None = value(
+        click.FLOAT,
+        "The number of points that doubles the odds against the adverse class.  [default: 20]",
+        section=BOTH,
+        metavar="N",
+    ),
+    base: int | None = value(
+        click.INT, "The points of a row on which no rule fires.  [default: 600]", section=BOTH
+    ),
+    levels: int | None = value(
+        COUNT,
+        "Divide the activation of each rule into this many levels, as on paper.",
+        section=BOTH,
+    ),
+    console: Console,
 ) -> None:
     """Write a model as ONNX, SQL or plain Python.
 
@@ -114,7 +114,7 @@ def export(
     """
     from neuralrules._export._extras import size_text
 
-    check_options(form, options)
+    check_options(form, table, reasons, points=points)
     refuse_mixed_output(output, "the export", console)
     out = "-" if output is None else output
     if out == "-" and form == "onnx" and sys.stdout.isatty():
@@ -125,7 +125,22 @@ def export(
     loaded = load_model(model)
     path = None if out == "-" else checked_output(out, EXAMPLES[form], [model])
     with library_errors(["reasons", "adverse", *POINTS]), console.progress("Exporting"):
-        content = exported(loaded, form, options)
+        if form == "onnx":
+            content = loaded.to_onnx(missing_text=missing_text).SerializeToString()
+        else:
+            label = label_of(loaded, adverse)
+            given = {"points_to_double": points_to_double, "base": base, "levels": levels}
+            extras: dict[str, Any] = {
+                "reasons": reasons,
+                "adverse": label if reasons else None,
+                "scorecard": points and score_card(loaded, label, given),
+            }
+            if form == "python":
+                code = loaded.to_python(**extras)
+            else:
+                source: Any = table if schema is None else (schema, table)
+                code = loaded.to_sql(source, dialect=dialect, keep=ids, **extras)
+            content = code.encode()
     if path is None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
@@ -151,44 +166,24 @@ def export(
     )
 
 
-def check_options(form: str, options: dict[str, Any]) -> None:
+def check_options(form: str, table: str | None, reasons: int | None, *, points: bool) -> None:
     """Refuse options that do not fit the format or lack another option; SQL needs a table."""
     for names, formats in FORMATS.items():
         if form not in formats:
             refuse(names, f"is for --format {' and '.join(formats)}, not for {form}.")
-    if form == "sql" and options["table"] is None:
+    if form == "sql" and table is None:
         raise click.UsageError(
             "--format sql needs --table NAME, the table to score in the database."
         )
-    if not options["points"]:
+    if not points:
         refuse(POINTS, "is for --points. Give both, or neither.")
-        if not options["reasons"]:
+        if not reasons:
             refuse(["adverse"], "is for --reasons and --points. Give one of them.")
 
 
-def exported(model: Any, form: str, options: dict[str, Any]) -> bytes:
-    """The bytes of the exported file."""
-    if form == "onnx":
-        graph: bytes = model.to_onnx(
-            missing_text=options["missing_text"] or ""
-        ).SerializeToString()
-        return graph
-    label, card = label_of(model, options["adverse"]), False
-    if options["points"]:
-        given = {name: options[name] for name in POINTS if options[name] is not None}
-        # A regression has reasons for high or low, but its points have no adverse class.
-        adverse = label if model.fitted_.task.are_classes else None
-        card = model.scorecard(adverse=adverse, **given)
-    reasons = options["reasons"]
-    extras = {"reasons": reasons, "adverse": label if reasons else None, "scorecard": card}
-    if form == "python":
-        code: str = model.to_python(**extras)
-    else:
-        table, schema = options["table"], options["schema"]
-        code = model.to_sql(
-            table if schema is None else (schema, table),
-            dialect=options["dialect"] or "postgresql",
-            keep=options["ids"],
-            **extras,
-        )
-    return code.encode()
+def score_card(model: NeuralRuleModel, adverse: Any, given: dict[str, Any]) -> ScoreCard:
+    """The score card of a model, with the options for points that are given."""
+    # A regression has reasons for high or low, but its points have no adverse class.
+    adverse_class = adverse if model.fitted_.task.are_classes else None
+    given = {name: one for name, one in given.items() if one is not None}
+    return model.scorecard(adverse=adverse_class, **given)

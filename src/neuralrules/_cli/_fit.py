@@ -23,12 +23,16 @@ from neuralrules._cli._fit_data import (
 )
 from neuralrules._cli._models import checked_output, note
 from neuralrules._cli._options import (
+    FILE,
     Parsed,
+    argument,
+    columns,
     command,
-    option,
-    output_option,
+    flag,
+    output_file,
     read_text,
     refuse,
+    value,
 )
 from neuralrules._cli._parameters import (
     FitCommand,
@@ -55,105 +59,78 @@ def read_depths(text: str) -> tuple[int, ...]:
 
 
 @command(
-    {
-        "DATA": "The table, with the names of the columns in its first row; - for standard "
-        "input. Parquet files of more than a million rows, and folders of Parquet "
-        "files, may be larger than memory."
-    },
     "neuralrules fit iris.csv --target species -o iris.nrules",
     "neuralrules fit iris.csv --target species --cv -o iris.nrules",
     "neuralrules fit houses.parquet --target price --drop id \\",
     "  --max-depth 4 --l2 0.5 -o houses.nrules",
     kind=FitCommand,
 )
-@option(
-    "--target -t COL",
-    multiple=True,
-    required=True,
-    help="The column to predict. For a regression, --target may be given several times.",
-)
-@output_option(
-    "The model file to write, usually with the suffix .nrules.", metavar="MODEL", required=True
-)
-@option(
-    "--task",
-    type=click.Choice(["classification", "regression"]),
-    help="What to learn. By default, text and up to 20 different whole numbers are classes.",
-)
-@option(
-    "--drop COL",
-    multiple=True,
-    help="A column not to learn from, such as an identifier; may be given several times.",
-)
-@option("--weight COL", help="A column with the weight of each row.")
-@option(
-    "--dates COL",
-    multiple=True,
-    help="A column of text that holds dates such as 2020-12-31, to be counted in "
-    "days; may be given several times.",
-)
-@option(
-    "--categories COL",
-    multiple=True,
-    help="A column of categories that look like numbers, such as postal codes; may be "
-    "given several times.",
-)
-@option(
-    "--expert-rules FILE",
-    type=click.Path(),
-    help="A text file of rules to begin with, one on each line, such as: late > 2 and "
-    "region = north. Lines that start with # are comments.",
-)
-@option(
-    "--checkpoint FILE",
-    type=click.Path(),
-    help="A file that keeps the state of training on Parquet files that are read piece by "
-    "piece. If the command was killed, the same command line continues from there.",
-)
 @table_format_options
-@option(
-    "--cv",
-    is_flag=True,
-    section=SEARCH,
-    help="Compare candidates by cross-validation and keep the best one: slower, but "
-    "more accurate.",
-)
-@option(
-    "--folds N",
-    type=click.IntRange(2),
-    section=SEARCH,
-    help="Number of folds of the cross-validation.  [default: 5]",
-)
-@option(
-    "--max-depths N,N,…",
-    type=Parsed(read_depths, "a list of whole numbers of at least 1, such as 2,4,6"),
-    section=SEARCH,
-    help="Compare these depths.  [default: candidates that benchmarks chose]",
-)
-@option(
-    "--refit",
-    type=click.Choice(["auto", "average", "single"]),
-    section=SEARCH,
-    help="Keep the mean of the models of all folds, or fit one model on all rows.  "
-    "[default: auto, which means average unless the number of rules is limited]",
-)
 def fit(
     *,
-    data: str,
-    target: Sequence[str],
-    output: str,
-    task: str | None,
-    drop: Sequence[str],
-    weight: str | None,
-    dates: Sequence[str],
-    categories: Sequence[str],
-    expert_rules: str | None,
-    checkpoint: str | None,
+    data: str = argument(
+        "The table, with the names of the columns in its first row; - for standard input. "
+        "Parquet files of more than a million rows, and folders of Parquet files, may be "
+        "larger than memory."
+    ),
+    target: Sequence[str] = columns(
+        "The column to predict. For a regression, --target may be given several times.",
+        "--target",
+        "-t",
+        required=True,
+    ),
+    output: str = output_file(
+        "MODEL", "The model file to write, usually with the suffix .nrules.", required=True
+    ),
+    task: str | None = value(
+        click.Choice(["classification", "regression"]),
+        "What to learn. By default, text and up to 20 different whole numbers are classes.",
+    ),
+    drop: Sequence[str] = columns(
+        "A column not to learn from, such as an identifier; may be given several times."
+    ),
+    weight: str | None = value("COL", "A column with the weight of each row."),
+    dates: Sequence[str] = columns(
+        "A column of text that holds dates such as 2020-12-31, to be counted in days; may be "
+        "given several times."
+    ),
+    categories: Sequence[str] = columns(
+        "A column of categories that look like numbers, such as postal codes; may be given "
+        "several times."
+    ),
+    expert_rules: str | None = value(
+        FILE,
+        "A text file of rules to begin with, one on each line, such as: late > 2 and region = "
+        "north. Lines that start with # are comments.",
+    ),
+    checkpoint: str | None = value(
+        FILE,
+        "A file that keeps the state of training on Parquet files that are read piece by "
+        "piece. If the command was killed, the same command line continues from there.",
+    ),
     table_format: TableFormat,
-    cv: bool,
-    folds: int | None,
-    max_depths: Sequence[int] | None,
-    refit: str | None,
+    cv: bool = flag(
+        "Compare candidates by cross-validation and keep the best one: slower, but more "
+        "accurate.",
+        section=SEARCH,
+    ),
+    folds: int | None = value(
+        click.IntRange(2),
+        "Number of folds of the cross-validation.  [default: 5]",
+        section=SEARCH,
+    ),
+    max_depths: Sequence[int] | None = value(
+        Parsed(read_depths, "a list of whole numbers of at least 1, such as 2,4,6"),
+        "Compare these depths.  [default: candidates that benchmarks chose]",
+        section=SEARCH,
+        metavar="N,N,…",
+    ),
+    refit: str | None = value(
+        click.Choice(["auto", "average", "single"]),
+        "Keep the mean of the models of all folds, or fit one model on all rows.  [default: "
+        "auto, which means average unless the number of rules is limited]",
+        section=SEARCH,
+    ),
     console: Console,
     **_: Any,
 ) -> None:

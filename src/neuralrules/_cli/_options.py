@@ -1,9 +1,14 @@
-"""Parts of commands: help with sections and examples, and the options that commands share."""
+"""How commands, their arguments and their options are declared, and the layout of help texts.
+
+The parameters of a command's function declare what the command takes: their defaults are what
+`argument`, `value`, `columns` and `flag` return, which is a function that makes click's
+parameter from the parameter's name.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +22,14 @@ Callback = Callable[..., Any]
 FITTED = "A model file that `fit` wrote."  # what the help says about MODEL
 COUNT = click.IntRange(1)
 FILE = click.Path(allow_dash=True)  # - is standard input or standard output
+# The placeholders for values of click's types, by their names.
+METAVARS = {
+    "integer": "N",
+    "integer range": "N",
+    "float": "X",
+    "float range": "X",
+    "path": "FILE",
+}
 
 
 class Option(click.Option):
@@ -25,6 +38,14 @@ class Option(click.Option):
     def __init__(self, *args: Any, section: str = "Options", **attributes: Any) -> None:
         super().__init__(*args, **attributes)
         self.section = section
+
+
+class Argument(click.Argument):
+    """An argument that the help explains."""
+
+    def __init__(self, *args: Any, text: str, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.text = text
 
 
 CONSOLE_OPTIONS = [
@@ -60,16 +81,19 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # not generic in all o
 class Command(click.Command):
     """A command whose help explains its arguments and shows examples of command lines."""
 
-    def __init__(
-        self,
-        *args: Any,
-        arguments: Mapping[str, str] | None = None,
-        examples: Sequence[str] = (),
-        **attributes: Any,
-    ) -> None:
+    def __init__(self, *args: Any, examples: Sequence[str], **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        self.arguments = dict(arguments or {})
         self.examples = tuple(examples)
+
+    @property
+    def arguments(self) -> dict[str, str]:
+        """The explanation of each argument, by its name in the help."""
+        arguments = [one for one in self.params if isinstance(one, Argument)]
+        names = [str(one.name).upper() for one in arguments]
+        return {
+            name if one.required else f"[{name}]": one.text
+            for name, one in zip(names, arguments, strict=True)
+        }
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the arguments, then the options by their sections."""
@@ -90,61 +114,90 @@ class Command(click.Command):
                 formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
 
-def command(
-    arguments: Mapping[str, str], *examples: str, kind: type[Command] = Command
-) -> Callable[[Callback], Command]:
-    """Make a function a command, with files as arguments and the options of all commands.
+def command(*examples: str, kind: type[Command] = Command) -> Callable[[Callback], Command]:
+    """Make a command of a function whose parameters declare its arguments and options.
 
-    The function gets a `console` instead of the values of `--json` and `--quiet`.
-
-    Parameters
-    ----------
-    arguments : mapping of str to str
-        The name of each file, in brackets if it may be left out, with an explanation.
-    *examples : str
-    kind : subclass of Command
+    The help has them in the order of the parameters. A parameter without a declaration stands
+    for the options that decorators have added, or for the `console`, which the function gets
+    instead of the values of `--json` and `--quiet`.
     """
-    files = [
-        click.Argument([name.strip("[]").lower()], required=name[0] != "[", type=FILE)
-        for name in arguments
-    ]
 
     def decorate(function: Callback) -> Command:
-        @functools.wraps(function)
         def with_console(*, as_json: bool, quiet: bool, **options: Any) -> Any:
             return function(console=Console(quiet=quiet, as_json=as_json), **options)
 
-        made = click.command(cls=kind, arguments=arguments, examples=examples)(with_console)
-        made.params = [*files, *made.params, *CONSOLE_OPTIONS]
-        return made
+        params: list[click.Parameter] = []
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.default is not parameter.empty:
+                params.append(parameter.default(name))
+            elif name in ("table_format", "table"):
+                params += reversed(function.__dict__["__click_params__"])
+        params += CONSOLE_OPTIONS
+        return kind(
+            function.__name__,
+            callback=with_console,
+            params=params,
+            help=function.__doc__,
+            examples=examples,
+        )
 
     return decorate
 
 
+def argument(text: str, *, required: bool = True) -> Any:
+    """Declare an argument that is a file."""
+    return lambda name: Argument([name], text=text, required=required, type=FILE)
+
+
+def value(
+    kind: Any, text: str, *flags: str, metavar: str | None = None, **attributes: Any
+) -> Any:
+    """Declare an option that takes a value.
+
+    Parameters
+    ----------
+    kind : click type or str
+        A str is the placeholder for a text that may be anything.
+    text : str
+        What the help says.
+    *flags : str
+        By default the name of the parameter.
+    """
+    if isinstance(kind, str):
+        kind, metavar = click.STRING, kind
+
+    def made(name: str) -> Option:
+        names = [name, *(flags or [f"--{name.replace('_', '-')}"])]
+        shown = metavar or METAVARS.get(kind.name)
+        return Option(names, metavar=shown, type=kind, help=text, **attributes)
+
+    return made
+
+
+def columns(text: str, *flags: str, **attributes: Any) -> Any:
+    """Declare an option that names columns, and may be given several times."""
+    return value("COL", text, *flags, multiple=True, **attributes)
+
+
+def flag(text: str, **attributes: Any) -> Any:
+    """Declare an option that takes no value."""
+    return value(click.BOOL, text, is_flag=True, **attributes)
+
+
+def output_file(metavar: str, text: str, *, required: bool = False) -> Any:
+    """Declare the option for the file that a command writes."""
+    return value(FILE, text, "--output", "-o", metavar=metavar, required=required)
+
+
+def row_numbers(what: str) -> Any:
+    """Declare the option for the rows that a command works on, to explain them for example."""
+    text = f"The row to {what}, 1 for the first one; may be given several times."
+    return value(COUNT, text, "--row", multiple=True, required=True)
+
+
 def option(*names: str, **attributes: Any) -> Callable[[Callback], Callback]:
-    """Add an option. The first name may end with a placeholder of the value: "--row N"."""
-    *flags, last = names[0].split()
-    if last.startswith("-"):
-        flags.append(last)
-    else:
-        attributes["metavar"] = last
-    return click.option(*flags, *names[1:], cls=Option, **attributes)
-
-
-def output_option(text: str, *, metavar: str, required: bool = False) -> Any:
-    return option(f"--output -o {metavar}", required=required, type=click.Path(), help=text)
-
-
-def row_option(what: str) -> Callable[[Callback], Callback]:
-    """The option for the rows that a command works on; `what` is a verb such as "explain"."""
-    return option(
-        "--row N",
-        "numbers",
-        multiple=True,
-        required=True,
-        type=COUNT,
-        help=f"The row to {what}, 1 for the first one; may be given several times.",
-    )
+    """Add an option that several commands share: a decorator for the commands' functions."""
+    return click.option(*names, cls=Option, **attributes)
 
 
 def refuse(names: Collection[str], why: str) -> None:

@@ -14,9 +14,11 @@ from neuralrules._cli._model_rows import find_columns
 from neuralrules._cli._models import checked_output, load_stored
 from neuralrules._cli._options import (
     FITTED,
+    argument,
+    columns,
     command,
-    option,
-    output_option,
+    flag,
+    output_file,
     refuse_mixed_output,
 )
 from neuralrules._cli._table_format import TableFormat, table_format_options
@@ -30,49 +32,32 @@ if TYPE_CHECKING:
 
 
 @command(
-    {
-        "MODEL": FITTED,
-        "DATA": "The table to score, of any length; - for standard input.",
-    },
     "neuralrules predict iris.nrules new.csv -o scored.csv",
     "neuralrules predict iris.nrules new.csv --id plant --proba -o scored.parquet",
     "cat new.csv | neuralrules predict iris.nrules - > scored.csv",
 )
-@output_option(
-    "The table to write. Its name says the format: .csv, .tsv or .parquet, or compressed as in "
-    ".csv.gz.  [default: standard output, as CSV]",
-    metavar="OUT",
-)
-@option(
-    "--id",
-    "ids",
-    metavar="COL",
-    multiple=True,
-    help="A column of DATA to copy to the output; may be given several times.",
-)
-@option("--proba", is_flag=True, help="Add the probability of each class.")
-@option(
-    "--decision",
-    is_flag=True,
-    help="Add the decision function: the intercept plus the sum of the rules.",
-)
-@option(
-    "--spreadsheet-safe",
-    is_flag=True,
-    help="Put an apostrophe before every text that a spreadsheet would take for a "
-    "formula: labels, names and copied cells that are no numbers and begin with "
-    "=, +, -, @, a tab or a carriage return.",
-)
 @table_format_options
 def predict(
     *,
-    model: str,
-    data: str,
-    output: str | None,
-    ids: Sequence[str],
-    proba: bool,
-    decision: bool,
-    spreadsheet_safe: bool,
+    model: str = argument(FITTED),
+    data: str = argument("The table to score, of any length; - for standard input."),
+    output: str | None = output_file(
+        "OUT",
+        "The table to write. Its name says the format: .csv, .tsv or .parquet, or compressed "
+        "as in .csv.gz.  [default: standard output, as CSV]",
+    ),
+    ids: Sequence[str] = columns(
+        "A column of DATA to copy to the output; may be given several times.", "--id"
+    ),
+    proba: bool = flag("Add the probability of each class."),
+    decision: bool = flag(
+        "Add the decision function: the intercept plus the sum of the rules."
+    ),
+    spreadsheet_safe: bool = flag(
+        "Put an apostrophe before every text that a spreadsheet would take for a formula: "
+        "labels, names and copied cells that are no numbers and begin with =, +, -, @, a tab "
+        "or a carriage return."
+    ),
     table_format: TableFormat,
     console: Console,
 ) -> None:

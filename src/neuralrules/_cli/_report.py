@@ -12,40 +12,44 @@ from neuralrules._cli._console import Console
 from neuralrules._cli._errors import library_errors
 from neuralrules._cli._model_rows import LabelledTable, labelled_table_options
 from neuralrules._cli._models import checked_output, label_of, load_model
-from neuralrules._cli._options import COUNT, FITTED, command, option, output_option, refuse
+from neuralrules._cli._options import (
+    COUNT,
+    FITTED,
+    argument,
+    command,
+    output_file,
+    refuse,
+    value,
+)
 
 if TYPE_CHECKING:
     from neuralrules._compare._comparison import Comparison
 
+POSITIVE = click.FloatRange(0, min_open=True)
 FIRST_ROW = 1  # number of the first row, as in `explain --row`
 
 
 @command(
-    {
-        "MODEL": FITTED,
-        "[DATA]": "Rows to measure on, if possible rows that the model was not fitted on; - "
-        "for standard input. Without DATA the page shows the performance on the training rows.",
-    },
     "neuralrules report iris.nrules -o iris.html",
     "neuralrules report iris.nrules iris_test.csv --title Iris -o iris.html",
-)
-@output_option("The page to write.", metavar="OUT.html", required=True)
-@option("--title TEXT", help="The heading of the page.")
-@option(
-    "--examples N",
-    type=click.IntRange(0),
-    default=0,
-    help="Number of rows of DATA that become part of the page, for readers to try. None by "
-    "default, because a page that is passed on should not carry anyone's data.",
 )
 @labelled_table_options
 def report(
     *,
-    model: str,
-    data: str | None,
-    output: str,
-    title: str | None,
-    examples: int,
+    model: str = argument(FITTED),
+    data: str | None = argument(
+        "Rows to measure on, if possible rows that the model was not fitted on; - for standard "
+        "input. Without DATA the page shows the performance on the training rows.",
+        required=False,
+    ),
+    output: str = output_file("OUT.html", "The page to write.", required=True),
+    title: str | None = value("TEXT", "The heading of the page."),
+    examples: int = value(
+        click.IntRange(0),
+        "Number of rows of DATA that become part of the page, for readers to try. None by "
+        "default, because a page that is passed on should not carry anyone's data.",
+        default=0,
+    ),
     table: LabelledTable,
     console: Console,
 ) -> None:
@@ -74,50 +78,41 @@ def report(
 
 
 @command(
-    {
-        "MODEL": "A model file that `fit` wrote, of two classes or of one number.",
-        "[DATA]": "Rows to measure the cost of whole points on, if possible rows that the "
-        "model was not fitted on; - for standard input.",
-    },
     "neuralrules scorecard houses.nrules",
     "neuralrules scorecard houses.nrules houses.parquet --levels 3 -o card.html",
-)
-@output_option("A page to write.  [default: print as text]", metavar="OUT.html")
-@option(
-    "--points-to-double X",
-    type=click.FloatRange(0, min_open=True),
-    help="The number of points that doubles the odds against the adverse class.  [default: 20]",
-)
-@option(
-    "--base N",
-    type=int,
-    help="For classes: the points of a row on which no rule fires.  [default: 600]",
-)
-@option(
-    "--unit X",
-    type=click.FloatRange(0, min_open=True),
-    help="For a number: what one point is worth.  [default: a power of ten]",
-)
-@option(
-    "--levels N",
-    type=COUNT,
-    help="Divide the activation of each rule into this many levels, for a card on "
-    "paper.  [default: points in proportion, which loses less]",
-)
-@option(
-    "--adverse LABEL",
-    help="The class that costs points: the more points, the less probable it is.  "
-    "[default: the rarest one]",
 )
 @labelled_table_options
 def scorecard(
     *,
-    model: str,
-    data: str | None,
-    output: str | None,
+    model: str = argument("A model file that `fit` wrote, of two classes or of one number."),
+    data: str | None = argument(
+        "Rows to measure the cost of whole points on, if possible rows that the model was not "
+        "fitted on; - for standard input.",
+        required=False,
+    ),
+    output: str | None = output_file("OUT.html", "A page to write.  [default: print as text]"),
+    points_to_double: float | None = value(
+        POSITIVE,
+        "The number of points that doubles the odds against the adverse class.  [default: 20]",
+    ),
+    base: int | None = value(
+        click.INT, "For classes: the points of a row on which no rule fires.  [default: 600]"
+    ),
+    unit: float | None = value(
+        POSITIVE, "For a number: what one point is worth.  [default: a power of ten]"
+    ),
+    levels: int | None = value(
+        COUNT,
+        "Divide the activation of each rule into this many levels, for a card on paper.  "
+        "[default: points in proportion, which loses less]",
+    ),
+    adverse: str | None = value(
+        "LABEL",
+        "The class that costs points: the more points, the less probable it is.  [default: "
+        "the rarest one]",
+    ),
     table: LabelledTable,
     console: Console,
-    **options: Any,
 ) -> None:
     """Print a model as a score card: whole points for each rule.
 
@@ -127,14 +122,17 @@ def scorecard(
     loaded = load_model(model)
     path = None if output is None else checked_output(output, "scorecard.html", [model, data])
     rows = table.read(loaded, data, console)
-    given = {name: value for name, value in options.items() if value is not None}
     if loaded.fitted_.task.are_classes:
         refuse(["unit"], "is for numbers, and MODEL predicts classes.")
     else:
         refuse(["points_to_double", "base"], "is for classes, and MODEL predicts a number.")
-    given["adverse"] = label_of(loaded, options["adverse"])
+    label = label_of(loaded, adverse)
+    options: dict[str, Any] = {"points_to_double": points_to_double, "base": base, "unit": unit}
+    options |= {"levels": levels, "adverse": label, "sample_weight": rows.weights}
     with library_errors([*options, "loss"]):
-        card = loaded.scorecard(rows.X, rows.y, sample_weight=rows.weights, **given)
+        card = loaded.scorecard(
+            rows.X, rows.y, **{name: one for name, one in options.items() if one is not None}
+        )
     record = {
         "base": card.base,
         "unit": card.unit,
@@ -147,22 +145,20 @@ def scorecard(
 
 
 @command(
-    {
-        "MODEL": "A model file that `fit` wrote; it is called A.",
-        "OTHER": "Another model file, of the same columns and the same target; it is called B.",
-        "[DATA]": "Rows to compare the predictions on; - for standard input.",
-    },
     "neuralrules compare iris.nrules small.nrules",
     "neuralrules compare iris.nrules small.nrules iris_test.csv -o changes.html",
 )
-@output_option("A page to write.  [default: print as text]", metavar="OUT.html")
 @labelled_table_options
 def compare(
     *,
-    model: str,
-    other: str,
-    data: str | None,
-    output: str | None,
+    model: str = argument("A model file that `fit` wrote; it is called A."),
+    other: str = argument(
+        "Another model file, of the same columns and the same target; it is called B."
+    ),
+    data: str | None = argument(
+        "Rows to compare the predictions on; - for standard input.", required=False
+    ),
+    output: str | None = output_file("OUT.html", "A page to write.  [default: print as text]"),
     table: LabelledTable,
     console: Console,
 ) -> None:

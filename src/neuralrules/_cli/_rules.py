@@ -14,59 +14,46 @@ from neuralrules._cli._models import label_of, load_model
 from neuralrules._cli._options import (
     COUNT,
     FITTED,
+    argument,
     command,
-    option,
+    flag,
     refuse,
-    row_option,
+    row_numbers,
+    value,
 )
 from neuralrules._cli._table_format import TableFormat, table_format_options
 
 
 @command(
-    {"MODEL": FITTED},
     "neuralrules rules iris.nrules",
     "neuralrules rules iris.nrules --max-rules 3 --precision 2",
     "neuralrules rules iris.nrules --style sentences",
     "neuralrules rules iris.nrules --exact > iris.txt",
     "neuralrules rules iris.nrules --history",
 )
-@option("--max-rules N", type=COUNT, help="Number of rules to print.  [default: all]")
-@option(
-    "--precision N",
-    type=click.IntRange(1, 17),
-    help="Significant digits of numbers.  [default: 3]",
-)
-@option(
-    "--max-terms N",
-    type=COUNT,
-    help="Most columns to show in one inequality, those of largest weight.  [default: 3]",
-)
-@option(
-    "--style",
-    type=click.Choice(["conditions", "sentences"]),
-    help="Print inequalities, or sentences that say whom a rule concerns and what it "
-    "adds. Sentences for the rarest class come first.  [default: conditions]",
-)
-@option(
-    "--exact",
-    is_flag=True,
-    help="Print the whole model as text without any loss. neuralrules.read_rules "
-    "turns the text into a model again.",
-)
-@option(
-    "--history",
-    is_flag=True,
-    help="Print what was done to the model, by whom and when, instead of its rules.",
-)
 def rules(
     *,
-    model: str,
-    max_rules: int | None,
-    precision: int | None,
-    max_terms: int | None,
-    style: str | None,
-    exact: bool,
-    history: bool,
+    model: str = argument(FITTED),
+    max_rules: int | None = value(COUNT, "Number of rules to print.  [default: all]"),
+    precision: int = value(
+        click.IntRange(1, 17), "Significant digits of numbers.  [default: 3]", default=3
+    ),
+    max_terms: int | None = value(
+        COUNT, "Most columns to show in one inequality, those of largest weight.  [default: 3]"
+    ),
+    style: str = value(
+        click.Choice(["conditions", "sentences"]),
+        "Print inequalities, or sentences that say whom a rule concerns and what it adds. "
+        "Sentences for the rarest class come first.  [default: conditions]",
+        default="conditions",
+    ),
+    exact: bool = flag(
+        "Print the whole model as text without any loss. neuralrules.read_rules turns the text "
+        "into a model again."
+    ),
+    history: bool = flag(
+        "Print what was done to the model, by whom and when, instead of its rules."
+    ),
     console: Console,
 ) -> None:
     """Print the rules of a model, the most important ones first.
@@ -85,7 +72,7 @@ def rules(
     elif console.as_json:
         refuse(["style"], "is for people, not for --json. Leave one out.")
     loaded = load_model(model)
-    wording = {"precision": precision or 3, "max_terms": max_terms}
+    wording = {"precision": precision, "max_terms": max_terms}
     if history:
         events = loaded.fitted_.lineage
         console.result(lineage_text(events), [vars(one) for one in events], prose=True)
@@ -96,47 +83,33 @@ def rules(
         console.result("", table.to_dict("records"))
     else:
         with library_errors():
-            text = loaded.rules_text(
-                max_rules=max_rules, style=style or "conditions", **wording
-            )
+            text = loaded.rules_text(max_rules=max_rules, style=style, **wording)
         console.result(text, None, prose=True)
 
 
 @command(
-    {
-        "MODEL": FITTED,
-        "DATA": "The table with the rows to explain; - for standard input.",
-    },
     "neuralrules explain iris.nrules iris.csv --row 1",
     "neuralrules explain iris.nrules iris.csv --row 1 --reasons",
     "neuralrules explain iris.nrules iris.csv --row 1 --row 51 --json",
 )
-@row_option("explain")
-@option(
-    "--reasons",
-    is_flag=True,
-    help="Say in sentences what speaks for the adverse outcome: rules for it that fire, and "
-    "rules against it that do not fire, with what the row lacks for them.",
-)
-@option(
-    "--max-reasons N",
-    type=COUNT,
-    help="Number of reasons for each row, the strongest first.  [default: 4]",
-)
-@option(
-    "--adverse LABEL",
-    help="The class to give reasons for; for a number, high or low.  [default: the "
-    "rarest class; high]",
-)
 @table_format_options
 def explain(
     *,
-    model: str,
-    data: str,
-    numbers: Sequence[int],
-    reasons: bool,
-    max_reasons: int | None,
-    adverse: str | None,
+    model: str = argument(FITTED),
+    data: str = argument("The table with the rows to explain; - for standard input."),
+    numbers: Sequence[int] = row_numbers("explain"),
+    reasons: bool = flag(
+        "Say in sentences what speaks for the adverse outcome: rules for it that fire, and "
+        "rules against it that do not fire, with what the row lacks for them."
+    ),
+    max_reasons: int = value(
+        COUNT, "Number of reasons for each row, the strongest first.  [default: 4]", default=4
+    ),
+    adverse: str | None = value(
+        "LABEL",
+        "The class to give reasons for; for a number, high or low.  [default: the rarest "
+        "class; high]",
+    ),
     table_format: TableFormat,
     console: Console,
 ) -> None:
@@ -164,7 +137,7 @@ def explain(
                 "slopes": records_of(explanation.slopes_frame()),
             }
             if reasons:
-                found = loaded.reasons(row, max_reasons or 4, adverse=label_of(loaded, adverse))
+                found = loaded.reasons(row, max_reasons, adverse=label_of(loaded, adverse))
                 share = None if found.probabilities is None else found.probabilities[0]
                 text = found.row_text(0)
                 record |= {
