@@ -1,18 +1,7 @@
-"""The command line `neuralrules`.
+"""The command line `neuralrules`. `_app` combines the commands, which have modules of their own.
 
-`_app` combines the commands, and turns the way a command ends into an exit code. The commands
-are in `_fit`, `_evaluate`, `_predict`, `_rules` (with `explain`), `_counterfactual`, `_report`
-(with `scorecard` and `compare`), `_edit` (with `simplify`), `_export` and `_demo`.
-
-The commands share these modules:
-
-- `_options`: how commands and options are declared, and the layout of help texts.
-- `_parameters`: options that are made from the parameters of the estimators.
-- `_fit_data` and `_column_notes`: the data that `fit` learns from, and notes about columns.
-- `_table_format` and `_tables`: options for the format of tables; reading and writing tables.
-- `_model_rows`: the rows of a table in the form that a model needs.
-- `_models`: model files.
-- `_console`, `_errors` and `_signals`: the output of a command, and how it ends.
+Related commands share a module: `explain` is in `_rules`, `scorecard` and `compare` are in
+`_report`, `simplify` is in `_edit`, and `completion` is in `_app`.
 """
 
 from __future__ import annotations

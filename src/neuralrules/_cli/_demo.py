@@ -34,8 +34,8 @@ FILES = {
 @command("neuralrules demo", "neuralrules demo -o tour")
 def demo(
     *,
-    output: str | None = output_file(
-        "FOLDER", f"The folder to write into.  [default: {FOLDER}]"
+    output: str = output_file(
+        "FOLDER", f"The folder to write into.  [default: {FOLDER}]", default=FOLDER
     ),
     console: Console,
 ) -> None:
@@ -48,7 +48,7 @@ def demo(
 
     from neuralrules import NeuralRuleClassifier
 
-    folder = Path(FOLDER if output is None else output)
+    folder = Path(output)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--output {str(folder)!r} is a file. Give the name of a folder.")
     folder.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,10 +23,6 @@ from neuralrules._cli._options import (
     refuse_mixed_output,
     value,
 )
-
-if TYPE_CHECKING:
-    from neuralrules._estimators._base import NeuralRuleModel
-    from neuralrules._reading._scorecard import ScoreCard
 
 SQL = "For SQL"
 BOTH = "For SQL and Python"
@@ -56,7 +52,9 @@ def export(
         "-f",
         required=True,
     ),
-    output: str | None = output_file("OUT", "The file to write.  [default: standard output]"),
+    output: str = output_file(
+        "OUT", "The file to write.  [default: standard output]", default="-"
+    ),
     missing_text: str = value(
         "TEXT",
         "The text that stands for a missing category, because ONNX has no missing texts.  "
@@ -91,14 +89,18 @@ def export(
         "number, high or low.  [default: the rarest class; high]",
         section=BOTH,
     ),
-    points_to_double: float | None = value(
+    points_to_double: float = value(
         click.FLOAT,
         "The number of points that doubles the odds against the adverse class.  [default: 20]",
         section=BOTH,
         metavar="N",
+        default=20,
     ),
-    base: int | None = value(
-        click.INT, "The points of a row on which no rule fires.  [default: 600]", section=BOTH
+    base: int = value(
+        click.INT,
+        "The points of a row on which no rule fires.  [default: 600]",
+        section=BOTH,
+        default=600,
     ),
     levels: int | None = value(
         COUNT,
@@ -116,25 +118,27 @@ def export(
 
     check_options(form, table, reasons, points=points)
     refuse_mixed_output(output, "the export", console)
-    out = "-" if output is None else output
-    if out == "-" and form == "onnx" and sys.stdout.isatty():
+    if output == "-" and form == "onnx" and sys.stdout.isatty():
         raise click.UsageError(
             "An ONNX graph is no text for a terminal. Give a file with --output, for example "
             "model.onnx."
         )
     loaded = load_model(model)
-    path = None if out == "-" else checked_output(out, EXAMPLES[form], [model])
+    path = None if output == "-" else checked_output(output, EXAMPLES[form], [model])
     with library_errors(["reasons", "adverse", *POINTS]), console.progress("Exporting"):
         if form == "onnx":
             content = loaded.to_onnx(missing_text=missing_text).SerializeToString()
         else:
             label = label_of(loaded, adverse)
-            given = {"points_to_double": points_to_double, "base": base, "levels": levels}
-            extras: dict[str, Any] = {
-                "reasons": reasons,
-                "adverse": label if reasons else None,
-                "scorecard": points and score_card(loaded, label, given),
-            }
+            extras: dict[str, Any] = {"reasons": reasons, "adverse": label if reasons else None}
+            if points:
+                extras["scorecard"] = loaded.scorecard(
+                    points_to_double=points_to_double,
+                    base=base,
+                    levels=levels,
+                    # A regression has reasons for high or low, but no class that costs points.
+                    adverse=label if loaded.fitted_.task.are_classes else None,
+                )
             if form == "python":
                 code = loaded.to_python(**extras)
             else:
@@ -150,17 +154,16 @@ def export(
         with whole_file(path) as file:
             file.write(content)
     network = loaded.network_
+    where = "standard output" if path is None else output
     console.summary(
-        f"Wrote {bytes_text(len(content))} to {'standard output' if path is None else out}.\n"
-        f"{size_text(loaded.fitted_)}",
+        f"Wrote {bytes_text(len(content))} to {where}.\n{size_text(loaded.fitted_)}",
         {
-            "output": out,
+            "output": output,
             "format": form,
             "bytes": len(content),
-            **{
-                name: getattr(network, name)
-                for name in ("n_rules", "n_literals", "n_parameters")
-            },
+            "n_rules": network.n_rules,
+            "n_literals": network.n_literals,
+            "n_parameters": network.n_parameters,
         },
         output_taken=path is None,
     )
@@ -179,11 +182,3 @@ def check_options(form: str, table: str | None, reasons: int | None, *, points: 
         refuse(POINTS, "is for --points. Give both, or neither.")
         if not reasons:
             refuse(["adverse"], "is for --reasons and --points. Give one of them.")
-
-
-def score_card(model: NeuralRuleModel, adverse: Any, given: dict[str, Any]) -> ScoreCard:
-    """The score card of a model, with the options for points that are given."""
-    # A regression has reasons for high or low, but its points have no adverse class.
-    adverse_class = adverse if model.fitted_.task.are_classes else None
-    given = {name: one for name, one in given.items() if one is not None}
-    return model.scorecard(adverse=adverse_class, **given)

@@ -184,9 +184,9 @@ def flag(text: str, **attributes: Any) -> Any:
     return value(click.BOOL, text, is_flag=True, **attributes)
 
 
-def output_file(metavar: str, text: str, *, required: bool = False) -> Any:
+def output_file(metavar: str, text: str, **attributes: Any) -> Any:
     """Declare the option for the file that a command writes."""
-    return value(FILE, text, "--output", "-o", metavar=metavar, required=required)
+    return value(FILE, text, "--output", "-o", metavar=metavar, **attributes)
 
 
 def row_numbers(what: str) -> Any:

@@ -69,11 +69,9 @@ def report(
             "performance on the training rows. The rows of DATA are used for the importance "
             "of columns only."
         )
-    weights = rows.weights
+    shown = {"title": title, "n_examples": examples}
     with library_errors(), console.progress("Writing the page"):
-        loaded.report(
-            path, rows.X, rows.y, sample_weight=weights, title=title, n_examples=examples
-        )
+        loaded.report(path, rows.X, rows.y, sample_weight=rows.weights, **shown)
     console.page(path, {"n_rows": rows.n_rows})
 
 
@@ -91,12 +89,15 @@ def scorecard(
         required=False,
     ),
     output: str | None = output_file("OUT.html", "A page to write.  [default: print as text]"),
-    points_to_double: float | None = value(
+    points_to_double: float = value(
         POSITIVE,
         "The number of points that doubles the odds against the adverse class.  [default: 20]",
+        default=20,
     ),
-    base: int | None = value(
-        click.INT, "For classes: the points of a row on which no rule fires.  [default: 600]"
+    base: int = value(
+        click.INT,
+        "For classes: the points of a row on which no rule fires.  [default: 600]",
+        default=600,
     ),
     unit: float | None = value(
         POSITIVE, "For a number: what one point is worth.  [default: a power of ten]"
@@ -126,12 +127,16 @@ def scorecard(
         refuse(["unit"], "is for numbers, and MODEL predicts classes.")
     else:
         refuse(["points_to_double", "base"], "is for classes, and MODEL predicts a number.")
-    label = label_of(loaded, adverse)
-    options: dict[str, Any] = {"points_to_double": points_to_double, "base": base, "unit": unit}
-    options |= {"levels": levels, "adverse": label, "sample_weight": rows.weights}
-    with library_errors([*options, "loss"]):
+    with library_errors(["points_to_double", "base", "unit", "levels", "adverse", "loss"]):
         card = loaded.scorecard(
-            rows.X, rows.y, **{name: one for name, one in options.items() if one is not None}
+            rows.X,
+            rows.y,
+            points_to_double=points_to_double,
+            base=base,
+            unit=unit,
+            levels=levels,
+            adverse=label_of(loaded, adverse),
+            sample_weight=rows.weights,
         )
     record = {
         "base": card.base,
