@@ -1,4 +1,4 @@
-"""The command line `neuralrules`. `_app` combines the commands, which have modules of their own.
+"""The command line `neuralrules`. `_app` combines the commands, which have their own modules.
 
 Related commands share a module: `explain` is in `_rules`, `scorecard` and `compare` are in
 `_report`, `simplify` is in `_edit`, and `completion` is in `_app`.

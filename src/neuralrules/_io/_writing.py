@@ -19,11 +19,7 @@ _unfinished: set[Path] = set()  # temporary files that are being written
 def checked_path(path: Any, example: str) -> Path:
     """Check the path of a file to write, before the work for its content begins.
 
-    Parameters
-    ----------
-    path : str or path
-    example : str
-        A good name for such a file, for the messages.
+    `example` is a good name for such a file, for the messages.
     """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path={path!r} must be the name of a file, for example {example!r}.")
