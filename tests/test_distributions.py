@@ -118,11 +118,13 @@ def test_the_lowest_versions_that_are_tried_are_those_declared():
 
 
 def test_every_extra_that_a_message_names_exists():
+    # Messages name extras as "neuralrules[cli]", and calls as import_extra("jinja2", "report").
+    pattern = r'neuralrules\[([^\]{\n]*)\]|import_extra\("\w+", "([^"]*)"'
     named = [
         (path.name, extra)
         for path in sorted((ROOT / "src").rglob("*.py"))
-        for extras in re.findall(r"neuralrules\[([^\]\n]*)\]", path.read_text("utf-8"))
-        for extra in extras.split(",")
+        for found in re.findall(pattern, path.read_text("utf-8"))
+        for extra in "".join(found).split(",")
     ]
     assert len(named) >= 9
     assert [(path, extra) for path, extra in named if extra not in EXTRAS] == []

@@ -181,7 +181,7 @@ def test_edits_that_cannot_be_leave_no_file(here):
         "--text says the whole model. Give it alone, or other changes."
     )
     Path("a.txt").write_bytes(b"\xff")
-    assert refusal("--text", "a.txt") == "'a.txt' is not a text in UTF-8. Save it as such."
+    assert refusal("--text", "a.txt") == "'a.txt' is not text in UTF-8. Save it as such."
     assert refused("edit", "iris.nrules", "--drop", 0, "-o", "iris.nrules", code=2) == (
         "--output 'iris.nrules' is the input 'iris.nrules' itself. Give another name."
     )

@@ -226,4 +226,4 @@ def read_text(path: str) -> str:
     try:
         return Path(path).read_text("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{path!r} is not a text in UTF-8. Save it as such.") from None
+        raise InputError(f"{path!r} is not text in UTF-8. Save it as such.") from None
