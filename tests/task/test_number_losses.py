@@ -14,6 +14,7 @@ from models import network_outputs, performance_on
 from sklearn.metrics import mean_poisson_deviance
 
 from neuralrules import NeuralRuleRegressor, NeuralRuleRegressorCV, load, read_rules
+from neuralrules._charts._shapes import view_of
 from neuralrules._expression import _javascript
 from neuralrules._expression import _nodes as ops
 from neuralrules._task._number_losses import NUMBER_LOSSES, Huber, Logarithm, Poisson
@@ -169,16 +170,50 @@ class ExponentialMinusOne(Logarithm):
         return ops.Sum(((1.0, super().expression(output)),), -1.0)
 
 
+class Softplus(Logarithm):
+    """Another link that only this test has. It multiplies nothing."""
+
+    function = "softplus"
+    multiplied = ""
+    output_words = "inverse softplus of the prediction"
+
+    def predictions(self, outputs):
+        return np.log1p(super().predictions(outputs))
+
+    def expression(self, output):
+        return ops.Call("log", ops.Sum(((1.0, super().expression(output)),), 1.0))
+
+
 class OtherCounts(Poisson):
     link = ExponentialMinusOne()
 
 
-@pytest.mark.parametrize("shape", ["flat", "two targets"])
-def test_exports_print_a_link_that_they_have_never_seen(shape):
-    model, X, _ = fitted("poisson", shape)
+class SoftCounts(Poisson):
+    link = Softplus()
+
+
+EXPONENTIAL = "1.0 * Math.exp(Math.max(-700.0, Math.min(700.0, d)))"
+
+
+def with_loss(model, loss):
+    """The same model with another loss."""
     other, given = copy.copy(model), model.fitted_
-    other.fitted_ = replace(given, task=replace(given.task, loss=OtherCounts()))
-    expected = model.predict(X).reshape(len(X), -1) - 1
+    other.fitted_ = replace(given, task=replace(given.task, loss=loss))
+    return other
+
+
+@pytest.mark.parametrize("shape", ["flat", "two targets"])
+@pytest.mark.parametrize(
+    ("loss", "link", "script"),
+    [
+        (OtherCounts(), lambda counts: counts - 1, f"({EXPONENTIAL} + -1.0)"),
+        (SoftCounts(), np.log1p, f"Math.log(({EXPONENTIAL} + 1.0))"),
+    ],
+)
+def test_exports_print_a_link_that_they_have_never_seen(loss, link, script, shape):
+    model, X, _ = fitted("poisson", shape)
+    other = with_loss(model, loss)
+    expected = link(model.predict(X)).reshape(len(X), -1)
     np.testing.assert_array_equal(other.predict(X).reshape(expected.shape), expected)
 
     def close(found):
@@ -189,15 +224,21 @@ def test_exports_print_a_link_that_they_have_never_seen(shape):
     module = {}
     exec(compile(other.to_python(), "model.py", "exec"), module)
     close([module["predict"]({f"x{i}": cell for i, cell in enumerate(row)}) for row in X])
-    with connected("sqlite") as database:
-        frame = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(row=range(len(X)))
-        database.write("counts", frame)
-        sql = other.to_sql("counts", dialect=database.dialect, keep=["row"])
-        close(database.read(sql).sort_values("row").drop(columns="row").to_numpy(float))
-    code = _javascript.Printer(steps={"d0": "d"}).number(
-        OtherCounts.link.expression(ops.Named("d0"))
-    )
-    assert code == "(1.0 * Math.exp(Math.max(-700.0, Math.min(700.0, d))) + -1.0)"
+    frame = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(row=range(len(X)))
+    for dialect in ("sqlite", "duckdb"):
+        with connected(dialect) as database:
+            database.write("counts", frame)
+            sql = other.to_sql("counts", dialect=dialect, keep=["row"])
+            close(database.read(sql).sort_values("row").drop(columns="row").to_numpy(float))
+    code = _javascript.Printer(steps={"d0": "d"}).number(loss.link.expression(ops.Named("d0")))
+    assert code == script
+
+
+def test_shapes_of_a_link_that_multiplies_nothing_show_the_outputs():
+    model, _, _ = fitted("poisson")
+    assert view_of(model.fitted_, None).label == "prediction (log scale)"
+    view = view_of(with_loss(model, SoftCounts()).fitted_, None)
+    assert view.label == "inverse softplus of the prediction"
 
 
 def test_explanations_sum_to_the_logarithm_of_the_prediction():
@@ -276,8 +317,7 @@ def test_a_saved_model_predicts_by_the_loss_that_it_was_trained_by(tmp_path):
 
 def test_files_and_texts_keep_the_parameters_of_a_loss(tmp_path):
     model, X, _ = fitted("huber")
-    other, given = copy.copy(model), model.fitted_
-    other.fitted_ = replace(given, task=replace(given.task, loss=Huber(2.0)))
+    other = with_loss(model, Huber(2.0))
     assert load(other.save(tmp_path / "model")).fitted_.task.loss == Huber(2.0)
     back = read_rules(other.exact_text(), estimator=True)
     assert back.fitted_.task.loss == Huber(2.0)

@@ -106,7 +106,7 @@ def view_of(fitted: Fitted, rare: int | None) -> View:
         return View(label, names, place=None, task=task)
     if not task.are_classes:
         if not task.loss.link.multiplied:
-            return View("prediction", ["prediction"])
+            return View(task.loss.link.output_words, ["prediction"])
         return View("prediction (log scale)", ["prediction"], unit="logarithm")
     assert rare is not None  # of two classes
     outcome = outcome_of_class(task, rare)

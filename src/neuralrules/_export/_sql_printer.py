@@ -21,6 +21,7 @@ MAX_GROUP = 100
 # float32 weights.
 TINY = 1e-100
 READABLE_LETTERS = 24  # of a name of the table within the name of a column
+OTHER_NAMES = {"log": "LN"}  # functions with another name in SQL, where LOG has base 10
 LINE, ITEM = "\n      ", "\n    "  # before a part of an expression, and after the last part
 
 
@@ -154,7 +155,7 @@ class Printer:
             case ops.Positive(value):
                 return f"{self.dialect.greatest}(0, {self.number(value)})"
             case ops.Call(function, value):
-                return f"{function.upper()}({self.number(value)})"
+                return f"{OTHER_NAMES.get(function, function.upper())}({self.number(value)})"
             case _:
                 raise TypeError(f"SQL has no words for {node!r}.")
 

@@ -102,7 +102,10 @@ class Positive:
 
 @dataclass(frozen=True)
 class Call:
-    """A function by a name that NumPy, `math`, SQL, ONNX and JavaScript's `Math` all know."""
+    """A function that `math`, ONNX and JavaScript's `Math` know by this name, such as "exp".
+
+    A function with another name in SQL is in `OTHER_NAMES` of the printer of SQL.
+    """
 
     function: str
     value: Number

@@ -89,6 +89,8 @@ class Link(ABC):
 
         An output is multiplied by the factor, and then the shift is added. All arrays are
         (n_targets,) float64. `centre` and `scale` are the centre and the scale of the targets.
+        If no shift and factor lead from one to the other, as for softplus, the loss must not
+        standardise: its `standardise` returns the centre 0 and the scale 1.
         """
 
 
