@@ -381,7 +381,10 @@ def is_any_of(source: int, texts: Iterable[str | None]) -> ops.IsAnyOf:
     return ops.IsAnyOf(ops.Cell(source), known, None in listed)
 
 
-COLUMN_TYPES: tuple[type[EncodedColumn], ...] = (Number, Date, Flag, Missing, Category, Rare)
+# The kinds of columns of numbers. A later kind wins if pieces of a column differ: a piece that
+# holds only missing cells looks like numbers, even in a column of dates or booleans.
+NUMBER_TYPES: tuple[type[Number], ...] = (Number, Flag, Date)
+COLUMN_TYPES: tuple[type[EncodedColumn], ...] = (*NUMBER_TYPES, Missing, Category, Rare)
 
 
 def type_of_numbers(cells: Any, markers: Markers) -> type[Number]:

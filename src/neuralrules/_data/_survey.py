@@ -15,10 +15,9 @@ import numpy as np
 
 from neuralrules._data._categories import as_categories, frequent_categories
 from neuralrules._data._columns import (
+    NUMBER_TYPES,
     Category,
-    Date,
     EncodedColumn,
-    Flag,
     Missing,
     Number,
     Rare,
@@ -104,9 +103,7 @@ class ColumnSurvey:
         """
         if self._has_names:
             return self._categories(source, n_rows, weight)
-        # A piece of a column of dates or booleans may hold only missing cells, and may then
-        # look like a piece of numbers.
-        kind = Date if Date in self._found else Flag if Flag in self._found else Number
+        kind = max(self._found, key=NUMBER_TYPES.index)
         (mean,), (scale,) = self._moments.mean.tolist(), self._moments.scale.tolist()
         lowest, highest = (float(end[0]) for end in self._moments.ranges)
         number = kind(source, mean, scale, lowest, highest)

@@ -52,10 +52,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from neuralrules._data._columns import (
+    NUMBER_TYPES,
     Category,
-    Date,
     EncodedColumn,
-    Flag,
     Missing,
     Number,
     Rare,
@@ -74,7 +73,7 @@ from neuralrules._task._task import Task
 
 FIRST_LINE = "neuralrules rules 1"
 # The word at the end of a column's line that says what its numbers are.
-HOLDS: dict[type[Number], str] = {Number: "", Date: " dates", Flag: " booleans"}
+HOLDS = {kind: "" if kind is Number else f" {kind.stored_as}s" for kind in NUMBER_TYPES}
 STRING = r'"(?:[^"\\]|\\.)*"'
 NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 SUMMAND = re.compile(
@@ -87,7 +86,7 @@ COLUMN = re.compile(
     rf"(?: deviation (?P<deviation>{NUMBER}))?"
     r"|scaled (?P<knots>\[.*\])"
     rf"(?: mean (?P<centre>-?{NUMBER}) deviation (?P<spread>{NUMBER}))?)"
-    r"(?P<holds> dates| booleans)?"
+    rf"(?P<holds>{'|'.join(HOLDS.values())})"
     r"|categories (?P<categories>\[.*\])(?P<missing> missing)?(?P<rare> rare)?)"
 )
 RULE = re.compile(r"rule [0-9]+ value (?P<values>\[.*\])")
@@ -359,7 +358,7 @@ def parse_column(lines: Lines, source: int) -> DeclaredColumn:
 
 def parse_number(lines: Lines, match: re.Match[str], source: int) -> Number:
     """The encoded column of a declared column of numbers."""
-    kind = next(kind for kind, word in HOLDS.items() if word == (match["holds"] or ""))
+    kind = next(kind for kind, word in HOLDS.items() if word == match["holds"])
     knots = parse_knots(lines, lines.value(match["knots"])) if match["knots"] else None
     mean = lines.finite(match["mean"] or match["centre"] or "1")
     deviation = lines.finite(match["deviation"] or match["spread"] or "1")
