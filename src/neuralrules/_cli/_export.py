@@ -23,6 +23,7 @@ from neuralrules._cli._options import (
     refuse_mixed_output,
     value,
 )
+from neuralrules._export._sql_dialects import DIALECTS
 
 SQL = "For SQL"
 BOTH = "For SQL and Python"
@@ -65,7 +66,7 @@ def export(
     table: str | None = value("NAME", "The table of the database that is scored.", section=SQL),
     schema: str | None = value("NAME", "The schema of that table.", section=SQL),
     dialect: str = value(
-        click.Choice(["postgresql", "duckdb", "sqlite"]),
+        click.Choice(list(DIALECTS)),
         "The database.  [default: postgresql]",
         section=SQL,
         default="postgresql",

@@ -17,9 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from neuralrules._export._extras import NOTHING, Extras, size_text
-from neuralrules._export._sql_dialect import Dialect, check_different, check_names
-from neuralrules._export._sql_duckdb import DUCKDB
-from neuralrules._export._sql_postgresql import POSTGRESQL
+from neuralrules._export._sql_dialects import DIALECTS, Dialect, check_different, check_names
 from neuralrules._export._sql_printer import LINE, Printer
 from neuralrules._export._sql_results import (
     Shortfall,
@@ -30,12 +28,10 @@ from neuralrules._export._sql_results import (
     reason_subqueries,
     shortfalls,
 )
-from neuralrules._export._sql_sqlite import SQLITE
 from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._formula import Formula
 
-DIALECTS = {"postgresql": POSTGRESQL, "duckdb": DUCKDB, "sqlite": SQLITE}
 # The largest number of columns that go from subquery to subquery, and of columns that a
 # subquery adds to them. A subquery can have up to 1664 columns in PostgreSQL, and up to 2000 in
 # SQLite.

@@ -10,7 +10,7 @@ from itertools import pairwise
 from neuralrules._data._cells import MISSING
 from neuralrules._data._columns import Category, Number
 from neuralrules._data._numbers import LARGEST
-from neuralrules._export._sql_dialect import Dialect
+from neuralrules._export._sql_dialects import Dialect
 from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._formula import CellReading, Formula, FormulaColumn
 from neuralrules._task._loss import LARGEST_OUTPUT

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from neuralrules._export._extras import Extras, plain_labels
-from neuralrules._export._sql_dialect import Dialect, is_name
+from neuralrules._export._sql_dialects import Dialect, is_name
 from neuralrules._export._sql_printer import (
     ITEM,
     LINE,
