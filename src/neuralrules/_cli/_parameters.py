@@ -353,10 +353,11 @@ def as_parameter(name: str, given: Any) -> Any:
 
 def named_columns(parameters: dict[str, Any]) -> dict[str, list[str]]:
     """The columns that each option about columns names."""
-    groups = parameters.get("interactions", [])
-    found = {
-        "monotone": list(parameters.get("monotone", {})),
-        "interactions": [column for group in groups for column in group],
-        "exclude": parameters.get("exclude", []),
+    return {
+        option_name(name): [
+            column
+            for given in parameters.get(name, ())
+            for column in ([given] if isinstance(given, str) else given)
+        ]
+        for name in COLUMN_OPTIONS
     }
-    return {option_name(name): columns for name, columns in found.items()}
