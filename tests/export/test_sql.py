@@ -26,6 +26,7 @@ from sklearn.exceptions import NotFittedError
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRuleRegressor
 from neuralrules._data._columns import Number
+from neuralrules._export import _sql_dialects
 from neuralrules._export._extras import size_text
 from neuralrules._network._network import Network
 
@@ -142,6 +143,10 @@ def all_kinds_of_rows(model, X):
             frame.loc[rng.rand(len(frame)) < 0.02, name] *= 1e3
     frame.loc[239] = None  # nothing but holes
     return frame.to_numpy(float) if isinstance(X, np.ndarray) else frame
+
+
+def test_every_dialect_is_tried():
+    assert list(_sql_dialects.DIALECTS) == list(DIALECTS)
 
 
 @pytest.mark.parametrize(("kind", "deep"), EVERY_MODEL)
