@@ -113,6 +113,20 @@ def test_values_are_those_of_the_rows_covered():
     assert empty.scores.tolist() == [0]
 
 
+def test_scores_of_numbers_are_measured_from_their_mean():
+    """The Huber loss centres numbers at their median, so their mean is not 0."""
+    encoder, X = encoded()
+    numbers = np.array([[0], [0], [1], [1], [2], [30.0]])
+    weights = np.array([1, 1, 1, 1, 2, 1], np.float32)
+    task = Task.of_numbers(numbers, weights, "huber", flat=True)
+    rows = Rows(X, task.standardised(numbers), weights, weights, task)
+    rules = expert_rules(["late >= 2 and late < 5", "late >= 0"], encoder, rows)
+    distances = rows.targets[:, 0] - np.average(rows.targets[:, 0], weights=weights)
+    assert np.average(rows.targets, weights=weights[:, None]) > 0.5
+    expected = (weights[2:5] @ distances[2:5]) ** 2 / 4
+    np.testing.assert_allclose(rules.scores, [expected, 0], rtol=1e-5, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("text", "marked", "what"),
     [

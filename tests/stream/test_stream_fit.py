@@ -168,6 +168,18 @@ def test_every_parameter_is_kept(tmp_path, parameters, small_pieces):
     assert refitted.score(X, frame["y"]) > 0.6
 
 
+def test_scores_of_numbers_are_measured_from_their_mean(tmp_path, small_pieces):
+    """The loss for counts does not centre them, so their mean is not 0."""
+    frame = plain(1500, task="counts")
+    options = {"loss": "poisson", "n_epochs": 0, "early_stopping": False, "random_state": 0}
+    model = NeuralRuleRegressor(**options).fit(written(frame, tmp_path / "t.parquet"), "y")
+    rules = model.rules_
+    targets = model.fitted_.task.standardised(frame[["y"]].to_numpy())
+    assert targets.mean() > 0.5
+    expected = (rules.totals[:, 0] - rules.n * targets.mean(dtype=np.float64)) ** 2 / rules.n
+    np.testing.assert_allclose(rules.scores, expected, rtol=1e-4, atol=1e-4)
+
+
 def test_a_sorted_table_is_mixed(tmp_path, small_pieces):
     """Each row group of it has one class alone."""
     frame, others = plain(4000).sort_values("y", ignore_index=True), plain(4000, seed=1)
