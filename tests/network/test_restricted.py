@@ -14,7 +14,7 @@ from neuralrules._engine import Batches, get_engine
 from neuralrules._engine._reference import NumpyEngine
 from neuralrules._network._constraints import Constraints
 from neuralrules._network._network import Network
-from neuralrules._network._restricted import restricted, violations
+from neuralrules._network._restricted import allowed_weights, restricted, violations
 
 N_COLUMNS = 9  # more than any drawn network looks at
 
@@ -215,6 +215,24 @@ def test_values_of_other_targets_keep_to_the_sign_of_the_largest():
     network = restricted(one_rule([[-1, 0], [0, 1]], [1, -3]), limits)
     assert network.values.tolist() == [[0, -3]]
     assert network.weights.tolist() == [[-1, 0], [0, 1]]
+
+
+def test_a_column_that_only_another_value_is_about_follows_that_value():
+    """Output 0 has the largest value, and only output 1 has a direction in column 1."""
+    limits = Restrictions(np.zeros((9, 2), np.int8), np.zeros(9, bool), None)
+    limits.directions[[0, 1], [0, 1]] = 1
+    network = one_rule([[1, -1]], [2, -1])  # both outputs rise
+    assert violations(network, limits.directions) == []
+    assert restricted(network, limits) is network
+    turned = restricted(one_rule([[1, 1]], [2, -1]), limits)
+    assert (turned.weights.tolist(), turned.values.tolist()) == ([[1, 0]], [[2, -1]])
+
+
+def test_of_groups_with_equal_weights_a_rule_keeps_that_with_most_of_its_columns():
+    limits = restrictions_for([0] * 9, groups=[[0, 2], [0, 1]])
+    assert allowed_weights(one_rule([[1, 0]]), limits).tolist() == [True, True]
+    limits = restrictions_for([0] * 9, groups=[[0, 1], [0, 2]])
+    assert allowed_weights(one_rule([[1, 0]]), limits).tolist() == [True, True]
 
 
 def test_a_rule_that_mixes_groups_keeps_that_of_its_largest_weights():
