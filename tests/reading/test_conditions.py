@@ -10,6 +10,7 @@ from models import credit_table, with_fitted
 
 from neuralrules import NeuralRuleClassifier, compare
 from neuralrules._data._columns import Number
+from neuralrules._data._encoder import Encoder
 from neuralrules._reading._column_words import COLUMN_WORDS, NumberWords
 from neuralrules._reading._conditions import (
     Bound,
@@ -63,6 +64,23 @@ def test_a_bound_says_where_its_literal_comes_to_an_activation(credit):
         assert number_at(found, 0.0) == pytest.approx(found.threshold)
         assert (number_at(found, 0.5) >= found.threshold) == found.rises
     assert checked > 20
+
+
+def test_only_the_column_s_own_missing_cells_decide_whether_they_pass():
+    """Cells that are missing in another column move the threshold."""
+    cells = np.arange(40.0)
+    X = pd.DataFrame({"a": cells, "b": cells[::-1]}).mask(np.arange(80).reshape(40, 2) % 7 == 0)
+    encoder = Encoder.fit(X, np.ones(40), named=True)
+    assert [column.record[:2] for column in encoder.columns[2:]] == [
+        [0, "missing"],
+        [1, "missing"],
+    ]
+    for place, holds_missing in ((2, True), (3, False)):
+        literal = sum_in_units(encoder, np.array([0, place]), np.array([1.0, 2.0]), -0.5)
+        found = condition_of(encoder, literal, 3, 3)
+        assert isinstance(found, Bound)
+        assert found.holds_missing == holds_missing
+        assert [move.column for move in found.moves] == encoder.columns[3:] * (place == 3)
 
 
 def test_conditions_on_one_column_are_merged_to_one(credit):
