@@ -96,7 +96,7 @@ def test_a_loaded_model_scores_raw_rows_as_the_command_line_does(told):
     unaware = load(path)
     object.__setattr__(unaware.fitted_.encoder, "missing", ())
     unaware.fitted_.encoder.__dict__.pop("markers", None)
-    unaware.fitted_.encoder.__dict__.pop("_category_places", None)
+    unaware.fitted_.encoder.__dict__.pop("_places_of_categories", None)
     with pytest.raises(AssertionError):
         np.testing.assert_allclose(of_high(unaware, X), expected, rtol=0.1)
 
@@ -151,6 +151,24 @@ def test_onnx_scores_raw_rows_alike(told):
     session = onnxruntime.InferenceSession(graph.SerializeToString())
     (found,) = session.run(["probabilities"], feed)
     np.testing.assert_allclose(found[:, 0], expected, rtol=CLOSE, atol=1e-6)
+
+
+def test_onnx_applies_to_each_column_its_own_markers():
+    """Here numbers have two markers, dates one, and booleans none."""
+    rng, n = np.random.default_rng(0), 200
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D")
+    X = pd.DataFrame({"size": rng.normal(size=n), "day": days, "member": rng.random(n) > 0.5})
+    X.loc[::4, "size"], X.loc[1::4, "size"] = -999, -9
+    X.loc[::5, "day"] = pd.Timestamp("1900-01-01")
+    y = 5 * (np.arange(n) % 4 < 2) - (np.arange(n) % 5 < 1) + X["member"]
+    markers = ["-999", "-9", "1900-01-01"]
+    model = NeuralRuleRegressor(missing=markers, literal_columns="tree", **QUICK).fit(X, y)
+    assert model.fitted_.used_columns == [0, 1, 2]
+    session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
+    numbers = X.assign(day=(X["day"] - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1))
+    feed = {name: cells.to_numpy(float)[:, None] for name, cells in numbers.items()}
+    (found,) = session.run(["prediction"], feed)
+    np.testing.assert_allclose(found, model.predict(X), rtol=CLOSE, atol=1e-5)
 
 
 def test_the_python_module_scores_raw_rows_alike(told):
