@@ -56,6 +56,16 @@ def test_small_numbers_in_one_part_and_large_ones_in_another_are_joined():
         assert many.scale == one.scale == pytest.approx(np.std([0, 0, 5, 9]))
 
 
+def test_a_constant_target_is_refused_with_the_number_of_rows_of_all_parts():
+    parts = []
+    for n_rows in (3, 4):
+        parts.append(NumberSurvey())
+        parts[-1].add(np.full(n_rows, 2.5), np.ones(n_rows), np.zeros(n_rows, bool))
+    parts[0].join(parts[1])
+    with pytest.raises(ValueError, match=r"has a single value, 2\.5, in all 7 rows"):
+        parts[0].examples()
+
+
 @pytest.mark.parametrize("scaling", ["standard", "quantile"])
 def test_surveys_of_parts_are_joined_to_the_encoder_of_the_whole(
     tmp_path, monkeypatch, scaling

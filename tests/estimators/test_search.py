@@ -228,6 +228,15 @@ def test_a_class_of_a_single_row_is_in_every_training_part(n_classes):
     assert log_loss(y, probabilities) < log_loss(y, np.tile(np.bincount(y) / 90, (90, 1)))
 
 
+def test_the_only_row_of_a_class_is_in_no_test_part():
+    y = np.array(["a"] * 8 + ["b"] * 9 + ["c"])
+    splits = NeuralRuleClassifierCV(cv=3)._splits(y, 0)
+    for train, test in splits:
+        assert 17 in train
+        assert sorted([*train, *test]) == list(range(18))  # no row is in both parts
+    assert sorted(row for _, test in splits for row in test) == list(range(17))
+
+
 @pytest.mark.parametrize(("n_before", "best"), [(0, 0), (2, 1), (5, 2)])
 def test_an_interrupted_search_uses_what_it_has(monkeypatch, n_before, best):
     monkeypatch.setattr(_search, "DROPPING_ROWS", 100)
