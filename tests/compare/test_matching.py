@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import EVERY_MODEL, credit_table, fitted, with_fitted
+from models import EVERY_MODEL, credit_table, fitted, with_fitted, with_network
 
 from neuralrules import NeuralRuleClassifier, compare, read_rules
 from neuralrules._compare import _rules
@@ -88,6 +88,19 @@ def test_rules_of_another_table_are_matched_by_what_they_look_at():
         if match.how == "columns":
             values = one.network_.values[match.first], other.network_.values[match.second]
             assert (values[0] * values[1] >= 0).all()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rules_with_opposite_values_are_not_matched_by_their_columns(sign):
+    X, y = credit_table(500)
+    model = NeuralRuleClassifier(2, n_trees=1, max_rules=1, n_epochs=0, random_state=0)
+    back = read_rules(model.fit(X, y).exact_text(), estimator=True)  # knows no leaves
+    network = back.network_
+    network = replace(
+        network, biases=network.biases + np.float32(0.1), values=sign * network.values
+    )
+    matches = match_rules(model.fitted_, with_network(back, network).fitted_)
+    assert [match.how for match in matches] == (["columns"] if sign > 0 else ["", ""])
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 10_000])

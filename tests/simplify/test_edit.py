@@ -149,6 +149,10 @@ def test_simplify_keeps_frozen_rules(people, deep):
     whole = NeuralRuleClassifier(2, n_trees=3, n_epochs=10, deep=deep, random_state=0)
     whole = whole.fit(frame, y).edit(freeze=[0, 3], values={3: 0.01})
     path = whole.simplification_path(frame, y, X_val=frame, y_val=y)
+    # The first step only drops free parts without effect, and keeps the intercept.
+    assert whole.network_.intercept.all()
+    first, outputs = path.model(1), whole.decision_function(frame)
+    np.testing.assert_allclose(first.decision_function(frame), outputs, atol=1e-5)
     last = path.model(len(path.to_frame()) - 1)
     assert last.network_.n_rules < whole.network_.n_rules
     frozen = [rule_bits(whole.fitted_.state.network, rule) for rule in (0, 3)]
