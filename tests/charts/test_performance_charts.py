@@ -13,11 +13,13 @@ from neuralrules._charts._performance import (
     MAX_THRESHOLDS,
     Scored,
     error_charts,
+    groups_of,
     roundest,
     thresholds_of,
     wilson,
 )
 from neuralrules._estimators._base import encoded_rows
+from neuralrules._fitted._performance import Performance
 from neuralrules._reading._notation import number
 
 
@@ -78,6 +80,16 @@ def test_intervals_of_shares():
     assert high[0] == pytest.approx(0.119, abs=1e-3)  # 1.645² / (20 + 1.645²)
     assert low[1] + high[1] == pytest.approx(1)
     assert high[2] == pytest.approx(1)
+
+
+def test_groups_of_training_rows_are_turned_round_for_the_first_class():
+    """Files keep mean probability, share and weight of the second class."""
+    kept = np.array([[[0.1, 0.2, 30], [0.6, 0.5, 10], [np.nan, np.nan, 0], [0.9, 1, 5]]])
+    none = np.empty(0)
+    performance = Performance(45, {}, np.eye(2), kept, none, none)
+    second, first = (groups_of(performance, rare, None) for rare in (1, 0))
+    np.testing.assert_array_equal(second, kept[0, [0, 1, 3]].T)
+    np.testing.assert_allclose(first, [[0.1, 0.4, 0.9], [0, 0.5, 0.8], [5, 10, 30]], atol=1e-12)
 
 
 def test_errors_of_numbers_by_prediction():

@@ -9,6 +9,8 @@ from command_line import done, features, houses, iris, mixed, refused
 from models import fitted
 
 from neuralrules import load
+from neuralrules._cli._errors import InputError
+from neuralrules._cli._model_rows import check_finite
 from neuralrules._cli._tables._columns import Table
 from neuralrules._files import stored_model
 
@@ -289,4 +291,15 @@ def test_texts_that_are_formulas_to_a_spreadsheet(here):
     assert safe[decisions].equals(plain[decisions])
     assert refused(*arguments, "--spreadsheet-safe", "-o", "out.parquet") == (
         "--spreadsheet-safe is for CSV and TSV, not for Parquet. Leave it out."
+    )
+
+
+def test_numbers_that_are_too_large_are_named_by_their_row_of_the_table():
+    """Tables are read in chunks, whose index counts the rows of the table from 0."""
+    chunk = pd.DataFrame({"a": [1.0, 2.0], "b": [0.5, -np.inf]}, index=[50_000, 50_001])
+    with pytest.raises(InputError) as caught:
+        check_finite(chunk, "t.csv")
+    assert str(caught.value) == (
+        "t.csv, row 50002, column 'b': -inf is infinite or too large to compute with. Correct "
+        "the cell, or give --missing '-inf' if it means missing."
     )
