@@ -42,7 +42,7 @@ def n_conditions(model):
 @settings(max_examples=12, deadline=None)
 @given(
     max_terms=st.integers(1, 3),
-    max_depth=st.integers(1, 4),
+    max_depth=st.integers(1, 4) | st.none(),
     max_rules=st.sampled_from([3, 16]),
     options=st.fixed_dictionaries(
         {
@@ -68,8 +68,20 @@ def test_a_fit_keeps_its_limits(max_terms, max_depth, max_rules, options, classe
         **options,
     ).fit(X, y > 0 if classes else y)
     assert n_terms(model).max() <= max_terms
-    assert n_conditions(model).max() <= max_depth
+    assert max_depth is None or n_conditions(model).max() <= max_depth
     assert model.network_.n_rules <= max_rules
+
+
+@pytest.mark.parametrize("rule_source", ["boosting", "tree", "forest"])
+def test_trees_may_grow_without_a_limit_of_depth(rule_source):
+    X, y = table()
+    options = {"rule_source": rule_source, "n_trees": 2, "n_epochs": 0, "random_state": 0}
+    depths = [
+        n_conditions(NeuralRuleRegressor(max_depth=depth, **options).fit(X, y)).max()
+        for depth in (4, None)
+    ]
+    assert depths[0] == 4
+    assert depths[1] > 6
 
 
 def test_without_limits_there_is_more():

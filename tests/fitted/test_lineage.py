@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from models import credit_table
+from models import credit_table, with_fitted
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
@@ -139,6 +139,13 @@ def test_a_long_life_keeps_its_beginning_and_its_end():
     assert kept[-1] == str(MOST_EVENTS + 4)
     parts = followed(followed(lineage, event(IN_PARTS, "")), event(IN_PARTS, ""))
     assert len(parts) == MOST_EVENTS
+
+
+def test_a_file_without_a_history_says_so(tmp_path):
+    model = with_fitted(small().fit(X, Y), lineage=())
+    assert load(model.save(tmp_path / "m")).lineage_text() == (
+        "What was done to this model is not known: its file does not say."
+    )
 
 
 def test_a_report_tells_it_and_escapes_it(tmp_path, monkeypatch):
