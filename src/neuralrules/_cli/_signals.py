@@ -32,6 +32,7 @@ def answer_signals() -> None:
     owner = os.getpid()
 
     def end(number: int, frame: Any) -> None:
+        signal.signal(number, signal.SIG_IGN)  # one line is enough
         if os.getpid() == owner:  # a forked process must not remove the files of its parent
             remove_unfinished()
             line = f"neuralrules: {WORDS[signal.Signals(number).name]}\n"

@@ -28,6 +28,10 @@ from neuralrules._cli._tables._streams import (
 from neuralrules._data._cells import MISSING
 from neuralrules._reading._notation import is_utf8
 
+# While pyarrow splits cells, it would catch Ctrl-C and SIGTERM itself, and could lose a signal
+# that comes at the end. The command answers these signals: see `_signals`.
+pa.enable_signal_handlers(False)
+
 BLOCK_BYTES = 2**22  # bytes that pyarrow splits at a time; a block with a longer row is longer
 # A small compressed file can hold gigabytes without the end of a row. Such a row is refused
 # while it is read. Chunks of long rows hold fewer rows.
