@@ -504,7 +504,8 @@ class Answers(NeuralRuleModel):
         >>> import numpy as np
         >>> from neuralrules import NeuralRuleRegressor
         >>> X = np.linspace(0, 6, 100)[:, None]
-        >>> model = NeuralRuleRegressor(monotone={0: 1}, n_epochs=5).fit(X, np.sin(X[:, 0]))
+        >>> model = NeuralRuleRegressor(monotone={0: 1}, n_epochs=5, random_state=0)
+        >>> model = model.fit(X, X[:, 0] + np.sin(X[:, 0]))
         >>> model.check_monotone()
         []
         """
