@@ -221,7 +221,7 @@ def grid_line(fitted: Fitted, X: Any, source: int, n_values: int) -> GridLine:
         place_of = dict(zip(known, values.tolist(), strict=True))
         points = np.array([place_of.get(code, np.nan) for code in cells.codes.tolist()], float)
         points[[name is None for name in encoder.categories(X, source)]] = np.nan
-        grid = Categories(np.array(list(known), np.int64), cells.places)
+        grid = Categories(np.array(list(known), np.int64), cells.places, cells.n_indicators)
     else:
         points = cells
         present = points[np.isfinite(points)]

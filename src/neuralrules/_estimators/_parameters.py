@@ -235,6 +235,15 @@ class RuleParameters:
         "dates as dates, and texts letter by letter. The values are saved with the model, and "
         "`predict` and all exports apply them.",
     )
+    usual_outcomes: bool = parameter(
+        default=True,
+        allowed=["boolean"],
+        kind="bool",
+        text="Whether a column of text with 12 values or more also counts by the usual outcome "
+        "of its values: the rate of each class but the first, or the mean of each target. For "
+        "values with few rows it is drawn towards that of all rows. A training row never sees "
+        "its own target.",
+    )
     deep: bool = parameter(
         default=False,
         allowed=["boolean"],

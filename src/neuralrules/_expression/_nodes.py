@@ -87,6 +87,27 @@ class Indicator:
 
 
 @dataclass(frozen=True)
+class Lookup:
+    """A number that belongs to the text of a cell.
+
+    Attributes
+    ----------
+    cell : Cell
+    numbers : tuple of (str, float)
+        Texts and the numbers that belong to them.
+    missing : float
+        The number of a missing cell.
+    otherwise : float
+        The number of every other text.
+    """
+
+    cell: Cell
+    numbers: tuple[tuple[str, float], ...]
+    missing: float
+    otherwise: float
+
+
+@dataclass(frozen=True)
 class Smallest:
     """The smallest of some numbers, at least one."""
 
@@ -143,6 +164,7 @@ Number: TypeAlias = (
     | Bounded
     | Line
     | Indicator
+    | Lookup
     | Smallest
     | Positive
     | Call
@@ -194,6 +216,11 @@ def evaluate(node: Number, cells: Cells, steps: Mapping[str, float]) -> float:
             return on_line(value_of(child), x, z)
         case Indicator(condition):
             return float(holds(condition, cells))
+        case Lookup(cell, numbers, missing, otherwise):
+            content = cells[cell.source]
+            return (
+                missing if is_missing(content) else dict(numbers).get(str(content), otherwise)
+            )
         case Smallest(children):
             return min(map(value_of, children))
         case Positive(child):

@@ -70,9 +70,11 @@ def train_member(
     """
     scaled_by = np.zeros_like(rows.training_weights)
     scaled_by[train] = rows.training_weights[train]
-    fold = rows
-    if not to_be_joined:  # networks that are joined must share the columns
-        encoder, fold = source.with_columns(fold, scaled_by, settings)
+    # Networks that are joined must share the columns.
+    if to_be_joined:
+        encoder, fold = source.recounted(encoder, rows, scaled_by)
+    else:
+        encoder, fold = source.with_columns(rows, scaled_by, settings)
     fold = source.with_scaled_targets(fold, scaled_by)
     # The test rows are held out anyway. So early stopping costs no training rows, however few
     # rows there are.

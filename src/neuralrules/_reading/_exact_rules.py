@@ -72,7 +72,7 @@ class DeclaredColumn(NamedTuple):
         if number is None:
             known = [one.category for one in self.terms.values() if isinstance(one, Category)]
             names = as_categories(data, markers.texts)[:, 0]
-            cells = coded(names, places_of(known, markers))
+            cells = coded(names, places_of(known, markers), len(known))
             return {term: column.raw(cells) for term, column in self.terms.items()}
         numbers = number.read(data, self.name, markers)
         check_finite(numbers[:, None], [self.name])
