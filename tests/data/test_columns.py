@@ -115,7 +115,8 @@ def test_one_table_read_once_or_twice_is_encoded_the_same(encoder):
     # Only rows without weight see the usual outcomes of all training rows.
     held = OUTCOMES.weights == 0
     same = (encoded == expected).all(axis=1)
-    assert same[held].all() and not same[~held].any()
+    assert same[held].all()
+    assert not same[~held].any()
 
 
 def test_what_means_missing_depends_on_the_kind():

@@ -9,7 +9,7 @@ a few such spellings. The encoder and every export list all of them, so they agr
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -101,17 +101,6 @@ def spellings(
         if None in table:
             table[marker] = None
     return table
-
-
-def value_spellings(
-    known: Sequence[str | None], names: Sequence[str | None], markers: Collection[str] = ()
-) -> dict[str | None, str | None]:
-    """The same dict for the categories `known`, and for other names of the column.
-
-    If a spelling could mean one of both, it means the category.
-    """
-    others = spellings(names, markers) if names else {}
-    return {**others, **spellings(known, markers)}
 
 
 def utc_spellings(text: str) -> list[str]:

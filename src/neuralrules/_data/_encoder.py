@@ -30,7 +30,6 @@ from neuralrules._data._categories import (
     as_categories,
     frequent_categories,
     spellings,
-    value_spellings,
 )
 from neuralrules._data._columns import (
     Categories,
@@ -255,13 +254,13 @@ class Encoder:
         It maps every known spelling of a cell to the category that it means, if this category
         has an indicator. None stands for missing cells.
         """
-        return spellings(self._known_categories(source), self.markers.texts)
+        known = set(self._known_categories(source))
+        every = self.value_spellings(source)
+        return {cell: name for cell, name in every.items() if name in known}
 
     def value_spellings(self, source: int) -> dict[str | None, str | None]:
         """The same, but also for values without an indicator, if they have usual outcomes."""
-        values = self.values_of(source)
-        names = () if values is None else values.names
-        return value_spellings(self._known_categories(source), names, self.markers.texts)
+        return spellings(self._value_names(source), self.markers.texts)
 
     def values_of(self, source: int) -> Values | None:
         """The values of a column that has usual outcomes; None for all other columns."""
@@ -416,9 +415,8 @@ class Encoder:
         """
         found = {}
         for source in set(range(len(self.names))) - self._number_of.keys():
-            known, values = self._known_categories(source), self.values_of(source)
-            names = () if values is None else values.names
-            found[source] = places_of(known, self.markers, names), len(known)
+            n_indicators = len(self._known_categories(source))
+            found[source] = places_of(self._value_names(source), self.markers), n_indicators
         return found
 
     def _known_categories(self, source: int) -> list[str | None]:
@@ -428,6 +426,11 @@ class Encoder:
             for column in self.columns
             if column.source == source and isinstance(column, Category)
         ]
+
+    def _value_names(self, source: int) -> Sequence[str | None]:
+        """The values of a column of the table that have a code."""
+        values = self.values_of(source)
+        return self._known_categories(source) if values is None else values.names
 
     def _row_ranges(self, X: Any) -> Iterator[tuple[int, int]]:
         """Ranges of rows to encode at a time, so short that one-hot columns stay small."""
@@ -482,7 +485,7 @@ def text_columns(
     if outcomes is None or not has_usual(counts.values(), outcomes.values.shape[1]):
         return columns, coded(texts, places_of(known, markers), len(known))
     names = all_values(known, counts)
-    cells = coded(texts, places_of(known, markers, names), len(known))
+    cells = coded(texts, places_of(names, markers), len(known))
     sums = OutcomeSums.of(cells.codes, len(names), outcomes)
     values = Values(names, tuple(sums.n_rows[:-1].tolist()))
     usual = sums.without_own_part(cells.codes, outcomes.parts)
@@ -501,16 +504,11 @@ def all_values(
     return (*known, *sorted(name for name in others if name is not None), *others & {None})
 
 
-def places_of(
-    known: Sequence[str | None], markers: Markers, names: Sequence[str | None] = ()
-) -> dict[str | None, int]:
-    """The codes of categories that have an indicator, of other names, and of their spellings.
-
-    A column without usual outcomes has no other names.
-    """
-    places = {name: code for code, name in enumerate(names or known)}
-    table = value_spellings(known, names, markers.texts)
-    return {cell: places[name] for cell, name in table.items()}
+def places_of(names: Sequence[str | None], markers: Markers) -> dict[str | None, int]:
+    """The codes of some names, and of all other spellings of them."""
+    codes = {name: code for code, name in enumerate(names)}
+    table = spellings(names, markers.texts)
+    return codes | {cell: codes[name] for cell, name in table.items()}
 
 
 def coded(names: np.ndarray, places: dict[str | None, int], n_indicators: int) -> Categories:
