@@ -435,11 +435,15 @@ class Usual(EncodedColumn):
     @classmethod
     def of(cls, source: int, values: Values, sums: OutcomeSums) -> list[Usual]:
         """The columns of a text column, one for each outcome, from sums over training rows."""
-        means, scales = (ends.tolist() for ends in sums.moments())
         return [
-            cls(source, mean, scale, outcome=outcome, values=values).counted(sums)
-            for outcome, (mean, scale) in enumerate(zip(means, scales, strict=True))
+            cls(source, outcome=outcome, values=values).counted(sums).scaled_by(sums)
+            for outcome in range(len(sums.centre))
         ]
+
+    def scaled_by(self, sums: OutcomeSums) -> Usual:
+        """The column, standardised by what the training rows of some sums see."""
+        mean, scale = (float(numbers[self.outcome]) for numbers in sums.moments)
+        return replace(self, mean=mean, scale=scale)
 
     def counted(self, sums: OutcomeSums) -> Usual:
         """The column with the usual outcomes, and their range, that follow from other sums."""

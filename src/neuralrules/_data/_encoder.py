@@ -322,11 +322,12 @@ class Encoder:
         return cells
 
     def recounted(
-        self, X: Any, encoded: np.ndarray, outcomes: Outcomes
+        self, X: Any, encoded: np.ndarray, outcomes: Outcomes, *, scaled: bool
     ) -> tuple[Encoder, np.ndarray]:
         """The encoder and encoded rows with the usual outcomes of some rows of the table.
 
-        All columns keep their mean and their scale.
+        With `scaled`, these rows also standardise their usual outcomes. Otherwise all columns
+        keep their mean and their scale.
 
         Parameters
         ----------
@@ -348,8 +349,10 @@ class Encoder:
         columns, encoded = list(self.columns), encoded.copy()
         for place, column in enumerate(columns):
             if isinstance(column, Usual):
-                columns[place] = column.counted(sums[column.source])
-                encoded[:, place] = column.encode(cells_of[column.source])
+                own = sums[column.source]
+                counted = column.counted(own)
+                columns[place] = counted.scaled_by(own) if scaled else counted
+                encoded[:, place] = columns[place].encode(cells_of[column.source])
         return replace(self, columns=columns), encoded
 
     def as_table(self, x: Any) -> Any:

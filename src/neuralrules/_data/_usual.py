@@ -120,6 +120,7 @@ class OutcomeSums:
         """The usual outcomes of all values, (n_values + 1, n_outcomes)."""
         return self._tables[-1]
 
+    @cached_property
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Means and deviations of what training rows see, (n_outcomes,) each.
 

@@ -317,7 +317,7 @@ def rows_to_train_on(
     rows = rows_of_table(model, table, model.fitted_.task)
     weights = np.zeros_like(rows.training_weights)
     weights[training] = rows.training_weights[training]
-    return table.recounted(model.fitted_.encoder, rows, weights)[1]
+    return table.recounted(model.fitted_.encoder, rows, weights, scaled=False)[1]
 
 
 def measured_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any) -> Rows | None:

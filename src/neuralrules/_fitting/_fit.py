@@ -124,7 +124,7 @@ def train_further(
     if not settings.in_parts:  # the model may have seen the rows, and then knows their targets
         weights = np.zeros_like(rows.training_weights)
         weights[training] = rows.training_weights[training]
-        _, rows = source.recounted(fitted.encoder, rows, weights)
+        _, rows = source.recounted(fitted.encoder, rows, weights, scaled=False)
     encoder = fitted.encoder.covering(rows.X)
     table = EncodedTable(encoder, rows, training, validation, random_state)
     restrictions = settings.restrictions(encoder, rows.task)

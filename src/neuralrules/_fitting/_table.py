@@ -132,11 +132,14 @@ class TableSource:
         return encoder, replace(rows, X=X)
 
     def recounted(
-        self, encoder: Encoder, rows: Rows, weights: np.ndarray
+        self, encoder: Encoder, rows: Rows, weights: np.ndarray, *, scaled: bool
     ) -> tuple[Encoder, Rows]:
-        """The same columns, with usual outcomes of the rows that have `weights` (n_rows,)."""
+        """The same columns, with usual outcomes of the rows that have `weights` (n_rows,).
+
+        With `scaled`, these rows standardise them, too.
+        """
         outcomes = outcomes_of(rows, self.y, weights)
-        encoder, X = encoder.recounted(self.X, rows.X, outcomes)
+        encoder, X = encoder.recounted(self.X, rows.X, outcomes, scaled=scaled)
         return encoder, replace(rows, X=X)
 
 
