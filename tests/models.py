@@ -145,7 +145,8 @@ def fitted_on_rare_codes(with_holes: bool):
     if with_holes:
         codes[::10] = None
         y[::10] = True
-    model = NeuralRuleClassifier(3, n_epochs=10, random_state=0).fit(codes[:, None], y)
+    model = NeuralRuleClassifier(3, n_epochs=10, usual_outcomes=False, random_state=0)
+    model.fit(codes[:, None], y)
     kinds = {model.encoder_.columns[feature].stored_as for feature in model.network_.features}
     assert "rare" in kinds
     rows = np.array([["c1"], ["c170"], [None], ["never seen"]], object)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeAlias, assert_never
 
@@ -105,6 +105,11 @@ class Lookup:
     numbers: tuple[tuple[str, float], ...]
     missing: float
     otherwise: float
+
+    def mapped(self, function: Callable[[float], float]) -> Lookup:
+        """The same with a function of each number in place of the number."""
+        numbers = tuple((text, function(number)) for text, number in self.numbers)
+        return Lookup(self.cell, numbers, function(self.missing), function(self.otherwise))
 
 
 @dataclass(frozen=True)

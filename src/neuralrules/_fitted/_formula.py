@@ -13,7 +13,7 @@ use columns in units of the table: such sums are easier to read, but may lose di
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -25,7 +25,9 @@ from neuralrules._data._columns import (
     Date,
     EncodedColumn,
     Number,
+    Rare,
     Unit,
+    Usual,
     in_original_units,
 )
 from neuralrules._data._encoder import Encoder
@@ -91,10 +93,15 @@ class FormulaColumn:
         and lose digits. `largest` is the largest number that the column's cells may hold.
         """
         value, (mean, scale) = self.value, self.unit
-        if not (isinstance(value, ops.Filled) and isinstance(value.value, ops.Cell)):
-            return self
         shift = mean if abs(mean) > FAR * scale else 0.0
         reach = float(LARGEST) * scale
+        if isinstance(value, ops.Lookup):
+            shifted = value.mapped(
+                lambda number: max(mean - reach, min(mean + reach, number)) - shift
+            )
+            return replace(self, value=shifted, unit=Unit(mean - shift, scale))
+        if not (isinstance(value, ops.Filled) and isinstance(value.value, ops.Cell)):
+            return self
         needs_bounds = largest + abs(mean) > reach
         mean -= shift
         if shift:
@@ -143,9 +150,7 @@ class Formula:
         self.encoder: Encoder = fitted.encoder
         self.network: Network = fitted.network.without_unused_features()
         self._link = fitted.task.loss.link
-        columns = [
-            formula_column(self.encoder, feature) for feature in self.network.features.tolist()
-        ]
+        columns = formula_columns(self.encoder, self.network.features.tolist())
         decimal = (fitted.notes.get("decimal") or ["."])[0]
         self.readings = {
             source: cell_reading(self.encoder, source, decimal)
@@ -216,7 +221,7 @@ def cell_reading(encoder: Encoder, source: int, decimal: str = ".") -> CellReadi
         kind, largest = "flag" if is_flag(column) else "number", column.furthest
         kind = "date" if isinstance(column, Date) else kind
     else:
-        names = [other.category for other in columns if isinstance(other, Category)]
+        names = value_names(encoder, source)
         kind = "code" if any(name and number_spellings(name) for name in names) else "text"
     markers = encoder.markers
     texts, numbers = tuple(sorted(markers.texts)), column.marked(markers)
@@ -229,14 +234,43 @@ def is_flag(column: EncodedColumn) -> bool:
     return abs(column.scale**2 - expected) < 1e-6 * expected
 
 
-def formula_column(encoder: Encoder, feature: int) -> FormulaColumn:
-    """An encoded column as a step of a formula."""
-    column = encoder.columns[feature]
-    own = encoder.columns_of(column.source)
+def formula_columns(encoder: Encoder, features: list[int]) -> list[FormulaColumn]:
+    """Some encoded columns as steps of a formula."""
+    sources = sorted({encoder.columns[feature].source for feature in features})
     # Cells with a marker were read as missing before this step, so markers are not needed here.
-    known = spellings(other.category for other in own if isinstance(other, Category))
+    known = {source: spellings(value_names(encoder, source)) for source in sources}
+    return [
+        formula_column(encoder, feature, known[encoder.columns[feature].source])
+        for feature in features
+    ]
+
+
+def formula_column(
+    encoder: Encoder, feature: int, known: Mapping[str | None, str | None]
+) -> FormulaColumn:
+    """An encoded column as a step of a formula.
+
+    `known` maps every text that may stand in a cell of its source to the value that it means.
+    """
+    column = encoder.columns[feature]
+    if isinstance(column, Rare):
+        shown = {
+            other.category
+            for other in encoder.columns_of(column.source)
+            if isinstance(other, Category)
+        }
+        known = {text: name for text, name in known.items() if name in shown}
     unit = Unit(column.in_sums.mean, column.in_sums.scale)
     return FormulaColumn(f"x{feature}", column.source, column, column.expression(known), unit)
+
+
+def value_names(encoder: Encoder, source: int) -> list[str | None]:
+    """All values that the encoder knows in a column of texts; None stands for missing cells."""
+    own = encoder.columns_of(source)
+    everything = next((column.values for column in own if isinstance(column, Usual)), None)
+    if everything is not None:
+        return list(everything.names)
+    return [column.category for column in own if isinstance(column, Category)]
 
 
 def weighted(
