@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from neuralrules._data._categories import number_spellings, spellings
+from neuralrules._data._categories import number_spellings, value_spellings
 from neuralrules._data._columns import (
     AS_IT_IS,
     Category,
@@ -27,7 +27,6 @@ from neuralrules._data._columns import (
     Number,
     Rare,
     Unit,
-    Usual,
     in_original_units,
 )
 from neuralrules._data._encoder import Encoder
@@ -238,7 +237,7 @@ def formula_columns(encoder: Encoder, features: list[int]) -> list[FormulaColumn
     """Some encoded columns as steps of a formula."""
     sources = sorted({encoder.columns[feature].source for feature in features})
     # Cells with a marker were read as missing before this step, so markers are not needed here.
-    known = {source: spellings(value_names(encoder, source)) for source in sources}
+    known = {source: value_spellings(*known_values(encoder, source)) for source in sources}
     return [
         formula_column(encoder, feature, known[encoder.columns[feature].source])
         for feature in features
@@ -254,23 +253,28 @@ def formula_column(
     """
     column = encoder.columns[feature]
     if isinstance(column, Rare):
-        shown = {
-            other.category
-            for other in encoder.columns_of(column.source)
-            if isinstance(other, Category)
-        }
+        shown = set(known_values(encoder, column.source)[0])
         known = {text: name for text, name in known.items() if name in shown}
     unit = Unit(column.in_sums.mean, column.in_sums.scale)
     return FormulaColumn(f"x{feature}", column.source, column, column.expression(known), unit)
 
 
+def known_values(
+    encoder: Encoder, source: int
+) -> tuple[list[str | None], tuple[str | None, ...]]:
+    """The categories with an indicator in a column of texts, and the values of usual outcomes.
+
+    None stands for missing cells. A column without usual outcomes has no values.
+    """
+    own, values = encoder.columns_of(source), encoder.values_of(source)
+    categories = [column.category for column in own if isinstance(column, Category)]
+    return categories, () if values is None else values.names
+
+
 def value_names(encoder: Encoder, source: int) -> list[str | None]:
     """All values that the encoder knows in a column of texts; None stands for missing cells."""
-    own = encoder.columns_of(source)
-    everything = next((column.values for column in own if isinstance(column, Usual)), None)
-    if everything is not None:
-        return list(everything.names)
-    return [column.category for column in own if isinstance(column, Category)]
+    categories, names = known_values(encoder, source)
+    return list(names or categories)
 
 
 def weighted(
