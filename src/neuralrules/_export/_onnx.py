@@ -1,9 +1,9 @@
 """A fitted model as ONNX, from the user's columns to labels and probabilities.
 
-The graph uses operators of the default domain of ONNX, which every runtime has. It compares the
-categories that have an indicator one by one (``Equal`` on strings). This is too slow for the
-usual outcomes of a column with thousands of values, and the default domain has no other operator
-that looks up a string. So a graph with usual outcomes, and no other graph, also uses the hash
+The graph uses operators of the default domain of ONNX, which every runtime has. It compares
+the categories that have an indicator one by one (``Equal`` on strings). This is too slow for
+the usual outcomes of a column with thousands of values, and the default domain has no other
+operator that looks up a string. So a graph with usual outcomes, and no other graph, also uses the hash
 table ``LabelEncoder`` of the domain ai.onnx.ml. onnxruntime has this domain in all of its
 packages, because converted scikit-learn models need it.
 """

@@ -101,7 +101,7 @@ class Printer:
         return self._graph.add("Where", self._holds(conditions), on, off)
 
     def _looked_up(self, nodes: list[Any]) -> str:
-        """Standardised numbers that belong to the texts of one column, (n_nodes, n_rows) float32.
+        """Standardised numbers of the texts in one column, (n_expressions, n_rows) float32.
 
         A hash table turns texts into places, which are those of numbers in a constant.
         """

@@ -54,7 +54,7 @@ class Dialect:
     holds_text: str  # the template of the condition that a cell is text
     # The template of a cell of a column of dates as text: ISO 8601 if it has a date type.
     date_text: str
-    # The template of the condition that a text of a lookup table is that of a cell, byte by byte.
+    # The template of the condition that a cell holds a text of a lookup table.
     same_text: str = '{text} = {cell} COLLATE "C"'
     # The end of a subquery that makes the database compute the subquery once for each row, and
     # stream it. Otherwise PostgreSQL and SQLite would copy the expression of a column to each

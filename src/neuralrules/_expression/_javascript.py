@@ -50,7 +50,7 @@ class Printer:
             case ops.Indicator(condition):
                 return f"Number({self.condition(condition)})"
             case ops.Lookup(cell, numbers, missing, otherwise):
-                known = {**dict(numbers), None: missing}
+                known: dict[str | None, float] = {None: missing, **dict(numbers)}
                 listed = [known.get(text, otherwise) for text in self.choices[cell.source]]
                 return f"{[*listed, otherwise]}[{self.number(cell)}]"
             case ops.Call(function, value):

@@ -98,7 +98,7 @@ def report_data(
     frame = rules_table(fitted, activity)
     importance = importance_section(fitted, given, engine, frame)
     order = [bar["name"] for bar in importance["all_columns"]]
-    columns = page_columns(fitted, given.X, order)
+    columns = page_columns(fitted, given.X, order, given.n_examples)
     reasons = reasons_section(fitted, rare)
     examples = []
     if given.n_examples:
