@@ -3,9 +3,9 @@
 The graph uses operators of the default domain of ONNX, which every runtime has. It compares
 the categories that have an indicator one by one (``Equal`` on strings). This is too slow for
 the usual outcomes of a column with thousands of values, and the default domain has no other
-operator that looks up a string. So a graph with usual outcomes, and no other graph, also uses the hash
-table ``LabelEncoder`` of the domain ai.onnx.ml. onnxruntime has this domain in all of its
-packages, because converted scikit-learn models need it.
+operator that looks up a string. So a graph with usual outcomes, and no other graph, also uses
+the hash table ``LabelEncoder`` of the domain ai.onnx.ml. The usual packages of onnxruntime have
+this domain, because converted scikit-learn models need it.
 """
 
 from __future__ import annotations
