@@ -118,8 +118,8 @@ def predict(
 class UnseenCategories:
     """Counts the cells whose categories did not occur in the fit of a model.
 
-    If rare categories of a column share an indicator, the model does not know their names.
-    Cells of such a column are not counted.
+    If rare categories of a column share an indicator, the model does not know their names,
+    unless they have usual outcomes. Cells of a column with unknown names are not counted.
     """
 
     def __init__(self, model: StoredModel) -> None:
@@ -133,8 +133,10 @@ class UnseenCategories:
         self._known: dict[int, list[Any]] = {}
         for source in range(len(self._names)):
             columns = model.encoder_.columns_of(source)
+            values = model.encoder_.values_of(source)
             categories = [one.category for one in columns if isinstance(one, Category)]
-            if len(categories) == len(columns):
+            if values is not None or len(categories) == len(columns):
+                categories = categories if values is None else list(values.names)
                 self._known[source] = [*spellings(categories), *MISSING]
 
     def look_at(self, rows: Any) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -420,8 +420,9 @@ class Usual(EncodedColumn):
     """
 
     outcome: int = 0
-    values: Values = Values((), ())
-    usual: tuple[float, ...] = ()
+    # A column may have 100,000 values, which would make its hash slow.
+    values: Values = field(default=Values((), ()), hash=False, repr=False)
+    usual: tuple[float, ...] = field(default=(), hash=False, repr=False)
     otherwise: float = 0.0
 
     stored_as: ClassVar[str] = "usual outcome"

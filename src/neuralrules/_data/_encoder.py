@@ -51,7 +51,14 @@ from neuralrules._data._numbers import (
     holds_plain_numbers,
 )
 from neuralrules._data._table import column_names, column_of, has_names, is_one_row, rows_of
-from neuralrules._data._usual import FEWEST_ROWS, Outcomes, OutcomeSums, has_usual
+from neuralrules._data._usual import (
+    FEWEST_ROWS,
+    NO_OUTCOMES,
+    OutcomeNames,
+    Outcomes,
+    OutcomeSums,
+    has_usual,
+)
 from neuralrules._io._checks import import_pandas
 from neuralrules._io._warn import warn
 
@@ -80,12 +87,15 @@ class Encoder:
         Whether the table has column names, as a frame does.
     missing : tuple of str
         Texts and numbers that mean missing, besides empty cells: see `Markers`.
+    outcomes : OutcomeNames
+        What texts call the outcomes of `Usual` columns.
     """
 
     names: list[str]
     columns: list[EncodedColumn]
     named: bool = False
     missing: tuple[str, ...] = ()
+    outcomes: OutcomeNames = NO_OUTCOMES
 
     @classmethod
     def fit(
@@ -266,6 +276,25 @@ class Encoder:
         """The values of a column that has usual outcomes; None for all other columns."""
         own = (column.values for column in self.columns_of(source) if isinstance(column, Usual))
         return next(own, None)
+
+    def with_outcomes(self, outcomes: OutcomeNames) -> Encoder:
+        """The same encoder, whose `Usual` columns, if it has any, have these outcomes."""
+        has_usual = any(isinstance(column, Usual) for column in self.columns)
+        if not has_usual or self.outcomes == outcomes:
+            return self
+        return replace(self, outcomes=outcomes)
+
+    def cells_with_each(self, source: int) -> tuple[list[str | None], Categories]:
+        """All values of a column of categories that the model knows, and a cell with each.
+
+        Values with an indicator come first. None stands for a missing cell. There is one more
+        cell, the last, which holds a text unknown to the model.
+        """
+        known, values = self._known_categories(source), self.values_of(source)
+        names = list(known if values is None else values.names)
+        places, n_indicators = self._places_of_categories[source]
+        codes = np.append(np.arange(len(names)), -1)
+        return names, Categories(codes, places, n_indicators)
 
     @cached_property
     def missing_indicators(self) -> dict[int, int]:

@@ -27,6 +27,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from neuralrules._task._task import Task
+
 LEAST_SHRINKAGE, MOST_SHRINKAGE = 0.3, 1e3
 # The variance within values is not known if few values have several rows. So the variance of
 # all outcomes counts as this many rows more.
@@ -154,6 +156,31 @@ class OutcomeSums:
         tables = np.stack([shrunk(own) for own in (*others, sums.sum(axis=0))])
         tables[:, shared] = tables[:, -1:]
         return self.centre + tables
+
+
+@dataclass(frozen=True)
+class OutcomeNames:
+    """What texts call the outcomes of usual outcomes.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The classes but the first, or the numbers of the targets.
+    are_rates : bool
+        Whether they are classes. The usual outcome of a class is a rate, from 0 to 1.
+    """
+
+    names: tuple[str, ...] = ()
+    are_rates: bool = False
+
+    @classmethod
+    def of(cls, task: Task) -> OutcomeNames:
+        """The names of the outcomes of a task."""
+        names = task.labels[1:] if task.are_classes else range(task.n_outputs)
+        return cls(tuple(map(str, names)), task.are_classes)
+
+
+NO_OUTCOMES = OutcomeNames()
 
 
 # What is added up over the rows of a value: ROWS, WEIGHT, or the outcomes of a class or target
