@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from neuralrules._data._categories import number_spellings, value_spellings
+from neuralrules._data._categories import number_spellings, spellings
 from neuralrules._data._columns import (
     AS_IT_IS,
     Category,
@@ -237,7 +237,7 @@ def formula_columns(encoder: Encoder, features: list[int]) -> list[FormulaColumn
     """Some encoded columns as steps of a formula."""
     sources = sorted({encoder.columns[feature].source for feature in features})
     # Cells with a marker were read as missing before this step, so markers are not needed here.
-    known = {source: value_spellings(*known_values(encoder, source)) for source in sources}
+    known = {source: spellings(value_names(encoder, source)) for source in sources}
     return [
         formula_column(encoder, feature, known[encoder.columns[feature].source])
         for feature in features
