@@ -141,10 +141,11 @@ def many(n_values):
     place = np.repeat(np.arange(n_values), 3)
     products = [f"it's product {i}" for i in place]
     X = pd.DataFrame({"product": products, "other": rng.rand(len(place))})
-    model = NeuralRuleRegressor(3, n_trees=2, n_epochs=2, random_state=0)
+    model = NeuralRuleRegressor(3, n_trees=2, n_epochs=2, early_stopping=False, random_state=0)
     model.fit(X, own[place] + 0.1 * X["other"])
     rows = X.iloc[::3].reset_index(drop=True)
     rows.loc[:1, "product"] = [None, "unseen"]
+    assert len(model.encoder_.values_of(0).names) == n_values
     return model, rows
 
 

@@ -57,6 +57,7 @@ def test_the_panel_scores_every_value_as_the_model_does(task, tmp_path, visit):
     # The panel offers names of values, and no other spellings of them.
     names = {*X["city"].dropna(), "Atlantis"} - {"unknown"}
     rows["city"] = rows["city"].where(rows["city"].isin(names), None)
+    rows["code"] = rows["code"].replace("7", "07")
     page = visit(model.report(tmp_path / "page.html"))
     answers = page.evaluate(TYPE_ROWS, cells_of(page, rows))
     expected = network_outputs(model, rows)
