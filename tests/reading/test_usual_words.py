@@ -182,6 +182,12 @@ def test_a_threshold_is_worded_everywhere():
             "city whose usual rate of good is above 65.6 % "
             "(at income 24400; 10 percentage points less per 10000 more of income)",
         ),
+        # No city has the usual outcome that a threshold on it would name, and no code either.
+        (
+            '+ 1.0 * usual("city") - 20.0 * usual("code") - 5.0 * ["code" = "03"] + 13.2',
+            "[code = 03] - 0.2·usual(city) + 4·usual(code) < 2.64",
+            "[code = 03] - 0.2·usual(city) + 4·usual(code) < 2.64",
+        ),
     ],
 )  # fmt: skip
 def test_literals_become_inequalities_and_sentences(literal, inequality, sentence):

@@ -178,6 +178,15 @@ class Bound:
     moves: tuple[Term, ...] = ()
     holds_missing: bool = False
 
+    @property
+    def is_absurd(self) -> bool:
+        """Whether the threshold is a usual outcome that no value has, though numbers move it.
+
+        Nobody understands "whose usual rate is below 1164 %".
+        """
+        moved = any(is_measured(move.column) for move in self.moves)
+        return isinstance(self.column, Usual) and moved and self.passes() is not None
+
     def passes(self, move: float = 0.0) -> bool | None:
         """Whether every number in the training range passes the threshold, moved by `move`.
 
@@ -292,15 +301,15 @@ def condition_of(
         named = [term.column for term in terms if (constant + term.factor > 0) != without]
         return Choice(tuple(named), without) if named else Settled(without)
     shown = visible.largest(max_terms)
-    main = next((term for term in shown.terms if is_measured(term.column)), None)
     bent = any(term.column.knots is not None for term in shown.terms)
-    if main is None or (bent and len(shown.terms) > 1):
+    if bent and len(shown.terms) > 1:
         return literal
-    bound = bound_of(encoder, main, shown, precision)
-    found = without_number(encoder, bound)
-    if found == Settled(True):  # several indicators together may make the literal fail
-        return literal
-    return found or bound
+    measured = (term for term in shown.terms if is_measured(term.column))
+    bounds = (bound_of(encoder, main, shown, precision) for main in measured)
+    bound = next((one for one in bounds if not one.is_absurd), None)
+    found = None if bound is None else without_number(encoder, bound)
+    # Several indicators together may make the literal fail, even if each alone does not.
+    return literal if bound is None or found == Settled(True) else found or bound
 
 
 def is_measured(column: EncodedColumn) -> bool:
