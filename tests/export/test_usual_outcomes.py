@@ -35,7 +35,12 @@ def database(request):
 
 
 def scored(database, model, rows):
-    database.write("rows", rows.assign(row=np.arange(len(rows))))
+    frame = rows.assign(row=np.arange(len(rows)))
+    if database.dialect == "duckdb" and len(rows) > 1000:  # it inserts row by row slowly
+        database.connection.register("frame", frame)
+        database.run("CREATE OR REPLACE TABLE rows AS SELECT * FROM frame")
+    else:
+        database.write("rows", frame)
     sql = model.to_sql("rows", dialect=database.dialect, keep=["row"])
     found = database.read(sql).sort_values("row").drop(columns="row")
     return found.drop(columns="prediction") if hasattr(model, "classes_") else found
@@ -191,6 +196,16 @@ def test_texts_that_no_cell_can_hold_are_left_out(database):
     held = ["a"] if database.dialect == "postgresql" else ["a", "\0"]
     rows = pd.DataFrame({"x0": [text for text in dict.fromkeys(texts) if text[0] in held]})
     agree(model, rows.to_numpy(), scored(database, model, rows))
+
+
+def test_every_export_states_how_many_values_it_has():
+    model, _ = fitted_on_texts("number")
+    used = {model.encoder_.columns[feature] for feature in model.network_.features}
+    sources = {column.source for column in used if isinstance(column, Usual)}
+    n_values = sum(len(model.encoder_.values_of(source).names) for source in sources)
+    says = f"with the usual outcomes of {n_values} values"
+    for text in (model.to_sql("rows"), model.to_python(), model.to_onnx().doc_string):
+        assert says in " ".join(text.split())
 
 
 def test_names_in_the_query_are_readable():
