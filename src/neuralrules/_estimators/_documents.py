@@ -303,7 +303,7 @@ class Documents(NeuralRuleModel):
 
         The usual outcomes of a column's values are part of the statement: a CASE for up to 50
         texts, and a subquery of VALUES that is joined with the cells for more. With 100,000
-        texts, a database reads the statement in one to seven seconds.
+        texts, SQLite and PostgreSQL read the statement within two seconds, and DuckDB in seven.
 
         A filter on the result does not avoid scoring the other rows. To score fewer rows, name
         a view of them. PostgreSQL compiles long sums for minutes unless ``SET jit = off``.

@@ -5,7 +5,8 @@ one after the other, in each row. So the texts of a column with more than `MOST_
 rows of a subquery that the query joins with the cells. Databases join by a hash table or an
 index, so that the time for a row does not grow with the number of texts.
 
-SQLite, DuckDB and PostgreSQL read a statement with 100,000 texts in one to seven seconds.
+A statement with 100,000 texts has 5 MB. On two busy cores, one row took 0.4 seconds in SQLite,
+1.6 in PostgreSQL and 7 in DuckDB.
 """
 
 from __future__ import annotations
