@@ -9,10 +9,6 @@ import pandas as pd
 
 from neuralrules import NeuralRuleClassifier, NeuralRuleRegressor
 from neuralrules._data._columns import Usual
-from neuralrules._reading import _column_words
-
-# Until usual outcomes have words of their own, comments show them as numbers.
-_column_words.COLUMN_WORDS.setdefault(Usual, _column_words.NumberWords)
 
 ODD = ["it's", 'a "b" [c]', "Ünï 数字 🙂", "back\\slash", "%s $1 {x}", " ", "a\nb", "007", "7"]
 ODD += ["1.5", "2020-03-04", "1e5", "Oslo", "OSLO", "Oslo ", "True", "usual", "</script>"]

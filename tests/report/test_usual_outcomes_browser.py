@@ -6,14 +6,8 @@ import pytest
 from test_report_browser import TYPE_ROWS, cells_of
 from usual_models import TASKS, fitted_on_texts, network_outputs, rows_of
 
-from neuralrules._data._columns import Usual
-from neuralrules._reading._column_words import COLUMN_WORDS, NumberWords
 from neuralrules._report import _page_model
 from neuralrules._report._page_model import option_numbers, page_columns, page_formula
-
-NEEDS_WORDS = pytest.mark.skipif(
-    COLUMN_WORDS[Usual] is NumberWords, reason="usual outcomes have no words for reports yet"
-)
 
 
 def scores(model, answers):
@@ -49,7 +43,6 @@ def test_encoded_columns_are_those_of_the_encoder(task, browser):
     np.testing.assert_array_equal(np.array(found, np.float32), expected)
 
 
-@NEEDS_WORDS
 @pytest.mark.parametrize("task", ["two classes", "three classes", "two numbers"])
 def test_the_panel_scores_every_value_as_the_model_does(task, tmp_path, visit):
     model, X = fitted_on_texts(task)
@@ -82,7 +75,6 @@ def test_the_most_common_values_have_options(monkeypatch):
     )
 
 
-@NEEDS_WORDS
 def test_the_rarest_values_have_no_option_except_those_of_examples(
     monkeypatch, tmp_path, visit
 ):
