@@ -580,6 +580,7 @@ FORMER = {
     "fit_intercept": False,
     "scaling": "standard",
     "missing": None,
+    "usual_outcomes": True,
     "max_terms": None,
 }
 

@@ -196,12 +196,12 @@ def test_content_that_no_encoder_has(kind, change, message, files, tmp_path):
 
 
 def test_outcomes_of_another_task(files, tmp_path):
-    document, arrays = contents(files[THREE])
-    other, numbers = contents(files[TWO])
+    document, arrays = contents(files[TWO])
+    other, numbers = contents(files[NUMBERS])
     for name in [name for name in arrays if name.startswith(("encoder.", "values.", "usual."))]:
         arrays[name] = numbers[name]
     document["columns"] = other["columns"]
-    message = "it has usual outcomes of 1 classes or targets, not 2"
+    message = "it has usual outcomes of 2 classes or targets, not 1"
     assert refusal(sealed(arrays, document), tmp_path).startswith(message)
 
 
