@@ -27,11 +27,11 @@ def test_other_usual_outcomes_are_told():
     compared = compare(model, other, X)
     assert not compared.is_same
     assert compared.count("same") == model.network_.n_rules
-    assert compared.usual == (("the usual rate of good of city", "town0", "87.41 %", "1 %"),)
-    said = "The usual rate of good of city differs, most for town0: 87.41 % in A, 1 % in B."
+    assert compared.usual == (("the usual rate of good of city", "town0", "87.4 %", "1 %"),)
+    said = "The usual rate of good of city differs, most for town0: 87.4 % in A, 1 % in B."
     assert said in str(compared)
     swapped = compare(other, model)
-    assert swapped.usual[0][2:] == ("1 %", "87.41 %")
+    assert swapped.usual[0][2:] == ("1 %", "87.4 %")
 
 
 def test_outcomes_of_one_column_are_told_apart():

@@ -580,7 +580,6 @@ FORMER = {
     "fit_intercept": False,
     "scaling": "standard",
     "missing": None,
-    "usual_outcomes": True,
     "max_terms": None,
 }
 
