@@ -141,22 +141,22 @@ CASES = [
     (
         MIXED,
         put("encoder.scale", 0, 0),
-        "the array 'encoder.scale' holds 0.0, not from 1e-280 to 1e+38",
+        "the array 'encoder.scale' holds 0.0, not from 1e-280 to 7.3787e+19",
     ),
     (
         MIXED,
         put("encoder.scale", 0, 5e-324),
-        "the array 'encoder.scale' holds 5e-324, not from 1e-280 to 1e+38",
+        "the array 'encoder.scale' holds 5e-324, not from 1e-280 to 7.3787e+19",
     ),
     (
         MIXED,
         put("encoder.mean", -1, -1e308),
-        "the array 'encoder.mean' holds -1e+308, not from -1e+38 to 1e+38",
+        "the array 'encoder.mean' holds -1e+308, not from -7.3787e+19 to 7.3787e+19",
     ),
     (
         MIXED,
         put("encoder.highest", 0, 1e308),
-        "the array 'encoder.highest' holds 1e+308, not from -1e+38 to 1e+38",
+        "the array 'encoder.highest' holds 1e+308, not from -7.3787e+19 to 7.3787e+19",
     ),
     (
         MIXED,
