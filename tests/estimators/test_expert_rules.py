@@ -205,7 +205,7 @@ def test_the_command_line_reads_them_from_a_file(loans, tmp_path):
     rules.write_text("# nothing", "utf-8")
     assert "holds no rules. Write one on each line." in refused(*arguments)
     rules.write_bytes(b"\xff\xfe\xfa")
-    assert "is not a text in UTF-8. Save it as such." in refused(*arguments)
+    assert "is not text in UTF-8. Save it as such." in refused(*arguments)
     rules.unlink()
     assert "No such file" in refused(*arguments)
 
