@@ -68,72 +68,6 @@ def credit_table(n_rows: int = 5000) -> tuple[pd.DataFrame, np.ndarray]:
     return frame, np.where(rng.rand(n_rows) < 1 / (1 + np.exp(-odds)), "bad", "good")
 
 
-def cities_table(n_rows: int = 1500) -> tuple[pd.DataFrame, np.ndarray]:
-    """A text column of 75 cities, whose rates of bad differ, and a code of 20 digits.
-
-    Some cities have one row, some cells are missing, and some names are hard to write.
-    """
-    rng = np.random.RandomState(0)
-    names = ["007", 'Jane\'s "Bay"', "Ærø", "São Paulo", *(f"town{i}" for i in range(70))]
-    place = np.minimum(rng.geometric(0.03, n_rows) - 1, len(names) - 1)
-    rates = rng.beta(1, 2, len(names))
-    frame = pd.DataFrame(
-        {
-            "city": np.array(names, object)[place],
-            "code": [f"{code:02d}" for code in rng.randint(0, 20, n_rows)],
-            "income": rng.lognormal(10, 0.5, n_rows).round(-2),
-        }
-    )
-    frame.loc[:2, "city"] = ["Lone", "Alone", "Only"]
-    frame.loc[::31, "city"] = None
-    odds = np.log(rates / (1 - rates))[place] + (frame["income"] < 15_000)
-    y = np.where(rng.rand(n_rows) < 1 / (1 + np.exp(-odds)), "bad", "good")
-    return frame, y
-
-
-def cities_numbers() -> tuple[pd.DataFrame, np.ndarray]:
-    """The same table with two targets, which hang on the city."""
-    frame, y = cities_table()
-    first = 100 + 50.0 * (y == "bad") + frame["income"] / 1000
-    return frame, np.stack([first, 10 - first / 20 + (frame["code"] > "10")], axis=1)
-
-
-def cities_classes() -> tuple[pd.DataFrame, np.ndarray]:
-    """The same table with three classes."""
-    frame, y = cities_table()
-    late = (frame["code"] > "14") & (frame["income"] > 20_000)
-    return frame, np.where(late, "late", y)
-
-
-# Models with usual outcomes of text values, for every task.
-USUAL_KINDS = {
-    "two classes": lambda: (NeuralRuleClassifier, cities_table(), {}),
-    "quantiles": lambda: (
-        NeuralRuleClassifier,
-        cities_table(),
-        {"scaling": "quantile", "monotone": {"income": {"good": 1}}},
-    ),
-    "three classes": lambda: (NeuralRuleClassifier, cities_classes(), {}),
-    "numbers": lambda: (
-        NeuralRuleRegressor,
-        (cities_numbers()[0], cities_numbers()[1][:, 0]),
-        {},
-    ),
-    "two targets": lambda: (NeuralRuleRegressor, cities_numbers(), {}),
-}
-
-
-@cache
-def fitted_on_cities(kind: str, deep: bool = False):
-    """A fitted model that looks at usual outcomes, with its table and its targets."""
-    estimator, (X, y), options = USUAL_KINDS[kind]()
-    options = {"n_trees": 3, "max_terms": 3, **options}
-    model = estimator(max_depth=3, deep=deep, n_epochs=15, random_state=0, **options).fit(X, y)
-    kinds = {model.encoder_.columns[feature].stored_as for feature in model.network_.features}
-    assert "usual outcome" in kinds
-    return model, X, y
-
-
 # Together they have every task, rule source, kind of columns, start and scaling, networks
 # with and without intercept, and one that is the mean of several.
 KINDS = {
@@ -211,8 +145,7 @@ def fitted_on_rare_codes(with_holes: bool):
     if with_holes:
         codes[::10] = None
         y[::10] = True
-    model = NeuralRuleClassifier(3, n_epochs=10, usual_outcomes=False, random_state=0)
-    model.fit(codes[:, None], y)
+    model = NeuralRuleClassifier(3, n_epochs=10, random_state=0).fit(codes[:, None], y)
     kinds = {model.encoder_.columns[feature].stored_as for feature in model.network_.features}
     assert "rare" in kinds
     rows = np.array([["c1"], ["c170"], [None], ["never seen"]], object)

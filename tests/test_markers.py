@@ -246,8 +246,9 @@ def test_a_survey_learns_what_the_encoder_learns():
     for start in range(0, len(X), 100):
         some = slice(start, start + 100)
         survey.add(X.iloc[some], weights[some], weights[some] > 0)
-    found, _ = survey.encoder(scaling="standard")
-    expected = Encoder.fit(X, weights, named=True, missing=tuple(MARKERS))
+    found, expected = survey.encoder(scaling="standard"), Encoder.fit(
+        X, weights, named=True, missing=tuple(MARKERS)
+    )  # fmt: skip
     assert [c.stored_as for c in expected.columns_of(X.columns.get_loc("some"))] == [
         "number",
         "missing",

@@ -92,7 +92,6 @@ def test_every_option_reaches_the_estimator():
         "--start": ("leaf", "leaf"),
         "--no-fit-intercept": (None, False),
         "--scaling": ("quantile", "quantile"),
-        "--no-usual-outcomes": (None, False),
         "--deep": (None, True),
         "--loss": ("hinge", "hinge"),
         "--l2": ("1e-3", 0.001),

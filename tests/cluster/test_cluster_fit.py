@@ -21,7 +21,6 @@ from neuralrules import NeuralRuleClassifier, NeuralRuleClassifierCV, NeuralRule
 from neuralrules._cluster import _training
 from neuralrules._cluster._connection import Workers
 from neuralrules._cluster._training import Keeper
-from neuralrules._data._columns import Usual
 from neuralrules._stream import _parquet
 from neuralrules._stream._checkpoint import Checkpoint
 
@@ -112,30 +111,6 @@ def assert_same_rules(found, expected):
     for name in ("features", "signs", "thresholds", "values", "n", "totals", "scores"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
     assert found.n_training == expected.n_training
-
-
-def test_usual_outcomes_are_those_of_one_machine(ray_cluster, tmp_path, pieces):
-    """Values of text, of which each piece knows some, for a class and for a number."""
-    frame = table()
-    rng = np.random.RandomState(1)
-    places = rng.geometric(0.03, len(frame))
-    frame["town"] = np.where(places % 7 > 0, [f"t{i}" for i in places], None)
-    frame["number"] = 1e6 + np.sin(places) + rng.randn(len(frame))
-    for target, estimator in (("y", NeuralRuleClassifier), ("number", NeuralRuleRegressor)):
-        other = {"y", "number"} - {target}
-        path = written(frame.drop(columns=other), tmp_path / f"{target}.parquet", 1400)
-        model = estimator(n_trees=2, **{**OPTIONS, "n_epochs": 1})
-        many = neuralrules.ray.fit(model, path, target=target, sample_weight="w")
-        one = estimator(n_trees=2, **{**OPTIONS, "n_epochs": 1}).fit(path, target, "w")
-        (found,), (expected,) = (
-            [column for column in own.encoder_.columns if isinstance(column, Usual)]
-            for own in (many, one)
-        )
-        assert found.values == expected.values
-        assert found.usual == pytest.approx(expected.usual, rel=1e-9)
-        assert found.otherwise == pytest.approx(expected.otherwise, rel=1e-9)
-        assert (found.mean, found.scale) == pytest.approx((expected.mean, expected.scale))
-        assert one.network_.n_rules == many.network_.n_rules
 
 
 def test_gradients_are_reduced_once_a_step(unbroken):

@@ -12,25 +12,17 @@ from neuralrules._data._columns import (
     Missing,
     Number,
     Rare,
-    Usual,
 )
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._markers import Markers
-from neuralrules._data._usual import Outcomes
 
 N = 600
-OUTCOMES = Outcomes(np.arange(N)[:, None] % 97 + 1e6, np.arange(N) % 4 / 2)
 
 
 @pytest.fixture(scope="module", params=["standard", "quantile"])
 def encoder(request):
     return Encoder.fit(
-        table(),
-        OUTCOMES.weights,
-        named=True,
-        scaling=request.param,
-        missing=("-1", "none"),
-        outcomes=OUTCOMES,
+        table(), np.arange(N) % 4 / 2, named=True, scaling=request.param, missing=("-1", "none")
     )
 
 
@@ -99,24 +91,13 @@ def test_encoded_rows_lie_in_the_span(encoder):
 
 
 def test_one_table_read_once_or_twice_is_encoded_the_same(encoder):
+    weights = np.arange(N) % 4 / 2
     scaling = "standard" if encoder.columns[0].knots is None else "quantile"
     again, encoded = Encoder.fit_transform(
-        table(),
-        OUTCOMES.weights,
-        named=True,
-        scaling=scaling,
-        missing=("-1", "none"),
-        outcomes=OUTCOMES,
+        table(), weights, named=True, scaling=scaling, missing=("-1", "none")
     )
     assert again == encoder
-    alike = [not isinstance(column, Usual) for column in encoder.columns]
-    expected = encoder.transform(table())
-    np.testing.assert_array_equal(encoded[:, alike], expected[:, alike])
-    # Only rows without weight see the usual outcomes of all training rows.
-    held = OUTCOMES.weights == 0
-    same = (encoded == expected).all(axis=1)
-    assert same[held].all()
-    assert not same[~held].any()
+    np.testing.assert_array_equal(encoded, encoder.transform(table()))
 
 
 def test_what_means_missing_depends_on_the_kind():

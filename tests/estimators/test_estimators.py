@@ -550,7 +550,6 @@ FORMER = {
     **PLAIN_ONLY,
     # There were no limits of columns.
     **dict.fromkeys(("monotone", "interactions", "exclude")),
-    "usual_outcomes": False,
     "max_depth": 6,
     "rule_source": "tree",
     "expert_rules": None,

@@ -23,7 +23,6 @@ SMALL = {"n_trees": 4, "n_epochs": 5, "random_state": 0}
 WEIGHTED = {"sample_weight": WEIGHTS}
 # What every public method is given, beside the model; a path lies in an empty folder.
 CALLS = {
-    "categories_table": lambda model, folder: model.categories_table(),
     "check_monotone": lambda model, folder: model.check_monotone({0: 1}),
     "counterfactual": lambda model, folder: model.counterfactual(X[0]),
     "decision_function": lambda model, folder: model.decision_function(X),

@@ -367,9 +367,7 @@ def test_rare_categories_and_holes():
             codes[::10] = None
             y[::10] = True
         X = pd.DataFrame({"code": codes})
-        model = NeuralRuleClassifier.paper(
-            3, n_epochs=10, usual_outcomes=False, random_state=0
-        ).fit(X, y)
+        model = NeuralRuleClassifier.paper(3, n_epochs=10, random_state=0).fit(X, y)
         assert '"code", OTHER]' in model.to_python()
         seen = [{"code": code} for code in sorted({*codes} - {None})]
         assert len(seen) > 100

@@ -295,8 +295,9 @@ def test_categories_that_no_cell_can_hold(database):
 def test_rare_categories_where_no_cell_can_hold_the_others(database):
     X = np.array([[f"\ud800{i // 4}"] for i in range(400)], object)
     X[300:] = [[f"rare {i}"] for i in range(100)]
-    model = NeuralRuleRegressor.paper(3, n_epochs=2, usual_outcomes=False, random_state=0)
-    model.fit(X, np.arange(400) >= 300)
+    model = NeuralRuleRegressor.paper(3, n_epochs=2, random_state=0).fit(
+        X, np.arange(400) >= 300
+    )
     kinds = [model.encoder_.columns[feature].stored_as for feature in model.network_.features]
     assert "rare" in kinds
     rows = np.array([["rare 1"], ["new"], [None]], object)

@@ -38,10 +38,6 @@ CELLS = {0: 3.0, 1: "Rome", 2: None, 3: math.nan}
         (ops.Indicator(ops.IsAnyOf(ops.Cell(1), ("Oslo",), missing=True)), 0),
         (ops.Indicator(ops.IsAnyOf(ops.Cell(2), ("Oslo",), missing=True)), 1),
         (ops.Indicator(ops.Not(ops.IsAnyOf(ops.Cell(2), ("Oslo",)))), 1),
-        (ops.Lookup(ops.Cell(1), (("Rome", 0.25), ("Oslo", 0.5)), 7.0, 9.0), 0.25),
-        (ops.Lookup(ops.Cell(1), (("Oslo", 0.5),), 7.0, 9.0), 9),
-        (ops.Lookup(ops.Cell(2), (("Oslo", 0.5),), 7.0, 9.0), 7),
-        (ops.Lookup(ops.Cell(1), (("Rome", 0.25),), 7.0, 9.0).mapped(lambda n: 2 * n), 0.5),
     ],
     ids=str,
 )
@@ -55,8 +51,6 @@ def test_every_node_of_an_expression_is_found():
     found = list(ops.operations(ops.Smallest((total, inside))))
     names = "Smallest Sum Cell Positive Named Indicator Not IsAnyOf Cell"
     assert [type(node).__name__ for node in found] == names.split()
-    looked_up = ops.Lookup(ops.Cell(1), (("Rome", 0.25),), 7.0, 9.0)
-    assert list(ops.operations(looked_up)) == [looked_up, ops.Cell(1)]
 
 
 def test_a_line_is_that_of_the_encoder():

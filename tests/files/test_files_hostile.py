@@ -737,10 +737,9 @@ def mutate(document, arrays, rng):
         odd = (0, -1, 1, 7, 2**31, -(2**31), 2**62, -(2**62), 1e38, -1e38, 1e-40, np.nan, 0.5)
         with np.errstate(all="ignore"):
             value = np.array(rng.choice(odd)).astype(array.dtype)
-            other = -value if array.dtype != bool else value
         for _ in range(rng.choice((1, 1, 2, 3))):
             flat[rng.randrange(flat.size)] = value
-            value, other = other, value
+            value = -value if array.dtype != bool else value
         arrays[name] = array
 
 

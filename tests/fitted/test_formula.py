@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from models import EVERY_MODEL, fitted, network_outputs
-from usual_models import TASKS, fitted_on_texts, rows_of
 
 from neuralrules import NeuralRuleRegressor
 from neuralrules._data._columns import Number
@@ -83,30 +82,3 @@ def test_only_what_rules_use_is_read():
     formula = Formula(model.fitted_, in_table_units=True)
     assert [reading.name for reading in formula.readings.values()] == ["a", "b"]
     assert [reading.kind for reading in formula.readings.values()] == ["number", "text"]
-
-
-@pytest.mark.parametrize("in_table_units", [False, True])
-@pytest.mark.parametrize("task", TASKS)
-def test_usual_outcomes(task, in_table_units):
-    """With all spellings of all values, values that training did not have, and holes."""
-    model, X = fitted_on_texts(task)
-    rows = rows_of(X)
-    formula = Formula(model.fitted_, in_table_units=in_table_units)
-    found = np.array([outputs_of(formula, cells)[0] for cells in cells_of(model, rows)])
-    scale = 1.0 if hasattr(model, "classes_") else model.fitted_.task.scale
-    expected = network_outputs(model, rows)
-    np.testing.assert_allclose(found / scale, expected / scale, rtol=1e-9, atol=1e-5)
-
-
-def test_a_spelling_of_a_value_without_an_indicator_is_that_value():
-    """The rare "7.0" is no spelling of the frequent "7" if it is a value itself."""
-    texts = np.repeat([f"town {i}" for i in range(80)], 10)
-    texts[:12], texts[12:15] = "7", "7.0"
-    y = np.where(texts == "7.0", 50.0, np.arange(len(texts)) % 7)
-    model = NeuralRuleRegressor(3, n_trees=3, n_epochs=5, random_state=0)
-    model.fit(texts.astype(object)[:, None], y)
-    rows = np.array([["7"], ["7.0"], ["7.00"], ["town 3"]], object)
-    formula = Formula(model.fitted_, in_table_units=True)
-    assert [reading.kind for reading in formula.readings.values()] == ["code"]
-    found = [outputs_of(formula, cells)[0][0] for cells in cells_of(model, rows)]
-    np.testing.assert_allclose(found, model.predict(rows), rtol=1e-5)

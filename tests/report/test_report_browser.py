@@ -86,10 +86,9 @@ def cases(rare_frame):
         ),
         "deep": (NeuralRuleClassifier.paper(4, deep=True, **classify).fit(X, y), X, y),
         "mixed": (
-            # Without usual outcomes, rules need the indicator of rare categories.
-            NeuralRuleClassifier.paper(
-                7, rule_source="forest", n_trees=3, usual_outcomes=False, **classify
-            ).fit(frame, labels),
+            NeuralRuleClassifier.paper(7, rule_source="forest", n_trees=3, **classify).fit(
+                frame, labels
+            ),
             frame,
             labels,
         ),
@@ -102,9 +101,7 @@ def cases(rare_frame):
         ),
         "thresholds": (
             moved(
-                NeuralRuleClassifier.paper(
-                    4, scaling="quantile", n_epochs=0, usual_outcomes=False
-                ).fit(frame, labels)
+                NeuralRuleClassifier.paper(4, scaling="quantile", n_epochs=0).fit(frame, labels)
             ),
             frame,
             labels,

@@ -209,8 +209,7 @@ def grid_line(fitted: Fitted, X: Any, source: int, n_values: int) -> GridLine:
     grid: Any = np.empty(0)
     if isinstance(cells, Categories):
         # The grid has one cell for each category that the model knows. If rare categories share
-        # an indicator, one more cell stands for all of them. Its usual outcome is that of an
-        # unknown text.
+        # an indicator, one more cell stands for all of them.
         known = {
             cells.places[column.category]: column.category
             for column in columns
@@ -220,11 +219,9 @@ def grid_line(fitted: Fitted, X: Any, source: int, n_values: int) -> GridLine:
             known[-1] = "a rare value"
         categories, values = list(known.values()), np.arange(float(len(known)))
         place_of = dict(zip(known, values.tolist(), strict=True))
-        # Without an indicator of its own, a value is a rare one.
-        codes = np.where(cells.codes < cells.n_indicators, cells.codes, -1)
-        points = np.array([place_of.get(code, np.nan) for code in codes.tolist()], float)
+        points = np.array([place_of.get(code, np.nan) for code in cells.codes.tolist()], float)
         points[[name is None for name in encoder.categories(X, source)]] = np.nan
-        grid = Categories(np.array(list(known), np.int64), cells.places, cells.n_indicators)
+        grid = Categories(np.array(list(known), np.int64), cells.places)
     else:
         points = cells
         present = points[np.isfinite(points)]

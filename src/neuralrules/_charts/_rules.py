@@ -17,9 +17,9 @@ from neuralrules._charts._texts import (
     shortened,
     with_short_names,
 )
-from neuralrules._data._columns import Number, Usual
+from neuralrules._data._columns import Number
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._reading._column_words import state_text, words_of
+from neuralrules._reading._column_words import state_text
 from neuralrules._reading._explain import Explanation
 from neuralrules._reading._importance import Importances
 from neuralrules._reading._rules_table import literal_angles
@@ -202,6 +202,4 @@ def input_text(fitted: Fitted, feature: int) -> str:
     if isinstance(column, Number):
         return short_label(fitted.encoder.names[column.source])
     short = with_short_names(fitted).encoder
-    if isinstance(column, Usual):
-        return short_name(words_of(short, column).name)
     return short_name(state_text(short, short.columns[feature]))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from neuralrules._data._columns import Category
+from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._notation import column_label, number
 
@@ -124,7 +125,7 @@ def with_short_names(fitted: Fitted, length: int = 20) -> Fitted:
         for column in encoder.columns
     ]
     names = [short_name(name, length) for name in encoder.names]
-    return replace(fitted, encoder=replace(encoder, names=names, columns=columns))
+    return replace(fitted, encoder=Encoder(names=names, columns=columns))
 
 
 def plain_value(value: Any) -> Any:

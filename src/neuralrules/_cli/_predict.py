@@ -118,14 +118,14 @@ def predict(
 class UnseenCategories:
     """Counts the cells whose categories did not occur in the fit of a model.
 
-    If rare categories of a column share an indicator, the model does not know all their names.
+    If rare categories of a column share an indicator, the model does not know their names.
     Cells of such a column are not counted.
     """
 
     def __init__(self, model: StoredModel) -> None:
         from neuralrules._data._categories import spellings
         from neuralrules._data._cells import MISSING
-        from neuralrules._data._columns import Category, Rare
+        from neuralrules._data._columns import Category
 
         self._names = model.encoder_.names
         self._n_rows = 0
@@ -133,11 +133,9 @@ class UnseenCategories:
         self._known: dict[int, list[Any]] = {}
         for source in range(len(self._names)):
             columns = model.encoder_.columns_of(source)
-            values = model.encoder_.values_of(source)
             categories = [one.category for one in columns if isinstance(one, Category)]
-            if categories and not any(isinstance(one, Rare) for one in columns):
-                names = categories if values is None else list(values.names)
-                self._known[source] = [*spellings(names), *MISSING]
+            if len(categories) == len(columns):
+                self._known[source] = [*spellings(categories), *MISSING]
 
     def look_at(self, rows: Any) -> None:
         """Count the cells of some rows. Their columns are in the order of the model."""

@@ -30,7 +30,6 @@ from neuralrules._cli._table_format import TableFormat, table_format_options
     "neuralrules rules iris.nrules --style sentences",
     "neuralrules rules iris.nrules --exact > iris.txt",
     "neuralrules rules iris.nrules --history",
-    "neuralrules rules iris.nrules --categories",
 )
 def rules(
     *,
@@ -55,9 +54,6 @@ def rules(
     history: bool = flag(
         "Print what was done to the model, by whom and when, instead of its rules."
     ),
-    categories: bool = flag(
-        "Print the values of text columns with many values, and the usual outcome of each."
-    ),
     console: Console,
 ) -> None:
     """Print the rules of a model, the most important ones first.
@@ -65,14 +61,10 @@ def rules(
     The rules use the columns and units of the table that the model was fitted on.
     """
     from neuralrules._fitted._lineage import lineage_text
-    from neuralrules._reading._categories_table import categories_text
 
     wording_options = ["max_rules", "precision", "max_terms", "style"]
-    if history or categories:
-        name, others = "--history", ["exact", "categories"]
-        if not history:
-            name, others = "--categories", ["exact"]
-        refuse([*wording_options, *others], f"is not for {name}, which prints no rules.")
+    if history:
+        refuse([*wording_options, "exact"], "is not for --history, which prints no rules.")
     elif exact:
         refuse(
             [*wording_options, "as_json"], "is not for --exact, which prints the whole model."
@@ -84,9 +76,6 @@ def rules(
     if history:
         events = loaded.fitted_.lineage
         console.result(lineage_text(events), [vars(one) for one in events], prose=True)
-    elif categories:
-        records = loaded.categories_table().to_dict("records") if console.as_json else None
-        console.result(categories_text(loaded.fitted_), records)
     elif exact:
         print_whole(loaded.exact_text())
     elif console.as_json:

@@ -23,7 +23,6 @@ from neuralrules._compare._rules import (
     rule_change,
     stand_in_changes,
     start_texts,
-    usual_changes,
 )
 from neuralrules._data._rows import Rows
 from neuralrules._engine._protocol import Engine
@@ -32,7 +31,6 @@ from neuralrules._fitted._lineage import counted
 from neuralrules._io._checks import import_pandas
 from neuralrules._io._templates import framed_page, plain_page
 from neuralrules._reading._notation import number, printable
-from neuralrules._reading._sentences import capital
 
 SHOWN_PARTS = 4  # rules listed for one row; the effects of the other rules are summed
 SHOWN_FLIPS = 6  # pairs of classes listed; rows between other classes are summed
@@ -62,9 +60,6 @@ class Comparison:
     stand_ins : tuple of (str, str, str)
         Columns whose missing numbers the two models replace by different values. Each entry
         has the column's name, the value in A and the value in B.
-    usual : tuple of (str, str, str, str)
-        Text columns whose values have other usual outcomes in the two models. Each entry names
-        the usual outcome, the value for which it differs most, and this outcome in A and in B.
     rows : RowChanges or None
         What changes on the given rows: how far the outputs are apart, which rows change class,
         and which rules change the rows that change most. None if no rows were given.
@@ -75,7 +70,6 @@ class Comparison:
     rules: tuple[RuleChange, ...]
     start: tuple[str, str]
     stand_ins: tuple[tuple[str, str, str], ...]
-    usual: tuple[tuple[str, str, str, str], ...]
     rows: RowChanges | None
     measured: Measured | None
     _models: tuple[Fitted, Fitted]
@@ -85,8 +79,7 @@ class Comparison:
         """Whether the models differ only by rounding and by the order of their rules."""
         same = all(rule.kind == "same" for rule in self.rules)
         one, other = (fitted.network.intercept for fitted in self._models)
-        same = same and not self.stand_ins and not self.usual
-        return same and bool(np.allclose(one, other, rtol=1e-5))
+        return same and not self.stand_ins and bool(np.allclose(one, other, rtol=1e-5))
 
     def count(self, kind: str) -> int:
         """The number of rules of a kind."""
@@ -144,7 +137,6 @@ def comparison(
         rules=tuple(rule_change(first, second, match) for match in matches),
         start=start_texts(first, second),
         stand_ins=tuple(stand_in_changes(first, second)),
-        usual=tuple(usual_changes(first, second)),
         rows=changes,
         measured=measures,
         _models=(first, second),
@@ -230,10 +222,6 @@ def summary_sentences(compared: Comparison) -> list[str]:
     sentences += [
         f"A missing {name} counts as {before} in A, as {after} in B."
         for name, before, after in compared.stand_ins
-    ]
-    sentences += [
-        f"{capital(name)} differs, most for {case}: {before} in A, {after} in B."
-        for name, case, before, after in compared.usual
     ]
     if compared.is_same:
         sentences.append(

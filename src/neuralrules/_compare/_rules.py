@@ -23,19 +23,17 @@ from neuralrules._data._columns import (
     Missing,
     Number,
     Standardised,
-    Usual,
 )
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._network import Network
-from neuralrules._reading._column_words import UsualWords, number_words
-from neuralrules._reading._notation import resolved
+from neuralrules._reading._column_words import number_words
 from neuralrules._reading._text import (
     base_text,
     condition_statements,
     named_literals,
     value_text,
 )
-from neuralrules._reading._wording import Statement, held_text
+from neuralrules._reading._wording import Statement
 
 ROUNDING = 1e-5  # relative: writing float32 as text and reading it back loses less
 # The distance of two literals runs from 0 (equal) to 1 (opposite). Rules that only look at the
@@ -157,8 +155,7 @@ def literals_in_common_units(first: Fitted, second: Fitted) -> list[np.ndarray]:
 def column_key(column: EncodedColumn) -> Hashable:
     """A key that is equal for the same encoded column of two models."""
     category = column.category if isinstance(column, Category) else None
-    outcome = column.outcome if isinstance(column, Usual) else None
-    return column.source, column.stored_as, category, outcome, column.knots
+    return column.source, column.stored_as, category, column.knots
 
 
 def leaves_of(fitted: Fitted) -> list[frozenset[Any]]:
@@ -380,44 +377,6 @@ def stand_in_changes(first: Fitted, second: Fitted) -> list[tuple[str, str, str]
             if texts[0] != texts[1]:
                 changes.append((words[0].name, *texts))
     return changes
-
-
-def usual_changes(first: Fitted, second: Fitted) -> list[tuple[str, str, str, str]]:
-    """Text columns whose values have other usual outcomes in the two models.
-
-    Each entry has the name of the column's usual outcomes, the value for which they differ most
-    in words, and its usual outcomes in A and in B. A value that a model does not know has the
-    usual outcome of an unknown text.
-    """
-    changes = []
-    theirs = {column_key(column): column for column in second.encoder.columns}
-    used = {*first.used_columns, *second.used_columns}
-    for column in first.encoder.columns:
-        other = theirs.get(column_key(column))
-        if not isinstance(column, Usual) or not isinstance(other, Usual):
-            continue
-        names = dict.fromkeys([*column.values.names, *other.values.names])
-        one, two = (
-            np.array([*(known.get(name, own.otherwise) for name in names), own.otherwise])
-            for own in (column, other)
-            for known in [dict(zip(own.values.names, own.usual, strict=True))]
-        )
-        apart = np.abs(one - two)
-        if column.source in used and (apart > ROUNDING * column.scale).any():
-            most = int(apart.argmax())
-            words = number_words(first.encoder, column)
-            assert isinstance(words, UsualWords)
-            cases = [*map(held_text, names), "any other value"]
-            texts = told_apart(
-                *(partial(told, words, ends[most], column.scale) for ends in (one, two))
-            )
-            changes.append((words.quantity, cases[most], *texts))
-    return changes
-
-
-def told(words: UsualWords, value: float, unit: float, precision: int) -> str:
-    """A usual outcome with some digits, as a percentage if it is a rate."""
-    return words.in_percent(resolved(float(value), unit, precision), " %")
 
 
 def told_apart(one: Callable[[int], str], other: Callable[[int], str]) -> tuple[str, str]:

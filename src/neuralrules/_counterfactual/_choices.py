@@ -12,7 +12,7 @@ import numpy as np
 from neuralrules._counterfactual._program import Goal
 from neuralrules._data._categories import category_name, spellings
 from neuralrules._data._cells import is_missing
-from neuralrules._data._columns import Date, Number, Usual
+from neuralrules._data._columns import Category, Date, Number
 from neuralrules._data._dates import as_days, days_of_text, holds_dates
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
@@ -22,8 +22,6 @@ from neuralrules._fitted._fitted import Fitted
 from neuralrules._network._restricted import of_each_output, violations
 
 DIRECTIONS = ("increase", "decrease", "fixed", "either")
-MOST_SWITCHES = 200  # categories without an indicator that a cell may switch to
-MOST_SHOWN = 64  # names in a message
 UNIT_RANGE = 1e6  # the largest factor between a user's unit of a column and the usual unit
 
 
@@ -186,9 +184,12 @@ def category_choices(
             f"categories; got {options.directions[position]!r}. Name in bounds those that the "
             "cell may switch to."
         )
-    names = [one for one in encoder.cells_with_each(position)[0] if one is not None]
-    known_as = spellings(names, encoder.markers.texts)
-    wanted, known = switches(encoder, position), shortened(names)
+    known = [
+        column.category
+        for column in encoder.columns_of(position)
+        if isinstance(column, Category) and column.category is not None
+    ]
+    wanted, known_as = known, spellings(known, encoder.markers.texts)
     if position in options.bounds:
         given = options.bounds[position]
         if isinstance(given, str) or not isinstance(given, Iterable):
@@ -210,36 +211,6 @@ def category_choices(
     if position in options.fixed:
         return CellChoices(name, unit)
     return CellChoices(name, unit, tuple(category for category in wanted if category != now))
-
-
-def switches(encoder: Encoder, position: int) -> list[str]:
-    """The categories that a cell may switch to if the user does not say.
-
-    Those without an indicator differ only by their usual outcomes. Of more than `MOST_SWITCHES`
-    of them, some are taken whose usual outcomes lie between the lowest and the highest: in each
-    step of the order, the one with the most rows.
-    """
-    names, cells = encoder.cells_with_each(position)
-    chosen, values = set(range(cells.n_indicators)), encoder.values_of(position)
-    if values is not None:
-        others = np.arange(cells.n_indicators, len(names))
-        own = [one for one in encoder.columns_of(position) if isinstance(one, Usual)]
-        for column in own if len(others) > MOST_SWITCHES else ():
-            order = others[np.argsort(np.array(column.usual)[others], kind="stable")]
-            rows = np.array(values.rows)
-            steps = np.array_split(order, MOST_SWITCHES // len(own) - 2)
-            chosen |= {int(step[rows[step].argmax()]) for step in steps}
-            chosen |= {int(order[0]), int(order[-1])}
-        if len(others) <= MOST_SWITCHES:
-            chosen |= set(others.tolist())
-    found = (names[place] for place in sorted(chosen))
-    return [name for name in found if name is not None]
-
-
-def shortened(names: list[str]) -> str:
-    """The first of many names, for messages."""
-    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
-    return f"{names[:MOST_SHOWN]}{more}"
 
 
 def unit_of(options: Options, position: int, name: str, usual: float) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from numbers import Integral, Real
@@ -15,7 +14,7 @@ from neuralrules._counterfactual._ball import Moves
 from neuralrules._counterfactual._choices import CellChoices
 from neuralrules._data._categories import category_name
 from neuralrules._data._cells import is_missing
-from neuralrules._data._columns import EncodedColumn, Number
+from neuralrules._data._columns import Category, EncodedColumn, Number
 from neuralrules._data._dates import DAY, holds_dates
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._scaling import Knots
@@ -63,7 +62,7 @@ def moves_of(
     found = [
         move
         for position, column in enumerate(columns)
-        for move in moves_of_column(encoder, position, column, seen, row)
+        for move in moves_of_column(position, column, seen, row)
         # Keep segments that change nothing: other segments can only be reached through them.
         if move.segment >= 0 or (move.effect.any() and move.most > 0)
     ]
@@ -82,16 +81,14 @@ def moves_of(
 
 
 def moves_of_column(
-    encoder: Encoder,
-    position: int,
-    column: CellChoices,
-    seen: list[EncodedColumn],
-    row: np.ndarray,
+    position: int, column: CellChoices, seen: list[EncodedColumn], row: np.ndarray
 ) -> Iterator[Move]:
     """The moves of one cell, if the network sees the encoded columns `seen`."""
     own = np.array([encoded.source == position for encoded in seen], bool)
-    for category, after in encoded_categories(encoder, position, column, seen, row, own):
-        effect = after - row
+    for category in column.categories:
+        held = [isinstance(one, Category) and one.category == category for one in seen]
+        after = [(on - one.mean) / one.scale for on, one in zip(held, seen, strict=True)]
+        effect = np.where(own, np.array(after) - row, 0)
         yield Move(position, category, 0.0, effect, 1 / column.unit, 1.0, True, 1.0)
     own &= np.array([isinstance(encoded, Number) for encoded in seen], bool)
     if column.number is not None and not np.isnan(column.number) and own.any():
@@ -99,29 +96,6 @@ def moves_of_column(
         ways = straight_moves if encoded.knots is None else bent_moves
         for step, effect, *limits in ways(column, column.number, encoded):
             yield Move(position, None, step, np.where(own, effect, 0), *limits)
-
-
-def encoded_categories(
-    encoder: Encoder,
-    position: int,
-    column: CellChoices,
-    seen: list[EncodedColumn],
-    row: np.ndarray,
-    own: np.ndarray,
-) -> Iterator[tuple[str, np.ndarray]]:
-    """The row, (n_features,) float64, with each of the categories that a cell may switch to.
-
-    `own` (n_features,) bool are the columns of the cell among those that the network sees.
-    """
-    if not column.categories or not own.any():
-        return
-    names, cells = encoder.cells_with_each(position)
-    place_of = {name: place for place, name in enumerate(names)}
-    places = np.array([place_of[category] for category in column.categories])
-    some, rows = replace(cells, codes=cells.codes[places]), np.tile(row, (len(places), 1))
-    for place in np.flatnonzero(own):
-        rows[:, place] = seen[place].encode(some)
-    yield from zip(column.categories, rows, strict=True)
 
 
 def straight_moves(

@@ -16,8 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -27,7 +26,6 @@ from neuralrules._data._dates import LAST_MOMENT, days_of_text, holds_dates
 from neuralrules._data._markers import Markers
 from neuralrules._data._numbers import LARGEST, as_numbers, holds_booleans
 from neuralrules._data._scaling import Knots, learn_knots
-from neuralrules._data._usual import OutcomeSums
 from neuralrules._expression import _nodes as ops
 
 
@@ -137,10 +135,7 @@ class EncodedColumn(ABC):
 
     @property
     def record(self) -> list[Any]:
-        """What a file stores of the column besides its numbers.
-
-        It is the source, the kind, and the category or the place of the outcome.
-        """
+        """What a file stores of the column besides its numbers: source, kind and category."""
         return [self.source, self.stored_as, None]
 
 
@@ -321,25 +316,17 @@ class Categories:
 
     Attributes
     ----------
-    codes : (n_rows,) int8 or int32
+    codes : (n_rows,) int8 or int64
         The place of the category of each cell; -1 for a category without a place.
     places : mapping from str or None to int
         The places of the categories. None stands for missing cells.
-    n_indicators : int
-        The first places belong to categories that have an indicator of their own.
-    usual : (n_rows, n_outcomes) float64, or None
-        The usual outcomes of training rows, each computed without its own target. None means
-        those of the column.
     """
 
     codes: np.ndarray
     places: Mapping[str | None, int]
-    n_indicators: int
-    usual: np.ndarray | None = None
 
     def __getitem__(self, rows: slice) -> Categories:
-        usual = None if self.usual is None else self.usual[rows]
-        return replace(self, codes=self.codes[rows], usual=usual)
+        return replace(self, codes=self.codes[rows])
 
 
 @dataclass(frozen=True)
@@ -381,105 +368,10 @@ class Rare(Indicator):
     rank: ClassVar[int] = 2
 
     def raw(self, cells: Categories) -> np.ndarray:
-        return (cells.codes < 0) | (cells.codes >= cells.n_indicators)
+        return cells.codes < 0
 
     def expression(self, spellings: Mapping[str | None, str | None]) -> ops.Number:
         return ops.Indicator(ops.Not(is_any_of(self.source, spellings)))
-
-
-@dataclass(frozen=True)
-class Values:
-    """The values of a text column, among them those without an indicator.
-
-    Attributes
-    ----------
-    names : tuple of str or None
-        None stands for missing cells.
-    rows : tuple of int
-        The number of training rows of each value.
-    """
-
-    names: tuple[str | None, ...]
-    rows: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Usual(EncodedColumn):
-    """The usual outcome of a cell's value: see `neuralrules._data._usual`.
-
-    Attributes
-    ----------
-    outcome : int
-        The place of the outcome: a class but the first, or a target.
-    values : Values
-    usual : tuple of float
-        The usual outcome of each value.
-    otherwise : float
-        The usual outcome of all other values: of those with a single training row, and of
-        those that training did not see.
-    """
-
-    outcome: int = 0
-    # A column may have 100,000 values, which would make its hash slow.
-    values: Values = field(default=Values((), ()), hash=False, repr=False)
-    usual: tuple[float, ...] = field(default=(), hash=False, repr=False)
-    otherwise: float = 0.0
-
-    stored_as: ClassVar[str] = "usual outcome"
-    rank: ClassVar[int] = 3
-
-    def raw(self, cells: Categories) -> np.ndarray:
-        if cells.usual is not None:
-            return cells.usual[:, self.outcome]
-        return self._by_code[cells.codes]  # the code -1 means the last place
-
-    @classmethod
-    def of(cls, source: int, values: Values, sums: OutcomeSums) -> list[Usual]:
-        """The columns of a text column, one for each outcome, from sums over training rows."""
-        return [
-            cls(source, outcome=outcome, values=values).counted(sums).scaled_by(sums)
-            for outcome in range(len(sums.centre))
-        ]
-
-    def scaled_by(self, sums: OutcomeSums) -> Usual:
-        """The column, standardised by what the training rows of some sums see."""
-        mean, scale = (float(numbers[self.outcome]) for numbers in sums.moments)
-        return replace(self, mean=mean, scale=scale)
-
-    def counted(self, sums: OutcomeSums) -> Usual:
-        """The column with the usual outcomes, and their range, that follow from other sums."""
-        found = sums.usual()[:, self.outcome].tolist()
-        *usual, otherwise = found
-        return replace(
-            self,
-            usual=tuple(usual),
-            otherwise=otherwise,
-            lowest=min(found),
-            highest=max(found),
-        )
-
-    @cached_property
-    def _by_code(self) -> np.ndarray:
-        return np.array([*self.usual, self.otherwise])
-
-    def expression(self, spellings: Mapping[str | None, str | None]) -> ops.Number:
-        """See `EncodedColumn`. These `spellings` also hold the values without an indicator."""
-        usual = dict(zip(self.values.names, self.usual, strict=True))
-        return ops.Lookup(
-            ops.Cell(self.source),
-            tuple((text, usual[name]) for text, name in spellings.items() if text is not None),
-            usual.get(spellings.get(None), self.otherwise),
-            self.otherwise,
-        )
-
-    @property
-    def span(self) -> tuple[float, float]:
-        low, high = ((end - self.mean) / self.scale for end in (self.lowest, self.highest))
-        return low, high
-
-    @property
-    def record(self) -> list[Any]:
-        return [self.source, self.stored_as, self.outcome]
 
 
 def is_any_of(source: int, texts: Iterable[str | None]) -> ops.IsAnyOf:
@@ -492,13 +384,7 @@ def is_any_of(source: int, texts: Iterable[str | None]) -> ops.IsAnyOf:
 # The kinds of columns of numbers. A later kind wins if pieces of a column differ: a piece that
 # holds only missing cells looks like numbers, even in a column of dates or booleans.
 NUMBER_TYPES: tuple[type[Number], ...] = (Number, Flag, Date)
-COLUMN_TYPES: tuple[type[EncodedColumn], ...] = (
-    *NUMBER_TYPES,
-    Missing,
-    Category,
-    Rare,
-    Usual,
-)
+COLUMN_TYPES: tuple[type[EncodedColumn], ...] = (*NUMBER_TYPES, Missing, Category, Rare)
 
 
 def type_of_numbers(cells: Any, markers: Markers) -> type[Number]:

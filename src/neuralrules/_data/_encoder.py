@@ -5,8 +5,7 @@ A table may be a NumPy array, a pandas frame or a polars frame. The encoded colu
 1. one column for each column of numbers, dates or booleans;
 2. one indicator of missing cells for each of these columns that had missing cells in training;
 3. one indicator for each category of the other columns. Missing is a category too. If there are
-   ``MAX_CATEGORIES`` or more, the rarest categories share an indicator;
-4. the usual outcomes of the values of each of these columns that has many values.
+   ``MAX_CATEGORIES`` or more, the rarest categories share an indicator.
 
 All encoded columns are standardised on the training rows, but numbers may be scaled by their
 quantiles instead. A missing number is encoded as 0, which is the mean of a standardised column.
@@ -17,7 +16,7 @@ encoded float32 copy and, while it learns categories, for one column of strings.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -38,8 +37,6 @@ from neuralrules._data._columns import (
     Missing,
     Number,
     Rare,
-    Usual,
-    Values,
     type_of_numbers,
 )
 from neuralrules._data._markers import Markers
@@ -51,14 +48,6 @@ from neuralrules._data._numbers import (
     holds_plain_numbers,
 )
 from neuralrules._data._table import column_names, column_of, has_names, is_one_row, rows_of
-from neuralrules._data._usual import (
-    FEWEST_ROWS,
-    NO_OUTCOMES,
-    OutcomeNames,
-    Outcomes,
-    OutcomeSums,
-    has_usual,
-)
 from neuralrules._io._checks import import_pandas
 from neuralrules._io._warn import warn
 
@@ -81,21 +70,18 @@ class Encoder:
     names : list of str
         The user's column names, ``x0, x1, ...`` for arrays.
     columns : list of EncodedColumn
-        First the numbers, then their missing indicators, then the categories, then the usual
-        outcomes, each in the order of the table.
+        First the numbers, then their missing indicators, then the categories, each in the
+        order of the table.
     named : bool
         Whether the table has column names, as a frame does.
     missing : tuple of str
         Texts and numbers that mean missing, besides empty cells: see `Markers`.
-    outcomes : OutcomeNames
-        What texts call the outcomes of `Usual` columns.
     """
 
     names: list[str]
     columns: list[EncodedColumn]
     named: bool = False
     missing: tuple[str, ...] = ()
-    outcomes: OutcomeNames = NO_OUTCOMES
 
     @classmethod
     def fit(
@@ -106,14 +92,13 @@ class Encoder:
         named: bool = False,
         scaling: str = "standard",
         missing: tuple[str, ...] = (),
-        outcomes: Outcomes | None = None,
     ) -> Encoder:
         """Learn from a checked table X and the weights (n_rows,) of its rows.
 
         If `scaling` is "quantile", numbers are scaled by their quantiles. All other columns are
-        standardised. Without `outcomes`, no column has usual outcomes.
+        standardised.
         """
-        return cls._learn(X, weights, named, scaling, missing, outcomes)[0]
+        return cls._learn(X, weights, named, scaling, missing)[0]
 
     @classmethod
     def fit_transform(
@@ -124,15 +109,10 @@ class Encoder:
         named: bool = False,
         scaling: str = "standard",
         missing: tuple[str, ...] = (),
-        outcomes: Outcomes | None = None,
     ) -> tuple[Encoder, np.ndarray]:
-        """The encoder of `fit`, and the encoded table.
-
-        The usual outcomes of training rows are computed without their own targets. Everything
-        else is as `transform` encodes it.
-        """
-        encoder, cells = cls._learn(X, weights, named, scaling, missing, outcomes)
-        return encoder, encoder.transform(X, cells)
+        """The same as `fit` and then `transform`, but texts are read only once."""
+        encoder, cells = cls._learn(X, weights, named, scaling, missing)
+        return encoder, encoder._transform(X, cells)
 
     @classmethod
     def _learn(
@@ -142,7 +122,6 @@ class Encoder:
         named: bool,
         scaling: str,
         missing: tuple[str, ...],
-        outcomes: Outcomes | None,
     ) -> tuple[Encoder, Cells]:
         """The encoder, and the cells of columns that are slow to read again."""
         markers, names = Markers.of(missing), column_names(X)
@@ -153,8 +132,10 @@ class Encoder:
             column = as_numbers(cells, name)
             if column is None:
                 texts = as_categories(cells, markers.texts)[:, 0]
-                columns, kept[source] = text_columns(source, texts, markers, outcomes)
-                unscaled += columns
+                known, rare = frequent_categories(Counter(texts.tolist()))
+                unscaled += [Category(source, category=one) for one in known]
+                unscaled += [Rare(source)] * rare
+                kept[source] = coded(texts, places_of(known, markers))
                 continue
             number = type_of_numbers(cells, markers)(source)
             unscaled.append(number)
@@ -169,9 +150,7 @@ class Encoder:
         for start, stop, raw in encoder._raw_chunks(X, kept):
             moments.add(raw, weights[start:stop].astype(np.float64))
         columns = [
-            column
-            if isinstance(column, Usual)
-            else replace(column, mean=mean, scale=scale, lowest=lowest, highest=highest)
+            replace(column, mean=mean, scale=scale, lowest=lowest, highest=highest)
             for column, mean, scale, lowest, highest in zip(
                 unscaled,
                 moments.mean.tolist(),
@@ -182,22 +161,23 @@ class Encoder:
         ]
         check_deviations(names, columns)
         if scaling == "quantile":
-            for place, scaled in enumerate(columns):
-                if isinstance(scaled, Number):
-                    own: Any = kept.get(scaled.source)
-                    own = encoder.numbers(X, scaled.source) if own is None else own
-                    columns[place] = scaled.with_knots(own, weights)
+            for place, column in enumerate(columns):
+                if isinstance(column, Number):
+                    own: Any = kept.get(column.source)
+                    own = encoder.numbers(X, column.source) if own is None else own
+                    columns[place] = column.with_knots(own, weights)
         return cls(names, columns, named, missing), kept
 
-    def transform(self, X: Any, known: Cells | None = None) -> np.ndarray:
-        """Encode a checked table: (n_rows, n_encoded_columns) float32, C-contiguous.
+    def transform(self, X: Any) -> np.ndarray:
+        """Encode a checked table: (n_rows, n_encoded_columns) float32, C-contiguous."""
+        return self._transform(X, {})
 
-        `known` are cells of the table that were read before.
-        """
+    def _transform(self, X: Any, known: Cells) -> np.ndarray:
+        """Encode a checked table. `known` are cells of the table that were read before."""
         encoded = np.empty((X.shape[0], len(self.columns)), np.float32)
         scratch = np.empty((0, 0))
         # The same as `encode` of each column, but for all columns at once.
-        for start, stop, raw in self._raw_chunks(X, known or {}):
+        for start, stop, raw in self._raw_chunks(X, known):
             scratch = np.empty(raw.shape) if scratch.shape != raw.shape else scratch
             scaled = np.subtract(raw, self._mean, out=scratch)
             with np.errstate(over="ignore"):  # a tiny scale may overflow; clipped below
@@ -255,8 +235,7 @@ class Encoder:
         """The cells of a column of a checked table, for `EncodedColumn.encode`."""
         if source in self._number_of:
             return self.numbers(X, source)
-        places, n_indicators = self._places_of_categories[source]
-        return coded(self.categories(X, source), places, n_indicators)
+        return coded(self.categories(X, source), self._places_of_categories[source])
 
     def spellings(self, source: int) -> dict[str | None, str | None]:
         """A dict from cells to categories, for a column of categories.
@@ -264,37 +243,7 @@ class Encoder:
         It maps every known spelling of a cell to the category that it means, if this category
         has an indicator. None stands for missing cells.
         """
-        known = set(self._known_categories(source))
-        every = self.value_spellings(source)
-        return {cell: name for cell, name in every.items() if name in known}
-
-    def value_spellings(self, source: int) -> dict[str | None, str | None]:
-        """The same, but also for values without an indicator, if they have usual outcomes."""
-        return spellings(self._value_names(source), self.markers.texts)
-
-    def values_of(self, source: int) -> Values | None:
-        """The values of a column that has usual outcomes; None for all other columns."""
-        own = (column.values for column in self.columns_of(source) if isinstance(column, Usual))
-        return next(own, None)
-
-    def with_outcomes(self, outcomes: OutcomeNames) -> Encoder:
-        """The same encoder, whose `Usual` columns, if it has any, have these outcomes."""
-        has_usual = any(isinstance(column, Usual) for column in self.columns)
-        if not has_usual or self.outcomes == outcomes:
-            return self
-        return replace(self, outcomes=outcomes)
-
-    def cells_with_each(self, source: int) -> tuple[list[str | None], Categories]:
-        """All values of a column of categories that the model knows, and a cell with each.
-
-        Values with an indicator come first. None stands for a missing cell. There is one more
-        cell, the last, which holds a text unknown to the model.
-        """
-        known, values = self._known_categories(source), self.values_of(source)
-        names = list(known if values is None else values.names)
-        places, n_indicators = self._places_of_categories[source]
-        codes = np.append(np.arange(len(names)), -1)
-        return names, Categories(codes, places, n_indicators)
+        return spellings(self._known_categories(source), self.markers.texts)
 
     @cached_property
     def missing_indicators(self) -> dict[int, int]:
@@ -328,61 +277,6 @@ class Encoder:
             f"{option} names the column {key!r}, which the model was not fitted on. "
             f"Its columns are {names}{also}."
         )
-
-    def training_cells(
-        self, X: Any, sums: Mapping[int, OutcomeSums], parts: np.ndarray
-    ) -> Cells:
-        """The cells of text columns with usual outcomes, each without its own part of the rows.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-        sums : mapping from int to OutcomeSums
-            The sums of the training rows for each of these columns, by their sources.
-        parts : (n_rows,) int64
-            See `OutcomeSums.without_own_part`.
-        """
-        cells: Cells = {}
-        for source, own in sums.items():
-            read = self.cells(X, source)
-            assert isinstance(read, Categories)  # numbers have no usual outcomes
-            usual = own.without_own_part(read.codes, parts)
-            cells[source] = replace(read, usual=usual)
-        return cells
-
-    def recounted(
-        self, X: Any, encoded: np.ndarray, outcomes: Outcomes, *, scaled: bool
-    ) -> tuple[Encoder, np.ndarray]:
-        """The encoder and encoded rows with the usual outcomes of some rows of the table.
-
-        With `scaled`, these rows also standardise their usual outcomes. Otherwise all columns
-        keep their mean and their scale.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-        encoded : (n_rows, n_encoded_columns) float32
-        outcomes : Outcomes
-            The rows with weight are those that usual outcomes are computed from.
-        """
-        sums = {}
-        for column in self.columns:
-            if isinstance(column, Usual) and column.source not in sums:
-                cells = self.cells(X, column.source)
-                assert isinstance(cells, Categories)
-                n_values = len(column.values.names)
-                sums[column.source] = OutcomeSums.of(cells.codes, n_values, outcomes)
-        if not sums:
-            return self, encoded
-        cells_of = self.training_cells(X, sums, outcomes.parts)
-        columns, encoded = list(self.columns), encoded.copy()
-        for place, column in enumerate(columns):
-            if isinstance(column, Usual):
-                own = sums[column.source]
-                counted = column.counted(own)
-                columns[place] = counted.scaled_by(own) if scaled else counted
-                encoded[:, place] = columns[place].encode(cells_of[column.source])
-        return replace(self, columns=columns), encoded
 
     def as_table(self, x: Any) -> Any:
         """A single row as a table. A table is returned as it is."""
@@ -440,16 +334,16 @@ class Encoder:
         )
 
     @cached_property
-    def _places_of_categories(self) -> dict[int, tuple[dict[str | None, int], int]]:
-        """The codes of categories, by source, and how many of them have an indicator.
+    def _places_of_categories(self) -> dict[int, dict[str | None, int]]:
+        """The codes of categories, by source.
 
-        For each source, every spelling of a category maps to its code.
+        For each source, every spelling of a category with an indicator maps to its code.
         """
-        found = {}
-        for source in set(range(len(self.names))) - self._number_of.keys():
-            n_indicators = len(self._known_categories(source))
-            found[source] = places_of(self._value_names(source), self.markers), n_indicators
-        return found
+        return {
+            source: places_of(self._known_categories(source), self.markers)
+            for source in range(len(self.names))
+            if source not in self._number_of
+        }
 
     def _known_categories(self, source: int) -> list[str | None]:
         """The categories of a column of the table that have an indicator."""
@@ -458,11 +352,6 @@ class Encoder:
             for column in self.columns
             if column.source == source and isinstance(column, Category)
         ]
-
-    def _value_names(self, source: int) -> Sequence[str | None]:
-        """The values of a column of the table that have a code."""
-        values = self.values_of(source)
-        return self._known_categories(source) if values is None else values.names
 
     def _row_ranges(self, X: Any) -> Iterator[tuple[int, int]]:
         """Ranges of rows to encode at a time, so short that one-hot columns stay small."""
@@ -505,50 +394,19 @@ class Encoder:
         return raw
 
 
-def text_columns(
-    source: int, texts: np.ndarray, markers: Markers, outcomes: Outcomes | None
-) -> tuple[list[EncodedColumn], Categories]:
-    """The columns that a column of texts (n_rows,) becomes, and its cells."""
-    counts = Counter(texts.tolist())
-    known, rare = frequent_categories(counts)
-    columns: list[EncodedColumn] = [Category(source, category=name) for name in known]
-    columns += [Rare(source)] * rare
-    counts = Counter() if outcomes is None else Counter(texts[outcomes.weights > 0].tolist())
-    if outcomes is None or not has_usual(counts.values(), outcomes.values.shape[1]):
-        return columns, coded(texts, places_of(known, markers), len(known))
-    names = all_values(known, counts)
-    cells = coded(texts, places_of(names, markers), len(known))
-    sums = OutcomeSums.of(cells.codes, len(names), outcomes)
-    values = Values(names, tuple(sums.n_rows[:-1].tolist()))
-    usual = sums.without_own_part(cells.codes, outcomes.parts)
-    return [*columns, *Usual.of(source, values, sums)], replace(cells, usual=usual)
-
-
-def all_values(
-    known: list[str | None], counts: Mapping[str | None, int]
-) -> tuple[str | None, ...]:
-    """The values of a column that has usual outcomes.
-
-    First the categories that have an indicator, then all others that have several rows.
-    """
-    several = {name for name, n_rows in counts.items() if n_rows >= FEWEST_ROWS}
-    others = several - set(known)
-    return (*known, *sorted(name for name in others if name is not None), *others & {None})
-
-
-def places_of(names: Sequence[str | None], markers: Markers) -> dict[str | None, int]:
-    """The codes of some names, and of all other spellings of them."""
-    codes = {name: code for code, name in enumerate(names)}
-    table = spellings(names, markers.texts)
+def places_of(known: list[str | None], markers: Markers) -> dict[str | None, int]:
+    """The codes of some categories, and of all other spellings of them."""
+    codes = {name: code for code, name in enumerate(known)}
+    table = spellings(known, markers.texts)
     return codes | {cell: codes[name] for cell, name in table.items()}
 
 
-def coded(names: np.ndarray, places: dict[str | None, int], n_indicators: int) -> Categories:
+def coded(names: np.ndarray, places: dict[str | None, int]) -> Categories:
     """Names of categories (n_rows,) as codes, with -1 for names that have no place."""
     # A fit keeps the codes of all rows, in one byte each unless there are very many categories.
     small = max(places.values(), default=0) <= np.iinfo(np.int8).max
-    codes = np.array([places.get(name, -1) for name in names], np.int8 if small else np.int32)
-    return Categories(codes, places, n_indicators)
+    codes = np.array([places.get(name, -1) for name in names], np.int8 if small else np.int64)
+    return Categories(codes, places)
 
 
 class RareCategoriesWarning(UserWarning):
@@ -571,16 +429,11 @@ class RareCategoriesWarning(UserWarning):
 
 
 def warn_of_rare(encoder: Encoder) -> None:
-    """Warn of columns with many rows whose texts are too rare to be categories.
-
-    With usual outcomes, rare texts are told apart.
-    """
+    """Warn of columns with many rows whose texts are too rare to be categories."""
     shares = {
         encoder.names[column.source]: column.mean
         for column in encoder.columns
-        if isinstance(column, Rare)
-        and column.mean > MOST_RARE
-        and encoder.values_of(column.source) is None
+        if isinstance(column, Rare) and column.mean > MOST_RARE
     }
     if shares:
         warn(RareCategoriesWarning(shares))

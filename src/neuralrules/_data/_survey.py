@@ -9,7 +9,6 @@ same, except for rounding.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,22 +21,13 @@ from neuralrules._data._columns import (
     Missing,
     Number,
     Rare,
-    Usual,
-    Values,
     type_of_numbers,
 )
-from neuralrules._data._encoder import Encoder, all_values, check_deviations
+from neuralrules._data._encoder import Encoder, check_deviations
 from neuralrules._data._markers import Markers
 from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._numbers import as_numbers, check_finite
 from neuralrules._data._table import column_of
-from neuralrules._data._usual import (
-    NameSums,
-    OutcomeSums,
-    PieceOfOutcomes,
-    has_usual,
-    sums_of,
-)
 
 # How many different texts of a column are counted. If there are more, the rarest are dropped.
 # This only matters if a dropped text is among the most frequent texts of the whole table.
@@ -56,11 +46,8 @@ class ColumnSurvey:
         self._counts: dict[str | None, Any] = {}  # rows, and their weight in training
         self._missing = np.zeros(2)  # rows and weight of missing cells in pieces without text
         self._has_names = False
-        self._sums = NameSums()
 
-    def add(
-        self, column: Any, weights: np.ndarray, kept: np.ndarray, outcomes: PieceOfOutcomes
-    ) -> None:
+    def add(self, column: Any, weights: np.ndarray, kept: np.ndarray) -> None:
         """Read some rows.
 
         `weights` (n_rows,) are their weights in training. `kept` (n_rows,) bool marks the rows
@@ -70,8 +57,7 @@ class ColumnSurvey:
         numbers = as_numbers(column, self._name)
         if numbers is None:
             self._has_names = True
-            names = as_categories(column, self._markers.texts)[:, 0]
-            self._count(names, weights, outcomes)
+            self._count(as_categories(column, self._markers.texts)[:, 0], weights)
             return
         found = type_of_numbers(column, self._markers)
         numbers = found(0).without_markers(numbers, self._markers)
@@ -83,66 +69,33 @@ class ColumnSurvey:
         self._numbers.append(numbers[kept])
         holes = np.isnan(numbers)
         self._missing += holes.sum(), weights[holes].sum()
-        if holes.any():  # the column may turn out to hold text
-            outcomes.add_to(self._sums, [None], np.where(holes, 0, 1))
 
-    def _count(self, names: np.ndarray, weights: np.ndarray, outcomes: PieceOfOutcomes) -> None:
+    def _count(self, names: np.ndarray, weights: np.ndarray) -> None:
         places: dict[str | None, int] = {}
         codes = np.array([places.setdefault(name, len(places)) for name in names], int)
         found = np.stack([np.bincount(codes), np.bincount(codes, weights)], axis=1)
         self._add_counts({name: found[place] for name, place in places.items()})
-        outcomes.add_to(self._sums, list(places), codes)
-        self._forget_rare()
 
-    def join(self, other: ColumnSurvey, moved: Mapping[Any, float]) -> None:
-        """Add what another survey has read of the column.
-
-        `moved` are numbers to add to its targets.
-        """
+    def join(self, other: ColumnSurvey) -> None:
+        """Add what another survey has read of the column."""
         self._moments.join(other._moments)
         self._numbers += other._numbers
         self._found |= other._found
         self._missing += other._missing
         self._has_names |= other._has_names
         self._add_counts(other._counts)
-        self._sums.join(other._sums.moved(moved))
-        self._forget_rare()
 
     def _add_counts(self, counts: dict[str | None, Any]) -> None:
         for name, found in counts.items():
             self._counts[name] = self._counts.get(name, 0) + found
-
-    def _forget_rare(self) -> None:
         if len(self._counts) > MOST_NAMES:
             by_rows = sorted(self._counts.items(), key=lambda item: -item[1][0])
             self._counts = dict(by_rows[: MOST_NAMES // 2])
-            self._sums = self._sums.only(self._counts)
-
-    def usual(
-        self,
-        source: int,
-        outcomes: Sequence[Any],
-        totals: NameSums,
-        centre: Mapping[Any, float],
-    ) -> tuple[list[Usual], OutcomeSums] | None:
-        """The usual outcomes of the column and their sums; None if it has none.
-
-        See `sums_of`.
-        """
-        counts = self._sums.n_rows
-        if not self._has_names or not has_usual(counts.values(), len(outcomes)):
-            return None
-        every = {name: int(n) for name, (n, _) in self._counts_of_names().items()}
-        known, _ = frequent_categories(every)
-        names = all_values(known, counts)
-        sums = sums_of(names, outcomes, self._sums, totals, centre)
-        values = Values(names, tuple(sums.n_rows[:-1].tolist()))
-        return Usual.of(source, values, sums), sums
 
     def encoded(
         self, source: int, n_rows: int, weight: float, kept_weights: np.ndarray | None
     ) -> list[EncodedColumn]:
-        """The encoded columns of this column, but without usual outcomes.
+        """The encoded columns of this column.
 
         The column has the place `source` in a table of `n_rows` rows, whose total weight in
         training is `weight`. If `kept_weights` is given, numbers are scaled by their quantiles;
@@ -162,7 +115,9 @@ class ColumnSurvey:
 
     def _categories(self, source: int, n_rows: int, weight: float) -> list[EncodedColumn]:
         """The indicators of a column of categories."""
-        counts = self._counts_of_names()
+        counts = dict(self._counts)
+        if self._missing[0]:  # in pieces without any text
+            counts[None] = counts.get(None, 0) + self._missing
         known, rare = frequent_categories({name: int(n) for name, (n, _) in counts.items()})
         columns: list[EncodedColumn] = [
             Category(source, category=name).with_share(counts[name], n_rows, weight)
@@ -172,13 +127,6 @@ class ColumnSurvey:
             others = np.array([n_rows, weight]) - sum(counts[name] for name in known)
             columns.append(Rare(source).with_share(others, n_rows, weight))
         return columns
-
-    def _counts_of_names(self) -> dict[str | None, Any]:
-        """Rows and weight of each name, also in pieces without any text."""
-        counts = dict(self._counts)
-        if self._missing[0]:
-            counts[None] = counts.get(None, 0) + self._missing
-        return counts
 
 
 class Survey:
@@ -195,19 +143,10 @@ class Survey:
         self._names, self._missing = names, missing
         self._columns = [ColumnSurvey(name, Markers.of(missing)) for name in names]
         self._kept_weights: list[np.ndarray] = []
-        self._totals = NameSums()
-        self._centre: dict[Any, float] = {}  # what is subtracted from targets
         self.n_rows = 0
         self.weight = 0.0
 
-    def add(
-        self,
-        X: Any,
-        weights: np.ndarray,
-        kept: np.ndarray,
-        outcomes: Mapping[Any, np.ndarray] | None = None,
-        first: int = 0,
-    ) -> None:
+    def add(self, X: Any, weights: np.ndarray, kept: np.ndarray) -> None:
         """Read some rows of a frame.
 
         Parameters
@@ -217,62 +156,33 @@ class Survey:
             The weights of the rows in training; 0 for rows that are held out.
         kept : (n_rows,) bool
             Whether each row is in the sample for quantiles.
-        outcomes : mapping to (n_rows,) bool or float64, optional
-            Whether the rows are of each class, or their targets. Without them, no column has
-            usual outcomes.
-        first : int
-            The position of the first row in the table.
         """
-        piece = PieceOfOutcomes.of(self._centred(outcomes or {}), weights, first)
-        piece.add_to(self._totals, [None], np.zeros(len(weights), int))
         for source, column in enumerate(self._columns):
-            column.add(column_of(X, source), weights, kept, piece)
+            column.add(column_of(X, source), weights, kept)
         self._kept_weights.append(weights[kept])
         self.n_rows += len(weights)
         self.weight += float(weights.sum())
-
-    def _centred(self, outcomes: Mapping[Any, np.ndarray]) -> dict[Any, np.ndarray]:
-        """Outcomes of which targets lie around 0, as `OutcomeSums.centre` tells."""
-        return {
-            label: values
-            if values.dtype == bool
-            else values - self._centre.setdefault(label, float(values.mean()))
-            for label, values in outcomes.items()
-        }
 
     def join(self, other: Survey) -> None:
         """Add what another survey has read of the same table.
 
         Its rows must follow the rows of this survey.
         """
-        moved = {
-            target: centre - self._centre.setdefault(target, centre)
-            for target, centre in other._centre.items()
-        }
         for column, own in zip(self._columns, other._columns, strict=True):
-            column.join(own, moved)
-        self._totals.join(other._totals.moved(moved))
+            column.join(own)
         self._kept_weights += other._kept_weights
         self.n_rows += other.n_rows
         self.weight += other.weight
 
-    def encoder(
-        self, *, scaling: str, outcomes: Sequence[Any] = ()
-    ) -> tuple[Encoder, dict[int, OutcomeSums]]:
-        """The encoder that `Encoder.fit` learns from the whole table, except for rounding.
-
-        `outcomes` are the classes or targets whose usual outcomes text columns have. Their sums
-        are returned too, by the places of these columns.
-        """
+    def encoder(self, *, scaling: str) -> Encoder:
+        """The encoder that `Encoder.fit` learns from the whole table, except for rounding."""
         n_rows, weight = self.n_rows, self.weight
         kept = np.concatenate(self._kept_weights) if scaling == "quantile" else None
-        columns: list[EncodedColumn] = []
-        sums = {}
-        for source, column in enumerate(self._columns):
-            columns += column.encoded(source, n_rows, weight, kept)
-            if found := column.usual(source, outcomes, self._totals, self._centre):
-                usual, sums[source] = found
-                columns += usual
+        columns = [
+            encoded
+            for source, column in enumerate(self._columns)
+            for encoded in column.encoded(source, n_rows, weight, kept)
+        ]
         columns.sort(key=lambda column: column.rank)
         check_deviations(self._names, columns)
-        return Encoder(self._names, columns, named=True, missing=self._missing), sums
+        return Encoder(self._names, columns, named=True, missing=self._missing)

@@ -21,7 +21,6 @@ from neuralrules._estimators._base import (
 from neuralrules._fitted._activity import measure
 from neuralrules._fitted._lineage import Event, lineage_text
 from neuralrules._network._restricted import unproven_directions
-from neuralrules._reading._categories_table import categories_table
 from neuralrules._reading._exact import exact_text
 from neuralrules._reading._explain import Explanation, explain
 from neuralrules._reading._importance import Importances, column_shares, importances
@@ -174,44 +173,6 @@ class Answers(NeuralRuleModel):
         shown = self._shown_terms(max_terms)
         return rules_table(fitted, activity, precision=precision, max_terms=shown)
 
-    def categories_table(self) -> Any:
-        """The values of text columns, and the usual outcome of each value.
-
-        A text column with 12 values or more has usual outcomes, unless the model was fitted
-        with ``usual_outcomes=False``. The usual outcome of a value is the rate of a class, or
-        the mean of a target, among the training rows with this value. If such rows are few, it
-        is drawn towards the mean of all rows. Rules show it as ``usual(city)``.
-
-        Returns
-        -------
-        DataFrame
-            One line for each value of each text column with usual outcomes, those with the
-            most rows first:
-
-            - ``column``, and ``value``, which is None for missing cells;
-            - ``rows``, the number of training rows with this value;
-            - ``usual``, the usual outcome: for two classes the rate of the second class, for
-              one target its mean. For several outcomes ``usual_<name>``: one for each class
-              but the first, or one for each target.
-
-            Empty if no column has usual outcomes. All values that are not listed have the same
-            usual outcome, about the mean of all rows.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd
-        >>> from neuralrules import NeuralRuleRegressor
-        >>> city = np.repeat([f"city {i}" for i in range(20)], 5)
-        >>> X = pd.DataFrame({"city": city})
-        >>> model = NeuralRuleRegressor(n_epochs=0).fit(X, np.repeat(np.arange(20.0), 5))
-        >>> table = model.categories_table()
-        >>> table.columns.tolist()
-        ['column', 'value', 'rows', 'usual']
-        >>> table.sort_values("usual")["value"].iloc[-1]
-        'city 19'
-        """
-        return categories_table(fitted_of(self))
-
     def explain(self, X: Any) -> Explanation:
         """Which rules fire on each row, what they contribute, and what limits them.
 
@@ -347,10 +308,8 @@ class Answers(NeuralRuleModel):
         Notes
         -----
         A missing number stays missing, and no cell becomes missing. A category may become any
-        category that had a column of its own in training. A text column with usual outcomes may
-        become any of its values. Of more than 200 values without an indicator, the search takes
-        some whose usual outcomes lie evenly between the lowest and the highest; name others in
-        `bounds`. Columns that no rule looks at never change.
+        category that had a column of its own in training. Columns that no rule looks at never
+        change.
 
         The search goes up to the cost at which the most expensive number could move 32
         standard deviations beyond its own distance from the mean, or to the end of `bounds`.
@@ -480,9 +439,7 @@ class Answers(NeuralRuleModel):
         n_values : int, default=50
             About how many numbers or dates to take: quantiles of X, equal steps between them,
             and the thresholds of rules that use no other column. If X has fewer values, all
-            are taken. Categories are always all taken, but of a text column with usual outcomes
-            only those with an indicator and the most frequent others, up to this number. One
-            more value stands for the rest.
+            are taken. Categories are always all taken.
         max_rows : int or None, default=2000
             Of a table with more rows, take a random sample of this size.
         sample_weight : array-like of shape (n_rows,), optional

@@ -265,9 +265,8 @@ class OneModel(NeuralRuleModel, OneModelParameters):
                 f"{list(encoder.missing)}, and further training keeps the encoding of "
                 "the table. Set missing as it was, or fit anew with warm_start=False."
             )
-        source = given_table(self, X, y, sample_weight)
-        rows = rows_of_table(self, source, task)
-        self.fitted_ = train_further(self.fitted_, source, rows, settings, what)
+        rows = encoded_rows(self, X, y, sample_weight, task)
+        self.fitted_ = train_further(self.fitted_, rows, settings, what)
 
     def _unfitted_twin(self) -> NeuralRuleModel:
         """An estimator that, fitted on the same rows, would become this one."""
@@ -291,33 +290,18 @@ def table_or_row(model: NeuralRuleModel, X: Any) -> Any:
     return checked_table(model, fitted_of(model).encoder.as_table(X))
 
 
-def given_table(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any) -> TableSource:
-    """A table with targets and weights for a fitted estimator, all of them checked."""
+def encoded_rows(
+    model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = None, task: Task | None = None
+) -> Rows:
+    """A table with targets and weights, encoded as in the estimator's fit.
+
+    Without `task`, the targets are encoded as in the fit, too.
+    """
     X, settings = checked_table(model, X), settings_of(model)
     weights = check_weights(X, y, sample_weight, settings.estimator)
-    return TableSource(X, check_y(y, settings), weights, model.fitted_.encoder.named)
-
-
-def rows_of_table(model: NeuralRuleModel, table: TableSource, task: Task) -> Rows:
-    """The rows of a table, encoded as in the estimator's fit, for a task."""
-    X, class_weight = model.fitted_.encoder.transform(table.X), settings_of(model).class_weight
-    return rows_with_targets(X, table.y, table.weights, task, class_weight)
-
-
-def encoded_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any = None) -> Rows:
-    """A table with targets and weights, encoded as in the estimator's fit."""
-    return rows_of_table(model, given_table(model, X, y, sample_weight), model.fitted_.task)
-
-
-def rows_to_train_on(
-    model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any, training: Any = slice(None)
-) -> Rows:
-    """The same, but no row sees its own target if it is among the rows `training`."""
-    table = given_table(model, X, y, sample_weight)
-    rows = rows_of_table(model, table, model.fitted_.task)
-    weights = np.zeros_like(rows.training_weights)
-    weights[training] = rows.training_weights[training]
-    return table.recounted(model.fitted_.encoder, rows, weights, scaled=False)[1]
+    y, task = check_y(y, settings), task or model.fitted_.task
+    encoded = model.fitted_.encoder.transform(X)
+    return rows_with_targets(encoded, y, weights, task, settings.class_weight)
 
 
 def measured_rows(model: NeuralRuleModel, X: Any, y: Any, sample_weight: Any) -> Rows | None:

@@ -16,7 +16,6 @@ PAPER: dict[str, Any] = {
     "start": "hinge",
     "fit_intercept": False,
     "scaling": "standard",
-    "usual_outcomes": False,
     "max_terms": None,
     "l2": 0.15,
     "rule_dropout": 0.1,

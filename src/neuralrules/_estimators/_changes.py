@@ -18,7 +18,6 @@ from neuralrules._estimators._base import (
     encoded_rows,
     engine_of,
     fitted_of,
-    rows_to_train_on,
     settings_of,
 )
 from neuralrules._fitted._fitted import Fitted
@@ -195,7 +194,7 @@ class Changes(NeuralRuleModel):
                 "rows would not have the edits. Give X_val and y_val, rows that the model has "
                 "not seen."
             )
-        given = rows_to_train_on(self, X, y, sample_weight)
+        given = encoded_rows(self, X, y, sample_weight)
         validation = None
         if X_val is not None:
             validation = encoded_rows(self, X_val, y_val)
@@ -206,7 +205,7 @@ class Changes(NeuralRuleModel):
             twin.fit(_safe_indexing(X, rest), _safe_indexing(y, rest), weights)
             if twin.interrupted_:
                 raise KeyboardInterrupt
-            return twin.fitted_, rows_to_train_on(twin, X, y, sample_weight, rest)
+            return twin.fitted_, encoded_rows(twin, X, y, sample_weight)
 
         settings = dataclasses.replace(
             settings_of(self._chosen()),

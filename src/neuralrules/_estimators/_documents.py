@@ -200,8 +200,7 @@ class Documents(NeuralRuleModel):
     def to_onnx(self, *, missing_text: str = "") -> onnx.ModelProto:
         """The whole model, from raw columns to predictions, as an ONNX graph.
 
-        Encoding and imputation are part of it; all operators are standard ones. Only a model
-        with usual outcomes of text values needs the domain ``ai.onnx.ml``, for its hash table.
+        Encoding and imputation are part of it; all operators are standard ones.
 
         Parameters
         ----------
@@ -300,10 +299,6 @@ class Documents(NeuralRuleModel):
         or date stops the query. In SQLite, whose columns hold anything, the usual texts for
         missing values are missing. Numbers that the model refuses, infinite or beyond 1.8e19,
         are not refused.
-
-        The usual outcomes of a column's values are part of the statement: a CASE for up to 50
-        texts, and a subquery of VALUES that is joined with the cells for more. With 100,000
-        texts, SQLite and PostgreSQL read the statement within two seconds, and DuckDB in seven.
 
         A filter on the result does not avoid scoring the other rows. To score fewer rows, name
         a view of them. PostgreSQL compiles long sums for minutes unless ``SET jit = off``.

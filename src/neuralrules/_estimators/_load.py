@@ -17,7 +17,7 @@ from neuralrules._estimators._classifier import (
 )
 from neuralrules._estimators._regressor import NeuralRuleRegressor, NeuralRuleRegressorCV
 from neuralrules._estimators._search import RuleSearch
-from neuralrules._files import LATER, Contents, fitted_from, read_model
+from neuralrules._files import Contents, fitted_from, read_model
 from neuralrules._files._container import refuse, shown
 from neuralrules._fitted._lineage import READ
 from neuralrules._fitting._settings import n_threads
@@ -150,8 +150,6 @@ def estimator_from(contents: Contents) -> Any:
         refuse(f"it holds a {shown(name)}, not one of {', '.join(ESTIMATORS)}")
     defaults = ESTIMATORS[name]().get_params(deep=False)
     parameters = contents.value("parameters", dict)
-    for later in LATER - parameters.keys():
-        parameters[later] = defaults[later]
     if parameters.keys() != defaults.keys():
         refuse(f"its parameters are not those of a {name}")
     model = ESTIMATORS[name](**{key: restored(item) for key, item in parameters.items()})

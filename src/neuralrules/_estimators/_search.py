@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -126,7 +126,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
             if any(member.outcome.n_epochs for member in best):
                 compared = mean_of([member.compared for member in best])
                 warn_of_no_gain(compared, "rows of the folds", rows, settings)
-            table = tables[self._encoding(self.best_params_)]
+            table = tables[self.best_params_.get("scaling", self.scaling)]
             self._keep(*table, best, seed, settings)
             if interrupted:
                 self.fitted_ = replace(self.fitted_, interrupted=True)
@@ -187,30 +187,22 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
 
     def _encode(
         self, source: TableSource, rows: Rows, settings: Settings
-    ) -> dict[tuple[str, bool], tuple[Encoder, Rows]]:
-        """The table, encoded once for each encoding that a candidate asks for.
+    ) -> dict[str, tuple[Encoder, Rows]]:
+        """The table, encoded once for each scaling that a candidate uses.
 
         This encoding is learned from all rows. All folds share it if their models are joined,
         because joined models must look at the same columns. Otherwise each fold learns its own
         encoding. `rows` are the rows of the table without columns.
         """
         tables = {
-            (scaling, usual): source.with_columns(
-                rows,
-                rows.training_weights,
-                replace(settings, scaling=scaling, usual_outcomes=usual),
+            scaling: source.with_columns(
+                rows, rows.training_weights, replace(settings, scaling=scaling)
             )
-            for scaling, usual in sorted(map(self._encoding, self.candidates_))
+            for scaling in {found.get("scaling", self.scaling) for found in self.candidates_}
         }
-        # Every encoding has the same categories. Only usual outcomes tell rare ones apart.
-        encoder, _ = tables[max(tables, key=lambda one: one[1])]
-        warn_of_rare(encoder)
+        encoder, _ = next(iter(tables.values()))
+        warn_of_rare(encoder)  # once, because every scaling has the same categories
         return tables
-
-    def _encoding(self, candidate: Mapping[str, Any]) -> tuple[str, bool]:
-        """How a candidate encodes the table: its `scaling` and `usual_outcomes`."""
-        usual = candidate.get("usual_outcomes", self.usual_outcomes)
-        return candidate.get("scaling", self.scaling), bool(usual)
 
     def _splits(self, y: np.ndarray, seed: int) -> Splits:
         cv, n_rows = self.cv, len(y)
@@ -281,7 +273,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
     def _members(
         self,
         source: TableSource,
-        tables: dict[tuple[str, bool], tuple[Encoder, Rows]],
+        tables: dict[str, tuple[Encoder, Rows]],
         splits: Splits,
         seed: int,
         jobs: list[tuple[int, int]],
@@ -295,7 +287,7 @@ class RuleSearch(NeuralRuleModel, SearchParameters):
             delayed(train_member)(
                 settings_of(model),
                 source,
-                *tables[model.scaling, bool(model.usual_outcomes)],
+                *tables[model.scaling],
                 *splits[fold],
                 self._averages,
                 None if scorer is None else partial(score_on, scorer, model, source),

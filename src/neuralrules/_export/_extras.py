@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._columns import Usual
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._fitted._formula import value_names
 from neuralrules._reading._outcomes import Outcome
 from neuralrules._reading._reasons import FixedReason, fixed_reasons, reasoned_outcome
 from neuralrules._reading._scorecard import ScoreCard
@@ -74,14 +72,10 @@ def size_text(fitted: Fitted) -> str:
     The line has none of the user's own text, because it goes into comments of SQL and Python,
     and a line break in a name would end the comment.
     """
-    network, encoder = fitted.network, fitted.encoder
-    used = (encoder.columns[feature] for feature in network.without_unused_features().features)
-    sources = {column.source for column in used if isinstance(column, Usual)}
-    n_values = sum(len(value_names(encoder, source)) for source in sources)
-    looked_up = f", with the usual outcomes of {n_values:,} values" if sources else ""
+    network = fitted.network
     kind = "deep neural rules" if network.deep else "neural rules"
     return (
         f"{fitted.estimator}: {network.n_rules:,} {kind} with {network.n_literals:,} "
         f"literals and {network.n_parameters:,} parameters, over {len(fitted.used_columns):,} "
-        f"of {len(encoder.names):,} columns{looked_up}"
+        f"of {len(fitted.encoder.names):,} columns"
     )

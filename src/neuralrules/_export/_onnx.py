@@ -1,17 +1,13 @@
 """A fitted model as ONNX, from the user's columns to labels and probabilities.
 
-The graph uses operators of the default domain of ONNX, which every runtime has. It compares
-the categories that have an indicator one by one (``Equal`` on strings). This is too slow for
-the usual outcomes of a column with thousands of values, and the default domain has no other
-operator that looks up a string. So a graph with usual outcomes, and no other graph, also uses
-the hash table ``LabelEncoder`` of the domain ai.onnx.ml. The usual packages of onnxruntime have
-this domain, because converted scikit-learn models need it.
+The graph only uses operators of the default domain of ONNX. Categories are therefore compared
+one by one (``Equal`` on strings). A hash table (``LabelEncoder`` of the domain ai.onnx.ml)
+would be faster for columns with dozens of categories that all have weights.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,21 +21,14 @@ except ImportError as error:
         'Install it with: pip install "neuralrules[onnx]"'
     ) from error
 
+from neuralrules._data._columns import Category
 from neuralrules._data._encoder import Encoder
 from neuralrules._export._extras import size_text
-from neuralrules._export._onnx_graph import (
-    IR_VERSION,
-    LOOKUPS,
-    LOOKUPS_VERSION,
-    OPSET,
-    Graph,
-    Inputs,
-    free_name,
-)
+from neuralrules._export._onnx_graph import IR_VERSION, OPSET, Graph, Inputs, free_name
 from neuralrules._export._onnx_printer import Printer
 from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._fitted._formula import formula_columns, value_names
+from neuralrules._fitted._formula import formula_column
 from neuralrules._network._network import Network
 
 # Rows that are computed at a time. The literals of all rules, some hundred numbers for each
@@ -61,12 +50,9 @@ def to_onnx(fitted: Fitted, *, missing_text: str = "") -> onnx.ModelProto:
     graph = Graph(set(inputs.names))
     decided = in_blocks(graph, inputs, fitted, missing_text)
     described = add_outputs(graph, fitted, decided, inputs)
-    domains = [helper.make_opsetid("", OPSET)]
-    if graph.uses_lookups:
-        domains.append(helper.make_opsetid(LOOKUPS, LOOKUPS_VERSION))
     return helper.make_model(
         graph.finished(inputs.described(), described),
-        opset_imports=domains,
+        opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
         producer_name="neuralrules",
         producer_version=__version__,
@@ -78,7 +64,7 @@ def in_blocks(graph: Graph, inputs: Inputs, fitted: Fitted, missing_text: str) -
     """Add nodes from the inputs to outputs (n_rows, n_outputs) float64, in blocks of rows."""
     network, encoder = prepared_network(fitted), fitted.encoder
     inner = Graph(graph.taken)
-    columns = formula_columns(encoder, network.features.tolist())
+    columns = [formula_column(encoder, feature) for feature in network.features.tolist()]
     inputs.use(inner, sorted({column.source for column in columns}))
     missing_texts = tuple(dict.fromkeys([missing_text, *sorted(encoder.markers.texts)]))
     rows = Printer(inner, inputs, missing_texts=missing_texts).rows(columns)
@@ -88,7 +74,6 @@ def in_blocks(graph: Graph, inputs: Inputs, fitted: Fitted, missing_text: str) -
         inputs.described_blocks(),
         [helper.make_tensor_value_info(decided, TensorProto.DOUBLE, shape)],
     )
-    graph.uses_lookups = inner.uses_lookups
     mapped = graph.add("SequenceMap", *inputs.split(graph, BLOCK_ROWS), body=body)
     return graph.add("ConcatFromSequence", mapped, axis=0)
 
@@ -242,11 +227,11 @@ def check_missing_text(encoder: Encoder, missing_text: Any) -> None:
     """Refuse a text for missing cells that also stands for a category."""
     if not isinstance(missing_text, str):
         raise TypeError(f"missing_text={missing_text!r} must be a string.")
-    for source, name in enumerate(encoder.names):
-        if missing_text in value_names(encoder, source):
+    for column in encoder.columns:
+        if isinstance(column, Category) and column.category == missing_text:
             raise ValueError(
                 f"missing_text={missing_text!r} is a category of column "
-                f"{name!r}, and ONNX has no other way to say that a "
+                f"{encoder.names[column.source]!r}, and ONNX has no other way to say that a "
                 "text is missing. Give a missing_text that no category has, for example "
                 f"{free_name('missing', all_categories(encoder))!r}."
             )
@@ -268,5 +253,5 @@ def check_texts(fitted: Fitted, missing_text: str) -> None:
 
 
 def all_categories(encoder: Encoder) -> list[str]:
-    names = chain(*(value_names(encoder, source) for source in range(len(encoder.names))))
-    return [name for name in names if name is not None]
+    columns = (column for column in encoder.columns if isinstance(column, Category))
+    return [column.category for column in columns if column.category is not None]

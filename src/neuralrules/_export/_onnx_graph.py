@@ -17,9 +17,6 @@ from neuralrules._fitted._formula import CellReading, cell_reading
 
 # `Equal` takes strings since opset 19. onnxruntime loads these versions since release 1.16.
 OPSET, IR_VERSION = 19, 9
-# The domain of the only operator with a hash table of strings, and its oldest version that has
-# this operator in its present form.
-LOOKUPS, LOOKUPS_VERSION = "ai.onnx.ml", 2
 # The name of the node at which a runtime stops. The error message of the runtime shows it.
 REFUSAL = (
     f"refused: infinity, a number beyond {LARGEST:.2g}, or a date not in days since {EPOCH}"
@@ -40,16 +37,10 @@ class Graph:
     ----------
     taken : set of str
         Names in use, including those of the user's columns. The graph adds its own names.
-
-    Attributes
-    ----------
-    uses_lookups : bool
-        Whether some node is of the domain `LOOKUPS`.
     """
 
     def __init__(self, taken: set[str]) -> None:
         self.taken = taken
-        self.uses_lookups = False
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
 
@@ -64,18 +55,6 @@ class Graph:
         result = output or self.name(operator)
         self._nodes.append(helper.make_node(operator, names, [result], **attributes))
         return result
-
-    def places(self, texts: str, known: dict[str, int], otherwise: int) -> str:
-        """The places of texts, int64 of the same shape, by a hash table."""
-        self.uses_lookups = True
-        return self.add(
-            "LabelEncoder",
-            texts,
-            domain=LOOKUPS,
-            keys_strings=list(known),
-            values_int64s=list(known.values()),
-            default_int64=otherwise,
-        )
 
     def name(self, stem: str) -> str:
         """A name that was not in use."""

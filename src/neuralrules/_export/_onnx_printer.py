@@ -52,8 +52,6 @@ class Printer:
             match nodes[0]:
                 case ops.Standardised(ops.Indicator()):
                     blocks.append(self._indicators(nodes))
-                case ops.Bounded(ops.Standardised(ops.Lookup())):
-                    blocks.append(self._looked_up(nodes))
                 case _:
                     blocks.append(add("Cast", self.numbers(nodes), to=TensorProto.FLOAT))
         stacked = blocks[0] if len(blocks) == 1 else add("Concat", *blocks, axis=0)
@@ -99,29 +97,6 @@ class Printer:
             for raw in (1, 0)
         )
         return self._graph.add("Where", self._holds(conditions), on, off)
-
-    def _looked_up(self, nodes: list[Any]) -> str:
-        """Standardised numbers of the texts in one column, (n_expressions, n_rows) float32.
-
-        A hash table turns texts into places, which are those of numbers in a constant.
-        """
-        lookups = [node.value.value for node in nodes]  # all of the same texts
-        texts = [text for text, _ in lookups[0].numbers if text not in self._missing_texts]
-        numbers = np.array(
-            [
-                [*(own[text] for text in texts), lookup.missing, lookup.otherwise]
-                for lookup, own in ((one, dict(one.numbers)) for one in lookups)
-            ]
-        )
-        means, scales = (
-            column([getattr(node.value, name) for node in nodes]) for name in ("mean", "scale")
-        )
-        encoded = np.clip((numbers - means) / scales, nodes[0].low, nodes[0].high)
-        known = {text: place for place, text in enumerate(texts)}
-        known |= dict.fromkeys(self._missing_texts, len(texts))
-        places = self._graph.places(self.numbers([lookups[0].cell]), known, len(texts) + 1)
-        flat = self._graph.add("Reshape", places, np.array([-1]))
-        return self._graph.add("Gather", encoded.astype(np.float32), flat, axis=1)
 
     def _holds(self, conditions: list[Any]) -> str:
         """Whether conditions of the same shape hold, (n_conditions, n_rows) bool."""
@@ -175,8 +150,6 @@ class Printer:
                 return (ops.Bounded, low, high, *self._shape(value))
             case ops.Indicator(condition):
                 return (type(condition), *self._shape(cell_of(condition)))
-            case ops.Lookup(cell):
-                return (ops.Lookup, *self._shape(cell))
             case _:
                 return (type(node), *self._shape(node.value))
 

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._columns import Category, EncodedColumn, Number, Rare, Usual
+from neuralrules._data._columns import Category, EncodedColumn, Number, Rare
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
 from neuralrules._export import _python_templates as templates
@@ -47,7 +47,7 @@ from neuralrules._export._python_printer import (
 )
 from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._fitted._formula import CellReading, Formula, FormulaColumn
+from neuralrules._fitted._formula import CellReading, Formula
 from neuralrules._reading._conditions import cap
 from neuralrules._reading._notation import number, printable
 from neuralrules._reading._outcomes import Outcome
@@ -63,7 +63,7 @@ IN_COMMENTS = str.maketrans({"·": "*", "…": "...", "⁺": "_plus"})
 def to_python(fitted: Fitted, extras: Extras = NOTHING) -> str:
     """See `Documents.to_python`, which calls this function."""
     formula = Formula(fitted, in_table_units=False)
-    names = step_names(fitted, formula)
+    names = step_names(formula)
     rules = range(len(formula.rules))
     blocks = [
         head_lines(fitted, formula, extras),
@@ -74,15 +74,13 @@ def to_python(fitted: Fitted, extras: Extras = NOTHING) -> str:
         *([*comment_lines(fitted, i), *rule_lines(formula, names, i)] for i in rules),
         bracketed("RULES = [", [f"rule_{i}" for i in rules], "]"),
         *extra_tables(fitted, extras),
-        *(usual_lines(formula, x) for x in formula.columns if isinstance(x.value, ops.Lookup)),
     ]
     return "\n\n\n".join("\n".join(lines) for lines in blocks) + "\n"
 
 
-def step_names(fitted: Fitted, formula: Formula) -> dict[str, str]:
+def step_names(formula: Formula) -> dict[str, str]:
     """The code of each step of the formula that expressions refer to, by the step's name."""
-    labels = plain_labels(fitted)[1:] or list(range(fitted.task.n_outputs))
-    names = {x.name: term_code(formula.encoder, x.column, labels) for x in formula.columns}
+    names = {x.name: term_code(formula.encoder, x.column) for x in formula.columns}
     for rule in formula.rules:
         names |= {part.name: f"{letter(part.place)}_plus" for part in rule.parts}
     return names
@@ -112,8 +110,6 @@ def head_lines(fitted: Fitted, formula: Formula, extras: Extras) -> list[str]:
         lines.append(f"LARGEST = {float_code(LARGEST)}  # no number may be beyond it")
     if any(isinstance(x.column, Rare) for x in formula.columns):
         lines.append("OTHER = object()  # every category that is not listed")
-    if any(isinstance(x.column, Usual) for x in formula.columns):
-        lines.append("USUAL = object()  # the usual outcome of what a column holds")
     markers = sorted({text for reading in readings for text in reading.missing_texts})
     if markers:
         items = map(text_code, markers)
@@ -206,14 +202,12 @@ def adverse_code(fitted: Fitted, outcome: Outcome) -> str:
 
 def reading_functions(formula: Formula, names: dict[str, str]) -> list[list[str]]:
     """The function that standardises the columns of a row, and the functions that it calls."""
-    has_usual = any(isinstance(x.column, Usual) for x in formula.columns)
-    head = templates.STANDARDISED.replace("{usual}", templates.USUAL_COLUMNS * has_usual)
-    lines, readings = [head], formula.readings.values()
+    lines, readings = [templates.STANDARDISED], formula.readings.values()
     for reading in readings:
         lines += laid_out("    cell = ", reading_code(reading))
         for x in formula.columns:
             if x.source == reading.source:
-                lines += laid_out(f"    {names[x.name]} = ", column_code(x, names))
+                lines += laid_out(f"    {names[x.name]} = ", code_of(x.standardised, names))
     marked = any(reading.missing_texts for reading in readings)
     functions = []
     if readings:
@@ -227,34 +221,6 @@ def reading_functions(formula: Formula, names: dict[str, str]) -> list[list[str]
             functions.append(function)
             written += function
     return [[*lines, "    return x"], *([function] for function in functions)]
-
-
-def column_code(x: FormulaColumn, names: dict[str, str]) -> Code:
-    """The code of an encoded column, from the variable `cell`."""
-    if not isinstance(x.value, ops.Lookup):
-        return code_of(x.standardised, names)
-    found = f"{usual_name(x)}.get(cell, {float_code(x.value.otherwise)})"
-    return ("standard(", [found, *map(float_code, x.unit)], ")")
-
-
-def usual_name(x: FormulaColumn) -> str:
-    """The name of the dict of usual outcomes of a column's values."""
-    return f"USUAL_{x.name[1:]}"
-
-
-def usual_lines(formula: Formula, x: FormulaColumn) -> list[str]:
-    """The dict of usual outcomes of a column's values, with all spellings of each value."""
-    assert isinstance(x.value, ops.Lookup)
-    name = printable(formula.readings[x.source].name).translate(IN_COMMENTS)
-    comment = textwrap.wrap(templates.USUAL.format(name=name), WIDTH - len("# "))
-    items = [("MISSING", x.value.missing)]
-    items += [(text_code(text), number) for text, number in x.value.numbers]
-    return [
-        *(f"# {line}" for line in comment),
-        f"{usual_name(x)} = {{",
-        *(f"    {text}: {float_code(number)}," for text, number in items),
-        "}",
-    ]
 
 
 def reading_code(reading: CellReading) -> Code:
@@ -309,20 +275,14 @@ def rule_lines(formula: Formula, names: dict[str, str], rule: int) -> list[str]:
     return [*lines, *bracketed("    return [", [f"{value} * a" for value in values], "]")]
 
 
-def term_code(encoder: Encoder, column: EncodedColumn, outcomes: list[Any]) -> str:
-    """The code of an encoded column in rules.
-
-    `outcomes` are those of usual outcomes: classes, or numbers of targets.
-    """
+def term_code(encoder: Encoder, column: EncodedColumn) -> str:
+    """The code of an encoded column in rules."""
     name = text_code(encoder.names[column.source])
     match column:
         case Number():
             return f"x[{name}]"
         case Rare():
             return f"x[{name}, OTHER]"
-        case Usual(outcome=outcome):
-            which = f", {label_code(outcomes[outcome])}" if len(outcomes) > 1 else ""
-            return f"x[{name}, USUAL{which}]"
         case Category(category=str(category)):
             return f"x[{name}, {text_code(category)}]"
         case _ if column.means_missing:

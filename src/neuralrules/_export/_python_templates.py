@@ -40,7 +40,7 @@ ACTIVATION = '''def activation(*literals):
 STANDARDISED = '''def standardised(row):
     """The columns of a row in standard deviations from their means.
 
-    x["a", "b"] stands for whether column "a" holds "b".{usual}
+    x["a", "b"] stands for whether column "a" holds "b".
     """
     x = {}'''
 
@@ -67,9 +67,6 @@ MARKED_CELL = " or (isinstance(cell, str) and cell in MISSING_TEXTS)"
 MARKED_CATEGORY = "MISSING if text in MISSING_TEXTS else "
 MARKERS = """
 # Texts that mean missing, too."""
-# What the docstring of `standardised` adds if columns have usual outcomes.
-USUAL_COLUMNS = """
-    x["a", USUAL] is the usual outcome of what column "a" holds."""
 # Functions that only some modules call. A function stands before those it calls.
 READING = {
     "standard": '''def standard(value, mean, deviation):
@@ -203,7 +200,6 @@ POINTS_PROBABILITY = '''def points_probability(row: dict) -> float:
 POINTS_PREDICTION = '''def points_prediction(row: dict) -> float:
     """The number that the points stand for."""
     return points(row) * UNIT'''
-USUAL = "The usual outcomes of the values of {name}. Other values: see `standardised`."
 POINTS = "# The score card: what every row starts with, and what one point is."
 LEVELS = """
 # Rules, how much one of them adds on each level, and the points of the levels from 0.

@@ -2,8 +2,7 @@
 
 ::
 
-    WITH values_3 AS (...),  the usual outcomes of a column with many texts, see `_sql_lookups`
-    cells AS (...),          the table's columns as numbers and text
+    WITH cells AS (...),     the table's columns as numbers and text
     encoded AS (...),        missing numbers replaced, categories as 0 and 1
     rules AS (...),          GREATEST(0, LEAST(...)) AS r0, one line for each literal
     outputs AS (...)         intercept plus sum of the rules
@@ -51,7 +50,6 @@ def to_sql(
     words, kept = checked_dialect(dialect), checked_keep(keep)
     names = checked_table(table)
     formula = Formula(fitted, in_table_units=True)
-    printer = Printer.of(formula, words)
     reasons = shortfalls(extras, words)
 
     def named(subquery: str) -> str:
@@ -79,16 +77,8 @@ def to_sql(
         rows = [f"    ('{name}', {words.string(text)})" for name, _, text in reasons]
         lines = ",\n".join(rows or ["    ('', '')"])
         subqueries.append(f"{sentences}(reason, sentence) AS (\n  VALUES\n{lines}\n)")
-    tables = printer.lookups.values()
-    subqueries += [table.subquery(named(table.name), words) for table in tables]
     before = f"{'.'.join(map(words.identifier, names))} AS t"
-    for subquery, columns in subquery_columns(fitted, formula, printer, kept, extras, reasons):
-        if subquery == "encoded":
-            joins = [
-                table.join(named(table.name), printer.cells[table.source], words)
-                for table in tables
-            ]
-            before = "\n  ".join([before, *joins])
+    for subquery, columns in subquery_columns(fitted, formula, words, kept, extras, reasons):
         # A constant model reads no column, but a SELECT must have one.
         select = listed(columns or ["1 AS no_column"], indent=4)
         subqueries.append(
@@ -110,13 +100,13 @@ def listed(columns: list[str], indent: int) -> str:
 def subquery_columns(
     fitted: Fitted,
     formula: Formula,
-    printer: Printer,
+    dialect: Dialect,
     keep: list[str],
     extras: Extras,
     reasons: list[Shortfall],
 ) -> Iterator[tuple[str, list[str]]]:
     """Names and columns of the subqueries from the table to the outputs."""
-    dialect, readings = printer.dialect, formula.readings
+    printer, readings = Printer.of(formula, dialect), formula.readings
     kept = [f"k{place}" for place in range(len(keep))]
     cells = [f"t.{dialect.identifier(name)} AS k{place}" for place, name in enumerate(keep)]
     for source, reading in readings.items():

@@ -54,8 +54,6 @@ class Dialect:
     holds_text: str  # the template of the condition that a cell is text
     # The template of a cell of a column of dates as text: ISO 8601 if it has a date type.
     date_text: str
-    # The template of the condition that a cell holds a text of a lookup table.
-    same_text: str = '{text} = {cell} COLLATE "C"'
     # The end of a subquery that makes the database compute the subquery once for each row, and
     # stream it. Otherwise PostgreSQL and SQLite would copy the expression of a column to each
     # place where its name is used, through all subqueries.
@@ -294,9 +292,6 @@ SQLITE = Dialect(
     refused="json_extract('{{}}', {remark} || {cell})",
     holds_text="typeof({cell}) = 'text'",
     date_text="CAST({cell} AS TEXT)",
-    # Without the plus sign the types of the columns would differ, and SQLite would not look up
-    # texts by an index.
-    same_text="{text} = +{cell} COLLATE BINARY",
     fence="\n  LIMIT -1 OFFSET 0",
     nul="CHAR(0)",
     greatest="MAX",

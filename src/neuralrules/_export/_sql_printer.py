@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from neuralrules._data._cells import MISSING
-from neuralrules._data._columns import Category, Number, Usual
+from neuralrules._data._columns import Category, Number
 from neuralrules._data._numbers import LARGEST
 from neuralrules._export._sql_dialects import Dialect
-from neuralrules._export._sql_lookups import TINY, LookupTable, looked_up, lookup_tables
 from neuralrules._expression import _nodes as ops
 from neuralrules._fitted._formula import CellReading, Formula, FormulaColumn
 from neuralrules._task._loss import LARGEST_OUTPUT
 
 # In SQLite, a function takes up to 127 arguments, and expressions are nested up to 1000 deep.
 MAX_GROUP = 100
+# Standardised numbers of this size and above do not underflow when they are multiplied by
+# float32 weights.
+TINY = 1e-100
 READABLE_LETTERS = 24  # of a name of the table within the name of a column
 OTHER_NAMES = {"log": "LN"}  # functions with another name in SQL, where LOG has base 10
 LINE, ITEM = "\n      ", "\n    "  # before a part of an expression, and after the last part
@@ -35,14 +37,11 @@ class Printer:
     steps : mapping from str to str
         The columns of subqueries that hold the steps of the formula. The column of a step that
         is not listed has the name of the step.
-    lookups : mapping from int to LookupTable
-        The tables of texts inside the statement, by the columns of the table.
     """
 
     dialect: Dialect
     cells: Mapping[int, str] = field(default_factory=dict)
     steps: Mapping[str, str] = field(default_factory=dict)
-    lookups: Mapping[int, LookupTable] = field(default_factory=dict)
 
     @classmethod
     def of(cls, formula: Formula, dialect: Dialect) -> Printer:
@@ -52,7 +51,7 @@ class Printer:
             for source, reading in formula.readings.items()
         }
         columns = {x.name: column_name(x, formula.readings) for x in formula.columns}
-        return cls(dialect, cells, columns, lookup_tables(formula, dialect))
+        return cls(dialect, cells, columns)
 
     def cell(self, reading: CellReading) -> str:
         """The SQL that reads a cell of the table ``t`` as a number or as text.
@@ -99,8 +98,6 @@ class Printer:
         """
         if isinstance(x.value, ops.Indicator):
             return self.number(x.value)
-        if isinstance(x.value, ops.Lookup):
-            return looked_up(x, self.cells[x.source], self.dialect, self.lookups)
         cell, dialect = self.cells[x.source], self.dialect
         what = f"infinity, or a number beyond {LARGEST:.2g}"
         if reading.is_date:
@@ -200,8 +197,6 @@ def column_name(x: FormulaColumn, readings: Mapping[int, CellReading]) -> str:
     match x.column:
         case Number():
             return name
-        case Usual():
-            return f"{name}_usual"
         case Category(category=str(category)):
             return f"{name}_is{slug(category)}"
         case _:

@@ -49,10 +49,6 @@ class Printer:
                 return f"onLine({list(x)}, {list(z)}, {self.number(value)})"
             case ops.Indicator(condition):
                 return f"Number({self.condition(condition)})"
-            case ops.Lookup(cell, numbers, missing, otherwise):
-                known: dict[str | None, float] = {None: missing, **dict(numbers)}
-                listed = [known.get(text, otherwise) for text in self.choices[cell.source]]
-                return f"{[*listed, otherwise]}[{self.number(cell)}]"
             case ops.Call(function, value):
                 return f"Math.{function}({self.number(value)})"
             case ops.Sum(terms, constant):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeAlias, assert_never
 
@@ -87,32 +87,6 @@ class Indicator:
 
 
 @dataclass(frozen=True)
-class Lookup:
-    """A number that belongs to the text of a cell.
-
-    Attributes
-    ----------
-    cell : Cell
-    numbers : tuple of (str, float)
-        Texts and the numbers that belong to them.
-    missing : float
-        The number of a missing cell.
-    otherwise : float
-        The number of every other text.
-    """
-
-    cell: Cell
-    numbers: tuple[tuple[str, float], ...]
-    missing: float
-    otherwise: float
-
-    def mapped(self, function: Callable[[float], float]) -> Lookup:
-        """The same with a function of each number in place of the number."""
-        numbers = tuple((text, function(number)) for text, number in self.numbers)
-        return Lookup(self.cell, numbers, function(self.missing), function(self.otherwise))
-
-
-@dataclass(frozen=True)
 class Smallest:
     """The smallest of some numbers, at least one."""
 
@@ -169,7 +143,6 @@ Number: TypeAlias = (
     | Bounded
     | Line
     | Indicator
-    | Lookup
     | Smallest
     | Positive
     | Call
@@ -221,11 +194,6 @@ def evaluate(node: Number, cells: Cells, steps: Mapping[str, float]) -> float:
             return on_line(value_of(child), x, z)
         case Indicator(condition):
             return float(holds(condition, cells))
-        case Lookup(cell, numbers, missing, otherwise):
-            content = cells[cell.source]
-            return (
-                missing if is_missing(content) else dict(numbers).get(str(content), otherwise)
-            )
         case Smallest(children):
             return min(map(value_of, children))
         case Positive(child):

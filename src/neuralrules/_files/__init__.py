@@ -7,10 +7,9 @@ into a model again.
 
 from neuralrules._files._container import Contents, ModelFileError
 from neuralrules._files._load import StoredModel, fitted_from, read_model, stored_model
-from neuralrules._files._save import LATER, Configuration, save
+from neuralrules._files._save import Configuration, save
 
 __all__ = [
-    "LATER",
     "Configuration",
     "Contents",
     "ModelFileError",

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from neuralrules._data._columns import Usual
 from neuralrules._data._encoder import Encoder
 from neuralrules._engine import ENGINES, get_engine
 from neuralrules._engine._early import EarlyEngine
@@ -153,10 +152,6 @@ def fitted_from(contents: Contents, estimator: str, *, classes: bool) -> Fitted:
         refuse(f"it has the loss {shown(loss)}, which is none that it could have")
     task = task_from(contents, loss, classes=classes)
     network = network_from(contents, len(encoder.columns), task.n_outputs)
-    n_outcomes = task.n_classes - 1 if task.are_classes else task.n_outputs
-    outcomes = {column.outcome for column in encoder.columns if isinstance(column, Usual)}
-    if outcomes and len(outcomes) != n_outcomes:
-        refuse(f"it has usual outcomes of {len(outcomes)} classes or targets, not {n_outcomes}")
     rules = rules_from(contents, network, len(encoder.columns), task)
     state = state_from(contents, network)
     with np.errstate(over="ignore"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,6 @@ from neuralrules._data._columns import (
     EncodedColumn,
     Number,
     Rare,
-    Usual,
-    Values,
 )
 from neuralrules._data._encoder import SMALLEST_SCALE, Encoder
 from neuralrules._data._markers import LONGEST_MARKER, MOST_MARKERS
@@ -34,19 +31,16 @@ from neuralrules._training._training import State
 TYPES = {kind.stored_as: kind for kind in COLUMN_TYPES}
 # No cell of a table is larger than LARGEST, but rounding may exceed it a little.
 FURTHEST = 4 * float(LARGEST)
-FURTHEST_OUTCOME = 1e38  # no usual outcome is larger, because no target is
-MOST_VALUE_ROWS = 2**53  # training rows of a value of a text column
 
 
 def encoder_from(contents: Contents) -> Encoder:
     names, records = contents.texts("names"), contents.value("columns", list)
     n_columns = len(records)
-    furthest = FURTHEST_OUTCOME if "usual.outcomes" in contents.arrays else FURTHEST
 
-    def numbers(name: str, low: float = -furthest) -> list[float]:
+    def numbers(name: str, low: float = -FURTHEST) -> list[float]:
         """A number of each encoded column."""
         shape = (n_columns,)
-        array = contents.array(f"encoder.{name}", np.float64, shape, low=low, high=furthest)
+        array = contents.array(f"encoder.{name}", np.float64, shape, low=low, high=FURTHEST)
         return array.tolist()
 
     parts: dict[str, list[Any]] = {
@@ -61,7 +55,6 @@ def encoder_from(contents: Contents) -> Encoder:
         for place, record in enumerate(records)
     ]
     check_columns(columns, len(names))
-    columns = with_values(contents, columns)
     markers = contents.texts("missing")
     if len(markers) > MOST_MARKERS or any(len(text) > LONGEST_MARKER for text in markers):
         refuse(
@@ -107,17 +100,10 @@ def column_from(record: Any, n_names: int, parts: dict[str, Any]) -> EncodedColu
         refuse(f"the column {shown(record)} is none of the table")
     if parts["lowest"] > parts["highest"]:
         refuse("the lowest number of a column is above the highest")
-    if kind is Usual:
-        if type(category) is not int:
-            refuse(f"the column {shown(record)} has no place of an outcome")
-        parts["outcome"] = category
-    elif category is not None and (kind is not Category or type(category) is not str):
+    if category is not None and (kind is not Category or type(category) is not str):
         refuse(f"the column {shown(record)} has a category that is no text")
     if not issubclass(kind, Number) and parts.pop("knots") is not None:
         refuse(f"the column {shown(record)} has knots, but holds no numbers")
-    numbers = [abs(parts[name]) for name in ("mean", "scale", "lowest", "highest")]
-    if kind is not Usual and max(numbers) > FURTHEST:
-        refuse(f"the column {shown(record)} lies beyond all numbers that a model takes")
     if kind is Category:
         parts["category"] = category
     return kind(source, **parts)
@@ -125,86 +111,19 @@ def column_from(record: Any, n_names: int, parts: dict[str, Any]) -> EncodedColu
 
 def check_columns(columns: list[EncodedColumn], n_names: int) -> None:
     """Refuse columns that no encoder learns: too many, too few, or in the wrong order."""
-    numbers, holes, categorical, usual = (
-        {column.source for column in columns if column.rank == rank} for rank in range(4)
+    numbers, holes, categorical = (
+        {column.source for column in columns if column.rank == rank} for rank in range(3)
     )
-    outcomes = [column.outcome for column in columns if isinstance(column, Usual)]
     keys = {(one.rank, *one.record[::2], type(one) is Rare) for one in columns}
     if (
         columns != sorted(columns, key=lambda one: (one.rank, one.source, type(one) is Rare))
         or len(keys) < len(columns)
         or not holes <= numbers
         or categorical & numbers
-        or not usual <= categorical
-        or (usual and outcomes != [*range(len(outcomes) // len(usual))] * len(usual))
         or categorical | numbers != set(range(n_names))
         or not n_names
     ):
         refuse("its columns are not those of a table")
-
-
-def with_values(contents: Contents, columns: list[EncodedColumn]) -> list[EncodedColumn]:
-    """The same columns, and those of usual outcomes with their values and outcomes."""
-    usual = [column for column in columns if isinstance(column, Usual)]
-    if not usual:
-        return columns
-    sources = list(dict.fromkeys(column.source for column in usual))
-    values = dict(zip(sources, values_from(contents, len(sources)), strict=True))
-    for source, own in values.items():
-        known = [c.category for c in columns if isinstance(c, Category) and c.source == source]
-        if list(own.names[: len(known)]) != known or len(set(own.names)) < len(own.names):
-            refuse("the values of a text column are not its categories and others")
-    lengths = [len(values[column.source].names) for column in usual]
-    outcomes = outcomes_from(contents, "usual.outcomes", sum(lengths))
-    others = outcomes_from(contents, "usual.otherwise", len(usual))
-    first = 0
-    complete: list[EncodedColumn] = []
-    for column, length, otherwise in zip(usual, lengths, others, strict=True):
-        found = tuple(outcomes[first : first + length])
-        first += length
-        if min(*found, otherwise) < column.lowest or max(*found, otherwise) > column.highest:
-            refuse("a usual outcome lies outside of the range of its column")
-        complete.append(
-            replace(column, values=values[column.source], usual=found, otherwise=otherwise)
-        )
-    return [column for column in columns if not isinstance(column, Usual)] + complete
-
-
-def outcomes_from(contents: Contents, name: str, n: int) -> list[float]:
-    """An array of n usual outcomes."""
-    low, high = -FURTHEST_OUTCOME, FURTHEST_OUTCOME
-    found: list[float] = contents.array(name, np.float64, (n,), low=low, high=high).tolist()
-    return found
-
-
-def values_from(contents: Contents, n_columns: int) -> list[Values]:
-    """The values of text columns that have usual outcomes, column after column."""
-    offsets = contents.offsets("values.column_offsets", empty=False)
-    if len(offsets) - 1 != n_columns:
-        refuse(f"it has values of {len(offsets) - 1} text columns, but {n_columns} have them")
-    n_values = int(offsets[-1])
-    text_offsets = contents.offsets("values.text_offsets", empty=True)
-    if len(text_offsets) - 1 != n_values:
-        refuse(f"it has {len(text_offsets) - 1} texts of {n_values} values")
-    whole = contents.array("values.texts", np.uint8, (int(text_offsets[-1]),)).tobytes()
-    ends = zip(text_offsets[:-1].tolist(), text_offsets[1:].tolist(), strict=True)
-    try:
-        names = [whole[first:last].decode("utf-8", "surrogatepass") for first, last in ends]
-    except UnicodeDecodeError:
-        refuse("a value of a text column is no text in UTF-8")
-    rows = contents.indices("values.rows", np.int64, n_values, 0, MOST_VALUE_ROWS).tolist()
-    places = contents.indices("values.missing", np.int64, n_columns, -1, n_values).tolist()
-    result = []
-    for first, last, missing in zip(
-        offsets[:-1].tolist(), offsets[1:].tolist(), places, strict=True
-    ):
-        own: list[str | None] = [*names[first:last]]
-        if missing >= len(own) or (missing >= 0 and own[missing]):
-            refuse("the missing value of a text column is none of its values")
-        if missing >= 0:
-            own[missing] = None
-        result.append(Values(tuple(own), tuple(rows[first:last])))
-    return result
 
 
 def network_from(contents: Contents, n_columns: int, n_outputs: int) -> Network:

@@ -12,15 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._data._columns import Usual
 from neuralrules._data._encoder import Encoder
 from neuralrules._files._container import CODES, pack
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._writing import checked_path, whole_file
-
-# Parameters that a file leaves out if they have their default, because they are younger than
-# the file format.
-LATER = frozenset({"usual_outcomes"})
 
 
 class Configuration(NamedTuple):
@@ -63,7 +58,6 @@ def model_arrays(fitted: Fitted) -> dict[str, np.ndarray]:
     }
     arrays |= {
         **knot_arrays(fitted.encoder),
-        **value_arrays(fitted.encoder),
         "target.mean": fitted.task.centre,
         "target.scale": fitted.task.scale,
         **{f"history.{name}": np.array(losses) for name, losses in fitted.history.items()},
@@ -89,36 +83,10 @@ def knot_arrays(encoder: Encoder) -> dict[str, np.ndarray]:
     if not any(lengths):
         return {}
     return {
-        "encoder.knot_offsets": offsets_of(lengths),
+        "encoder.knot_offsets": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         "encoder.knots_x": np.array([x for own in knots if own is not None for x in own.x]),
         "encoder.knots_z": np.array([z for own in knots if own is not None for z in own.z]),
     }
-
-
-def value_arrays(encoder: Encoder) -> dict[str, np.ndarray]:
-    """The values of text columns and their usual outcomes. Empty if no column has them."""
-    columns = [column for column in encoder.columns if isinstance(column, Usual)]
-    if not columns:
-        return {}
-    values = list({column.source: column.values for column in columns}.values())
-    names = [name for own in values for name in own.names]
-    texts = [b"" if name is None else name.encode("utf-8", "surrogatepass") for name in names]
-    whole = b"".join(texts)
-    places = [own.names.index(None) if None in own.names else -1 for own in values]
-    return {
-        "values.column_offsets": offsets_of([len(own.names) for own in values]),
-        "values.missing": np.array(places, np.int64),
-        "values.text_offsets": offsets_of([len(text) for text in texts]),
-        "values.texts": np.frombuffer(whole, np.uint8),
-        "values.rows": np.array([n for own in values for n in own.rows], np.int64),
-        "usual.outcomes": np.array([one for column in columns for one in column.usual]),
-        "usual.otherwise": np.array([column.otherwise for column in columns]),
-    }
-
-
-def offsets_of(lengths: list[int]) -> np.ndarray:
-    """The places where parts of some lengths begin, and the end of the last one."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def has_code(array: np.ndarray) -> bool:
@@ -130,7 +98,7 @@ def check_finite(arrays: dict[str, np.ndarray]) -> None:
     """Refuse a model that `load` would refuse."""
     for name, array in arrays.items():
         part = name.partition(".")[0]
-        if part in ("network", "target", "encoder", "usual") and not np.isfinite(array).all():
+        if part in ("network", "target", "encoder") and not np.isfinite(array).all():
             raise ValueError(
                 f"The model cannot be saved: its {name} hold NaN or infinity, because training "
                 "did not converge. Fit it again, for example with a smaller learning_rate."
@@ -195,8 +163,6 @@ def plain_parameters(configuration: Configuration) -> dict[str, Any]:
     """The estimator's parameters. If a parameter is not plain data, its default is saved."""
     result = {}
     for name, value in configuration.parameters.items():
-        if name in LATER and value is configuration.defaults[name]:
-            continue
         try:
             result[name] = plain_value(value)
         except TypeError:

@@ -10,7 +10,6 @@ import numpy as np
 
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
-from neuralrules._data._usual import OutcomeNames
 from neuralrules._engine._protocol import Decider, Engine
 from neuralrules._fitted._activity import Activity, measure
 from neuralrules._fitted._lineage import EDITED, ROUNDED, Event, counted, event, followed
@@ -46,11 +45,6 @@ class Fitted:
     performance: Performance
     notes: dict[str, list[str]] = field(default_factory=dict)  # of the program that fitted
     lineage: tuple[Event, ...] = ()  # what was done to the model since it grew
-
-    def __post_init__(self) -> None:
-        # Texts about usual outcomes name the classes or targets of the task.
-        named = self.encoder.with_outcomes(OutcomeNames.of(self.task))
-        object.__setattr__(self, "encoder", named)
 
     @cached_property
     def network(self) -> NetworkInUnits:

@@ -13,7 +13,7 @@ use columns in units of the table: such sums are easier to read, but may lose di
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -25,7 +25,6 @@ from neuralrules._data._columns import (
     Date,
     EncodedColumn,
     Number,
-    Rare,
     Unit,
     in_original_units,
 )
@@ -92,15 +91,10 @@ class FormulaColumn:
         and lose digits. `largest` is the largest number that the column's cells may hold.
         """
         value, (mean, scale) = self.value, self.unit
-        shift = mean if abs(mean) > FAR * scale else 0.0
-        reach = float(LARGEST) * scale
-        if isinstance(value, ops.Lookup):
-            shifted = value.mapped(
-                lambda number: max(mean - reach, min(mean + reach, number)) - shift
-            )
-            return replace(self, value=shifted, unit=Unit(mean - shift, scale))
         if not (isinstance(value, ops.Filled) and isinstance(value.value, ops.Cell)):
             return self
+        shift = mean if abs(mean) > FAR * scale else 0.0
+        reach = float(LARGEST) * scale
         needs_bounds = largest + abs(mean) > reach
         mean -= shift
         if shift:
@@ -149,7 +143,9 @@ class Formula:
         self.encoder: Encoder = fitted.encoder
         self.network: Network = fitted.network.without_unused_features()
         self._link = fitted.task.loss.link
-        columns = formula_columns(self.encoder, self.network.features.tolist())
+        columns = [
+            formula_column(self.encoder, feature) for feature in self.network.features.tolist()
+        ]
         decimal = (fitted.notes.get("decimal") or ["."])[0]
         self.readings = {
             source: cell_reading(self.encoder, source, decimal)
@@ -220,7 +216,7 @@ def cell_reading(encoder: Encoder, source: int, decimal: str = ".") -> CellReadi
         kind, largest = "flag" if is_flag(column) else "number", column.furthest
         kind = "date" if isinstance(column, Date) else kind
     else:
-        names = value_names(encoder, source)
+        names = [other.category for other in columns if isinstance(other, Category)]
         kind = "code" if any(name and number_spellings(name) for name in names) else "text"
     markers = encoder.markers
     texts, numbers = tuple(sorted(markers.texts)), column.marked(markers)
@@ -233,48 +229,14 @@ def is_flag(column: EncodedColumn) -> bool:
     return abs(column.scale**2 - expected) < 1e-6 * expected
 
 
-def formula_columns(encoder: Encoder, features: list[int]) -> list[FormulaColumn]:
-    """Some encoded columns as steps of a formula."""
-    sources = sorted({encoder.columns[feature].source for feature in features})
-    # Cells with a marker were read as missing before this step, so markers are not needed here.
-    known = {source: spellings(value_names(encoder, source)) for source in sources}
-    return [
-        formula_column(encoder, feature, known[encoder.columns[feature].source])
-        for feature in features
-    ]
-
-
-def formula_column(
-    encoder: Encoder, feature: int, known: Mapping[str | None, str | None]
-) -> FormulaColumn:
-    """An encoded column as a step of a formula.
-
-    `known` maps every text that may stand in a cell of its source to the value that it means.
-    """
+def formula_column(encoder: Encoder, feature: int) -> FormulaColumn:
+    """An encoded column as a step of a formula."""
     column = encoder.columns[feature]
-    if isinstance(column, Rare):
-        shown = set(known_values(encoder, column.source)[0])
-        known = {text: name for text, name in known.items() if name in shown}
+    own = encoder.columns_of(column.source)
+    # Cells with a marker were read as missing before this step, so markers are not needed here.
+    known = spellings(other.category for other in own if isinstance(other, Category))
     unit = Unit(column.in_sums.mean, column.in_sums.scale)
     return FormulaColumn(f"x{feature}", column.source, column, column.expression(known), unit)
-
-
-def known_values(
-    encoder: Encoder, source: int
-) -> tuple[list[str | None], tuple[str | None, ...]]:
-    """The categories with an indicator in a column of texts, and the values of usual outcomes.
-
-    None stands for missing cells. A column without usual outcomes has no values.
-    """
-    own, values = encoder.columns_of(source), encoder.values_of(source)
-    categories = [column.category for column in own if isinstance(column, Category)]
-    return categories, () if values is None else values.names
-
-
-def value_names(encoder: Encoder, source: int) -> list[str | None]:
-    """All values that the encoder knows in a column of texts; None stands for missing cells."""
-    categories, names = known_values(encoder, source)
-    return list(names or categories)
 
 
 def weighted(

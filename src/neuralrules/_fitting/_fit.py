@@ -17,7 +17,7 @@ from neuralrules._fitted._lineage import GROWN, counted
 from neuralrules._fitted._performance import perform
 from neuralrules._fitting._gain import check_gain, no_worse_than_constant
 from neuralrules._fitting._settings import EXPERT, Settings
-from neuralrules._fitting._table import EncodedTable, TableSource, split
+from neuralrules._fitting._table import EncodedTable, split
 from neuralrules._io._warn import warn
 from neuralrules._network._network import Network
 from neuralrules._network._restricted import restricted
@@ -112,19 +112,13 @@ def grow(
     return grown, order
 
 
-def train_further(
-    fitted: Fitted, source: TableSource, rows: Rows, settings: Settings, what: str
-) -> Fitted:
-    """Train the rules of a model further on a table, and the `rows` that it was encoded to.
+def train_further(fitted: Fitted, rows: Rows, settings: Settings, what: str) -> Fitted:
+    """Train the rules of a model further on rows that its encoder encoded.
 
     `what` is the name of this training in the lineage of the model: see `Event`.
     """
     random_state, engine = check_random_state(settings.random_state), settings.new_engine()
     training, validation = split(rows, random_state, settings)
-    if not settings.in_parts:  # the model may have seen the rows, and then knows their targets
-        weights = np.zeros_like(rows.training_weights)
-        weights[training] = rows.training_weights[training]
-        _, rows = source.recounted(fitted.encoder, rows, weights, scaled=False)
     encoder = fitted.encoder.covering(rows.X)
     table = EncodedTable(encoder, rows, training, validation, random_state)
     restrictions = settings.restrictions(encoder, rows.task)

@@ -70,13 +70,9 @@ def train_member(
     """
     scaled_by = np.zeros_like(rows.training_weights)
     scaled_by[train] = rows.training_weights[train]
-    shared = encoder
-    # Networks that are joined must share the columns. Only usual outcomes, which know targets,
-    # are those of the training rows until then.
-    if to_be_joined:
-        encoder, fold = source.recounted(encoder, rows, scaled_by, scaled=True)
-    else:
-        encoder, fold = source.with_columns(rows, scaled_by, settings)
+    fold = rows
+    if not to_be_joined:  # networks that are joined must share the columns
+        encoder, fold = source.with_columns(fold, scaled_by, settings)
     fold = source.with_scaled_targets(fold, scaled_by)
     # The test rows are held out anyway. So early stopping costs no training rows, however few
     # rows there are.
@@ -102,26 +98,8 @@ def train_member(
     if score_on is not None:
         score = score_on(measured(table, rules, outcome, settings, engine), test)
     values, intercept = rows.task.taken_over(network.values, network.intercept, fold.task)
-    network = replace(network, values=values, intercept=intercept)
-    if to_be_joined and encoder is not shared:
-        rules, network = on_columns_of(shared, encoder, rules, network)
-    return Member(rules, replace(outcome, state=State.start(network)), score, compared)
-
-
-def on_columns_of(
-    shared: Encoder, encoder: Encoder, rules: Rules, network: Network
-) -> tuple[Rules, Network]:
-    """Rules and a network that do on the columns of `shared` what they did on `encoder`'s."""
-    mean, scale, shared_mean, shared_scale = (
-        np.array([getattr(column, name) for column in own.columns])
-        for own in (encoder, shared)
-        for name in ("mean", "scale")
-    )
-    factors, shifts = shared_scale / scale, (shared_mean - mean) / scale
-    at = rules.features
-    thresholds = ((rules.thresholds - shifts[at]) / factors[at]).astype(np.float32)
-    rules = replace(rules, thresholds=thresholds)
-    return rules, network.with_columns_scaled(factors, shifts)
+    as_whole = State.start(replace(network, values=values, intercept=intercept))
+    return Member(rules, replace(outcome, state=as_whole), score, compared)
 
 
 def joined(members: Sequence[Member]) -> tuple[Rules, TrainingOutcome]:

@@ -79,7 +79,6 @@ class Settings:
     fit_intercept: bool
     scaling: str
     missing: tuple[str, ...]
-    usual_outcomes: bool
     deep: bool
     l2: float
     rule_dropout: float

@@ -12,12 +12,7 @@ from neuralrules._data._encoder import Encoder, warn_of_rare
 from neuralrules._data._rows import Rows
 from neuralrules._engine import Engine
 from neuralrules._fitting._settings import Settings
-from neuralrules._fitting._targets import (
-    encode_targets,
-    learn_task,
-    outcomes_of,
-    rows_with_targets,
-)
+from neuralrules._fitting._targets import encode_targets, learn_task, rows_with_targets
 from neuralrules._network._network import Network
 from neuralrules._rules._rules import Rules
 from neuralrules._training._training import Training, train
@@ -127,19 +122,7 @@ class TableSource:
             named=self.named,
             scaling=settings.scaling,
             missing=settings.missing,
-            outcomes=outcomes_of(rows, self.y, weights) if settings.usual_outcomes else None,
         )
-        return encoder, replace(rows, X=X)
-
-    def recounted(
-        self, encoder: Encoder, rows: Rows, weights: np.ndarray, *, scaled: bool
-    ) -> tuple[Encoder, Rows]:
-        """The same columns, with usual outcomes of the rows that have `weights` (n_rows,).
-
-        With `scaled`, these rows standardise them, too.
-        """
-        outcomes = outcomes_of(rows, self.y, weights)
-        encoder, X = encoder.recounted(self.X, rows.X, outcomes, scaled=scaled)
         return encoder, replace(rows, X=X)
 
 

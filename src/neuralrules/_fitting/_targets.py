@@ -17,7 +17,6 @@ from sklearn.utils.validation import (
 from neuralrules._data._cells import missing_cells
 from neuralrules._data._restrictions import warn_of_unnamed_class
 from neuralrules._data._rows import Rows
-from neuralrules._data._usual import Outcomes
 from neuralrules._fitting._settings import Settings
 from neuralrules._task._task import Task
 
@@ -204,19 +203,6 @@ def check_lowest(columns: np.ndarray, task: Task) -> None:
             f"y holds {columns.min():g}, but loss={task.loss.name!r} takes no number below "
             f"{task.loss.lowest_target:g}. Give such a y, or another loss."
         )
-
-
-def outcomes_of(rows: Rows, y: np.ndarray, weights: np.ndarray) -> Outcomes:
-    """The outcomes whose usual values text columns may have, for a checked y.
-
-    They are each class but the first, or each target in the user's units. Rows whose `weights`
-    (n_rows,) are 0 are held out.
-    """
-    if rows.task.are_classes:
-        values = (rows.targets == np.arange(1, rows.task.n_classes)).astype(np.float64)
-    else:
-        values = y.reshape(len(y), -1).astype(np.float64)
-    return Outcomes(values, np.where(weights > 0, rows.weights, 0).astype(np.float64))
 
 
 def rows_with_targets(

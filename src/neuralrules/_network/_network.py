@@ -240,23 +240,6 @@ class Network:
             raise ValueError("weights has a number on a column that its rule does not own.")
         return replace(self, own_weights=own)
 
-    def with_columns_scaled(self, factors: np.ndarray, shifts: np.ndarray) -> Self:
-        """The network with the same outputs for a table whose columns are scaled otherwise.
-
-        A number of column i is ``factors[i] * new + shifts[i]``, if `new` is its number in the
-        other table. Both arrays are (n_encoded_columns,) float64.
-        """
-        weights, biases = [], self.biases.astype(np.float64)
-        for rule in range(self.n_rules):
-            own, columns = self.rule_weights(rule).astype(np.float64), self.rule_columns(rule)
-            biases[self.offsets[rule] : self.offsets[rule + 1]] += own @ shifts[columns]
-            weights.append((own * factors[columns]).ravel())
-        return replace(
-            self,
-            own_weights=np.concatenate(weights).astype(np.float32),
-            biases=biases.astype(np.float32),
-        )
-
     def take(self, rules: np.ndarray, literals: np.ndarray | None = None) -> Self:
         """Some of the rules, without some of their literals.
 

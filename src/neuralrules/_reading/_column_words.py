@@ -19,7 +19,6 @@ from neuralrules._data._columns import (
     Flag,
     Indicator,
     Number,
-    Usual,
 )
 from neuralrules._data._dates import date_text
 from neuralrules._data._encoder import Encoder
@@ -28,7 +27,6 @@ from neuralrules._reading._notation import (
     category_text,
     in_formula,
     number,
-    printable,
     resolved,
     rounded,
 )
@@ -36,7 +34,6 @@ from neuralrules._reading._notation import (
 CELL_DIGITS = 6  # significant digits of a number in a row of the table
 ROW_PRECISION = 3  # digits of a threshold for one row, from the deviation's first digit on
 DAYS_APART = 3.0  # a date column with a larger deviation, in days, is shown without the time
-MISSING = "missing"
 # The next three are shares of a column's deviation.
 WHOLE_DAY = 1e-6  # a date nearer to a whole day differs from it only by rounding of float32
 AS_IT_IS = 1e-5  # float32 and rounding may change a threshold by this much
@@ -59,11 +56,6 @@ class ColumnWords:
     name: str
 
     @property
-    def quantity(self) -> str:
-        """The column's numbers as a sentence names them."""
-        return self.name
-
-    @property
     def in_sum(self) -> str:
         """The column as a summand: its name, or ``scaled(name)`` if quantiles scale it."""
         return self.name if self.column.knots is None else f"scaled({self.name})"
@@ -76,15 +68,6 @@ class NumberWords(ColumnWords):
     sides: ClassVar = (("above", "below"), ("at least", "at most"))
     directions: ClassVar = ("more", "less")
     of_step: ClassVar = "{size} {direction} of {name}"
-
-    @property
-    def subject(self) -> str:
-        """The words before a side of a threshold in a sentence."""
-        return self.name
-
-    def at(self, value: str) -> str:
-        """The words for rows whose number is `value`, a text of `rounded`."""
-        return f"{self.name} {value}"
 
     def shown(self, value: float, precision: int, sign: str = "") -> float:
         """The number that `resolved` shows; after a `sign` (<, ≤, > or ≥) it is a bound."""
@@ -139,7 +122,7 @@ class NumberWords(ColumnWords):
         """A round step along the column: "0.1 more of utilisation"."""
         size = self.size(number(round_step(self.column.in_sums.scale), 1))
         direction = self.directions[0 if rises else 1]
-        return self.of_step.format(size=size, direction=direction, name=self.quantity)
+        return self.of_step.format(size=size, direction=direction, name=self.name)
 
     def threshold_for_row(self, threshold: float, *, up: bool) -> float:
         """A threshold rounded up or down to a part of the column's deviation."""
@@ -151,7 +134,7 @@ class NumberWords(ColumnWords):
     def gap(self, threshold: float, cell: float, *, rises: bool) -> str:
         """How far a row is from the side asked for: "not above 35300 (14300 too low)"."""
         bound = self.threshold_for_row(threshold, up=rises)
-        size = self.size(number(abs(bound - cell), CELL_DIGITS))
+        size = number(abs(bound - cell), CELL_DIGITS)
         low = "low" if rises else "high"
         return f"not {self.side(rises)} {self.cell(bound)} ({size} too {low})"
 
@@ -220,65 +203,6 @@ class FlagWords(NumberWords):
         return f"{self.name} is {'true' if present else 'false'}"
 
 
-@dataclass(frozen=True)
-class UsualWords(NumberWords):
-    """The usual outcome of a text column's values, in words.
-
-    Inequalities call it ``usual(region)`` or, with several outcomes, ``usual(region, bad)``. In
-    sentences it is "region whose usual rate of bad is". Sentences give rates in percent.
-
-    Attributes
-    ----------
-    text : str
-        The name of the text column.
-    outcome : str
-        What is usual: "rate of bad", or "target".
-    is_rate : bool
-    """
-
-    text: str
-    outcome: str
-    is_rate: bool
-
-    @property
-    def quantity(self) -> str:
-        return f"the usual {self.outcome} of {self.text}"
-
-    @property
-    def subject(self) -> str:
-        return f"{self.text} whose usual {self.outcome} is"
-
-    def at(self, value: str) -> str:
-        return f"{self.text} with a usual {self.outcome} of {value}"
-
-    def rounded(self, value: float, precision: int, sign: str = "") -> str:
-        return self.in_percent(super().rounded(value, precision, sign), " %")
-
-    def cell(self, value: float) -> str:
-        return self.in_percent(number(self._fine(value), CELL_DIGITS), " %")
-
-    def size(self, size: str) -> str:
-        text = self.in_percent(size, " percentage points")
-        return text.removesuffix("s") if text.startswith("1 ") else text
-
-    def gap(self, threshold: float, cell: float, *, rises: bool) -> str:
-        return super().gap(threshold, self._fine(cell), rises=rises)
-
-    def of_value(self, name: str | None, value: float) -> str:
-        """A value of the text column and its usual outcome: "region is Oslo, whose ..."."""
-        held = MISSING if name is None else category_text(name)
-        return f"{self.text} is {held}, whose usual {self.outcome} is {self.cell(value)}"
-
-    def _fine(self, value: float) -> float:
-        """A usual outcome rounded to one digit more than thresholds for one row."""
-        step = 10.0**-ROW_PRECISION * round_step(self.column.scale)
-        return float(number(step * round(value / step), MAX_PRECISION - 2))
-
-    def in_percent(self, text: str, unit: str) -> str:
-        """The text of a number, as a percentage if it is a rate."""
-        return f"{number(100 * float(text), MAX_PRECISION - 3)}{unit}" if self.is_rate else text
-
-
 class IndicatorWords(ColumnWords):
     """An indicator in words: of a category, of all rare categories, or of missing cells."""
 
@@ -300,29 +224,13 @@ COLUMN_WORDS: dict[type, type[ColumnWords]] = {
     Date: DateWords,
     Flag: FlagWords,
     Indicator: IndicatorWords,
-    Usual: UsualWords,
 }
 
 
 def words_of(encoder: Encoder, column: EncodedColumn) -> ColumnWords:
     """The words of an encoded column, by its kind."""
-    name = in_formula(encoder.names[column.source])
-    if isinstance(column, Usual):
-        return usual_words(encoder, column, name)
     words = next(COLUMN_WORDS[kind] for kind in type(column).__mro__ if kind in COLUMN_WORDS)
-    return words(column, name)
-
-
-def usual_words(encoder: Encoder, column: Usual, name: str) -> UsualWords:
-    """The words of usual outcomes of the text column `name`."""
-    names, is_rate = encoder.outcomes.names, encoder.outcomes.are_rates
-    which = names[column.outcome] if names else ""
-    if is_rate:
-        outcome = f"rate of {printable(which)}"
-    else:
-        outcome = "target" if len(names) < 2 else f"target {which}"
-    in_sums = f"usual({name})" if len(names) < 2 else f"usual({name}, {category_text(which)})"
-    return UsualWords(column, in_sums, name, outcome, is_rate)
+    return words(column, in_formula(encoder.names[column.source]))
 
 
 def number_words(encoder: Encoder, column: EncodedColumn) -> NumberWords:
@@ -342,7 +250,7 @@ def state_text(encoder: Encoder, column: EncodedColumn, *, present: bool = True)
 def category_words(column: EncodedColumn) -> str:
     """The category of an indicator as a sentence says it."""
     if column.means_missing:
-        return MISSING
+        return "missing"
     if isinstance(column, Category) and column.category is not None:
         return category_text(column.category)
     return "a rare value"

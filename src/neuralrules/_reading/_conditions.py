@@ -28,7 +28,6 @@ from neuralrules._data._columns import (
     Missing,
     Number,
     Rare,
-    Usual,
     in_original_units,
 )
 from neuralrules._data._encoder import Encoder
@@ -178,15 +177,6 @@ class Bound:
     moves: tuple[Term, ...] = ()
     holds_missing: bool = False
 
-    @property
-    def is_absurd(self) -> bool:
-        """Whether the threshold is a usual outcome that no value has, though numbers move it.
-
-        Nobody understands "whose usual rate is below 1164 %".
-        """
-        moved = any(is_measured(move.column) for move in self.moves)
-        return isinstance(self.column, Usual) and moved and self.passes() is not None
-
     def passes(self, move: float = 0.0) -> bool | None:
         """Whether every number in the training range passes the threshold, moved by `move`.
 
@@ -197,30 +187,6 @@ class Bound:
         ]
         low, high = sorted(end if self.rises else -end for end in ends)
         return True if low > 0 else False if high <= 0 else None
-
-    def passes_with(self, move: Term) -> bool | None:
-        """Whether every row passes for which the indicator of a move holds; see `passes`.
-
-        A value of a text column has a single usual outcome, which decides.
-        """
-        known = usual_of(self.column, move.column)
-        if known is None:
-            return self.passes(move.factor)
-        distance = known - self.threshold - move.factor
-        return (distance if self.rises else -distance) > 0
-
-
-def usual_of(column: EncodedColumn, indicator: EncodedColumn) -> float | None:
-    """The usual outcome of the value that an indicator of the same text column stands for.
-
-    None if `column` holds no usual outcomes, or for another kind of indicator.
-    """
-    if not isinstance(column, Usual) or not isinstance(indicator, Category):
-        return None
-    if column.source != indicator.source:
-        return None
-    usual = dict(zip(column.values.names, column.usual, strict=True))
-    return usual.get(indicator.category, column.otherwise)
 
 
 @dataclass(frozen=True)
@@ -301,33 +267,32 @@ def condition_of(
         named = [term.column for term in terms if (constant + term.factor > 0) != without]
         return Choice(tuple(named), without) if named else Settled(without)
     shown = visible.largest(max_terms)
+    main = next((term for term in shown.terms if is_measured(term.column)), None)
     bent = any(term.column.knots is not None for term in shown.terms)
-    if bent and len(shown.terms) > 1:
+    if main is None or (bent and len(shown.terms) > 1):
         return literal
-    measured = (term for term in shown.terms if is_measured(term.column))
-    bounds = (bound_of(encoder, main, shown, precision) for main in measured)
-    bound = next((one for one in bounds if not one.is_absurd), None)
-    found = None if bound is None else without_number(encoder, bound)
-    # Several indicators together may make the literal fail, even if each alone does not.
-    return literal if bound is None or found == Settled(True) else found or bound
+    bound = bound_of(encoder, main, shown, precision)
+    found = without_number(encoder, bound)
+    if found == Settled(True):  # several indicators together may make the literal fail
+        return literal
+    return found or bound
 
 
 def is_measured(column: EncodedColumn) -> bool:
     """Whether a column holds numbers, not truth values, which have the words of indicators."""
-    return isinstance(column, Number | Usual) and not isinstance(column, Flag)
+    return isinstance(column, Number) and not isinstance(column, Flag)
 
 
 def bound_of(encoder: Encoder, main: Term, literal: LiteralSum, precision: int) -> Bound:
     """A literal as a bound on the column of `main`, which is one of the literal's terms."""
     column, source = main.column, main.column.source
+    others = [term for term in literal.terms if term.column.source != source]
     holes = [term for term in literal.terms if isinstance(term.column, Missing)]
-    own_holes = [term for term in holes if term.column.source == source]
-    others = [term for term in literal.terms if term != main and term not in own_holes]
     numbers = [term for term in others if is_measured(term.column)]
     at_means = literal.constant + sum(term.at_mean for term in numbers)
     threshold = -at_means / main.factor
     missing = at_means + main.at_mean
-    missing += sum(term.factor for term in own_holes)
+    missing += sum(term.factor for term in holes if term.column.source == source)
     moves = [Term(term.column, -term.factor / main.factor) for term in others]
     least = min(HARDLY, 0.5 * 10.0 ** (2 - precision)) * column.in_sums.scale
     return Bound(
@@ -349,7 +314,7 @@ def hole_of(encoder: Encoder, column: EncodedColumn) -> EncodedColumn | None:
 def without_number(encoder: Encoder, bound: Bound) -> Condition | None:
     """The condition that a bound means if indicators alone decide it; else None."""
     without = bound.passes()
-    passes = {move.column: bound.passes_with(move) for move in bound.moves}
+    passes = {move.column: bound.passes(move.factor) for move in bound.moves}
     if not passes or without is None or None in passes.values():
         return None
     if any(is_measured(column) for column in passes):
@@ -372,13 +337,13 @@ def merged(encoder: Encoder, conditions: Iterable[Condition]) -> list[Condition]
     Bounds that no other column moves come first, then choices. Conditions that cannot be merged
     come last, as they are.
     """
-    bounds: dict[EncodedColumn, list[Bound]] = {}
+    bounds: dict[int, list[Bound]] = {}
     choices: dict[int, list[Choice]] = {}
     others: list[Condition] = []
     for condition in conditions:
         match condition:
             case Bound(moves=()):
-                bounds.setdefault(condition.column, []).append(condition)
+                bounds.setdefault(condition.column.source, []).append(condition)
             case Choice():
                 choices.setdefault(condition.named[0].source, []).append(condition)
             case _:
@@ -401,8 +366,7 @@ def chosen_by_all(encoder: Encoder, choices: Sequence[Choice]) -> Choice | Settl
     """Merge choices among the categories of one column that must all hold."""
     only = [choice.named for choice in choices if not choice.without]
     never = [column for choice in choices if choice.without for column in choice.named]
-    columns = encoder.columns_of(choices[0].named[0].source)
-    known = [column for column in columns if isinstance(column, Indicator)]
+    known = encoder.columns_of(choices[0].named[0].source)
     if not only and len(known) == 2:  # of two categories, "not a" is "b"
         only = [tuple(known)]
     if not only:
@@ -415,8 +379,7 @@ def reach(encoder: Encoder, features: np.ndarray, weights: np.ndarray, bias: flo
     """The reach of w . x + a over the encoded columns `features`.
 
     The columns of the table vary independently. The encoded columns of one table column vary
-    together: a cell holds at most one category, a missing number is encoded as 0, and each
-    value of a text column has one usual outcome.
+    together: a cell holds at most one category, and a missing number is encoded as 0.
     """
     used = np.flatnonzero(weights)
     by_source: dict[int, list[tuple[EncodedColumn, float]]] = {}
@@ -424,12 +387,7 @@ def reach(encoder: Encoder, features: np.ndarray, weights: np.ndarray, bias: flo
         column = encoder.columns[feature]
         by_source.setdefault(column.source, []).append((column, weight))
     low = high = float(bias)
-    for source, own in by_source.items():
-        if any(isinstance(column, Usual) for column, _ in own):
-            _, cells = encoder.cells_with_each(source)
-            sums = sum(weight * column.encode(cells).astype(float) for column, weight in own)
-            low, high = low + float(np.min(sums)), high + float(np.max(sums))
-            continue
+    for own in by_source.values():
         # Rows are encoded in float32, and so are the ends of the range here. Otherwise
         # "late > 0" could seem to hold at late = 0 by the last bit.
         ends = [(w, np.float32(end)) for c, w in own if isinstance(c, Number) for end in c.span]

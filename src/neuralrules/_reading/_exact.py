@@ -11,30 +11,18 @@
     column "opened" number missing 18262.0 deviation 300.0 dates
     column "income" scaled [[1200.0, -2.9], [31000.0, 0.1], [2e6, 3.1]] mean 4e4 deviation 6e4
     column "city" categories ["Oslo", "Rome"] missing rare
-    usual "city" mean [0.31] deviation [0.12] otherwise [0.3]
-      "Oslo" 120 [0.41]
-      "Rome" 80 [0.22]
-      missing 5 [0.3]
-      "Lima" 2 [0.35]
     intercept [0.0]
 
     rule 0 value [1.25]
       + 0.01 * "mean radius" + 0.5 * scaled("income") - 2.5 * ["city" = "Rome"] + 3.0
-      - 1.0 * ["city" is missing] + 2.0 * usual("city") + 0.5
+      - 1.0 * ["city" is missing] + 0.5
 
-Names and categories are JSON strings, and numbers have every digit of float64. Below a
-rule, each indented line is one literal. A rule's activation is its smallest literal, or 0 if
-that literal is negative. A bracket is 1 if its statement holds, else 0. The optional line
-``missing`` lists the texts that mean missing, besides empty cells. In a ``number`` column, a
-missing cell is replaced by the number after ``missing``. ``missing`` and ``rare`` after
-categories say that the column has these brackets too.
-
-The line ``usual`` says that a column of categories also has usual outcomes. Each line below it
-has a value, its number of training rows and its usual outcomes: one for each class but the
-first, or one for each target. All other values have the outcomes after ``otherwise``. Sums call
-the usual outcome ``usual("city")``. If there are several, ``usual("city", "bad")`` names the
-class, or ``usual("city", 1)`` the number of the target. The mean and the deviation are the
-units in which the rules are trained further.
+Names and categories are JSON strings, and numbers have every digit of float64. Each indented
+line is one literal. A rule's activation is its smallest literal, or 0 if that literal is
+negative. A bracket is 1 if its statement holds, else 0. The optional line ``missing`` lists the
+texts that mean missing, besides empty cells. In a ``number`` column, a missing cell is replaced
+by the number after ``missing``. ``missing`` and ``rare`` after categories say that the column
+has these brackets too.
 
 A deep rule has a second part below the line ``through``: its units, one for each literal. A
 unit is a sum of A0, A1, …, the positive parts of the rule's literals. The activation of a deep
@@ -54,10 +42,12 @@ prediction and may be left out. The mean of a scaled column may be left out too.
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -68,7 +58,6 @@ from neuralrules._data._columns import (
     Missing,
     Number,
     Rare,
-    Usual,
 )
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._markers import marker_texts
@@ -76,14 +65,7 @@ from neuralrules._data._numbers import LARGEST
 from neuralrules._data._scaling import Knots
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._conditions import rule_sums
-from neuralrules._reading._exact_lines import STRING, Lines, listed, quoted, shown
 from neuralrules._reading._exact_rules import DeclaredColumn, ExactRules, ParsedRule, Sum, Term
-from neuralrules._reading._exact_usual import (
-    check_outcomes,
-    outcome_key,
-    usual_lines,
-    with_usual,
-)
 from neuralrules._task._class_losses import CLASS_LOSSES
 from neuralrules._task._loss import Loss, LossDocument, loss_from
 from neuralrules._task._number_losses import NUMBER_LOSSES, SquaredError
@@ -92,11 +74,11 @@ from neuralrules._task._task import Task
 FIRST_LINE = "neuralrules rules 1"
 # The word at the end of a column's line that says what its numbers are.
 HOLDS = {kind: "" if kind is Number else f" {kind.stored_as}s" for kind in NUMBER_TYPES}
+STRING = r'"(?:[^"\\]|\\.)*"'
 NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 SUMMAND = re.compile(
     rf"\s*(?P<sign>[+-])\s*(?P<number>{NUMBER})"
     rf"(?:\s*\*\s*(?:(?P<name>{STRING})|scaled\((?P<scaled>{STRING})\)|A(?P<literal>[0-9]{{1,9}})|"
-    rf"usual\((?P<usual>{STRING})(?:,\s*(?P<outcome>{STRING}|[^\s()]+))?\)|"
     rf"\[(?P<column>{STRING})\s+(?:=\s*(?P<category>{STRING})|is\s+(?P<state>missing|rare))\]))?"
 )
 COLUMN = re.compile(
@@ -124,13 +106,12 @@ def exact_text(fitted: Fitted) -> str:
         lines.append("named true")  # else they would read as names of an array's columns
     if encoder.missing:
         lines.append(f"missing {listed(encoder.missing)}")
-    for source in range(len(encoder.names)):
-        lines += [column_line(encoder, source), *usual_lines(encoder, source)]
+    lines += [column_line(encoder, source) for source in range(len(encoder.names))]
     lines.append(f"intercept {listed(network.intercept)}")
     for rule in range(network.n_rules):
         lines += ["", f"rule {rule} value {listed(network.values[rule].astype(np.float64))}"]
         for found in rule_sums(fitted, rule):
-            parts = [(term.factor, column_name(fitted, term.column)) for term in found.terms]
+            parts = [(term.factor, column_name(encoder, term.column)) for term in found.terms]
             lines.append(sum_line(parts, found.constant))
         if network.deep:
             lines.append("  through")
@@ -157,12 +138,9 @@ def column_line(encoder: Encoder, source: int) -> str:
     return text + (" rare" if any(isinstance(column, Rare) for column in own) else "")
 
 
-def column_name(fitted: Fitted, column: EncodedColumn) -> str:
+def column_name(encoder: Encoder, column: EncodedColumn) -> str:
     """The name of an encoded column in sums."""
-    name = quoted(fitted.encoder.names[column.source])
-    if isinstance(column, Usual):
-        key = outcome_key(fitted.task, column.outcome)
-        return f"usual({name})" if key is None else f"usual({name}, {key})"
+    name = quoted(encoder.names[column.source])
     if isinstance(column, Number):
         return name if column.knots is None else f"scaled({name})"
     if isinstance(column, Category) and column.category is not None:
@@ -175,6 +153,22 @@ def sum_line(parts: list[tuple[float, str]], constant: float) -> str:
     summands = [(factor, f" * {name}") for factor, name in parts] + [(constant, "")]
     texts = [f"{'-' if f < 0 else '+'} {abs(float(f))!r}{times}" for f, times in summands]
     return "  " + " ".join(texts)
+
+
+def quoted(item: Any) -> str:
+    """A name, category, label or number as JSON."""
+    plain = item.item() if isinstance(item, np.generic) else item
+    if not isinstance(plain, str | int | float):
+        raise TypeError(
+            f"exact_text cannot write the class {plain!r}: labels must be strings, numbers or "
+            "booleans. Fit on y with such labels, for example y.astype(str)."
+        )
+    return json.dumps(plain)
+
+
+def listed(items: Any) -> str:
+    """A JSON list on one line."""
+    return "[" + ", ".join(quoted(item) for item in items) + "]"
 
 
 def read_exact(text: str) -> ExactRules:
@@ -192,8 +186,6 @@ def read_exact(text: str) -> ExactRules:
         column = parse_column(lines, len(columns))
         if column.name in columns:
             lines.fail(f"column {shown(column.name)} is declared twice")
-        if lines.has("usual"):
-            column = with_usual(lines, column, task)
         columns[column.name] = column
     intercept = lines.numbers(lines.json("intercept"))
     found = len(intercept)
@@ -201,12 +193,86 @@ def read_exact(text: str) -> ExactRules:
         task = replace(task, centre=np.zeros(found), scale=np.ones(found))
     if found != task.n_outputs:
         lines.fail(f"expected an intercept for {task.n_outputs} outputs, found {found}")
-    check_outcomes(lines, columns.values(), task, found)
     terms = {term for column in columns.values() for term in column.terms}
     rules: list[ParsedRule] = []
     while not rules or lines.peek():
         rules.append(parse_rule(lines, terms, found))
     return ExactRules(task, list(columns.values()), intercept, rules, named, missing)
+
+
+class Lines:
+    """The lines of a text, one after the other, with errors that name the line."""
+
+    def __init__(self, text: str) -> None:
+        # Not splitlines: a name may hold other line breaks.
+        lines = [line.rstrip() for line in text.split("\n")]
+        filled = [(number, line) for number, line in enumerate(lines, 1) if line]
+        self._left = deque([*filled, (len(lines), "")])
+        self.number = 1  # number of the line taken last
+
+    def peek(self) -> str:
+        """The next line that is not blank, without taking it; at the end, an empty text."""
+        return self._left[0][1]
+
+    def has(self, keyword: str) -> bool:
+        """Whether the next line starts with a keyword."""
+        return self.peek().startswith(f"{keyword} ")
+
+    def take(self) -> str:
+        """Take the next line that is not blank; at the end, an empty text."""
+        self.number, line = self._left[0]
+        if line:
+            self._left.popleft()
+        return line
+
+    def json(self, keyword: str) -> Any:
+        """The value of a line ``keyword value``."""
+        found, mark, value = self.take().partition(" ")
+        if found != keyword or not mark:
+            self.fail(f"expected {keyword!r}, found {shown(found + mark + value)}")
+        return self.value(value)
+
+    def value(self, text: str) -> Any:
+        """Parse JSON; Python also refuses integers of thousands of digits and deep nesting."""
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            self.fail(f"{shown(text)} is not a JSON value")
+
+    def truth(self, keyword: str) -> bool:
+        """The value of a line ``keyword true`` or ``keyword false``."""
+        value = self.json(keyword)
+        if type(value) is not bool:
+            self.fail(f"{keyword} must be true or false, not {shown(value)}")
+        return value
+
+    def numbers(self, items: Any) -> np.ndarray:
+        """A JSON list of at least one number as float64, all of them finite."""
+        if type(items) is not list or not items or {*map(type, items)} - {int, float}:
+            self.fail(f"expected a list of numbers, found {shown(items)}")
+        return np.array([self.finite(item) for item in items])
+
+    def finite(self, item: float | str) -> float:
+        """A number, or the digits of one, as a float that is not infinite or NaN."""
+        try:
+            number = float(item)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            self.fail(f"{shown(item)} is not a finite number of float64")
+        return number
+
+    def fail(self, what: str, line: int | None = None) -> NoReturn:
+        """Raise ValueError about a line, by default the line taken last."""
+        raise ValueError(
+            f"Line {line or self.number} of the rules: {what}. "
+            "The text must be as exact_text() wrote it."
+        )
+
+
+def shown(item: Any) -> str:
+    """An item as an error message shows it, cut if it is long."""
+    return repr(item[:40] if isinstance(item, str) else item)[:60]
 
 
 def parse_task(lines: Lines) -> tuple[Task, bool]:
@@ -363,8 +429,6 @@ def parse_term(
         if literal >= n_literals:
             lines.fail(f"there is no literal A{literal} here")
         return literal
-    if match["usual"] is not None:
-        return parse_usual(lines, match, terms)
     name, category = match["name"] or match["scaled"] or match["column"], match["category"]
     if name is None:
         return None
@@ -374,15 +438,4 @@ def parse_term(
     if term not in terms:
         what = term.kind if term.category is None else f"category {shown(term.category)}"
         lines.fail(f"there is no column {shown(term.column)} with {what} here")
-    return term
-
-
-def parse_usual(lines: Lines, match: re.Match[str], terms: set[Term]) -> Term:
-    """The term of usual outcomes that a factor multiplies."""
-    key = match["outcome"]
-    key = None if key is None else quoted(lines.value(key))
-    term = Term(lines.value(match["usual"]), "usual", key)
-    if term not in terms:
-        of = "" if key is None else f" of {shown(key)}"
-        lines.fail(f"column {shown(term.column)} has no usual outcomes{of} here")
     return term

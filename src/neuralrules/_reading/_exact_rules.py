@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from neuralrules._data._categories import as_categories
-from neuralrules._data._columns import Category, EncodedColumn, Missing, Number, Usual
+from neuralrules._data._columns import Category, EncodedColumn, Missing, Number
 from neuralrules._data._encoder import Encoder, coded, places_of
 from neuralrules._data._markers import Markers
 from neuralrules._data._numbers import check_finite
@@ -33,11 +33,11 @@ SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)
 
 
 class Term(NamedTuple):
-    """What a factor multiplies: a column's number, one of its indicators, or usual outcomes."""
+    """What a factor multiplies: a column's number, or one of its indicators."""
 
     column: str
-    kind: str  # number, missing, category, rare or usual; "scaled" for a number with knots
-    category: str | None = None  # or one of several usual outcomes, as JSON
+    kind: str  # number, missing, category or rare; "scaled" for a number with knots
+    category: str | None = None
 
 
 # Factors and what they multiply: a term, the positive part of a literal by its number, or None
@@ -70,11 +70,9 @@ class DeclaredColumn(NamedTuple):
         """The column's terms for some cells, each of shape (n_rows,)."""
         number = self.number
         if number is None:
-            columns = self.terms.values()
-            known = [column.category for column in columns if isinstance(column, Category)]
-            listed = [column.values.names for column in columns if isinstance(column, Usual)]
-            places = places_of(listed[0] if listed else known, markers)
-            cells = coded(as_categories(data, markers.texts)[:, 0], places, len(known))
+            known = [one.category for one in self.terms.values() if isinstance(one, Category)]
+            names = as_categories(data, markers.texts)[:, 0]
+            cells = coded(names, places_of(known, markers))
             return {term: column.raw(cells) for term, column in self.terms.items()}
         numbers = number.read(data, self.name, markers)
         check_finite(numbers[:, None], [self.name])

@@ -16,14 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from neuralrules._data._columns import (
-    Categories,
-    Category,
-    Date,
-    EncodedColumn,
-    Number,
-    Rare,
-)
+from neuralrules._data._columns import Category, Date, EncodedColumn, Indicator, Rare
 from neuralrules._data._dates import date_text
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
@@ -124,8 +117,8 @@ def levels(
     """
     features = np.flatnonzero([column.source == source for column in encoder.columns])
     own = encoder.columns_of(source)
-    if not isinstance(own[0], Number):
-        return category_levels(encoder, features, X, source, n_values)
+    if isinstance(own[0], Indicator):
+        return category_levels(encoder, features, X, source)
     cells = encoder.numbers(X, source)
     numbers = seen_numbers(cells, own[0], n_values)
     if bent and len(numbers) > 1:
@@ -202,17 +195,9 @@ def encoded_values(own: list[EncodedColumn], raw: np.ndarray) -> np.ndarray:
     return clipped.astype(np.float32).astype(np.float64)
 
 
-def category_levels(
-    encoder: Encoder, features: np.ndarray, X: Any, source: int, n_values: int
-) -> Levels:
-    """All categories that the model knows, and one value for rare or unknown ones if needed.
-
-    A column with usual outcomes may have very many values. Its categories are all values with
-    an indicator and, up to `n_values` in all, the most frequent other values of the table.
-    """
+def category_levels(encoder: Encoder, features: np.ndarray, X: Any, source: int) -> Levels:
+    """All categories that the model knows, and one value for rare or unknown ones if needed."""
     own = encoder.columns_of(source)
-    if encoder.values_of(source) is not None:
-        return value_levels(encoder, features, X, source, n_values)
     names = [column.category for column in own if isinstance(column, Category)]
     codes = {name: code for code, name in enumerate(names)}
     places = {spelling: codes[name] for spelling, name in encoder.spellings(source).items()}
@@ -235,45 +220,6 @@ def category_levels(
         below=cells,
         beyond=np.zeros(len(cells)),
         cells=cells.astype(np.float64),
-    )
-
-
-def value_levels(
-    encoder: Encoder, features: np.ndarray, X: Any, source: int, n_values: int
-) -> Levels:
-    """The same for a column with usual outcomes.
-
-    One more value stands for the values that are left out, with the mean of their encoded
-    cells in the table, or for a text unknown to the model if the table has no such cells.
-    """
-    own, (known, each) = encoder.columns_of(source), encoder.cells_with_each(source)
-    cells = encoder.cells(X, source)
-    assert isinstance(cells, Categories)
-    codes = cells.codes.astype(np.int64)
-    counts = np.bincount(codes[codes >= 0], minlength=len(known))
-    frequent = np.argsort(-counts[each.n_indicators :], kind="stable") + each.n_indicators
-    frequent = frequent[counts[frequent] > 0][: max(n_values - each.n_indicators, 0)]
-    shown = [*range(each.n_indicators), *sorted(frequent.tolist())]
-    shown.sort(key=lambda code: known[code] is None)  # missing cells come last
-    place_of = {code: place for place, code in enumerate(shown)}
-    encoded = np.stack([column.encode(each) for column in own], axis=1).astype(np.float64)
-    places = np.array([place_of.get(code, -1) for code in codes.tolist()], np.int64)
-    names, values, left_out = [known[code] for code in shown], encoded[shown], places < 0
-    if left_out.any() or len(shown) < len(known):
-        at = len(names) - (None in names)
-        mean = encoded[codes[left_out]].mean(axis=0) if left_out.any() else encoded[-1]
-        names.insert(at, OTHER)
-        values = np.insert(values, at, mean, axis=0)
-        places = np.where(left_out, at, places + (places >= at))
-    return Levels(
-        kind="category",
-        numbers=np.arange(float(len(names))),
-        names=names,
-        features=features,
-        encoded=values,
-        below=places,
-        beyond=np.zeros(len(places)),
-        cells=places.astype(np.float64),
     )
 
 

@@ -178,15 +178,7 @@ def rows_of_table(fitted: Fitted, X: Any) -> list[RowOfTable]:
         if isinstance(column, Number):
             cells[:, column.source] = encoder.numbers(X, column.source)
     _, literals = exact_literals(fitted.network, encoded)
-    texts = {
-        source: encoder.categories(X, source).tolist()
-        for source in range(len(encoder.names))
-        if encoder.values_of(source) is not None
-    }
-    texts_of_rows = [
-        {source: own[row] for source, own in texts.items()} for row in range(len(encoded))
-    ]
-    return list(map(RowOfTable, literals, encoded, cells, texts_of_rows))
+    return list(map(RowOfTable, literals, encoded, cells))
 
 
 def reason_text(

@@ -11,21 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neuralrules._data._columns import (
-    Category,
-    Date,
-    EncodedColumn,
-    Indicator,
-    Missing,
-    Usual,
-)
+from neuralrules._data._columns import Date, EncodedColumn, Indicator, Missing
 from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._activity import rule_importance
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._io._checks import check_whole
 from neuralrules._network._network import Network
-from neuralrules._reading._column_words import UsualWords, number_words, state_text, words_of
+from neuralrules._reading._column_words import number_words, state_text
 from neuralrules._reading._conditions import cap, is_measured, rule_reaches, rule_sums
 from neuralrules._reading._notation import MAX_PRECISION, number, printable, resolved
 from neuralrules._reading._wording import (
@@ -90,7 +83,6 @@ def with_notes(
     """Blocks of text about some rules, with notes below that explain the columns."""
     encoder, shown = fitted.encoder, "\n".join(blocks)
     notes = [*scaled_texts(encoder, shown, precision), *date_texts(encoder, shown)]
-    notes += usual_texts(encoder, shown)
     if rules:
         network = fitted.network.take(np.array(rules))
         notes += stand_in_texts(encoder, network, precision)
@@ -165,21 +157,6 @@ def date_texts(encoder: Encoder, text: str) -> list[str]:
         return []
     counts = "counts" if len(named) == 1 else "count"
     return [f"{' and '.join(named)} {counts} the days since {EPOCH}."]
-
-
-def usual_texts(encoder: Encoder, text: str) -> list[str]:
-    """Sentences that explain the usual outcomes that a text names."""
-    texts = []
-    for column in encoder.columns:
-        words = words_of(encoder, column)
-        if isinstance(words, UsualWords) and words.name in text:
-            target = "the target" if words.outcome == "target" else words.outcome
-            what = words.outcome if words.is_rate else f"mean of {target}"
-            texts.append(
-                f"{words.name} is the {what} among the training rows with the same "
-                f"{words.text}. If such rows are few, it is drawn towards that of all rows."
-            )
-    return texts
 
 
 def check_counts(**counts: int | None) -> None:
@@ -345,9 +322,7 @@ def bounds_text(
         for other in bounds
         if other != feature and encoder.columns[other].source == column.source
     ]
-    # Rare values share an indicator, but they differ in their usual outcomes.
-    telling = Category if isinstance(column, Usual) else Indicator
-    if any(isinstance(other, telling) and least > -np.inf for other, least in beside):
+    if any(isinstance(other, Indicator) and least > -np.inf for other, least in beside):
         return ""
     if isinstance(column, Missing) and low == -np.inf and beside:
         return ""

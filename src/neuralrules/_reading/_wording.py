@@ -20,19 +20,17 @@ always passes. A threshold that the row passes is rounded towards the row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from neuralrules._data._columns import EncodedColumn, Flag, Indicator, Missing, Usual
+from neuralrules._data._columns import Flag, Indicator, Missing
 from neuralrules._data._encoder import Encoder
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._reading._column_words import (
-    MISSING,
     NumberWords,
-    UsualWords,
     category_words,
     number_words,
     round_step,
@@ -54,12 +52,10 @@ from neuralrules._reading._conditions import (
     reach,
     rule_reaches,
     sum_in_units,
-    usual_of,
 )
-from neuralrules._reading._notation import category_text, in_formula, number, resolved
+from neuralrules._reading._notation import in_formula, number, resolved
 
 EVERY_ROW, NO_ROW = "every row", "no row"  # for conditions that always, or never, hold
-MOST_VALUES = 5  # of a text column that a sentence lists
 RULED_OUT = "which is ruled out"  # said if a row would pass without its category
 
 
@@ -165,52 +161,33 @@ class Wording:
         """The condition that numbers lie between two thresholds."""
         words = number_words(self.encoder, both.low.column)
         low, high = (self._threshold(bound, bound.threshold) for bound in (both.low, both.high))
-        if self.reached and both.low.threshold > both.high.threshold:
-            high = low  # columns that hardly matter, which the text leaves out, let them cross
         missing = " or missing" if both.holds_missing else ""
-        return f"{words.subject} {words.between(low, high, reached=self.reached)}{missing}"
+        return f"{words.name} {words.between(low, high, reached=self.reached)}{missing}"
 
     def _bound(self, bound: Bound) -> str:
         """A bound; the columns that move its threshold stand in brackets."""
         words = number_words(self.encoder, bound.column)
         numbers = [move for move in bound.moves if is_measured(move.column)]
-        notes = self._notes(bound)
+        notes = [
+            f"{self._side(bound, move.factor)} where {state_text(self.encoder, move.column)}"
+            for move in bound.moves
+            if move not in numbers
+        ]
         alone = None if numbers or not notes else bound.passes()
         if alone is not None:  # indicators decide whether the number matters at all
-            elsewhere = "any" if alone else "none"
-            return f"{words.subject} {', '.join(notes)} ({elsewhere} elsewhere)"
+            return f"{words.name} {', '.join(notes)} ({'any' if alone else 'none'} elsewhere)"
         if numbers:
             notes = [self._moves(words, numbers), *notes]
-        text = f"{words.subject} {self._side(bound, 0.0)}"
+        text = f"{words.name} {self._side(bound, 0.0)}"
         text += " or missing" if bound.holds_missing else ""
         return f"{text} ({'; '.join(notes)})" if notes else text
-
-    def _notes(self, bound: Bound) -> list[str]:
-        """Where the numbers of a bound must lie if an indicator holds, for each that moves it.
-
-        A value of a text column has one usual outcome. So the note of its indicator says only
-        whether the value passes, and only if this is not what the threshold alone says.
-        """
-        indicators = [move for move in bound.moves if not is_measured(move.column)]
-        words = ("also", "not") if bound.passes() is None else ("any", "none")
-        notes = []
-        for move in indicators:
-            side = self._side(bound, move.factor)
-            known = usual_of(bound.column, move.column)
-            if known is not None and len(indicators) == len(bound.moves):
-                passes = bound.passes_with(move)
-                if passes == bound.passes_with(Term(move.column, 0.0)):
-                    continue
-                side = words[0 if passes else 1]
-            notes.append(f"{side} where {state_text(self.encoder, move.column)}")
-        return notes
 
     def _moves(self, words: NumberWords, numbers: Sequence[Term]) -> str:
         """The means of columns that move a threshold, and how far a step of each moves it."""
         means, moved = [], []
         for move in numbers:
             own, unit = number_words(self.encoder, move.column), move.column.in_sums
-            means.append(own.at(own.rounded(unit.mean, self.precision)))
+            means.append(f"{own.name} {own.rounded(unit.mean, self.precision)}")
             change = words.change(move.factor * round_step(unit.scale), self.precision)
             moved.append(f"{change} per {own.step(rises=True)}")
         return f"at {listed(means, 'and')}; {'; '.join(moved)}"
@@ -340,14 +317,12 @@ def listed(texts: Sequence[str], last: str) -> str:
 class RowOfTable(NamedTuple):
     """One row: its literals, its encoded columns, and its numbers in the table.
 
-    Each array has one axis. Missing numbers, and cells with categories, are NaN. `texts` has
-    the cells of columns with usual outcomes, by the places of these columns in the table.
+    Each array has one axis. Missing numbers, and cells with categories, are NaN.
     """
 
     literals: np.ndarray
     encoded: np.ndarray
     cells: np.ndarray
-    texts: Mapping[int, str | None]
 
 
 class CellFact(NamedTuple):
@@ -379,7 +354,7 @@ def row_words(fitted: Fitted, rule: int, row: RowOfTable, kind: str) -> str:
         reaches = dict(zip(literals, rule_reaches(fitted, rule), strict=True))
         chosen = [literal for literal in literals if not reaches[literal].always]
         chosen = chosen or [literal for literal in literals if not reaches[literal].flat]
-    bounds: dict[EncodedColumn, dict[bool, Bound]] = {}
+    bounds: dict[int, dict[bool, Bound]] = {}
     facts: dict[str, CellFact] = {}
     for literal in chosen:
         found = condition_for_row(fitted, literal, row)
@@ -387,7 +362,7 @@ def row_words(fitted: Fitted, rule: int, row: RowOfTable, kind: str) -> str:
             if found.has not in facts or facts[found.has].asked == RULED_OUT:
                 facts[found.has] = found  # "not south" says more than "which is ruled out"
             continue
-        sides = bounds.setdefault(found.column, {})
+        sides = bounds.setdefault(found.column.source, {})
         held = sides.get(found.rises, found)
         further = found.threshold > held.threshold
         sides[found.rises] = found if further == found.rises else held
@@ -430,8 +405,6 @@ def asked_of_column(
         return False, CellFact(state_text(encoder, column, present=bool(np.isnan(cell))))
     if isinstance(column, Indicator):
         return True, category_fact(fitted, literal, column.source, row)
-    if isinstance(column, Usual):
-        return asked_of_usual(fitted, literal, feature, column, row)
     if np.isnan(cell):
         return False, CellFact(f"{in_formula(encoder.names[column.source])} is missing")
     if isinstance(column, Flag):
@@ -447,35 +420,6 @@ def asked_of_column(
     return bool(low <= encoded <= high), bound
 
 
-def asked_of_usual(
-    fitted: Fitted, literal: int, feature: int, column: Usual, row: RowOfTable
-) -> tuple[bool, Bound]:
-    """The same as `asked_of_column` for the usual outcome of a text column's value.
-
-    If the row passes, the threshold is that for the value of the row. If the row fails, it is
-    the threshold for values that have no indicator, or share one.
-    """
-    weights = weights_of(fitted, literal)
-    value, weight = float(row.literals[literal]), weights[feature]
-    if value <= 0:
-        unknown = fitted.encoder.cells_with_each(column.source)[1][-1:]
-        for place, one in enumerate(fitted.encoder.columns):
-            if one.source == column.source and isinstance(one, Indicator):
-                other = float(one.encode(unknown)[0])
-                value += weights.get(place, 0.0) * (other - row.encoded[place])
-    encoded = row.encoded[feature] - value / weight
-    low, high = column.span
-    bound = Bound(column, weight > 0, column.original(encoded), weight / column.scale)
-    return bool(low <= encoded <= high), bound
-
-
-def weights_of(fitted: Fitted, literal: int) -> dict[int, float]:
-    """The weights of a literal by the places of the encoded columns."""
-    network = fitted.network
-    weights = network.weights[literal].astype(np.float64).tolist()
-    return dict(zip(network.features.tolist(), weights, strict=True))
-
-
 def category_fact(
     fitted: Fitted, literal: int, source: int, row: RowOfTable
 ) -> CellFact | None:
@@ -483,16 +427,15 @@ def category_fact(
 
     None if the row fails the literal with every category.
     """
-    encoder, weights = fitted.encoder, weights_of(fitted, literal)
-    if source in row.texts:
-        return value_fact(fitted, literal, source, row)
+    network, encoder = fitted.network, fitted.encoder
+    weights = dict(zip(network.features.tolist(), network.weights[literal], strict=True))
     without = value = float(row.literals[literal])
     held, steps = "another value", []
     for feature, column in enumerate(encoder.columns):
         if column.source != source:
             continue
         low, high = column.span
-        step = weights.get(feature, 0.0) * (high - low)
+        step = float(weights.get(feature, 0.0)) * (high - low)
         steps.append((category_words(column), step))
         if row.encoded[feature] > (low + high) / 2:
             held = category_words(column)
@@ -506,43 +449,13 @@ def category_fact(
     return CellFact(has, f"not {listed(passing, 'or')}") if passing else None
 
 
-def value_fact(fitted: Fitted, literal: int, source: int, row: RowOfTable) -> CellFact | None:
-    """The same as `category_fact` for a column with usual outcomes, whose values are known."""
-    encoder, weights = fitted.encoder, weights_of(fitted, literal)
-    names, cells = encoder.cells_with_each(source)
-    values = np.full(len(names) + 1, float(row.literals[literal]))
-    for feature, column in enumerate(encoder.columns):
-        if column.source == source and feature in weights:
-            values += weights[feature] * (column.encode(cells) - row.encoded[feature])
-    held = row.texts[source]
-    has = f"{in_formula(encoder.names[source])} is {held_text(held)}"
-    if row.literals[literal] > 0:
-        return CellFact(has)
-    # Values with an indicator of their own come first: they are the most frequent ones.
-    passing = [held_text(names[place]) for place in np.flatnonzero(values[:-1] > 0).tolist()]
-    if len(passing) > MOST_VALUES:
-        others = len(passing) - MOST_VALUES + 1
-        passing = [*passing[: MOST_VALUES - 1], f"one of {others} other values"]
-    return CellFact(has, f"not {listed(passing, 'or')}") if passing else None
-
-
-def held_text(name: str | None) -> str:
-    """A cell of a text column as a sentence says it."""
-    return MISSING if name is None else category_text(name)
-
-
 def row_bounds_words(
     fitted: Fitted, bounds: list[Bound], row: RowOfTable, *, missed: bool
 ) -> str:
     """A number of a row and the bounds on it, in words: from below, from above or both."""
     column = bounds[0].column
-    words = number_words(fitted.encoder, column)
-    if isinstance(words, UsualWords):
-        cell = column.original(float(row.encoded[fitted.encoder.columns.index(column)]))
-        shown = words.of_value(row.texts[column.source], cell)
-    else:
-        cell = float(row.cells[column.source])
-        shown = f"{words.name} is {words.cell(cell)}"
+    words, cell = number_words(fitted.encoder, column), float(row.cells[column.source])
+    shown = f"{words.name} is {words.cell(cell)}"
     if missed:
         asked = [words.gap(bound.threshold, cell, rises=bound.rises) for bound in bounds]
     else:

@@ -19,12 +19,11 @@ from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
 from neuralrules._expression._javascript import Printer
 from neuralrules._fitted._fitted import Fitted
-from neuralrules._fitted._formula import Formula, known_values, value_names
+from neuralrules._fitted._formula import Formula
 from neuralrules._reading._column_words import words_of
 from neuralrules._reading._conditions import Reach, cap, rule_reaches
 from neuralrules._reading._notation import column_label, in_formula
 
-MOST_OPTIONS = 1_000  # of an input of texts, besides the texts of the examples
 OTHER = "another value"
 MISSING = "missing"
 
@@ -119,28 +118,24 @@ def page_features(encoder: Encoder, features: list[int]) -> list[dict[str, Any]]
     return result
 
 
-def page_columns(
-    fitted: Fitted, X: Any, order: list[str] | None, n_examples: int = 0
-) -> list[dict[str, Any]]:
+def page_columns(fitted: Fitted, X: Any, order: list[str] | None) -> list[dict[str, Any]]:
     """One input for each column that the model uses, in the order of the labels `order`.
 
     Each input has a ``name``, a ``source``, a ``kind``, a ``start`` value (a number, None for
     missing, or the place of an option) and a ``hint`` about usual values. Inputs of numbers
     also have ``hint_full``, the hint with all digits, and ``marked``, the numbers that mean
     missing. Inputs of categories also have ``keys`` (None is missing) and ``options``, the
-    texts that people read. The last option stands for a value that the model does not know. If
-    a column has more values than `MOST_OPTIONS`, the rarest have no option, except the values
-    of the examples, and the hint says so. X is a checked table or None.
+    texts that people read. The last option stands for every value without an option of its
+    own. X is a checked table or None.
     """
     encoder = fitted.encoder
     sources = fitted.used_columns
     rank = {name: place for place, name in enumerate(order or [])}
     sources.sort(key=lambda source: rank.get(column_label(encoder.names[source]), len(rank)))
-    return [page_column(encoder, source, X, n_examples) for source in sources]
+    return [page_column(encoder, source, X) for source in sources]
 
 
-def page_column(encoder: Encoder, source: int, X: Any, n_examples: int) -> dict[str, Any]:
-    """The input for one column of the table."""
+def page_column(encoder: Encoder, source: int, X: Any) -> dict[str, Any]:
     own = encoder.columns_of(source)
     result: dict[str, Any] = {"name": column_label(encoder.names[source]), "source": source}
     first = own[0]
@@ -155,40 +150,17 @@ def page_column(encoder: Encoder, source: int, X: Any, n_examples: int) -> dict[
         if isinstance(first, Date):
             result |= date_input(start, timed=bool((numbers % 1 != 0).any()))
         return result | {"hint": hint, "hint_full": full}
-    examples = None if X is None else rows_of_examples(X, n_examples)
-    keys = option_keys(encoder, source, X, examples)
+    known = [column for column in own if isinstance(column, Category)]
+    keys = [column.category for column in known]
     options = [MISSING if key is None else key for key in keys] + [OTHER]
     if X is None:  # the mean of an indicator is its share of the training rows
-        shares = [column.mean for column in own if isinstance(column, Category)]
+        shares = [column.mean for column in known]
         start = int(np.argmax(shares)) if shares else 0
     else:
         chosen = option_numbers(encoder, source, keys, X)
-        counts = np.bincount(chosen, minlength=len(options))
-        start = int(counts[:-1].argmax()) if counts[:-1].any() else len(keys)
-    n_values = len(value_names(encoder, source))
-    hint = f"{len(keys):,} of {n_values:,} values" if len(keys) < n_values else ""
+        start = int(np.bincount(chosen, minlength=len(options)).argmax())
     result |= {"kind": "category", "keys": keys, "options": options}
-    return result | {"start": start, "hint": hint}
-
-
-def option_keys(
-    encoder: Encoder, source: int, X: Any, examples: np.ndarray | None
-) -> list[str | None]:
-    """The values of a column of texts that have an option. None stands for missing cells.
-
-    `examples` are the places of rows of X whose values must have an option.
-    """
-    values, known = encoder.values_of(source), known_values(encoder, source)[0]
-    if values is None:
-        return known
-    others = range(len(known), len(values.names))
-    common = sorted(others, key=lambda place: -values.rows[place])
-    listed = set(common[: MOST_OPTIONS - len(known)])
-    if examples is not None:
-        table, cells = encoder.value_spellings(source), encoder.categories(X, source)
-        shown = {table[cells[row]] for row in examples if cells[row] in table}
-        listed |= {place for place in others if values.names[place] in shown}
-    return [*known, *(values.names[place] for place in sorted(listed))]
+    return result | {"start": start, "hint": ""}
 
 
 def usual_number(column: Number, numbers: np.ndarray | None) -> tuple[float | None, str, str]:
@@ -227,24 +199,17 @@ def date_input(start: float | None, *, timed: bool) -> dict[str, Any]:
 
 def option_numbers(encoder: Encoder, source: int, keys: list[str | None], X: Any) -> list[int]:
     """The place of each cell's option. The last option stands for all other categories."""
-    table, places = encoder.value_spellings(source), {key: i for i, key in enumerate(keys)}
-    return [
-        places.get(table[cell], len(keys)) if cell in table else len(keys)
-        for cell in encoder.categories(X, source)
-    ]
-
-
-def rows_of_examples(X: Any, n_examples: int) -> np.ndarray:
-    """The places of rows at even distances in X."""
-    n_rows = X.shape[0]
-    return np.unique(np.linspace(0, n_rows - 1, min(n_examples, n_rows)).astype(int))
+    table = encoder.spellings(source)
+    places = {spelling: keys.index(key) for spelling, key in table.items()}
+    return [places.get(cell, len(keys)) for cell in encoder.categories(X, source)]
 
 
 def page_examples(
     fitted: Fitted, X: Any, y: Any, columns: list[dict[str, Any]], n_examples: int
 ) -> list[dict[str, Any]]:
     """Rows at even distances in X, as values of the inputs."""
-    rows = rows_of_examples(X, n_examples)
+    n_rows = X.shape[0]
+    rows = np.unique(np.linspace(0, n_rows - 1, min(n_examples, n_rows)).astype(int))
     cells: list[list[Any]] = []
     for column in columns:
         source = column["source"]

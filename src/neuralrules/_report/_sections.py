@@ -24,7 +24,7 @@ from neuralrules._reading._outcomes import adverse_outcome
 from neuralrules._reading._reasons import part_of_rule, reasons, usual_text
 from neuralrules._reading._rules_table import rules_table
 from neuralrules._reading._shapes import Shape, shapes
-from neuralrules._reading._text import base_text, date_texts, scaled_texts, usual_texts
+from neuralrules._reading._text import base_text, date_texts, scaled_texts
 from neuralrules._report._page_model import (
     output_texts,
     page_columns,
@@ -98,7 +98,7 @@ def report_data(
     frame = rules_table(fitted, activity)
     importance = importance_section(fitted, given, engine, frame)
     order = [bar["name"] for bar in importance["all_columns"]]
-    columns = page_columns(fitted, given.X, order, given.n_examples)
+    columns = page_columns(fitted, given.X, order)
     reasons = reasons_section(fitted, rare)
     examples = []
     if given.n_examples:
@@ -136,7 +136,7 @@ def report_data(
         "examples": examples,
         "reasons": reasons,
         "scaled": scaled_texts(fitted.encoder, names, 4),
-        "dates": date_texts(fitted.encoder, names) + usual_texts(fitted.encoder, names),
+        "dates": date_texts(fitted.encoder, names),
         "formula": page_formula(fitted, columns),
         "page": {
             "model": page_model(fitted),

@@ -3,20 +3,16 @@
     late_payments > 2 and utilisation >= 0.9
     region = north and opened < 2019-01-01
     "loan amount" is not missing and city != "New York"
-    usual(city) > 0.2 and usual("loan purpose", bad) >= 0.1
 
 A rule is one condition, or several with "and" between them. Numbers and dates are compared by
 <, <=, > and >=, categories by = and !=, booleans by = true or = false. Names and categories
-that are not one word stand in quotes. ``usual(city)`` is the usual outcome of the city's value,
-for a text column that has usual outcomes. If there are several, ``usual(city, bad)`` names the
-class or the number of the target. Training keeps the conditions of a rule, unless the rule
+that are not one word stand in quotes. Training keeps the conditions of a rule, unless the rule
 begins with "free: ". The value of a rule starts as the value of a leaf with the same rows.
 """
 
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,11 +21,10 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from neuralrules._data._categories import spellings
-from neuralrules._data._columns import Category, Date, EncodedColumn, Number, Usual
+from neuralrules._data._columns import Category, Date, EncodedColumn, Number
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._numbers import LARGEST
 from neuralrules._data._rows import Rows
-from neuralrules._data._usual import OutcomeNames
 from neuralrules._io._warn import warn
 from neuralrules._rules._rules import (
     LITERALS_FROZEN,
@@ -41,16 +36,12 @@ from neuralrules._rules._rules import (
 )
 from neuralrules._rules._sources import target_means
 
-QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
-NAME = rf"""(?:{QUOTED}|[^\s"'<>=!≤≥≠,()]+(?: +[0-9]+)?)"""  # "column 3" is a name, too
-USUAL = rf"""usual\(\s*(?P<of>{NAME})\s*(?:,\s*(?P<outcome>{NAME})\s*)?\)"""
 TOKEN = re.compile(
-    rf"""\s*(?:(?P<quoted>{QUOTED})|(?P<usual>{USUAL})"""
+    r"""\s*(?:(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
     r"""|(?P<operator><=|>=|!=|==|[<>=≤≥≠])|(?P<word>[^\s"'<>=!≤≥≠]+)|(?P<other>\S))"""
 )
 SAME = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
 ORDER, EQUALITY = ("<", "<=", ">", ">="), ("=", "!=")
-NAMES = ("word", "quoted", "usual")  # tokens that may be names of columns or categories
 TRUTHS = {"true": True, "false": False}
 FREE_MARK = "free: "  # a rule that begins with this text is trained like a leaf of a tree
 
@@ -77,7 +68,6 @@ def expert_rules(texts: Sequence[str], encoder: Encoder, rows: Rows) -> Rules:
         text.removeprefix(FREE_MARK) if is_free else text
         for text, is_free in zip(texts, free, strict=True)
     ]
-    encoder = encoder.with_outcomes(OutcomeNames.of(rows.task))
     paths = [
         read_rule(text, encoder, f"expert_rules[{place}]")
         for place, text in enumerate(conditions)
@@ -129,14 +119,9 @@ def tokens_of(text: str) -> list[Token]:
         kind = str(match.lastgroup)
         part = match[kind]
         if kind == "quoted":
-            part = unquoted(part)
+            part = re.sub(r"\\(.)", r"\1", part[1:-1])
         found.append(Token(kind, SAME.get(part, part), match.start(kind)))
     return [*found, Token("end", "", len(text.rstrip()))]
-
-
-def unquoted(text: str) -> str:
-    """A name or value without its quotes, if it has some."""
-    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] in "\"'" else text
 
 
 def read_rule(text: str, encoder: Encoder, where: str) -> list[Literal]:
@@ -183,8 +168,6 @@ class Reader:
         return literals
 
     def condition(self) -> Literal:
-        if self.tokens[-1].kind == "usual" and self.tokens[-1].text not in self.encoder.names:
-            return self.usual(self.tokens.pop())
         source = self.column()
         sign = self.tokens.pop()
         if sign.kind == "word" and sign.text.lower() == "is":
@@ -192,7 +175,7 @@ class Reader:
         if sign.kind != "operator":
             self.fail(sign, "expected <, <=, >, >=, =, != or is missing")
         value = self.tokens.pop()
-        if value.kind not in NAMES:
+        if value.kind not in ("word", "quoted"):
             self.fail(value, "expected a value to compare with")
         for place, column in self.encoded(source):
             if isinstance(column, Number):
@@ -207,57 +190,17 @@ class Reader:
     def column(self) -> int:
         """Read the name of a column; return the position of the column in the table."""
         token, names = self.tokens.pop(), self.encoder.names
-        if token.kind not in NAMES:
+        if token.kind not in ("word", "quoted"):
             self.fail(token, "expected the name of a column")
         if token.kind == "word" and token.text == "column" and token.text not in names:
             token = self.tokens.pop()  # "column 3" is how texts show a name that is a number
-        return self.position(token, token.text)
-
-    def position(self, token: Token, name: str) -> int:
-        """The position of the column that a token names."""
-        names = self.encoder.names
-        if name in names:
-            return names.index(name)
-        longer = [one for one in names if one.startswith(f"{name} ")]
-        close = longer or difflib.get_close_matches(name, names, 3)
+        if token.text in names:
+            return names.index(token.text)
+        longer = [name for name in names if name.startswith(f"{token.text} ")]
+        close = longer or difflib.get_close_matches(token.text, names, 3)
         shown = ", ".join(f'"{name}"' if " " in name else name for name in close or names[:10])
         known = f"did you mean {shown}?" if close else f"the columns are {shown}"
-        self.fail(token, f"there is no column {name!r}; {known}")
-
-    def usual(self, token: Token) -> Literal:
-        """Read a comparison of usual outcomes, whose subject is the token."""
-        match = re.fullmatch(USUAL, token.text)
-        assert match is not None  # the token is one
-        name = unquoted(match["of"])
-        source = self.position(token, re.sub(r"^column +", "", name))
-        found = [(place, one) for place, one in self.encoded(source) if isinstance(one, Usual)]
-        if not found:
-            self.fail(
-                token,
-                f"the column {name!r} has no usual outcomes, which only text columns with many "
-                "values have",
-            )
-        labels, outcome = self.encoder.outcomes.names, 0
-        if match["outcome"] is not None:
-            label = unquoted(match["outcome"])
-            if label not in labels:
-                known = ", ".join(map(repr, labels))
-                self.fail(token, f"usual outcomes are those of {known}, not of {label!r}")
-            outcome = labels.index(label)
-        elif len(found) > 1:
-            example = f"usual({match['of']}, {labels[0]})"
-            self.fail(token, f"say which of the usual outcomes you mean, such as {example}")
-        sign, (place, column) = self.tokens.pop(), found[outcome]
-        if sign.text not in ORDER:
-            self.fail(sign, "usual outcomes are numbers: compare them by <, <=, > or >=")
-        value = self.tokens.pop()
-        try:
-            amount = float(value.text)
-        except ValueError:
-            amount = math.nan
-        if not math.isfinite(amount):
-            self.fail(value, "expected a number")
-        return threshold(place, column, sign.text, amount)
+        self.fail(token, f"there is no column {token.text!r}; {known}")
 
     def state(self, source: int, start: Token) -> Literal:
         """Read ``missing`` or ``not missing``; the token ``is`` was read before."""
@@ -275,11 +218,7 @@ class Reader:
     def category(self, source: int, sign: Token, value: Token) -> Literal:
         name = self.encoder.names[source]
         if sign.text not in EQUALITY:
-            has_usual = self.encoder.values_of(source) is not None
-            usual = f", or usual({name}) by < or >" if has_usual else ""
-            self.fail(
-                sign, f"the column {name!r} holds categories: compare it by = or !={usual}"
-            )
+            self.fail(sign, f"the column {name!r} holds categories: compare it by = or !=")
         places = {
             column.category: place
             for place, column in self.encoded(source)
@@ -326,7 +265,7 @@ class Reader:
         raise ValueError(f"{self.where} cannot be read at the mark in {marked!r}: {what}{end}")
 
 
-def threshold(place: int, column: Number | Usual, sign: str, amount: float) -> Literal:
+def threshold(place: int, column: Number, sign: str, amount: float) -> Literal:
     """The strict literal of a comparison, which also treats rows at exactly the number right.
 
     The number is encoded just as the rows are, so that equal cells stay equal in float32.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._data._columns import Category, EncodedColumn, Number, Usual
+from neuralrules._data._columns import Category, EncodedColumn, Number
 from neuralrules._fitted._activity import Activity
 from neuralrules._fitted._fitted import Fitted
 from neuralrules._fitted._lineage import counted
@@ -29,7 +29,6 @@ from neuralrules._reading._exact_rules import (
     unknown_activity,
     unknown_performance,
 )
-from neuralrules._reading._exact_usual import outcome_key
 from neuralrules._rules._expert import read_rule
 from neuralrules._rules._rules import ALL_FROZEN, FREE, Literal, Rules, unmeasured
 from neuralrules._task._task import Task
@@ -201,7 +200,10 @@ def edited_text(fitted: Fitted, text: str) -> tuple[Fitted, str]:
     former = rule_places(before.rules, after.rules)
     summary = changes_text(before, after, former)
     encoder = fitted.encoder
-    places = {term_of(fitted, column): place for place, column in enumerate(encoder.columns)}
+    places = {
+        term_of(encoder.names[column.source], column): place
+        for place, column in enumerate(encoder.columns)
+    }
     new = [rule for rule, place in zip(after.rules, former, strict=True) if place is None]
     literals = [literal for rule in new for literal in rule.literals]
     terms = {term for literal in literals for _, term in literal if isinstance(term, Term)}
@@ -256,11 +258,8 @@ def declarations(exact: ExactRules) -> tuple[Hashable, ...]:
     return (*targets, exact.named, *exact.columns)
 
 
-def term_of(fitted: Fitted, column: EncodedColumn) -> Term:
-    """The term by which the text of a model names one of its encoded columns."""
-    name = fitted.encoder.names[column.source]
-    if isinstance(column, Usual):
-        return Term(name, "usual", outcome_key(fitted.task, column.outcome))
+def term_of(name: str, column: EncodedColumn) -> Term:
+    """The term by which the text names an encoded column of the column `name`."""
     if isinstance(column, Number):
         return Term(name, "number" if column.knots is None else "scaled")
     if column.means_missing:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neuralrules._data._columns import Date, EncodedColumn, Number, Usual
+from neuralrules._data._columns import Date, EncodedColumn, Number
 from neuralrules._data._dates import EPOCH
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
@@ -125,7 +125,7 @@ def friendly_network(fitted: Fitted, rows: Rows, engine: Engine, tolerance: floa
     seen: dict[EncodedColumn, Seen] = {
         column: Seen.of(rows, feature, column)
         for feature, column in columns.items()
-        if isinstance(column, Number | Usual)
+        if isinstance(column, Number)
     }
 
     def mean_loss(some: Network) -> float:
@@ -368,7 +368,7 @@ def rounded_inequality(
     column, unit = first.column, float(f"{first.factor:.{precision - 1}e}")
     bound = -literal.constant / first.factor
     scaled = not others and lies_between_knots(first, -bound * first.factor)
-    if scaled or (not others and column.knots is None and isinstance(column, Number | Usual)):
+    if scaled or (not others and column.knots is None and isinstance(column, Number)):
         threshold = column.original(bound) if scaled else bound
         if thresholds is not None:
             bound = thresholds.of_column(column, threshold, rises=first.factor > 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -17,7 +17,6 @@ from neuralrules._data._moments import ColumnMoments
 from neuralrules._data._rows import Rows
 from neuralrules._data._scaling import MAX_ROWS
 from neuralrules._data._survey import Survey
-from neuralrules._data._usual import MOST_OUTCOMES
 from neuralrules._rules._rules import Rules, margin_scores
 from neuralrules._rules._sources import target_means
 from neuralrules._stream._rows import (
@@ -69,13 +68,6 @@ class ClassSurvey:
                 "Check that it is the target."
             )
 
-    def outcomes(self, y: np.ndarray) -> dict[Any, np.ndarray]:
-        """The outcomes of rows that were added: 1 or 0 for each class, if there are few."""
-        if len(self.examples()) > MOST_OUTCOMES + 1:
-            return {}
-        labels, codes = np.unique(y, return_inverse=True)
-        return {label: codes == code for code, label in enumerate(labels.tolist())}
-
     def examples(self) -> np.ndarray:
         """The classes: a few targets that give the same task as all targets."""
         assert self._labels is not None  # every table has rows
@@ -119,11 +111,6 @@ class NumberSurvey:
         self._kept += other._kept
         self._n_rows += other._n_rows
 
-    def outcomes(self, y: np.ndarray) -> dict[Any, np.ndarray]:
-        """The targets of rows by their numbers, if there are few."""
-        columns = y.reshape(len(y), -1).T
-        return dict(enumerate(columns)) if len(columns) <= MOST_OUTCOMES else {}
-
     def examples(self) -> np.ndarray:
         """The ends of the range: a few targets that give the same task as all targets."""
         assert self._moments is not None  # every table has rows
@@ -165,9 +152,8 @@ def survey_piece(
     weights = raw.scaling_weights
     kept &= weights > 0
     with naming(raw.place):
+        survey.add(raw.X, weights, kept)
         targets.add(raw.y, weights, kept)
-        outcomes = targets.outcomes(raw.y) if stream.usual_outcomes else {}
-        survey.add(raw.X, weights, kept, outcomes, raw.first)
 
 
 class Gathered(NamedTuple):

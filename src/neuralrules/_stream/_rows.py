@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -12,7 +12,6 @@ import numpy as np
 
 from neuralrules._data._encoder import Encoder
 from neuralrules._data._rows import Rows
-from neuralrules._data._usual import OutcomeSums, mixed, own_parts
 from neuralrules._fitting._settings import Settings
 from neuralrules._fitting._targets import check_y, encode_targets
 from neuralrules._stream._parquet import Chunk, Columns, NamedTable, ParquetTable
@@ -22,6 +21,8 @@ from neuralrules._task._task import Task
 MOST_HELD = 100_000
 # The purposes of samples of rows. Each purpose has its own sample.
 VALIDATION, GROWING, QUANTILES = range(3)
+# The constants of splitmix64 by Steele, Lea and Flood.
+STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
 def chosen(first: int, n_rows: int, share: float, seed: int, purpose: int) -> np.ndarray:
@@ -38,6 +39,14 @@ def chosen(first: int, n_rows: int, share: float, seed: int, purpose: int) -> np
     positions = np.arange(first, first + n_rows, dtype=np.uint64)
     # The upper 53 bits as a number from 0 to 1.
     return (mixed(start + positions) >> np.uint64(11)) * 2.0**-53 < share
+
+
+def mixed(numbers: np.ndarray) -> np.ndarray:
+    """Numbers (n,) uint64 turned into numbers that look random, by splitmix64."""
+    z = (numbers + np.uint64(1)) * np.uint64(STEP)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(FIRST)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(SECOND)
+    return z ^ (z >> np.uint64(31))
 
 
 class RawRows(NamedTuple):
@@ -91,7 +100,6 @@ class RowStream:
     held_share: float = 0.0
     never_held: np.ndarray = field(default_factory=lambda: np.array([]))
     missing: tuple[str, ...] = ()
-    usual_outcomes: bool = False
 
     @classmethod
     def of(
@@ -129,7 +137,6 @@ class RowStream:
             seed,
             held_share,
             missing=settings.missing,
-            usual_outcomes=settings.usual_outcomes,
         )
 
     @property
@@ -174,21 +181,18 @@ class EncodedStream:
     """A table that is not in memory, and how its rows are encoded.
 
     `factors` (n_classes,) float64 are the class weights: factors for the weights of rows. None
-    means 1. `sums` are those of the text columns that have usual outcomes, by their places.
+    means 1.
     """
 
     stream: RowStream
     encoder: Encoder
     task: Task
     factors: np.ndarray | None
-    sums: Mapping[int, OutcomeSums] = field(default_factory=dict)
 
     def encoded(self, raw: RawRows) -> Rows:
-        """Encode some rows. No training row sees its own target."""
+        """Encode some rows."""
         with naming(raw.place):
-            parts = own_parts(raw.first, raw.scaling_weights)
-            cells = self.encoder.training_cells(raw.X, self.sums, parts)
-            X = self.encoder.transform(raw.X, cells)
+            X = self.encoder.transform(raw.X)
             targets = self._targets(raw.y)
         training = raw.weights
         if self.factors is not None:

@@ -211,10 +211,7 @@ def encoded_stream(stream: RowStream, settings: Settings, machines: Machines) ->
             factors = class_factors(task, targets.n_rows, settings.class_weight)
         # Every class must have training rows, as in a fit in memory.
         stream = replace(stream, never_held=targets.all_held)
-    labels = task.labels[1:] if task.are_classes else list(range(task.n_outputs))
-    outcomes = labels if settings.usual_outcomes else []
-    encoder, sums = survey.encoder(scaling=settings.scaling, outcomes=outcomes)
-    return EncodedStream(stream, encoder, task, factors, sums)
+    return EncodedStream(stream, survey.encoder(scaling=settings.scaling), task, factors)
 
 
 def check_held(kept: Gathered, settings: Settings) -> None:
