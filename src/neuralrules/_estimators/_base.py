@@ -156,7 +156,7 @@ class OneModel(NeuralRuleModel, OneModelParameters):
         ----------
         max_depth : int or None, default=6
         parameters
-            Others than the paper's.
+            Values for parameters that should differ from the paper's.
 
         Examples
         --------
@@ -207,10 +207,10 @@ class OneModel(NeuralRuleModel, OneModelParameters):
         return self
 
     def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the present rules further, but for those that are frozen.
+        """Train the rules of this model further.
 
-        As `fit` does with ``warm_start=True``: none grow, the columns and the targets keep
-        their scale, and frozen rules keep their bits.
+        It does the same as `fit` with ``warm_start=True``. No new rules grow. Columns and
+        targets keep their scale. Frozen rules keep every bit.
 
         Parameters
         ----------

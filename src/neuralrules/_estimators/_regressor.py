@@ -77,11 +77,12 @@ class NeuralRuleRegressor(NumberRules, OneModel):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train one epoch on these rows; the first call also grows the rules from them.
 
-        Further calls train these rules and grow none, and the scale of the columns and of the
-        targets stays that of the first rows. So let the first call have many rows, of all
-        kinds: if they are fewer than ten for each rule that grows, it warns.
+        Further calls train these rules and grow no others, and columns and targets keep the
+        scale of the first rows. So give the first call many rows, of all kinds. It warns if it
+        has fewer than ten rows for each rule that it grows.
 
-        What the model then says of its training rows is about the rows of this call.
+        After each call, what the model says about its training rows is about the rows of that
+        call.
 
         Parameters
         ----------
